@@ -1,0 +1,136 @@
+"""
+Change a memory that is already stored: its text, its status, its pin.
+
+Called by the engine. Each change is one write with the memory, its indexes, its history and the audit row,
+so a forgotten memory is gone from every index at the moment that it is forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.capture.admit import index_terms, prepare, save
+from engram.capture.draft import Draft
+from engram.errors import MemoryNotFound, StatusNotAllowed
+from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status, check_move
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.capture.admit import Gate
+    from engram.store.contract import Store, Transaction
+    from engram.values import Actor, Memory, MemoryId, Scope
+
+
+def find(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
+    """Return the memory; raises `MemoryNotFound` where this scope may not see it."""
+    memory = tx.memories.get(memory_id, scope=scope)
+    if memory is None:
+        raise MemoryNotFound(f"no memory {memory_id!r} is visible in scope {scope}")
+    return memory
+
+
+def correct(
+    memory_id: MemoryId, text: str, gate: Gate, *, scope: Scope, reason: str, actor: Actor, now: datetime
+) -> Memory:
+    """Put a new statement in the place of an old one, which stays in the history, and return the new."""
+    with gate.store.read() as tx:
+        draft = _replacement(find(tx, memory_id, scope), text, now)
+    prepared = prepare([draft], gate, now=now)
+    with gate.store.atomic() as tx:
+        old = find(tx, memory_id, scope)
+        if old.status.is_terminal:
+            raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
+        gone = old.evolve(valid_to=now)
+        _move(tx, gone, Status.SUPERSEDED, action=Action.CORRECT, reason=reason, actor=actor, now=now)
+        (admission,) = save(tx, prepared, gate.policy, actor=actor, now=now)
+        new = admission.memory
+        tx.memories.replace(gone.evolve(status=Status.SUPERSEDED, superseded_by=new.id, updated_at=now))
+        tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
+    return new
+
+
+def set_status(
+    memory_id: MemoryId,
+    status: Status,
+    *,
+    store: Store,
+    scope: Scope,
+    reason: str,
+    action: Action,
+    actor: Actor,
+    now: datetime,
+) -> Memory:
+    """Move a memory to another status and return it as it is now."""
+    with store.atomic() as tx:
+        memory = find(tx, memory_id, scope)
+        return _move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
+
+
+def set_pinned(
+    memory_id: MemoryId, *, pinned: bool, store: Store, scope: Scope, actor: Actor, now: datetime
+) -> Memory:
+    """Make a memory immune to every automatic loss, or no longer so."""
+    with store.atomic() as tx:
+        memory = find(tx, memory_id, scope)
+        if memory.pinned is pinned:
+            return memory
+        action = Action.PIN if pinned else Action.UNPIN
+        changed = memory.evolve(pinned=pinned, updated_at=now)
+        tx.memories.replace(changed)
+        changes = {"pinned": (memory.pinned, pinned)}
+        tx.history.add(HistoryEvent(memory_id=memory.id, at=now, action=action, actor=actor, changes=changes))
+        tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id))
+        return changed
+
+
+def _move(
+    tx: Transaction, memory: Memory, new: Status, *, action: Action, reason: str, actor: Actor, now: datetime
+) -> Memory:
+    """Change the status with its history, and put the memory into or out of the indexes to match."""
+    check_move(memory.status, new, actor=actor, reason=reason)
+    if new is Status.ACTIVE and tx.memories.has_active_twin(memory.id):
+        raise StatusNotAllowed(
+            f"memory {memory.id} cannot become active: another active memory says the same",
+            hint="Use the other one.",
+        )
+    changed = memory.evolve(status=new, updated_at=now)
+    key = tx.memories.replace(changed)
+    if memory.status.is_indexed and not new.is_indexed:
+        tx.terms.remove(key)
+        tx.vectors.remove(key)
+    elif new.is_indexed and not memory.status.is_indexed:
+        tx.terms.put(key, index_terms(changed))
+    tx.history.add(
+        HistoryEvent(
+            memory_id=memory.id,
+            at=now,
+            action=action,
+            actor=actor,
+            old_status=memory.status,
+            new_status=new,
+            reason=reason,
+        )
+    )
+    tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id, detail={"status": new}))
+    return changed
+
+
+def _replacement(old: Memory, text: str, now: datetime) -> Draft:
+    """Return a draft of the new statement that keeps what the correction does not touch."""
+    return Draft(
+        content=text,
+        scope=old.scope,
+        layer=old.layer,
+        type=old.type,
+        category=old.category,
+        kind=old.kind,
+        provenance=old.provenance,
+        occurred_at=old.occurred_at,
+        valid_from=now,
+        forget_after=old.forget_after,
+        importance=old.importance,
+        pinned=old.pinned,
+        supersedes=old.id,
+        version=old.version + 1,
+    )

@@ -1,0 +1,111 @@
+"""
+Draft: a statement at the gate, before it is a memory.
+
+Made by every door (`remember`, `correct`, imports); checked and turned into a memory by `capture.admit`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engram.errors import ContentTooLarge, InvalidContent
+from engram.text.normal import clean, is_text
+from engram.values import GLOBAL, Kind, Layer, Memory, MemoryType, Provenance, Scope, new_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.policy import CapturePolicy
+    from engram.values import MemoryId
+
+_CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a door knows of a statement; what it leaves out, the gate decides."""
+
+    content: str
+    scope: Scope = GLOBAL
+    layer: Layer = Layer.EPISODIC
+    type: MemoryType = MemoryType.FACT
+    category: str = "general"
+    kind: Kind = Kind.NOTE
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    provenance: Provenance = Provenance()
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    forget_after: datetime | None = None
+    confidence: float | None = None
+    importance: float | None = None
+    pinned: bool = False
+    supersedes: MemoryId | None = None
+    version: int = 1
+
+
+def checked(draft: Draft, policy: CapturePolicy) -> str:
+    """Return the content as it will be stored; raises where the draft cannot become a memory."""
+    content = checked_text(draft.content, what="memory", max_bytes=policy.max_memory_bytes)
+    if not _CATEGORY.fullmatch(draft.category):
+        raise InvalidContent(
+            f"category {draft.category[:40]!r} is not a usable name",
+            hint="Use lower-case letters, digits, - and _, at most 40.",
+        )
+    for name, share in (("confidence", draft.confidence), ("importance", draft.importance)):
+        if share is not None and not 0 <= share <= 1:
+            raise InvalidContent(f"{name}={share} is outside 0 to 1")
+    for name in ("occurred_at", "valid_from", "forget_after"):
+        moment: datetime | None = getattr(draft, name)
+        if moment is not None and moment.tzinfo is None:
+            raise InvalidContent(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
+    return content
+
+
+def checked_text(text: str, *, what: str, max_bytes: int) -> str:
+    """Return cleaned text that is not empty, not too large and can be written as UTF-8."""
+    if not isinstance(text, str):
+        raise InvalidContent(f"a {what} is text, not {type(text).__name__}")
+    if len(text) > max_bytes:  # a character is at least a byte: refuse before any work on a huge text
+        raise ContentTooLarge(f"a {what} of {len(text)} characters is too large; at most {max_bytes} bytes")
+    if not is_text(text):
+        raise InvalidContent(
+            f"the {what} holds half a surrogate pair", hint="Decode the text properly first."
+        )
+    cleaned = clean(text)
+    if not cleaned:
+        raise InvalidContent(f"the {what} is empty")
+    size = len(cleaned.encode())
+    if size > max_bytes:
+        raise ContentTooLarge(f"a {what} of {size} bytes is too large; at most {max_bytes}")
+    return cleaned
+
+
+def born(draft: Draft, content: str, policy: CapturePolicy, *, now: datetime) -> Memory:
+    """Return the draft as a new memory with the policy's defaults."""
+    return Memory(
+        id=new_id(now),
+        content=content,
+        created_at=now,
+        updated_at=now,
+        scope=draft.scope,
+        layer=draft.layer,
+        type=draft.type,
+        category=draft.category,
+        kind=draft.kind,
+        subject=draft.subject,
+        predicate=draft.predicate,
+        object=draft.object,
+        provenance=draft.provenance,
+        occurred_at=draft.occurred_at,
+        valid_from=draft.valid_from or draft.occurred_at or now,
+        forget_after=draft.forget_after,
+        confidence=policy.default_confidence if draft.confidence is None else draft.confidence,
+        importance=policy.default_importance if draft.importance is None else draft.importance,
+        pinned=draft.pinned,
+        supersedes=draft.supersedes,
+        version=draft.version,
+    )

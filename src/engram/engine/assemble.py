@@ -1,0 +1,101 @@
+"""
+Build the parts of an engine from settings.
+
+Called once by `Engram.open`; the only place that decides which store, embedder and indexes there are.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engram.capture.admit import Gate
+from engram.engine.absent import AbsentEmbedder
+from engram.engine.derived import Backfill, rebuild_terms
+from engram.engine.health import Health, WatchedEmbedder
+from engram.errors import EmbeddingError, MissingExtra, StoreNotFound
+from engram.index.lexical import LexicalIndex
+from engram.index.spaces import VectorSpaces
+from engram.providers.models import Endpoint, open_embedder
+from engram.recall.pipeline import Sources
+from engram.store import open_store
+from engram.text.terms import TERMS_VERSION
+
+if TYPE_CHECKING:
+    from engram.engine.clock import Clock
+    from engram.providers.embedder import Embedder
+    from engram.settings import Settings
+    from engram.store.contract import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything that an `Engram` holds."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    embedder: WatchedEmbedder
+    health: Health
+    gate: Gate
+    sources: Sources
+    spaces: VectorSpaces
+    backfill: Backfill
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, must_exist: bool) -> Parts:
+    """Open the store and wire the rooms around it."""
+    policy = settings.chosen_policy()
+    store = _open(settings, clock, must_exist=must_exist)
+    health = Health(clock)
+    watched = WatchedEmbedder(embedder or _chosen_embedder(settings), health)
+    spaces = VectorSpaces(watched, memory_bytes=settings.vector_memory_megabytes * 1_000_000)
+    return Parts(
+        settings=settings,
+        clock=clock,
+        store=store,
+        embedder=watched,
+        health=health,
+        gate=Gate(store=store, embedder=watched, policy=policy.capture),
+        sources=Sources(
+            store=store, embedder=watched, lexical=LexicalIndex(), vector=spaces, policy=policy.recall
+        ),
+        spaces=spaces,
+        backfill=Backfill(store, watched),
+    )
+
+
+def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
+    path = Path(settings.store_location).expanduser()
+    if must_exist and not path.exists():
+        raise StoreNotFound(f"there is no store at {path}")
+    if not settings.store:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    store = open_store(settings, now=clock.now())
+    try:
+        with store.read() as tx:
+            is_current = tx.terms.version == TERMS_VERSION
+        if not is_current:
+            rebuild_terms(store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _chosen_embedder(settings: Settings) -> Embedder:
+    """Return the embedder, or one that says why there is none: a store opens without it."""
+    endpoint = Endpoint(
+        url=settings.embedder_url,
+        api_key=settings.embedder_key or None,
+        timeout_seconds=settings.embedder_timeout_seconds,
+    )
+    try:
+        return open_embedder(
+            settings.embedder, settings.home, endpoint=endpoint if settings.embedder_url else None
+        )
+    except (EmbeddingError, MissingExtra) as exc:
+        return AbsentEmbedder(exc)

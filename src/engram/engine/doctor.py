@@ -1,0 +1,81 @@
+"""
+Examine a store and its parts, and mend what can be made anew.
+
+Called by `Engram.doctor`. Canonical data is only looked at; derived data that is wrong is rebuilt when asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.engine.derived import embed_pending, rebuild
+from engram.errors import EngramError
+from engram.text.terms import TERMS_VERSION
+from engram.values import Check, DoctorReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engram.providers.embedder import Embedder
+    from engram.store.contract import Store
+
+_DERIVED = frozenset(
+    {
+        "text index",
+        "text index complete",
+        "text index free of the forgotten",
+        "vectors free of the forgotten",
+        "text index rules",
+    }
+)
+
+
+def examine(
+    store: Store, embedder: Embedder, *, fix: bool, progress: Callable[[int], None] | None = None
+) -> DoctorReport:
+    """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
+    found = _look(store, embedder)
+    wrong = {check.name for check in found if not check.ok}
+    if not fix or not wrong or {"file", "references"} & wrong:
+        return DoctorReport(checks=tuple(found))
+    if wrong & _DERIVED:
+        rebuild(store, embedder, progress=progress)
+    elif "embedder" not in wrong:
+        embed_pending(store, embedder, progress=progress)
+    after = {check.name: check for check in _look(store, embedder)}
+    return DoctorReport(
+        checks=tuple(
+            replace(after.get(check.name, check), repaired=not check.ok and after[check.name].ok)
+            for check in found
+        )
+    )
+
+
+def _look(store: Store, embedder: Embedder) -> list[Check]:
+    found = [*store.check()]
+    if not all(check.ok for check in found if check.name == "file"):
+        return found
+    with store.read() as tx:
+        version = tx.terms.version
+    is_current = version in (0, TERMS_VERSION)
+    found.append(Check(name="text index rules", ok=is_current, found=f"version {version} of {TERMS_VERSION}"))
+    found.append(_try_embedder(embedder))
+    if found[-1].ok:
+        with store.read() as tx:
+            waiting = tx.vectors.count_pending(tx.vectors.space(embedder.identity))
+        found.append(Check(name="embedded", ok=waiting == 0, found=f"{waiting} memories wait to be embedded"))
+    return found
+
+
+def _try_embedder(embedder: Embedder) -> Check:
+    try:
+        embedder.embed_queries(["is anybody there?"])
+        identity = embedder.identity
+    except EngramError as exc:
+        return Check(name="embedder", ok=False, found=f"{exc.code} {exc}")
+    return Check(
+        name="embedder",
+        ok=True,
+        found=f"{identity.name} answers with {identity.dimension} dimensions, revision {identity.revision}",
+    )

@@ -1,0 +1,244 @@
+"""
+The family of errors, each with a stable code.
+
+    EngramError
+    ├── StorageError        E1…   the file or database
+    │   ├── StoreNotFound   StoreUnreadable   NotAnEngramStore   StoreTooNew
+    │   ├── StoreCorrupt    StoreBusy         StoreReadOnly      DiskFull
+    │   ├── StoreLocked     MigrationFailed   StoreClosed
+    ├── SearchError         E2…   a question that cannot be asked
+    │   └── InvalidQuery
+    ├── EmbeddingError      E3…   embedders and their model packs
+    │   ├── EmbedderUnavailable   DimensionMismatch   UnknownModel   ModelPackBroken
+    ├── SecurityError       E4…   what may not enter or be seen
+    │   ├── ContentTooLarge   InvalidContent   WrongKey
+    └── SystemError_        E5…   use and configuration
+        ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
+        └── EdgeNotAllowed   InvalidScope   MissingExtra
+
+The message shows the offending value and `hint` says what to do. Callers use the type or `code`, never the
+text. Raised by every room; imports nothing. Memory text never appears in a message.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class EngramError(Exception):
+    """Anything that Engram itself can explain."""
+
+    code: ClassVar[str] = "E0000"
+    default_hint: ClassVar[str] = ""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = self.default_hint if hint is None else hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class StorageError(EngramError):
+    """The store could not do what was asked."""
+
+    code = "E1000"
+    default_hint = "Run `engram doctor` to see the state of the store."
+
+
+class StoreLocked(StorageError):
+    """The file is encrypted and no key was given."""
+
+    code = "E1001"
+    default_hint = "Give the key with `key=` or the ENGRAM_KEY environment variable."
+
+
+class StoreCorrupt(StorageError):
+    """The file is damaged: a page or an index does not add up."""
+
+    code = "E1002"
+    default_hint = "Keep a copy of the file, then run `engram doctor`."
+
+
+class DiskFull(StorageError):
+    """There was no room for the write; nothing of it was kept."""
+
+    code = "E1003"
+    default_hint = "Free some disk space and try again: what was saved before is intact."
+
+
+class MigrationFailed(StorageError):
+    """The file's layout could not be brought up to date; it was left as it was."""
+
+    code = "E1004"
+
+
+class StoreBusy(StorageError):
+    """Too many writers were waiting, or another process held the file for too long."""
+
+    code = "E1005"
+    default_hint = "Try again; if it persists, look for a process that keeps a transaction open."
+
+
+class StoreReadOnly(StorageError):
+    """The file or its folder cannot be written."""
+
+    code = "E1006"
+    default_hint = "Check the permissions of the file and of its folder."
+
+
+class StoreNotFound(StorageError):
+    """There is no store at that place."""
+
+    code = "E1007"
+    default_hint = "Check the path, or create the store with `engram init`."
+
+
+class NotAnEngramStore(StorageError):
+    """The file is something else: another program's database, or no database at all."""
+
+    code = "E1008"
+    default_hint = "Choose another path; the file was not touched."
+
+
+class StoreTooNew(StorageError):
+    """The file was written by a newer version of Engram."""
+
+    code = "E1009"
+    default_hint = "Upgrade engram-memory; the file was not touched."
+
+
+class StoreClosed(StorageError):
+    """The store was closed before the call."""
+
+    code = "E1010"
+    default_hint = "Open it again with `Engram.open`."
+
+
+class StoreUnreadable(StorageError):
+    """The path cannot be opened as a file."""
+
+    code = "E1011"
+    default_hint = "Check that the path is a file that you may read."
+
+
+class SearchError(EngramError):
+    """A question could not be asked."""
+
+    code = "E2000"
+
+
+class InvalidQuery(SearchError):
+    """The query is empty, too long, or has a filter that does not exist."""
+
+    code = "E2004"
+
+
+class EmbeddingError(EngramError):
+    """An embedder failed."""
+
+    code = "E3000"
+
+
+class EmbedderUnavailable(EmbeddingError):
+    """The embedder cannot be reached or loaded now; memories are saved and embedded later."""
+
+    code = "E3001"
+    default_hint = "`engram status` shows what waits to be embedded."
+
+
+class DimensionMismatch(EmbeddingError):
+    """A vector has another length than its space."""
+
+    code = "E3003"
+
+
+class UnknownModel(EmbeddingError):
+    """No embedder has that name."""
+
+    code = "E3005"
+    default_hint = "`engram models list` shows the names."
+
+
+class ModelPackBroken(EmbeddingError):
+    """A model pack's files are missing, changed or give other vectors than recorded."""
+
+    code = "E3006"
+    default_hint = "Add it again: `engram models add NAME`."
+
+
+class SecurityError(EngramError):
+    """Something may not enter or may not be seen."""
+
+    code = "E4000"
+
+
+class WrongKey(SecurityError):
+    """The key does not open this file, or the file is not a database."""
+
+    code = "E4002"
+    default_hint = "Check the key; nothing was changed."
+
+
+class ContentTooLarge(SecurityError):
+    """A memory is larger than the policy allows."""
+
+    code = "E4004"
+    default_hint = "Split it into single statements."
+
+
+class InvalidContent(SecurityError):
+    """A memory is empty or is not text."""
+
+    code = "E4005"
+
+
+class SystemError_(EngramError):  # noqa: N801 - the built-in name is taken
+    """A use or configuration that cannot work."""
+
+    code = "E5000"
+
+
+class InvalidSettings(SystemError_):
+    """A setting is unknown, malformed or contradicts another."""
+
+    code = "E5003"
+    default_hint = "docs/reference/settings.md lists every setting."
+
+
+class UnknownPolicy(SystemError_):
+    """No preset has that name."""
+
+    code = "E5004"
+
+
+class MemoryNotFound(SystemError_):
+    """No memory with that id is visible in this scope."""
+
+    code = "E5005"
+    default_hint = "Check the id and the scope."
+
+
+class StatusNotAllowed(SystemError_):
+    """The status machine has no such move."""
+
+    code = "E5006"
+
+
+class EdgeNotAllowed(SystemError_):
+    """The edge would close a circle of inference or join a memory to itself."""
+
+    code = "E5007"
+
+
+class InvalidScope(SystemError_):
+    """A scope's name is empty, too long or not text."""
+
+    code = "E5008"
+
+
+class MissingExtra(SystemError_):
+    """An optional part is not installed."""
+
+    code = "E5009"

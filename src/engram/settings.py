@@ -1,0 +1,163 @@
+"""
+The one configuration value: where the store is, which models and which policy.
+
+Loaded once, by a surface or by `Engram.open`, and handed down. Strongest first: argument, environment,
+file, default. A name or value that is unknown or malformed is an error that names it. Everything works
+with no settings at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import InvalidSettings
+from engram.policy import Policy, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FILE_NAME = "engram.toml"
+PREFIX = "ENGRAM_"
+DURABILITIES = ("full", "relaxed")
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a user has an opinion about."""
+
+    home: Path = field(default_factory=lambda: Path("~/.engram").expanduser())
+    """Folder for model packs, the settings file and the default store."""
+    store: str = ""
+    """Path of the store; empty means `memory.db` in the home folder."""
+    key: str = field(default="", repr=False)
+    """Key of an encrypted store: 64 hexadecimal digits. Better given by the environment than by the file."""
+    policy: str = "balanced"
+    """Name of the preset."""
+    embedder: str = "auto"
+    """`auto`, `static`, `e5-small`, or `openai:MODEL` for an OpenAI-compatible endpoint."""
+    embedder_url: str = ""
+    """Address of that endpoint, such as `http://localhost:11434/v1`."""
+    embedder_key: str = field(default="", repr=False)
+    """Key of that endpoint, where it wants one."""
+    embedder_timeout_seconds: float = 10.0
+    """How long one embedding call may take."""
+    durability: str = "full"
+    """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
+    readers: int = 4
+    """How many reads may run at once."""
+    max_waiting_writers: int = 256
+    """How many threads may wait to write before the next is refused."""
+    busy_timeout_seconds: float = 30.0
+    """How long a write may wait for other writers before it is refused."""
+    vector_memory_megabytes: int = 128
+    """How much of the vectors may stay in memory; above it they are read from the store when needed."""
+    host: str = "127.0.0.1"
+    """Address that `engram serve` listens on."""
+    port: int = 7070
+    """Port that `engram serve` listens on."""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Single policy fields by room, from the `[policy.…]` tables of the file."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "home", Path(self.home).expanduser())
+        if self.durability not in DURABILITIES:
+            raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
+        _check_key(self.key)
+        for name in ("readers", "max_waiting_writers", "busy_timeout_seconds", "embedder_timeout_seconds"):
+            if getattr(self, name) <= 0:
+                raise InvalidSettings(f"{name}={getattr(self, name)} must be above 0")
+        if not 0 <= self.port <= 65535:
+            raise InvalidSettings(f"port={self.port} is outside 0 to 65535")
+        self.chosen_policy()
+
+    @property
+    def store_location(self) -> str:
+        """Where the store is, with the default filled in."""
+        return self.store or str(self.home / "memory.db")
+
+    def chosen_policy(self) -> Policy:
+        """Return the preset with the file's overrides."""
+        return choose(self.policy, self.overrides)
+
+    @classmethod
+    def load(cls, *, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
+        """Return the settings from arguments (those that are not None), environment, file and defaults."""
+        environment = os.environ if environment is None else environment
+        named = {name: value for name, value in arguments.items() if value is not None}
+        from_environment = _from_environment(environment)
+        home = named.get("home") or from_environment.get("home") or cls().home
+        merged = {**_from_file(Path(home).expanduser() / FILE_NAME), **from_environment, **named}
+        return cls(**merged)
+
+
+def setting_fields() -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields that a file or the environment may set."""
+    return tuple(one for one in dataclasses.fields(Settings) if one.name != "overrides")
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    found = {}
+    for one in setting_fields():
+        text = environment.get(PREFIX + one.name.upper())
+        if text:
+            found[one.name] = _parse(PREFIX + one.name.upper(), one.name, text)
+    return found
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise InvalidSettings(f"{path}: {exc}") from exc
+    known = {one.name for one in setting_fields()} - {"home"}
+    found: dict[str, Any] = {}
+    for name, value in content.items():
+        if name == "policy" and isinstance(value, dict):
+            found |= _policy_table(value)
+        elif name in known and not isinstance(value, dict):
+            found[name] = _parse(f"{path}: {name}", name, value)
+        else:
+            raise InvalidSettings(f"{path}: there is no setting {name!r}")
+    return found
+
+
+def _policy_table(table: dict[str, Any]) -> dict[str, Any]:
+    """Split `[policy]` into the preset's name, if it is there, and the overrides by room."""
+    rooms = {name: value for name, value in table.items() if name != "name"}
+    return {"overrides": rooms, **({"policy": table["name"]} if "name" in table else {})}
+
+
+def _parse(where: str, name: str, value: object) -> Any:
+    """Return the value in the type of the setting's default."""
+    default = Path() if name == "home" else next(o.default for o in setting_fields() if o.name == name)
+    try:
+        if isinstance(default, (int, float)):
+            if isinstance(value, bool):
+                raise TypeError(value)
+            number: Any = value
+            return type(default)(number)
+        if not isinstance(value, str):
+            raise TypeError(value)
+        return Path(value) if isinstance(default, Path) else value
+    except (TypeError, ValueError) as exc:
+        raise InvalidSettings(f"{where}={value!r} must be {type(default).__name__}") from exc
+
+
+def _check_key(key: str) -> None:
+    try:
+        is_whole = key == "" or len(bytes.fromhex(key)) == KEY_BYTES
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        raise InvalidSettings(
+            f"the store's key has {len(key)} characters and is not {2 * KEY_BYTES} hexadecimal digits",
+            hint='Make one with: python -c "import secrets; print(secrets.token_hex(32))"',
+        )

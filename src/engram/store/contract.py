@@ -1,0 +1,325 @@
+"""
+What a store can do, in Engram's own words: no SQL, no driver's types.
+
+Implemented by `store.sqlite`; written so that another database can do the same. Used by the rooms above
+through `Transaction`, whose tables share one snapshot (`read`) or one all-or-nothing write (`atomic`).
+A memory has an `id`, which users see, and a `key`, a small ever-growing number that indexes use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engram.values import (
+        AuditEvent,
+        Check,
+        Edge,
+        EmbedderIdentity,
+        Filters,
+        HistoryEvent,
+        Memory,
+        MemoryId,
+        Scope,
+        Turn,
+        TurnId,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A memory's key and how well it fits; larger is better."""
+
+    key: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quantised:
+    """Vectors with eight bits a number: row `i` is `numbers[i] * scales[i]`."""
+
+    numbers: NDArray[np.int8]
+    scales: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """
+    Memories that changed since a cursor, one column per field, oldest change first.
+
+    `vectors` has a row for each memory; where `has_vector` is false the row is zero.
+    """
+
+    cursor: int
+    keys: NDArray[np.int64]
+    scopes: NDArray[np.int32]
+    when: NDArray[np.int64]
+    statuses: list[str]
+    layers: list[str]
+    types: list[str]
+    kinds: list[str]
+    categories: list[str]
+    has_vector: NDArray[np.bool_]
+    vectors: Quantised
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+class Memories(Protocol):
+    """The memories themselves."""
+
+    def add(self, memory: Memory, *, fingerprint: bytes) -> int:
+        """Store a new memory and return its key."""
+        ...
+
+    def replace(self, memory: Memory) -> int:
+        """Store a changed memory under its id and return its key."""
+        ...
+
+    def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory | None:
+        """Return a memory that this scope may see."""
+        ...
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
+        """Return the memories that exist, by key."""
+        ...
+
+    def active_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory of exactly this scope with this fingerprint."""
+        ...
+
+    def has_active_twin(self, memory_id: MemoryId) -> bool:
+        """Say whether another memory of the same scope is active with the same fingerprint."""
+        ...
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:
+        """Return the ids that end in these eight characters: what people copy from a list."""
+        ...
+
+    def list(
+        self, *, scope: Scope, filters: Filters, limit: int, before: MemoryId | None
+    ) -> Sequence[Memory]:
+        """Return memories that this scope may see, newest first, from before the given one."""
+        ...
+
+    def indexable(self, *, after_key: int, limit: int) -> dict[int, Memory]:
+        """Return memories whose status is indexed, in key order, for a rebuild."""
+        ...
+
+    def count(self) -> int:
+        """Return how many memories are stored, in any status."""
+        ...
+
+    def count_by(self, column: Literal["status", "layer"]) -> dict[str, int]:
+        """Return counts by `status`, or by `layer` among the active."""
+        ...
+
+    def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
+        """Return the scopes with the most active memories."""
+        ...
+
+
+class Turns(Protocol):
+    """What was said, as it was said."""
+
+    def add(self, turn: Turn) -> None:
+        """Store a turn."""
+        ...
+
+    def get(self, turn_id: TurnId, *, scope: Scope) -> Turn | None:
+        """Return a turn that this scope may see."""
+        ...
+
+    def list(self, *, scope: Scope, session: str | None, limit: int) -> Sequence[Turn]:
+        """Return the latest turns, oldest of them first."""
+        ...
+
+    def count(self) -> int:
+        """Return how many turns are stored."""
+        ...
+
+
+class Terms(Protocol):
+    """The text index."""
+
+    @property
+    def version(self) -> int:
+        """The version of the cutting rules that the index was built with."""
+        ...
+
+    def put(self, key: int, terms: Sequence[str]) -> None:
+        """Index a memory under these terms in place of any earlier ones."""
+        ...
+
+    def remove(self, key: int) -> None:
+        """Take a memory out of the index, leaving no trace of its words."""
+        ...
+
+    def clear(self, *, version: int) -> None:
+        """Empty the index for a rebuild under this version of the cutting rules."""
+        ...
+
+    def count(self) -> int:
+        """Return how many memories are indexed."""
+        ...
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """Return in how many memories each term stands; 0 for unknown ones."""
+        ...
+
+    def search(self, terms: Sequence[str], *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
+        """Return memories with any of the terms, best first by BM25."""
+        ...
+
+    def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
+        """Return the newest memories with a term that is too common to rank by."""
+        ...
+
+
+class Vectors(Protocol):
+    """The vectors, in spaces that cannot be compared with one another."""
+
+    def space(self, identity: EmbedderIdentity) -> int | None:
+        """Return the number of the embedder's space, or None if it has none yet."""
+        ...
+
+    def make_space(self, identity: EmbedderIdentity) -> int:
+        """Return the number of the embedder's space, made if need be."""
+        ...
+
+    def put(self, space: int, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        """Store one vector per memory in place of any earlier one, and mark the memories as changed."""
+        ...
+
+    def remove(self, key: int) -> None:
+        """Take a memory's vectors out of every space."""
+        ...
+
+    def clear(self) -> None:
+        """Drop all vectors of all spaces, for a rebuild."""
+        ...
+
+    def pending(self, space: int | None, *, limit: int) -> dict[int, Memory]:
+        """Return indexed memories that have no vector in the space yet, newest first."""
+        ...
+
+    def count_pending(self, space: int | None) -> int:
+        """Return how many those are."""
+        ...
+
+    def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], Quantised]:
+        """Return the keys that have a vector, and their vectors in that order."""
+        ...
+
+    def latest_change(self) -> int:
+        """Return the cursor of the newest change in the store."""
+        ...
+
+    def changes(self, space: int, *, dimension: int, since: int, limit: int) -> Changes:
+        """Return the memories that changed after a cursor, with their vectors in the space."""
+        ...
+
+
+class History(Protocol):
+    """What happened to each memory."""
+
+    def add(self, event: HistoryEvent) -> None:
+        """Record a change."""
+        ...
+
+    def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
+        """Return a memory's changes, oldest first."""
+        ...
+
+
+class Audit(Protocol):
+    """Who did what in the store."""
+
+    def add(self, event: AuditEvent) -> None:
+        """Record an action."""
+        ...
+
+    def recent(self, *, limit: int) -> list[AuditEvent]:
+        """Return the latest actions, newest first."""
+        ...
+
+
+class Edges(Protocol):
+    """Links between memories."""
+
+    def add(self, edge: Edge) -> None:
+        """Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`."""
+        ...
+
+    def of(self, memory_id: MemoryId) -> list[Edge]:
+        """Return the links that leave or reach a memory."""
+        ...
+
+
+class Scopes(Protocol):
+    """The scopes that something was stored in."""
+
+    def visible(self, scope: Scope) -> list[int]:
+        """Return the numbers of the stored scopes that a reader in this scope may see."""
+        ...
+
+
+class Transaction(Protocol):
+    """Every table, in one snapshot or one write."""
+
+    @property
+    def memories(self) -> Memories: ...
+    @property
+    def turns(self) -> Turns: ...
+    @property
+    def terms(self) -> Terms: ...
+    @property
+    def vectors(self) -> Vectors: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def audit(self) -> Audit: ...
+    @property
+    def edges(self) -> Edges: ...
+    @property
+    def scopes(self) -> Scopes: ...
+
+
+class Store(Protocol):
+    """One place where memories are kept."""
+
+    @property
+    def location(self) -> str:
+        """Where the store is, without secrets."""
+        ...
+
+    def atomic(self) -> AbstractContextManager[Transaction]:
+        """Open a write: all of it is durable when the block ends, none of it if it raises. Nests."""
+        ...
+
+    def read(self) -> AbstractContextManager[Transaction]:
+        """Open a snapshot: what it shows does not change while the block runs."""
+        ...
+
+    def describe(self) -> Mapping[str, object]:
+        """Return format version, size in bytes and whether the store is encrypted."""
+        ...
+
+    def check(self) -> Iterable[Check]:
+        """Look for damage and disagreement between the tables."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store; nothing that was acknowledged is pending."""
+        ...

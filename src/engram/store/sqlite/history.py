@@ -1,0 +1,82 @@
+"""
+The tables `history` and `audit`: what happened to each memory, and who did what.
+
+Rows are only ever added, in the transaction of the change that they tell of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.store.sqlite.rows import from_json, to_json
+from engram.store.sqlite.times import from_microseconds, to_microseconds
+from engram.values import Action, Actor, ActorKind, AuditEvent, HistoryEvent, Status
+
+if TYPE_CHECKING:
+    import apsw
+
+    from engram.values import MemoryId
+
+_HISTORY = "memory_id, at, action, actor, actor_kind, old_status, new_status, reason, changes"
+_AUDIT = "at, action, actor, actor_kind, target, detail"
+
+
+class HistoryTable:
+    """What happened to each memory."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def add(self, event: HistoryEvent) -> None:
+        """Record a change."""
+        who = (event.actor.name, event.actor.kind)
+        statuses = (event.old_status, event.new_status)
+        row = (event.memory_id, to_microseconds(event.at), event.action, *who, *statuses, event.reason)
+        sql = f"INSERT INTO history ({_HISTORY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(sql, (*row, to_json(event.changes)))
+
+    def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
+        """Return a memory's changes, oldest first."""
+        sql = f"SELECT {_HISTORY} FROM history WHERE memory_id = ? ORDER BY key"
+        return [
+            HistoryEvent(
+                memory_id=memory,
+                at=from_microseconds(at),
+                action=Action(action),
+                actor=Actor(actor, ActorKind(kind)),
+                old_status=Status(old) if old else None,
+                new_status=Status(new) if new else None,
+                reason=reason,
+                changes={name: (before, after) for name, (before, after) in from_json(changes).items()},
+            )
+            for memory, at, action, actor, kind, old, new, reason, changes in self._connection.execute(
+                sql, (memory_id,)
+            )
+        ]
+
+
+class AuditTable:
+    """Who did what in the store."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def add(self, event: AuditEvent) -> None:
+        """Record an action."""
+        row = (to_microseconds(event.at), event.action, event.actor.name, event.actor.kind, event.target)
+        sql = f"INSERT INTO audit ({_AUDIT}) VALUES (?, ?, ?, ?, ?, ?)"
+        self._connection.execute(sql, (*row, to_json(event.detail)))
+
+    def recent(self, *, limit: int) -> list[AuditEvent]:
+        """Return the latest actions, newest first."""
+        rows = self._connection.execute(f"SELECT {_AUDIT} FROM audit ORDER BY key DESC LIMIT ?", (limit,))
+        return [
+            AuditEvent(
+                at=from_microseconds(at),
+                action=Action(action),
+                actor=Actor(actor, ActorKind(kind)),
+                target=target,
+                detail=from_json(detail),
+            )
+            for at, action, actor, kind, target, detail in rows
+        ]

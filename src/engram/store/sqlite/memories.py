@@ -1,0 +1,136 @@
+"""
+The table `memories`.
+
+Every write takes the next number of the change counter, which is how indexes in this and in other
+processes learn what to read again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from engram.errors import MemoryNotFound
+from engram.store.sqlite.connection import only
+from engram.store.sqlite.filters import where
+from engram.store.sqlite.rows import COLUMNS, SELECTED, from_row, scope_from, to_json, to_row
+from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
+from engram.values import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from engram.values import Filters, Memory, MemoryId, Scope
+
+_SELECT = f"SELECT {SELECTED} FROM memories m JOIN scopes s ON s.id = m.scope"
+_SELECT_KEYED = f"SELECT {SELECTED}, m.key FROM memories m JOIN scopes s ON s.id = m.scope"
+_PLACES = ", ".join("?" * (len(COLUMNS) + 3))
+_INSERT = f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACES})"
+_SET = ", ".join(f"{name} = ?" for name in COLUMNS)
+_UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
+_NEXT_CHANGE = "UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value"
+_INDEXED = to_json([status for status in Status if status.is_indexed])
+_COUNTS = {
+    "status": "SELECT status, count(*) FROM memories GROUP BY 1",
+    "layer": "SELECT layer, count(*) FROM memories WHERE status = 'active' GROUP BY 1",
+}
+_SCOPE_COUNTS = (
+    "SELECT s.project, s.squad, s.agent, s.channel, s.user, count(*) FROM memories m "
+    "JOIN scopes s ON s.id = m.scope WHERE m.status = 'active' GROUP BY m.scope ORDER BY 6 DESC LIMIT ?"
+)
+
+
+def next_change(connection: apsw.Connection) -> int:
+    """Return the next number of the change counter, inside a write."""
+    number: int = only(connection, _NEXT_CHANGE)
+    return number
+
+
+class MemoriesTable:
+    """Memories by id and by key."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._scopes = ScopesTable(connection)
+
+    def add(self, memory: Memory, *, fingerprint: bytes) -> int:
+        """Store a new memory and return its key."""
+        scope = self._scopes.make(memory.scope)
+        change = next_change(self._connection)
+        self._connection.execute(_INSERT, (change, fingerprint, scope, *to_row(memory)))
+        return self._connection.last_insert_rowid()
+
+    def replace(self, memory: Memory) -> int:
+        """Store a changed memory under its id and return its key."""
+        change = next_change(self._connection)
+        changed: list[Any] = self._connection.execute(
+            _UPDATE, (change, *to_row(memory), memory.id)
+        ).fetchall()
+        if not changed:
+            raise MemoryNotFound(f"no memory has the id {memory.id}")
+        key: int = changed[0][0]
+        return key
+
+    def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory | None:
+        """Return a memory that this scope may see."""
+        sql = f"{_SELECT} WHERE m.id = ? AND m.scope IN ({VISIBLE})"
+        row = self._connection.execute(sql, (memory_id, *names(scope))).fetchone()
+        return None if row is None else from_row(row)
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
+        """Return the memories that exist, by key."""
+        sql = f"{_SELECT_KEYED} WHERE m.key IN (SELECT value FROM json_each(?))"
+        rows = self._connection.execute(sql, (to_json(list(keys)),))
+        return {row[-1]: from_row(row) for row in rows}
+
+    def active_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory of exactly this scope with this fingerprint."""
+        sql = f"{_SELECT} WHERE m.scope = ? AND m.fingerprint = ? AND m.status = 'active'"
+        row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
+        return None if row is None else from_row(row)
+
+    def has_active_twin(self, memory_id: MemoryId) -> bool:
+        """Say whether another memory of the same scope is active with the same fingerprint."""
+        sql = (
+            "SELECT 1 FROM memories m JOIN memories o ON o.scope = m.scope AND o.fingerprint = m.fingerprint "
+            "WHERE m.id = ? AND o.id <> m.id AND o.status = 'active'"
+        )
+        return self._connection.execute(sql, (memory_id,)).fetchone() is not None
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:
+        """Return the ids that end in these eight characters: what people copy from a list."""
+        sql = f"SELECT m.id FROM memories m WHERE substr(m.id, -8) = ? AND m.scope IN ({VISIBLE})"
+        return [memory_id for (memory_id,) in self._connection.execute(sql, (ending, *names(scope)))]
+
+    def list(
+        self, *, scope: Scope, filters: Filters, limit: int, before: MemoryId | None
+    ) -> Sequence[Memory]:
+        """Return memories that this scope may see, newest first, from before the given one."""
+        condition, parameters = where(scope, filters)
+        if before is not None:
+            condition += " AND m.key < (SELECT key FROM memories WHERE id = ?)"
+            parameters.append(before)
+        sql = f"{_SELECT} WHERE {condition} ORDER BY m.key DESC LIMIT ?"
+        return [from_row(row) for row in self._connection.execute(sql, (*parameters, limit))]
+
+    def indexable(self, *, after_key: int, limit: int) -> dict[int, Memory]:
+        """Return memories whose status is indexed, in key order, for a rebuild."""
+        condition = "m.key > ? AND m.status IN (SELECT value FROM json_each(?))"
+        sql = f"{_SELECT_KEYED} WHERE {condition} ORDER BY m.key LIMIT ?"
+        rows = self._connection.execute(sql, (after_key, _INDEXED, limit))
+        return {row[-1]: from_row(row) for row in rows}
+
+    def count(self) -> int:
+        """Return how many memories are stored, in any status."""
+        total: int = only(self._connection, "SELECT count(*) FROM memories")
+        return total
+
+    def count_by(self, column: Literal["status", "layer"]) -> dict[str, int]:
+        """Return counts by `status`, or by `layer` among the active."""
+        rows: list[Any] = self._connection.execute(_COUNTS[column]).fetchall()
+        return dict(rows)
+
+    def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
+        """Return the scopes with the most active memories."""
+        return {scope_from(row[:5]): row[5] for row in self._connection.execute(_SCOPE_COUNTS, (limit,))}

@@ -1,0 +1,75 @@
+"""
+Bring a file's layout up to date, one numbered sentence at a time.
+
+Called once when a store is opened. All missing steps run in one exclusive transaction each, with their
+own record, so two processes never migrate twice and a killed one leaves the file as it was.
+A released step is never edited. A file from the future is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.errors import MigrationFailed, NotAnEngramStore, StoreTooNew
+from engram.store.sqlite.migrations import m001_first_layout
+from engram.store.sqlite.times import to_microseconds
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import apsw
+
+APPLICATION_ID = 0x456E6772
+"""`Engr`: what tools such as `file` see in the header."""
+
+MIGRATIONS = (m001_first_layout,)
+
+FORMAT_VERSION = len(MIGRATIONS)
+
+_RECORD = """
+CREATE TABLE IF NOT EXISTS migrations (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+) STRICT
+"""
+
+
+def version_of(connection: apsw.Connection, location: str) -> int:
+    """Return how many steps the file has had; raises if it is not ours or from the future."""
+    version: int = connection.pragma("user_version")
+    if connection.pragma("application_id") != APPLICATION_ID:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0]
+        if tables or version:
+            raise NotAnEngramStore(f"{location} is another program's database")
+    if version > FORMAT_VERSION:
+        raise StoreTooNew(f"{location} has format {version}, this version knows up to {FORMAT_VERSION}")
+    return version
+
+
+def migrate(connection: apsw.Connection, location: str, *, now: datetime) -> None:
+    """Run the steps that the file has not had."""
+    while version_of(connection, location) < FORMAT_VERSION:
+        connection.execute("BEGIN EXCLUSIVE")
+        try:
+            _step(connection, version_of(connection, location), now)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+def _step(connection: apsw.Connection, done: int, now: datetime) -> None:
+    """Run the next step inside the open transaction, unless another process was faster."""
+    if done == FORMAT_VERSION:
+        return
+    step = MIGRATIONS[done]
+    name = step.__name__.rpartition(".")[2]
+    connection.execute(_RECORD)
+    step.up(connection)
+    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    if broken:
+        raise MigrationFailed(f"{name} left {len(broken)} rows without what they refer to")
+    connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (done + 1, name, to_microseconds(now)))
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", done + 1)

@@ -1,0 +1,233 @@
+"""
+One file as a store: a line of writers, a pool of readers, all tables in one transaction.
+
+Opened by the engine. Several threads share one store and several processes share one file. A write
+is durable when `atomic` returns; a killed process leaves either all of it or none.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from engram.errors import StoreBusy, StoreClosed
+from engram.store.sqlite.checks import checks
+from engram.store.sqlite.connection import connect
+from engram.store.sqlite.edges import EdgesTable
+from engram.store.sqlite.failures import translated
+from engram.store.sqlite.history import AuditTable, HistoryTable
+from engram.store.sqlite.memories import MemoriesTable
+from engram.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
+from engram.store.sqlite.queue import WriteQueue
+from engram.store.sqlite.scopes import ScopesTable
+from engram.store.sqlite.terms import TermsTable
+from engram.store.sqlite.turns import TurnsTable
+from engram.store.sqlite.vectors import VectorsTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from engram.values import Check
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Every table over one connection: what a transaction hands out."""
+
+    memories: MemoriesTable
+    turns: TurnsTable
+    terms: TermsTable
+    vectors: VectorsTable
+    history: HistoryTable
+    audit: AuditTable
+    edges: EdgesTable
+    scopes: ScopesTable
+
+    @classmethod
+    def over(cls, connection: apsw.Connection) -> Tables:
+        """Return the tables of a connection."""
+        return cls(
+            memories=MemoriesTable(connection),
+            turns=TurnsTable(connection),
+            terms=TermsTable(connection),
+            vectors=VectorsTable(connection),
+            history=HistoryTable(connection),
+            audit=AuditTable(connection),
+            edges=EdgesTable(connection),
+            scopes=ScopesTable(connection),
+        )
+
+
+class SqliteStore:
+    """A file of memories."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        connect_one: Callable[..., apsw.Connection],
+        writer: apsw.Connection,
+        readers: int,
+        line: WriteQueue,
+    ) -> None:
+        self._path = path
+        self._connect_one = connect_one
+        self._writer = writer
+        self._line = line
+        self._writing = threading.local()
+        self._free_readers: queue.LifoQueue[apsw.Connection | None] = queue.LifoQueue()
+        for _ in range(readers):
+            self._free_readers.put(None)
+        self._reader_count = readers
+        self._process = os.getpid()
+        self._is_closed = False
+
+    @classmethod
+    def open(
+        cls,
+        location: str,
+        *,
+        now: datetime,
+        key: bytes = b"",
+        is_durable: bool = True,
+        readers: int = 4,
+        max_waiting_writers: int = 256,
+        busy_timeout_seconds: float = 30.0,
+    ) -> SqliteStore:
+        """Open the file, made and brought up to date if need be."""
+        path = Path(location).expanduser()
+
+        def connect_one(*, is_reader: bool) -> apsw.Connection:
+            return connect(
+                path,
+                key=key,
+                is_durable=is_durable,
+                busy_timeout_seconds=busy_timeout_seconds,
+                is_reader=is_reader,
+            )
+
+        line = WriteQueue(max_waiting=max_waiting_writers, timeout_seconds=busy_timeout_seconds)
+        with translated(location):
+            writer = connect_one(is_reader=False)
+            try:
+                _prepare(writer, location, now=now, patience_seconds=busy_timeout_seconds)
+            except BaseException:
+                writer.close()
+                raise
+        return cls(path, connect_one=connect_one, writer=writer, readers=readers, line=line)
+
+    @property
+    def location(self) -> str:
+        """Where the store is."""
+        return str(self._path)
+
+    @contextmanager
+    def atomic(self) -> Iterator[Tables]:
+        """Open a write: all of it is durable when the block ends, none of it if it raises. Nests."""
+        self._check_open()
+        outer: Tables | None = getattr(self._writing, "tables", None)
+        if outer is not None:
+            with self._writer:  # a savepoint inside the open transaction
+                yield outer
+            return
+        with self._line.turn(), translated(self.location):
+            self._check_open()
+            tables = self._writing.tables = Tables.over(self._writer)
+            try:
+                with _transaction(self._writer, "BEGIN IMMEDIATE"):
+                    yield tables
+            finally:
+                self._writing.tables = None
+
+    @contextmanager
+    def read(self) -> Iterator[Tables]:
+        """Open a snapshot; inside this thread's own write it shows what the write has done so far."""
+        self._check_open()
+        own: Tables | None = getattr(self._writing, "tables", None)
+        if own is not None:
+            yield own
+            return
+        connection = self._free_readers.get()
+        try:
+            self._check_open()
+            with translated(self.location):
+                if connection is None:
+                    connection = self._connect_one(is_reader=True)
+                with _transaction(connection, "BEGIN"):
+                    yield Tables.over(connection)
+        finally:
+            self._free_readers.put(connection)
+
+    def describe(self) -> dict[str, Any]:
+        """Return format version, size in bytes and whether the store is encrypted."""
+        files = [self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))]
+        size = sum(file.stat().st_size for file in files if file.exists())
+        with self._path.open("rb") as file:
+            is_encrypted = file.read(6) != b"SQLite"
+        return {"format_version": FORMAT_VERSION, "size_bytes": size, "encrypted": is_encrypted}
+
+    def check(self) -> list[Check]:
+        """Look for damage and disagreement between the tables."""
+        with self._line.turn(), translated(self.location):
+            self._check_open()
+            return list(checks(self._writer))
+
+    def close(self) -> None:
+        """Wait for the writer and the readers, then let go of the file. Closing twice is harmless."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if os.getpid() != self._process:
+            return  # the connections belong to the process that opened them
+        with self._line.turn():
+            self._writer.close()
+        for _ in range(self._reader_count):
+            reader = self._free_readers.get()
+            if reader is not None:
+                reader.close()
+        for _ in range(self._reader_count):
+            self._free_readers.put(None)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreClosed(f"{self.location} has been closed")
+        if os.getpid() != self._process:
+            raise StoreClosed(
+                f"{self.location} was opened by another process", hint="Open it again after the fork."
+            )
+
+
+def _prepare(writer: apsw.Connection, location: str, *, now: datetime, patience_seconds: float) -> None:
+    """Switch to the write-ahead log and bring the layout up to date."""
+    deadline = time.monotonic() + patience_seconds
+    version_of(writer, location)
+    while True:
+        try:
+            writer.pragma("journal_mode", "wal")
+            break
+        except apsw.BusyError:  # SQLite does not wait here: another process is doing the same
+            if time.monotonic() > deadline:
+                raise StoreBusy(f"{location} is held by another process") from None
+            time.sleep(0.005)
+    migrate(writer, location, now=now)
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,153 @@
+"""
+The tables `spaces` and `vectors`: eight bits a number, four bytes of scale in front.
+
+Eight bits lose nothing that ranking needs and take a quarter of the room. The feed of changes is what
+keeps the index in memory true, in this process and in others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engram.errors import DimensionMismatch
+from engram.store.contract import Changes, Quantised
+from engram.store.sqlite.connection import only
+from engram.store.sqlite.memories import next_change
+from engram.store.sqlite.rows import SELECTED, from_row, to_json
+from engram.values import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+    from numpy.typing import NDArray
+
+    from engram.values import EmbedderIdentity, Memory
+
+_SCALE_BYTES = 4
+_INDEXED = to_json([status for status in Status if status.is_indexed])
+_SPACE = "SELECT id FROM spaces WHERE name = ? AND dimension = ? AND revision = ? AND metric = ?"
+_PENDING = (
+    "FROM memories m JOIN scopes s ON s.id = m.scope WHERE m.status IN (SELECT value FROM json_each(?)) "
+    "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.memory = m.key)"
+)
+_CHANGES = (
+    "SELECT m.change, m.key, m.scope, m.when_at, m.status, m.layer, m.type, m.kind, m.category, v.vector "
+    "FROM memories m LEFT JOIN vectors v ON v.space = ? AND v.memory = m.key "
+    "WHERE m.change > ? ORDER BY m.change LIMIT ?"
+)
+_NO_SPACE = 0
+
+
+class VectorsTable:
+    """Vectors by space and memory."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def space(self, identity: EmbedderIdentity) -> int | None:
+        """Return the number of the embedder's space, or None if it has none yet."""
+        row = self._connection.execute(_SPACE, _parts(identity)).fetchone()
+        return None if row is None else row[0]
+
+    def make_space(self, identity: EmbedderIdentity) -> int:
+        """Return the number of the embedder's space, made if need be."""
+        found = self.space(identity)
+        if found is not None:
+            return found
+        sql = "INSERT INTO spaces (name, dimension, revision, metric) VALUES (?, ?, ?, ?)"
+        self._connection.execute(sql, _parts(identity))
+        return self._connection.last_insert_rowid()
+
+    def put(self, space: int, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        """Store one vector per memory in place of any earlier one, and mark the memories as changed."""
+        dimension: int = only(self._connection, "SELECT dimension FROM spaces WHERE id = ?", (space,))
+        if vectors.shape != (len(keys), dimension):
+            raise DimensionMismatch(
+                f"{vectors.shape} numbers for {len(keys)} memories of {dimension} dimensions"
+            )
+        blobs = _pack(quantise(vectors))
+        rows = ((space, key, blob) for key, blob in zip(keys, blobs, strict=True))
+        self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+        marks = ((next_change(self._connection), key) for key in keys)
+        self._connection.executemany("UPDATE memories SET change = ? WHERE key = ?", marks)
+
+    def remove(self, key: int) -> None:
+        """Take a memory's vectors out of every space."""
+        spaces = [space for (space,) in self._connection.execute("SELECT id FROM spaces")]
+        self._connection.executemany(
+            "DELETE FROM vectors WHERE space = ? AND memory = ?", [(space, key) for space in spaces]
+        )
+
+    def clear(self) -> None:
+        """Drop all vectors of all spaces, for a rebuild."""
+        self._connection.execute("DELETE FROM vectors")
+
+    def pending(self, space: int | None, *, limit: int) -> dict[int, Memory]:
+        """Return indexed memories that have no vector in the space yet, newest first."""
+        sql = f"SELECT {SELECTED}, m.key {_PENDING} ORDER BY m.key DESC LIMIT ?"
+        rows = self._connection.execute(sql, (_INDEXED, space or _NO_SPACE, limit))
+        return {row[-1]: from_row(row) for row in rows}
+
+    def count_pending(self, space: int | None) -> int:
+        """Return how many those are."""
+        total: int = only(self._connection, f"SELECT count(*) {_PENDING}", (_INDEXED, space or _NO_SPACE))
+        return total
+
+    def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], Quantised]:
+        """Return the keys that have a vector, and their vectors in that order."""
+        wanted = "SELECT value FROM json_each(?)"
+        sql = f"SELECT memory, vector FROM vectors WHERE space = ? AND memory IN ({wanted})"
+        rows: list[Any] = self._connection.execute(sql, (space, to_json(list(keys)))).fetchall()
+        row_bytes = len(rows[0][1]) if rows else _SCALE_BYTES
+        return [key for key, _ in rows], _unpack([blob for _, blob in rows], row_bytes)
+
+    def latest_change(self) -> int:
+        """Return the cursor of the newest change in the store."""
+        number: int = only(self._connection, "SELECT value FROM counters WHERE name = 'change'")
+        return number
+
+    def changes(self, space: int, *, dimension: int, since: int, limit: int) -> Changes:
+        """Return the memories that changed after a cursor, with their vectors in the space."""
+        rows = self._connection.execute(_CHANGES, (space, since, limit)).fetchall()
+        columns = list(zip(*rows, strict=True)) or [()] * 10
+        change, keys, scopes, when, statuses, layers, types, kinds, categories, blobs = columns
+        empty = bytes(_SCALE_BYTES + dimension)
+        return Changes(
+            cursor=change[-1] if change else since,
+            keys=np.array(keys, np.int64),
+            scopes=np.array(scopes, np.int32),
+            when=np.array(when, np.int64),
+            statuses=list(statuses),
+            layers=list(layers),
+            types=list(types),
+            kinds=list(kinds),
+            categories=list(categories),
+            has_vector=np.array([blob is not None for blob in blobs], np.bool_),
+            vectors=_unpack([blob or empty for blob in blobs], len(empty)),
+        )
+
+
+def quantise(vectors: NDArray[np.float32]) -> Quantised:
+    """Return the vectors with eight bits a number, each row stretched to the full range."""
+    scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
+    scales[scales == 0] = 1
+    numbers = np.rint(vectors / scales[:, None]).astype(np.int8)
+    return Quantised(numbers, scales.astype(np.float32))
+
+
+def _pack(vectors: Quantised) -> list[bytes]:
+    rows = np.concatenate([vectors.scales.astype("<f4")[:, None].view(np.int8), vectors.numbers], axis=1)
+    return [row.tobytes() for row in rows]
+
+
+def _unpack(blobs: list[bytes], row_bytes: int) -> Quantised:
+    rows = np.frombuffer(b"".join(blobs), np.int8).reshape(len(blobs), row_bytes)
+    scales = np.ascontiguousarray(rows[:, :_SCALE_BYTES]).view("<f4")
+    return Quantised(rows[:, _SCALE_BYTES:], scales.reshape(len(blobs)).astype(np.float32))
+
+
+def _parts(identity: EmbedderIdentity) -> tuple[str, int, str, str]:
+    return identity.name, identity.dimension, identity.revision, identity.metric

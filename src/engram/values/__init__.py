@@ -1,0 +1,77 @@
+"""
+The nouns of Engram: frozen, without I/O and without a clock.
+
+Every room speaks in these; they import nothing but `errors`. `docs/concepts/words.md` explains each.
+"""
+
+from engram.values.edge import Edge, EdgeType, check_edge
+from engram.values.event import Action, AuditEvent, HistoryEvent
+from engram.values.ids import MemoryId, TurnId, new_id
+from engram.values.memory import (
+    CATEGORIES,
+    AccessLog,
+    Affect,
+    ConfidenceTier,
+    Detail,
+    Kind,
+    Layer,
+    Memory,
+    MemoryType,
+    Provenance,
+    SecurityTier,
+    Source,
+    Traits,
+)
+from engram.values.query import Filters, Query
+from engram.values.recall import Hit, Missing, Quality, Reason, Recall, Trust
+from engram.values.report import Check, DoctorReport, PartHealth, StatusReport
+from engram.values.scope import GLOBAL, Scope
+from engram.values.space import EmbedderIdentity
+from engram.values.status import Actor, ActorKind, Status, check_move
+from engram.values.turn import Role, Turn
+
+__all__ = [
+    "CATEGORIES",
+    "GLOBAL",
+    "AccessLog",
+    "Action",
+    "Actor",
+    "ActorKind",
+    "Affect",
+    "AuditEvent",
+    "Check",
+    "ConfidenceTier",
+    "Detail",
+    "DoctorReport",
+    "Edge",
+    "EdgeType",
+    "EmbedderIdentity",
+    "Filters",
+    "HistoryEvent",
+    "Hit",
+    "Kind",
+    "Layer",
+    "Memory",
+    "MemoryId",
+    "MemoryType",
+    "Missing",
+    "PartHealth",
+    "Provenance",
+    "Quality",
+    "Query",
+    "Reason",
+    "Recall",
+    "Role",
+    "Scope",
+    "SecurityTier",
+    "Source",
+    "Status",
+    "StatusReport",
+    "Traits",
+    "Trust",
+    "Turn",
+    "TurnId",
+    "check_edge",
+    "check_move",
+    "new_id",
+]

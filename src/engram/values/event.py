@@ -1,0 +1,60 @@
+"""
+What happened: the history of one memory and the audit trail of the whole store.
+
+Written in the same transaction as the change they describe. Neither ever holds memory text, so
+erasing a memory does not have to rewrite them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from engram.values.status import Actor, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from engram.values.ids import MemoryId
+
+
+class Action(StrEnum):
+    """The verbs that change a store."""
+
+    OBSERVE = "observe"
+    REMEMBER = "remember"
+    REINFORCE = "reinforce"
+    CORRECT = "correct"
+    FORGET = "forget"
+    PIN = "pin"
+    UNPIN = "unpin"
+    SET_STATUS = "set_status"
+    RELATE = "relate"
+    REBUILD = "rebuild"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEvent:
+    """One change of one memory; `changes` maps a field to its old and new value, never to text."""
+
+    memory_id: MemoryId
+    at: datetime
+    action: Action
+    actor: Actor = Actor()
+    old_status: Status | None = None
+    new_status: Status | None = None
+    reason: str = ""
+    changes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """Who did what, when; `target` is an id and `detail` holds counts and reasons only."""
+
+    at: datetime
+    action: Action
+    actor: Actor = Actor()
+    target: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)

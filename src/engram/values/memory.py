@@ -1,0 +1,221 @@
+"""
+Memory: one atomic statement with a life of its own, and the small values that it is made of.
+
+Built by `capture`, kept by `store`, read by every room. Frozen: a change is a new value, written with
+a history row. Knows no clock and does no I/O; times are UTC and come from whoever builds it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from engram.values.scope import GLOBAL, Scope
+from engram.values.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from engram.values.ids import MemoryId, TurnId
+
+
+class Layer(StrEnum):
+    """How long the memory is meant to live."""
+
+    WORKING = "working"
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+    CODEBASE = "codebase"
+
+
+class MemoryType(StrEnum):
+    """What sort of information it holds."""
+
+    FACT = "fact"
+    PROCEDURE = "procedure"
+    NARRATIVE = "narrative"
+
+
+class Kind(StrEnum):
+    """An episode happened once; a note holds until something replaces it."""
+
+    EPISODE = "episode"
+    NOTE = "note"
+
+
+class Source(StrEnum):
+    """Where it came from, which says how far it is trusted."""
+
+    HUMAN = "human"
+    ASSISTANT = "assistant"
+    INGEST = "ingest"
+
+    @property
+    def trust(self) -> float:
+        """Trust in [0, 1]: people first, then the agent's own words, then imported text."""
+        return {Source.HUMAN: 1.0, Source.ASSISTANT: 0.7, Source.INGEST: 0.5}[self]
+
+
+class SecurityTier(StrEnum):
+    """How much protection the content needs at rest."""
+
+    CLEARTEXT = "cleartext"
+    SENSITIVE = "sensitive"
+    CONFIDENTIAL = "confidential"
+
+
+class ConfidenceTier(StrEnum):
+    """Confidence in words."""
+
+    EXPLICIT = "explicit"
+    IMPLIED = "implied"
+    INFERRED = "inferred"
+    SPECULATIVE = "speculative"
+
+    @classmethod
+    def of(cls, confidence: float) -> ConfidenceTier:
+        """Return the tier of a confidence; below 0.40 it is speculative."""
+        if confidence >= 0.95:
+            return cls.EXPLICIT
+        if confidence >= 0.70:
+            return cls.IMPLIED
+        return cls.INFERRED if confidence >= 0.40 else cls.SPECULATIVE
+
+
+CATEGORIES = frozenset(
+    {
+        *(
+            "fact",
+            "preference",
+            "correction",
+            "entity",
+            "decision",
+            "relationship",
+            "principle",
+            "commitment",
+        ),
+        *(
+            "moment",
+            "skill",
+            "instruction",
+            "context",
+            "project",
+            "person",
+            "technical",
+            "procedure",
+            "general",
+        ),
+    }
+)
+"""The categories that rules know by name; a user may add others of the same form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a memory came from: who said it, in which session, and the evidence behind it."""
+
+    source: Source = Source.HUMAN
+    speaker: str | None = None
+    session: str | None = None
+    turns: tuple[TurnId, ...] = ()
+    episodes: tuple[MemoryId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Affect:
+    """How it felt: valence in [-1, 1], intensity and arousal in [0, 1]."""
+
+    valence: float = 0.0
+    intensity: float = 0.0
+    arousal: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessLog:
+    """How often and when it was recalled; `recent` holds twenty moments at most, oldest first."""
+
+    count: int = 0
+    last_at: datetime | None = None
+    recent: tuple[datetime, ...] = ()
+    sessions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """Shorter forms of the content for a tight prompt, and the tokens that each level costs."""
+
+    summary: str | None = None
+    key_fact: str | None = None
+    tag: str | None = None
+    tokens: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What was inferred from the content, for filters."""
+
+    people: tuple[str, ...] = ()
+    technologies: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    language: str | None = None
+    sentiment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One statement, with everything that decides how long it lives and when it is found."""
+
+    id: MemoryId
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    scope: Scope = GLOBAL
+    status: Status = Status.ACTIVE
+    layer: Layer = Layer.EPISODIC
+    type: MemoryType = MemoryType.FACT
+    category: str = "general"
+    kind: Kind = Kind.NOTE
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    provenance: Provenance = Provenance()
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    forget_after: datetime | None = None
+    confidence: float = 1.0
+    importance: float = 0.5
+    stability: float = 1.0
+    strength: float = 1.0
+    surprise: float | None = None
+    reinforcements: int = 0
+    affect: Affect = Affect()
+    access: AccessLog = AccessLog()
+    pinned: bool = False
+    version: int = 1
+    supersedes: MemoryId | None = None
+    superseded_by: MemoryId | None = None
+    security: SecurityTier = SecurityTier.CLEARTEXT
+    detail: Detail = field(default_factory=Detail)
+    traits: Traits = Traits()
+
+    @property
+    def confidence_tier(self) -> ConfidenceTier:
+        """Confidence in words."""
+        return ConfidenceTier.of(self.confidence)
+
+    @property
+    def when(self) -> datetime:
+        """The moment that the statement is about, or else the moment it was stored."""
+        return self.occurred_at or self.created_at
+
+    def evolve(self, **changes: Any) -> Memory:
+        """Return a copy with these fields changed."""
+        return dataclasses.replace(self, **changes)

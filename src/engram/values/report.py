@@ -1,0 +1,74 @@
+"""
+What `status` and `doctor` answer: the state of the store and its parts.
+
+Built by the engine, shown unchanged by every surface.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartHealth:
+    """One part: when it last worked, when it last failed, and why."""
+
+    name: str
+    last_success: datetime | None = None
+    last_failure: datetime | None = None
+    failure: str | None = None
+    failures: int = 0
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether its last attempt failed."""
+        if self.last_failure is None:
+            return False
+        return self.last_success is None or self.last_failure >= self.last_success
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusReport:
+    """A look at the whole."""
+
+    store: str
+    encrypted: bool
+    format_version: int
+    size_bytes: int
+    policy: str
+    embedder: str
+    memories: int
+    turns: int
+    by_status: Mapping[str, int] = field(default_factory=dict)
+    by_layer: Mapping[str, int] = field(default_factory=dict)
+    by_scope: Mapping[str, int] = field(default_factory=dict)
+    awaiting_embedding: int = 0
+    parts: tuple[PartHealth, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that `doctor` looked at."""
+
+    name: str
+    ok: bool
+    found: str
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorReport:
+    """Everything that `doctor` looked at."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong, or what was wrong has been repaired."""
+        return all(check.ok or check.repaired for check in self.checks)
