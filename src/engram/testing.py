@@ -45,6 +45,7 @@ class TinyEmbedder:
 
     identity = EmbedderIdentity(name="tiny", dimension=64, revision="1")
     batch = 256
+    similarity_floor = 0.0
 
     def __init__(self) -> None:
         self.failure: str | None = None

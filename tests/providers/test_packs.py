@@ -259,3 +259,21 @@ def test_a_text_beyond_the_models_window_is_cut(e5_pack: Pack) -> None:
     rows = embedder.embed_documents([long, long + "and something else"])
 
     assert np.array_equal(rows[0], rows[1])
+
+
+def test_a_full_disk_leaves_nothing_half_installed(tmp_path: Path) -> None:
+    """A write that fails half-way is an error of the family, and the pack is absent as before."""
+    resource = pytest.importorskip("resource", reason="limits on file size need POSIX")
+    model = tmp_path / "model.onnx"
+    model.write_bytes(b"weights" * 100_000)
+    home = tmp_path / "home"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+
+    try:
+        with pytest.raises(EmbeddingError, match="could not be written"):
+            pack_install._place(E5_SMALL, model, home)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert names_below(home) == ["models"]

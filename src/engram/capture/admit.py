@@ -94,6 +94,8 @@ def prepare(drafts: Sequence[Draft], gate: Gate, *, now: datetime) -> Prepared:
     """Check the drafts and embed what is not stored yet."""
     candidates = [_candidate(draft, gate.policy, now=now) for draft in drafts]
     places = _novel(candidates, gate.store)
+    if not places:
+        return Prepared(candidates, None, {})
     try:
         vectors = gate.embedder.embed_documents([passage(candidates[place].memory) for place in places])
         return Prepared(candidates, gate.embedder.identity, dict(zip(places, vectors, strict=True)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from engram.errors import ContentTooLarge, InvalidContent
@@ -58,10 +59,6 @@ def checked(draft: Draft, policy: CapturePolicy) -> str:
     for name, share in (("confidence", draft.confidence), ("importance", draft.importance)):
         if share is not None and not 0 <= share <= 1:
             raise InvalidContent(f"{name}={share} is outside 0 to 1")
-    for name in ("occurred_at", "valid_from", "forget_after"):
-        moment: datetime | None = getattr(draft, name)
-        if moment is not None and moment.tzinfo is None:
-            raise InvalidContent(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
     return content
 
 
@@ -84,8 +81,18 @@ def checked_text(text: str, *, what: str, max_bytes: int) -> str:
     return cleaned
 
 
+def in_utc(name: str, moment: datetime | None) -> datetime | None:
+    """Return the moment as the store will give it back, so that nothing differs after a rebuild."""
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        raise InvalidContent(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
+    return moment.astimezone(UTC)
+
+
 def born(draft: Draft, content: str, policy: CapturePolicy, *, now: datetime) -> Memory:
     """Return the draft as a new memory with the policy's defaults."""
+    occurred_at = in_utc("occurred_at", draft.occurred_at)
     return Memory(
         id=new_id(now),
         content=content,
@@ -100,9 +107,9 @@ def born(draft: Draft, content: str, policy: CapturePolicy, *, now: datetime) ->
         predicate=draft.predicate,
         object=draft.object,
         provenance=draft.provenance,
-        occurred_at=draft.occurred_at,
-        valid_from=draft.valid_from or draft.occurred_at or now,
-        forget_after=draft.forget_after,
+        occurred_at=occurred_at,
+        valid_from=in_utc("valid_from", draft.valid_from) or occurred_at or now,
+        forget_after=in_utc("forget_after", draft.forget_after),
         confidence=policy.default_confidence if draft.confidence is None else draft.confidence,
         importance=policy.default_importance if draft.importance is None else draft.importance,
         pinned=draft.pinned,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.capture.draft import checked_text
+from engram.capture.draft import checked_text, in_utc
 from engram.errors import InvalidContent
 from engram.values import Action, AuditEvent, Role, Turn, new_id
 
@@ -43,7 +43,7 @@ def observe(
         speaker=speaker,
         session=session,
         scope=scope,
-        occurred_at=occurred_at or now,
+        occurred_at=in_utc("occurred_at", occurred_at) or now,
         created_at=now,
     )
     with store.atomic() as tx:

@@ -19,6 +19,7 @@ class AbsentEmbedder:
     """Raises the error that its opening raised."""
 
     batch = 1
+    similarity_floor = 0.0
 
     def __init__(self, error: EngramError) -> None:
         self._error = error

@@ -15,7 +15,7 @@ from engram.capture.admit import Gate
 from engram.engine.absent import AbsentEmbedder
 from engram.engine.derived import Backfill, rebuild_terms
 from engram.engine.health import Health, WatchedEmbedder
-from engram.errors import EmbeddingError, MissingExtra, StoreNotFound
+from engram.errors import EmbeddingError, MissingExtra, StoreNotFound, StoreUnreadable
 from engram.index.lexical import LexicalIndex
 from engram.index.spaces import VectorSpaces
 from engram.providers.models import Endpoint, open_embedder
@@ -49,9 +49,9 @@ class Parts:
 def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, must_exist: bool) -> Parts:
     """Open the store and wire the rooms around it."""
     policy = settings.chosen_policy()
-    store = _open(settings, clock, must_exist=must_exist)
     health = Health(clock)
     watched = WatchedEmbedder(embedder or _chosen_embedder(settings), health)
+    store = _open(settings, clock, must_exist=must_exist)
     spaces = VectorSpaces(watched, memory_bytes=settings.vector_memory_megabytes * 1_000_000)
     return Parts(
         settings=settings,
@@ -70,10 +70,13 @@ def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, mus
 
 def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     path = Path(settings.store_location).expanduser()
-    if must_exist and not path.exists():
-        raise StoreNotFound(f"there is no store at {path}")
-    if not settings.store:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if must_exist and not path.exists():
+            raise StoreNotFound(f"there is no store at {path}")
+        if not settings.store:
+            path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     store = open_store(settings, now=clock.now())
     try:
         with store.read() as tx:

@@ -6,11 +6,12 @@ Called by `Engram.doctor`. Canonical data is only looked at; derived data that i
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.engine.derived import embed_pending, rebuild
-from engram.errors import EngramError
+from engram.errors import EmbeddingError, EngramError
 from engram.text.terms import TERMS_VERSION
 from engram.values import Check, DoctorReport
 
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from engram.providers.embedder import Embedder
     from engram.store.contract import Store
 
+_CANONICAL = frozenset({"file", "references", "memories"})
 _DERIVED = frozenset(
     {
         "text index",
         "text index complete",
         "text index free of the forgotten",
         "vectors free of the forgotten",
+        "vectors whole",
         "text index rules",
     }
 )
@@ -37,19 +40,15 @@ def examine(
     """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
     found = _look(store, embedder)
     wrong = {check.name for check in found if not check.ok}
-    if not fix or not wrong or {"file", "references"} & wrong:
+    if not fix or not wrong or _CANONICAL & wrong:
         return DoctorReport(checks=tuple(found))
-    if wrong & _DERIVED:
-        rebuild(store, embedder, progress=progress)
-    elif "embedder" not in wrong:
-        embed_pending(store, embedder, progress=progress)
-    after = {check.name: check for check in _look(store, embedder)}
-    return DoctorReport(
-        checks=tuple(
-            replace(after.get(check.name, check), repaired=not check.ok and after[check.name].ok)
-            for check in found
-        )
-    )
+    with suppress(EmbeddingError):  # the second look says what could not be mended
+        if wrong & _DERIVED:
+            rebuild(store, embedder, progress=progress)
+        else:
+            embed_pending(store, embedder, progress=progress)
+    after = [replace(check, repaired=check.ok and check.name in wrong) for check in _look(store, embedder)]
+    return DoctorReport(checks=tuple(after))
 
 
 def _look(store: Store, embedder: Embedder) -> list[Check]:

@@ -235,6 +235,8 @@ class Engram:
             raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
         start = None if before is None else self._resolve(before, scope)
         with self._parts.store.read() as tx:
+            if start is not None:
+                find(tx, start, self._in(scope))
             return tx.memories.list(
                 scope=self._in(scope), filters=filters or Filters(), limit=limit, before=start
             )

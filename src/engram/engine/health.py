@@ -82,6 +82,11 @@ class WatchedEmbedder:
             return self._embedder.identity
 
     @property
+    def similarity_floor(self) -> float:
+        """The floor of the embedder inside."""
+        return self._embedder.similarity_floor
+
+    @property
     def batch(self) -> int:
         """How many texts are worth handing over at once."""
         return self._embedder.batch

@@ -1,30 +1,34 @@
 """
 The lexical index: which memories hold these words?
 
-Asked by `recall`; asks the store's text index. Ranking costs about a microsecond for every memory that
-holds a term, so the rarest terms are asked for first, and common ones only while that stays cheap.
-Without this a plain question over 100,000 memories takes a tenth of a second.
+Asked by `recall`; asks the store's text index. A memory's score is the share of the question that its words
+cover, rare words counting for more, so it means the same in a store of ten memories and of a million. On
+LoCoMo this beat BM25, whose counts and lengths say little about single statements: docs/lab/0003-fusion.md.
+Every memory that holds a term costs time, so the rarest terms are asked for first, and common ones only
+while that stays cheap.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING
 
+from engram.store.contract import Found
 from engram.text.terms import query_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from engram.store.contract import Found, Transaction
+    from engram.store.contract import Transaction
     from engram.values import Filters, Scope
 
 MAX_TERMS = 48
 """A pasted page would otherwise be asked for word by word."""
-MAX_POSTINGS = 3000
-"""How many memories the asked terms may stand in, added up: about 4 ms."""
+MAX_HOLDERS = 5000
+"""In how many memories the asked terms may stand, added up: about 4 ms."""
 STALE_GROWTH = 1.2
-"""Counts are asked again when the store has grown by a fifth: they only choose terms."""
+"""Counts are asked again when the store has grown by a fifth: they need not be exact."""
 _MAX_REMEMBERED = 50_000
 
 
@@ -34,19 +38,23 @@ class LexicalIndex:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._frequencies: dict[str, int] = {}
-        self._counted_at = 0
+        self._memories = 0
+        self._counted_at = -1
 
     def search(
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
     ) -> list[Found]:
-        """Return the memories that share the question's telling words, best first."""
+        """Return the memories that cover most of the question, best first, each scored in [0, 1]."""
         frequencies = self._count(tx, query_terms(text)[:MAX_TERMS])
+        shares = coverage_shares(frequencies, self._memories)
         present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
-        chosen = affordable(present, [frequencies[term] for term in present])
+        chosen = affordable(present, frequencies)
         if chosen:
-            return tx.terms.search(chosen, scope=scope, filters=filters, limit=limit)
+            weights = {term: shares[term] for term in chosen}
+            return tx.terms.search(weights, scope=scope, filters=filters, limit=limit)
         if present:
-            return tx.terms.newest(present[0], scope=scope, filters=filters, limit=limit)
+            newest = tx.terms.newest(present[0], scope=scope, filters=filters, limit=limit)
+            return [Found(one.key, shares[present[0]]) for one in newest]
         return []
 
     def _count(self, tx: Transaction, terms: Sequence[str]) -> dict[str, int]:
@@ -55,6 +63,7 @@ class LexicalIndex:
             latest = tx.vectors.latest_change()
             if latest > self._counted_at * STALE_GROWTH or len(self._frequencies) > _MAX_REMEMBERED:
                 self._frequencies.clear()
+                self._memories = tx.terms.count()
                 self._counted_at = latest
             known = self._frequencies
             # A term that was not there may be there now, so only counts above zero are kept.
@@ -64,12 +73,22 @@ class LexicalIndex:
             return {term: known.get(term, 0) for term in terms}
 
 
-def affordable(terms: Sequence[str], frequencies: Sequence[int]) -> list[str]:
-    """Return the leading terms, rarest first, whose frequencies add up to what a ranking may cost."""
-    chosen, spent = [], 0
-    for term, frequency in zip(terms, frequencies, strict=True):
-        spent += frequency
-        if spent > MAX_POSTINGS:
+def coverage_shares(frequencies: Mapping[str, int], memories: int) -> dict[str, float]:
+    """Return what each term contributes to covering the question; all together make 1."""
+    rarity = {
+        term: math.log(1 + (max(memories, count) - count + 0.5) / (count + 0.5))
+        for term, count in frequencies.items()
+    }
+    total = sum(rarity.values())
+    return {term: value / total for term, value in rarity.items()}
+
+
+def affordable(terms: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
+    """Return the leading terms, rarest first, that stand in no more memories than a search may look at."""
+    chosen, held = [], 0
+    for term in terms:
+        held += frequencies[term]
+        if held > MAX_HOLDERS:
             break
         chosen.append(term)
     return chosen

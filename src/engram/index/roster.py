@@ -9,10 +9,12 @@ Keys only ever grow, so rows are sorted by key and a new memory is always append
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engram.errors import StoreCorrupt
 from engram.values import Kind, Layer, MemoryType, Status
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ _STATUSES = {status.value: number for number, status in enumerate(Status)}
 _LAYERS = {layer.value: number for number, layer in enumerate(Layer)}
 _TYPES = {one.value: number for number, one in enumerate(MemoryType)}
 _KINDS = {kind.value: number for number, kind in enumerate(Kind)}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _FIRST_CAPACITY = 1024
 
 
@@ -120,9 +124,9 @@ class Roster:
         if filters.categories:
             allowed &= _among(columns.categories, self._categories.known(filters.categories))
         if filters.since is not None:
-            allowed &= columns.when >= filters.since.timestamp() * 1e6
+            allowed &= columns.when >= (filters.since - _EPOCH) // _MICROSECOND
         if filters.until is not None:
-            allowed &= columns.when < filters.until.timestamp() * 1e6
+            allowed &= columns.when < (filters.until - _EPOCH) // _MICROSECOND
         return allowed
 
     def count_waiting(self, columns: Columns, *, scopes: Sequence[int]) -> int:
@@ -163,7 +167,10 @@ def _slice(columns: Columns, length: int) -> Columns:
 
 
 def _numbers(names: Sequence[str], known: dict[str, int]) -> NDArray[np.uint8]:
-    return np.array([known[name] for name in names], np.uint8)
+    try:
+        return np.array([known[name] for name in names], np.uint8)
+    except KeyError as exc:
+        raise StoreCorrupt(f"a memory has the unknown mark {exc}") from exc
 
 
 def _among(column: NDArray[np.generic], numbers: Sequence[int]) -> NDArray[np.bool_]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 from engram.index.vector import IndexState, Nearest, VectorIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -37,10 +39,17 @@ class VectorSpaces:
         self._indexes: dict[EmbedderIdentity, VectorIndex] = {}
 
     def search(
-        self, tx: Transaction, query: NDArray[np.float32], *, scope: Scope, filters: Filters, limit: int
+        self,
+        tx: Transaction,
+        query: NDArray[np.float32],
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        also: Sequence[int] = (),
     ) -> Nearest:
-        """Return the memories nearest to the query in the embedder's space."""
-        return self._current().search(tx, query, scope=scope, filters=filters, limit=limit)
+        """Return the memories nearest to the query in the embedder's space, and how near `also` are."""
+        return self._current().search(tx, query, scope=scope, filters=filters, limit=limit, also=also)
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Bring the embedder's space into memory; for a background thread."""

@@ -21,7 +21,7 @@ from engram.index.roster import Columns, Roster
 from engram.store.contract import Found, Quantised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -78,25 +78,38 @@ class VectorIndex:
         self._is_loaded = False
 
     def search(
-        self, tx: Transaction, query: NDArray[np.float32], *, scope: Scope, filters: Filters, limit: int
+        self,
+        tx: Transaction,
+        query: NDArray[np.float32],
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        also: Sequence[int] = (),
     ) -> Nearest:
-        """Return the memories nearest to the query, nearest first, with everything that the snapshot has."""
+        """
+        Return the memories nearest to the query, nearest first, with everything that the snapshot has.
+
+        `also` are keys that another index found: they are scored too, and follow after the nearest.
+        """
         space = tx.vectors.space(self._identity)
         if space is None:
             return Nearest([], waiting=tx.vectors.count_pending(None))
         scopes = tx.scopes.visible(scope)
         behind = tx.vectors.latest_change() - self._cursor
         if behind > STEP_ROWS and not self._is_loaded:
-            return self._scan(tx, space, query, scopes=scopes, filters=filters, limit=limit)
+            nearest = self._scan(tx, space, query, scopes=scopes, filters=filters, limit=limit)
+            others = self._score_others(tx, space, nearest.found, also, query)
+            return Nearest(nearest.found + others, nearest.waiting)
         view = self._caught_up(tx, space)
         allowed = self._roster.mask(view.columns, scopes=scopes, filters=filters)
         waiting = self._roster.count_waiting(view.columns, scopes=scopes)
         rows = self._shortlist(view, query, allowed, limit)
         if view.resident is not None:
             found = _best(view.columns.keys[rows], view.resident.scores(rows, query), limit)
-            return Nearest(found, waiting)
-        keys, vectors = tx.vectors.fetch(space, view.columns.keys[rows].tolist())
-        return Nearest(_best(np.array(keys, np.int64), _scores(vectors, query), limit), waiting)
+        else:
+            found = self._score_stored(tx, space, view.columns.keys[rows].tolist(), query, limit)
+        return Nearest(found + self._score_others(tx, space, found, also, query), waiting)
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Catch up step by step, so that questions and writes get their turns; for a background thread."""
@@ -158,6 +171,23 @@ class VectorIndex:
         if view.codes is None or np.count_nonzero(allowed) <= affordable:
             return np.flatnonzero(allowed)
         return view.codes.nearest(query, allowed, wanted)
+
+    def _score_others(
+        self,
+        tx: Transaction,
+        space: int,
+        found: Sequence[Found],
+        also: Sequence[int],
+        query: NDArray[np.float32],
+    ) -> list[Found]:
+        others = sorted(set(also) - {one.key for one in found})
+        return self._score_stored(tx, space, others, query, len(others)) if others else []
+
+    def _score_stored(
+        self, tx: Transaction, space: int, keys: Sequence[int], query: NDArray[np.float32], limit: int
+    ) -> list[Found]:
+        stored, vectors = tx.vectors.fetch(space, keys)
+        return _best(np.array(stored, np.int64), _scores(vectors, query), limit)
 
     def _scan(
         self,

@@ -57,6 +57,11 @@ class E5Embedder:
         return EmbedderIdentity(manifest.name, manifest.dimension, manifest.revision)
 
     @property
+    def similarity_floor(self) -> float:
+        """Unrelated texts lie between 0.66 and 0.79; docs/lab/0003-fusion.md."""
+        return 0.75
+
+    @property
     def batch(self) -> int:
         """A few at once, so that the caller can show progress."""
         return BATCH

@@ -33,6 +33,11 @@ class Embedder(Protocol):
         ...
 
     @property
+    def similarity_floor(self) -> float:
+        """The cosine of a question and a text that have nothing to do with each other."""
+        ...
+
+    @property
     def batch(self) -> int:
         """How many texts are worth handing over at once."""
         ...

@@ -70,6 +70,8 @@ class OpenAICompatibleEmbedder:
     dimension: int | None = None
     timeout_seconds: float = TIMEOUT_SECONDS
     batch: int = BATCH
+    similarity_floor: float = 0.2
+    """Between the floors of common models; a guess, since a server does not reveal its own."""
     _learning: threading.Lock = field(default_factory=threading.Lock, repr=False, init=False)
 
     def __post_init__(self) -> None:

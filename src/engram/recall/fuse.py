@@ -1,9 +1,10 @@
 """
 Merge the scored answers of several indexes into one.
 
-Called by `recall.pipeline` once every index has answered; calls nothing itself. Scores of different indexes
-cannot be compared, so each list is stretched to [0, 1] first and then mixed by weight. On LoCoMo this beat
-fusing by rank: docs/lab/0003-fusion.md.
+Called by `recall.pipeline` once every index has answered; calls nothing itself. Every score it is given means
+the same in any store: 0 for unrelated, 1 for a perfect match. So scores are mixed by weight as they are, and
+a memory's score does not depend on which others were found. Measured against stretching each list to its
+own best and worst, and against fusing by rank: docs/lab/0003-fusion.md.
 """
 
 from __future__ import annotations
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A memory's key, its mixed score in [0, 1] and what each index gave to it."""
+    """A memory's key and its mixed score in [0, 1]."""
 
     key: int
     score: float
-    reasons: tuple[Reason, ...]
 
 
 def fuse(answers: Mapping[str, Sequence[Found]], weights: Mapping[str, float]) -> list[Fused]:
@@ -36,21 +36,31 @@ def fuse(answers: Mapping[str, Sequence[Found]], weights: Mapping[str, float]) -
     Weights of indexes that did not answer go to those that did, so the best possible score stays 1.
     Equal scores keep the order of the keys, newest first.
     """
-    total = sum(weights[name] for name in answers) or 1.0
-    reasons: defaultdict[int, list[Reason]] = defaultdict(list)
+    scores: defaultdict[int, float] = defaultdict(float)
     for name, found in answers.items():
-        for rank, (one, share) in enumerate(zip(found, stretch(found), strict=True), start=1):
-            contribution = weights[name] / total * share
-            reasons[one.key].append(Reason(index=name, rank=rank, score=one.score, contribution=contribution))
+        share = share_of(name, answers, weights)
+        for one in found:
+            scores[one.key] += share * one.score
 
-    fused = [Fused(key, sum(r.contribution for r in why), tuple(why)) for key, why in reasons.items()]
-    return sorted(fused, key=lambda one: (-one.score, -one.key))
+    best_first = sorted(scores.items(), key=lambda pair: (-pair[1], -pair[0]))
+    return [Fused(key, score) for key, score in best_first]
 
 
-def stretch(found: Sequence[Found]) -> list[float]:
-    """Return the scores stretched to [0, 1]; a single or equal scores are all 1."""
-    scores = [one.score for one in found]
-    low, high = min(scores, default=0.0), max(scores, default=0.0)
-    if high == low:
-        return [1.0] * len(scores)
-    return [(score - low) / (high - low) for score in scores]
+def explain(
+    keys: Sequence[int], answers: Mapping[str, Sequence[Found]], weights: Mapping[str, float]
+) -> dict[int, tuple[Reason, ...]]:
+    """Return what each index gave to each of these memories."""
+    reasons: dict[int, list[Reason]] = {key: [] for key in keys}
+    for name, found in answers.items():
+        share = share_of(name, answers, weights)
+        for rank, one in enumerate(found, start=1):
+            if one.key in reasons:
+                reason = Reason(index=name, rank=rank, score=one.score, contribution=share * one.score)
+                reasons[one.key].append(reason)
+    return {key: tuple(why) for key, why in reasons.items()}
+
+
+def share_of(name: str, answers: Mapping[str, object], weights: Mapping[str, float]) -> float:
+    """Return an index's weight among those that answered."""
+    total = sum(weights[each] for each in answers)
+    return weights[name] / total if total else 1 / len(answers)

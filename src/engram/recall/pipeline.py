@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from engram.errors import EmbeddingError
-from engram.recall.fuse import Fused, fuse
+from engram.recall.fuse import Fused, explain, fuse
 from engram.recall.quality import average, ndcg, tokens
 from engram.recall.trust import trust
+from engram.store.contract import Found
 from engram.values import Hit, Missing, Quality, Recall
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from engram.index.vector import Nearest
     from engram.policy import RecallPolicy
-    from engram.store.contract import Found, Store, Transaction
+    from engram.store.contract import Store, Transaction
     from engram.values import Filters, Memory, Query, Scope
 
 LEXICAL, VECTOR = "lexical", "vector"
@@ -36,6 +37,8 @@ LEXICAL, VECTOR = "lexical", "vector"
 class EmbedsQueries(Protocol):
     """The part of an embedder that recall needs."""
 
+    @property
+    def similarity_floor(self) -> float: ...
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
@@ -51,7 +54,14 @@ class FindsByVector(Protocol):
     """The part of the vector index that recall needs."""
 
     def search(
-        self, tx: Transaction, query: NDArray[np.float32], *, scope: Scope, filters: Filters, limit: int
+        self,
+        tx: Transaction,
+        query: NDArray[np.float32],
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        also: Sequence[int],
     ) -> Nearest: ...
 
 
@@ -86,13 +96,25 @@ class _Notes:
 def recall(query: Query, sources: Sources, *, now: datetime) -> Recall:
     """Return the memories that fit the query, best first, and how the answer came about."""
     notes, started = _Notes(), time.perf_counter()
+    weights = {VECTOR: sources.policy.vector_weight, LEXICAL: 1 - sources.policy.vector_weight}
     vector = _embed(query, sources, notes)
     with sources.store.read() as tx:
         answers = _gather(tx, query, vector, sources, notes)
         with notes.timed("fuse"):
-            fused = fuse(answers, _weights(sources.policy))
+            fused = fuse(answers, weights)
         with notes.timed("fetch"):
-            hits = _hits(tx, fused, query, sources.policy, now)
+            best = _fetch(tx, fused, query)
+    with notes.timed("weigh"):
+        reasons = explain([one.key for one, _ in best], answers, weights)
+        hits = tuple(
+            Hit(
+                memory=memory,
+                score=one.score,
+                trust=trust(memory, relevance=one.score, now=now, policy=sources.policy),
+                reasons=reasons[one.key],
+            )
+            for one, memory in best
+        )
     elapsed = (time.perf_counter() - started) * 1000
     return Recall(query=query, hits=hits, quality=_quality(hits, fused, answers, notes, elapsed))
 
@@ -119,8 +141,15 @@ def _gather(
         )
     if vector is not None:
         with notes.timed(VECTOR):
-            nearest = sources.vector.search(tx, vector, scope=query.scope, filters=query.filters, limit=limit)
-            answers[VECTOR] = nearest.found
+            nearest = sources.vector.search(
+                tx,
+                vector,
+                scope=query.scope,
+                filters=query.filters,
+                limit=limit,
+                also=[one.key for one in answers[LEXICAL]],
+            )
+            answers[VECTOR] = above_floor(nearest.found, sources.embedder.similarity_floor)
         if nearest.waiting:
             notes.missing.append(
                 Missing(index=VECTOR, reason=f"{nearest.waiting} memories wait to be embedded")
@@ -128,26 +157,22 @@ def _gather(
     return answers
 
 
-def _weights(policy: RecallPolicy) -> dict[str, float]:
-    return {VECTOR: policy.vector_weight, LEXICAL: 1 - policy.vector_weight}
+def above_floor(found: Sequence[Found], floor: float) -> list[Found]:
+    """Return cosines as similarities: 0 for what is unrelated in the embedder's eyes, 1 for the same."""
+    return [Found(one.key, max(0.0, (one.score - floor) / (1 - floor))) for one in found]
 
 
-def _hits(
-    tx: Transaction, fused: Sequence[Fused], query: Query, policy: RecallPolicy, now: datetime
-) -> tuple[Hit, ...]:
-    """Return the best as memories; whatever an index remembers wrongly is checked once more here."""
-    hits: list[Hit] = []
+def _fetch(tx: Transaction, fused: Sequence[Fused], query: Query) -> list[tuple[Fused, Memory]]:
+    """Return the best as memories; whatever an index remembers wrongly is left out here once more."""
+    best: list[tuple[Fused, Memory]] = []
     for start in range(0, len(fused), query.limit):
-        if len(hits) == query.limit:
-            break
         page = fused[start : start + query.limit]
         memories = tx.memories.by_keys([one.key for one in page])
-        for one in page:
-            memory = memories.get(one.key)
-            if memory is not None and _fits(memory, query) and len(hits) < query.limit:
-                believed = trust(memory, relevance=one.score, now=now, policy=policy)
-                hits.append(Hit(memory=memory, score=one.score, trust=believed, reasons=one.reasons))
-    return tuple(hits)
+        found = [(one, memories[one.key]) for one in page if one.key in memories]
+        best += [(one, memory) for one, memory in found if _fits(memory, query)]
+        if len(best) >= query.limit:
+            break
+    return best[: query.limit]
 
 
 def _fits(memory: Memory, query: Query) -> bool:

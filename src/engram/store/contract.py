@@ -178,12 +178,14 @@ class Terms(Protocol):
         """Return in how many memories each term stands; 0 for unknown ones."""
         ...
 
-    def search(self, terms: Sequence[str], *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
-        """Return memories with any of the terms, best first by BM25."""
+    def search(
+        self, weights: Mapping[str, float], *, scope: Scope, filters: Filters, limit: int
+    ) -> list[Found]:
+        """Return memories with any of the terms, best first by the sum of the weights of those they hold."""
         ...
 
     def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
-        """Return the newest memories with a term that is too common to rank by."""
+        """Return the newest memories with a term that is too common to look through, scored 0."""
         ...
 
 
@@ -208,6 +210,10 @@ class Vectors(Protocol):
 
     def clear(self) -> None:
         """Drop all vectors of all spaces, for a rebuild."""
+        ...
+
+    def drop_stray(self) -> None:
+        """Drop the vectors of memories that should have none."""
         ...
 
     def pending(self, space: int | None, *, limit: int) -> dict[int, Memory]:

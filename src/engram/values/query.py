@@ -36,6 +36,11 @@ class Filters:
     until: datetime | None = None
     """`since` is included and `until` is not; both look at `Memory.when`."""
 
+    def __post_init__(self) -> None:
+        for name, moment in (("since", self.since), ("until", self.until)):
+            if moment is not None and moment.tzinfo is None:
+                raise InvalidQuery(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:

@@ -1,21 +1,24 @@
 """
 Look for damage in a file, and for tables that disagree.
 
-Called by `doctor`. The first two checks are about canonical data and cannot be repaired here; the
+Called by `doctor`. The first three checks are about canonical data and cannot be repaired here; the
 others are about derived data, which `doctor --fix` rebuilds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.store.sqlite.rows import to_json
+from engram.errors import StoreCorrupt
+from engram.store.sqlite.connection import only
+from engram.store.sqlite.rows import SELECTED, from_row, to_json
+from engram.text.normal import fingerprint
 from engram.values import Check, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _INDEXED = to_json([status for status in Status if status.is_indexed])
 _UNINDEXED = (
@@ -32,22 +35,44 @@ _STRAY_VECTORS = (
 )
 
 
+_BROKEN_VECTORS = (
+    "SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.space JOIN memories m ON m.key = v.memory "
+    "WHERE m.status IN (SELECT value FROM json_each(?)) AND length(v.vector) <> s.dimension + 4"
+)
+_MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
+
+
 def checks(connection: apsw.Connection) -> Iterator[Check]:
     """Yield one result per thing looked at; stops early where the file itself is damaged."""
-    damage = [text for (text,) in connection.execute("PRAGMA integrity_check(5)") if text != "ok"]
+    found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)") if text != "ok"]
+    # `_text_index` speaks for the text index, which can be made anew.
+    damage = [text for text in found if "fts5" not in text.lower()]
     yield Check(name="file", ok=not damage, found="; ".join(damage) or "every page and index adds up")
     if damage:
         return
     orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
     yield Check(name="references", ok=not orphans, found=f"{len(orphans)} rows refer to nothing")
+    unreadable = sum(not _is_whole(row) for row in connection.execute(_MEMORIES))
+    yield Check(name="memories", ok=not unreadable, found=f"{unreadable} memories were changed from outside")
     yield _text_index(connection)
     for name, sql in (
         ("text index complete", _UNINDEXED),
         ("text index free of the forgotten", _STRAY),
         ("vectors free of the forgotten", _STRAY_VECTORS),
+        ("vectors whole", _BROKEN_VECTORS),
     ):
-        (wrong,) = connection.execute(sql, (_INDEXED,)).fetchall()[0]
+        wrong: int = only(connection, sql, (_INDEXED,))
         yield Check(name=name, ok=wrong == 0, found=f"{wrong} memories are not as they should be")
+
+
+def _is_whole(row: Sequence[Any]) -> bool:
+    """Say whether a memory can be read and is still the statement that it was stored as."""
+    try:
+        memory = from_row(row)
+    except StoreCorrupt:
+        return False
+    is_gone = memory.status is Status.ERASED
+    return is_gone or fingerprint(memory.content, speaker=memory.provenance.speaker) == row[-1]
 
 
 def _text_index(connection: apsw.Connection) -> Check:

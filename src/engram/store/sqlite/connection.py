@@ -8,13 +8,21 @@ writers take turns. The key goes in raw: stretching a passphrase would cost 40 t
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.errors import NotAnEngramStore, StoreLocked, StoreNotFound, StoreUnreadable, WrongKey
+from engram.errors import (
+    NotAnEngramStore,
+    StoreLocked,
+    StoreNotFound,
+    StoreReadOnly,
+    StoreUnreadable,
+    WrongKey,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,24 +67,37 @@ def only(connection: apsw.Connection, sql: str, parameters: Sequence[Any] = ()) 
 
 def _check_file(path: Path, key: bytes) -> None:
     """Raise what a look at the file's first bytes can tell, before SQLite touches it."""
+    try:
+        size, start = _look_at(path)
+    except OSError as exc:
+        raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
+    if not size:
+        return
+    is_plain = start == _MAGIC
+    if is_plain and key:
+        raise WrongKey(f"{path} is not encrypted, but a key was given", hint="Open it without a key.")
+    if not is_plain and size % _PAGE_BYTES:
+        raise NotAnEngramStore(f"{path} is not a database")
+    if not is_plain and not key:
+        raise StoreLocked(f"{path} is encrypted, or not a database")
+
+
+def _look_at(path: Path) -> tuple[int, bytes]:
+    """Return the file's size, 0 where it is still to be made, and its first bytes."""
+    if "\0" in str(path):
+        raise StoreUnreadable(f"the path {str(path)!r} holds a NUL character")
     if path.is_dir():
         raise StoreUnreadable(f"{path} is a folder", hint="Give the path of a file, such as memory.db.")
     if not path.parent.is_dir():
         raise StoreNotFound(f"the folder {path.parent} does not exist", hint="Create it, or check the path.")
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(_MAGIC))
-    except OSError as exc:
-        raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
-    is_plain = start == _MAGIC
-    if is_plain and key:
-        raise WrongKey(f"{path} is not encrypted, but a key was given", hint="Open it without a key.")
-    if not is_plain and path.stat().st_size % _PAGE_BYTES:
-        raise NotAnEngramStore(f"{path} is not a database")
-    if not is_plain and not key:
-        raise StoreLocked(f"{path} is encrypted, or not a database")
+    if not path.exists():
+        if not os.access(path.parent, os.W_OK):
+            raise StoreReadOnly(f"nothing can be written in the folder {path.parent}")
+        return 0, b""
+    if not path.is_file():
+        raise StoreUnreadable(f"{path} is not a file")
+    with path.open("rb") as file:
+        return path.stat().st_size, file.read(len(_MAGIC))
 
 
 def _prove_readable(connection: apsw.Connection, path: Path, *, has_key: bool) -> None:

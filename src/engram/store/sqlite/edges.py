@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engram.store.sqlite.failures import readable
 from engram.store.sqlite.rows import to_json
 from engram.store.sqlite.times import from_microseconds, to_microseconds
 from engram.values import Edge, EdgeType, check_edge
@@ -34,11 +35,12 @@ class EdgesTable:
     def of(self, memory_id: MemoryId) -> list[Edge]:
         """Return the links that leave or reach a memory."""
         either = "SELECT {0} FROM edges WHERE source = ? UNION SELECT {0} FROM edges WHERE target = ?"
-        sql = either.format(_COLUMNS)
-        return [
-            Edge(source=a, target=b, type=EdgeType(kind), weight=weight, created_at=from_microseconds(at))
-            for a, b, kind, weight, at in self._connection.execute(sql, (memory_id, memory_id))
-        ]
+        rows: list[Any] = self._connection.execute(either.format(_COLUMNS), (memory_id, memory_id)).fetchall()
+        with readable("edges"):
+            return [
+                Edge(source=a, target=b, type=EdgeType(kind), weight=weight, created_at=from_microseconds(at))
+                for a, b, kind, weight, at in rows
+            ]
 
     def _inferred_from(self, memory_id: MemoryId) -> list[MemoryId]:
         sql = "SELECT target FROM edges WHERE source = ? AND type IN (SELECT value FROM json_each(?))"

@@ -6,8 +6,9 @@ Rows are only ever added, in the transaction of the change that they tell of.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from engram.store.sqlite.failures import readable
 from engram.store.sqlite.rows import from_json, to_json
 from engram.store.sqlite.times import from_microseconds, to_microseconds
 from engram.values import Action, Actor, ActorKind, AuditEvent, HistoryEvent, Status
@@ -38,21 +39,21 @@ class HistoryTable:
     def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
         """Return a memory's changes, oldest first."""
         sql = f"SELECT {_HISTORY} FROM history WHERE memory_id = ? ORDER BY key"
-        return [
-            HistoryEvent(
-                memory_id=memory,
-                at=from_microseconds(at),
-                action=Action(action),
-                actor=Actor(actor, ActorKind(kind)),
-                old_status=Status(old) if old else None,
-                new_status=Status(new) if new else None,
-                reason=reason,
-                changes={name: (before, after) for name, (before, after) in from_json(changes).items()},
-            )
-            for memory, at, action, actor, kind, old, new, reason, changes in self._connection.execute(
-                sql, (memory_id,)
-            )
-        ]
+        rows: list[Any] = self._connection.execute(sql, (memory_id,)).fetchall()
+        with readable("history"):
+            return [
+                HistoryEvent(
+                    memory_id=memory,
+                    at=from_microseconds(at),
+                    action=Action(action),
+                    actor=Actor(actor, ActorKind(kind)),
+                    old_status=Status(old) if old else None,
+                    new_status=Status(new) if new else None,
+                    reason=reason,
+                    changes={name: (before, after) for name, (before, after) in from_json(changes).items()},
+                )
+                for memory, at, action, actor, kind, old, new, reason, changes in rows
+            ]
 
 
 class AuditTable:
@@ -69,14 +70,16 @@ class AuditTable:
 
     def recent(self, *, limit: int) -> list[AuditEvent]:
         """Return the latest actions, newest first."""
-        rows = self._connection.execute(f"SELECT {_AUDIT} FROM audit ORDER BY key DESC LIMIT ?", (limit,))
-        return [
-            AuditEvent(
-                at=from_microseconds(at),
-                action=Action(action),
-                actor=Actor(actor, ActorKind(kind)),
-                target=target,
-                detail=from_json(detail),
-            )
-            for at, action, actor, kind, target, detail in rows
-        ]
+        sql = f"SELECT {_AUDIT} FROM audit ORDER BY key DESC LIMIT ?"
+        rows: list[Any] = self._connection.execute(sql, (limit,)).fetchall()
+        with readable("audit"):
+            return [
+                AuditEvent(
+                    at=from_microseconds(at),
+                    action=Action(action),
+                    actor=Actor(actor, ActorKind(kind)),
+                    target=target,
+                    detail=from_json(detail),
+                )
+                for at, action, actor, kind, target, detail in rows
+            ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engram.errors import MemoryNotFound
 from engram.store.sqlite.connection import only
+from engram.store.sqlite.failures import readable
 from engram.store.sqlite.filters import where
 from engram.store.sqlite.rows import COLUMNS, SELECTED, from_row, scope_from, to_json, to_row
 from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
@@ -133,4 +134,6 @@ class MemoriesTable:
 
     def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
         """Return the scopes with the most active memories."""
-        return {scope_from(row[:5]): row[5] for row in self._connection.execute(_SCOPE_COUNTS, (limit,))}
+        rows: list[Any] = self._connection.execute(_SCOPE_COUNTS, (limit,)).fetchall()
+        with readable("scopes"):
+            return {scope_from(row[:5]): row[5] for row in rows}

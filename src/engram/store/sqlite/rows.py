@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from engram.errors import StoreCorrupt
+from engram.store.sqlite.failures import NOT_A_VALUE
 from engram.store.sqlite.times import (
     from_microseconds,
     optional_from_microseconds,
@@ -109,7 +111,14 @@ def to_row(memory: Memory) -> tuple[Any, ...]:
 
 
 def from_row(row: Sequence[Any]) -> Memory:
-    """Return the memory from the columns of `SELECTED`."""
+    """Return the memory from the columns of `SELECTED`; raises `StoreCorrupt` where they make no sense."""
+    try:
+        return _memory(row)
+    except NOT_A_VALUE as exc:
+        raise StoreCorrupt(f"memory {row[0]} makes no sense: {type(exc).__name__}") from exc
+
+
+def _memory(row: Sequence[Any]) -> Memory:
     got = dict(zip(COLUMNS, row, strict=False))
     return Memory(
         id=got["id"],

@@ -104,7 +104,7 @@ class SqliteStore:
         busy_timeout_seconds: float = 30.0,
     ) -> SqliteStore:
         """Open the file, made and brought up to date if need be."""
-        path = Path(location).expanduser()
+        path = Path(location).expanduser().absolute()  # readers open later, maybe from another folder
 
         def connect_one(*, is_reader: bool) -> apsw.Connection:
             return connect(

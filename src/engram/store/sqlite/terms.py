@@ -7,23 +7,20 @@ smaller, but was seen to leave a forgotten memory's words in the file: docs/deci
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engram.store.contract import Found
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.filters import where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import apsw
 
     from engram.values import Filters, Scope
 
-# CROSS JOIN keeps the text index outside, which yields rows in rank order, so the search stops at the limit.
-_SEARCH = (
-    "SELECT t.rowid, t.rank FROM terms t CROSS JOIN memories m ON m.key = t.rowid WHERE terms MATCH ? AND "
-)
+_HOLDERS = "SELECT rowid AS key, ? AS weight FROM terms WHERE terms MATCH ?"
 
 
 class TermsTable:
@@ -51,7 +48,11 @@ class TermsTable:
 
     def clear(self, *, version: int) -> None:
         """Empty the index for a rebuild under this version of the cutting rules."""
-        self._connection.execute("DELETE FROM terms")
+        # Made anew from its own definition: emptying a damaged index would fail on the damage.
+        definition: str = only(self._connection, "SELECT sql FROM sqlite_schema WHERE name = 'terms'")
+        self._connection.execute("DROP TABLE terms")
+        self._connection.execute(definition)
+        self._connection.execute("INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1)")
         self._connection.execute("UPDATE counters SET value = ? WHERE name = 'terms_version'", (version,))
 
     def count(self) -> int:
@@ -69,21 +70,32 @@ class TermsTable:
                 found[term] = documents
         return found
 
-    def search(self, terms: Sequence[str], *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
-        """Return memories with any of the terms, best first by BM25."""
+    def search(
+        self, weights: Mapping[str, float], *, scope: Scope, filters: Filters, limit: int
+    ) -> list[Found]:
+        """Return memories with any of the terms, best first by the sum of the weights of those they hold."""
         condition, parameters = where(scope, filters)
-        sql = f"{_SEARCH} {condition} ORDER BY t.rank LIMIT ?"
-        rows = self._connection.execute(sql, (_any_of(terms), *parameters, limit))
-        return [Found(key, -rank) for key, rank in rows]
+        holders = " UNION ALL ".join([_HOLDERS] * len(weights))
+        sql = (
+            f"SELECT f.key, sum(f.weight) AS score FROM ({holders}) f CROSS JOIN memories m ON m.key = f.key "
+            f"WHERE {condition} GROUP BY f.key ORDER BY score DESC, f.key DESC LIMIT ?"
+        )
+        asked = [value for term, weight in weights.items() for value in (weight, _quoted(term))]
+        rows: list[Any] = self._connection.execute(sql, (*asked, *parameters, limit)).fetchall()
+        return [Found(key, score) for key, score in rows]
 
     def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
-        """Return the newest memories with a term that is too common to rank by."""
+        """Return the newest memories with a term that is too common to look through, scored 0."""
         condition, parameters = where(scope, filters)
-        sql = f"{_SEARCH.replace('t.rank', '1')} {condition} ORDER BY t.rowid DESC LIMIT ?"
-        rows = self._connection.execute(sql, (_any_of([term]), *parameters, limit))
-        return [Found(key, 0.0) for key, _ in rows]
+        # CROSS JOIN keeps the text index outside, which yields the newest first, so the search stops early.
+        sql = (
+            "SELECT t.rowid FROM terms t CROSS JOIN memories m ON m.key = t.rowid "
+            f"WHERE terms MATCH ? AND {condition} ORDER BY t.rowid DESC LIMIT ?"
+        )
+        rows: list[Any] = self._connection.execute(sql, (_quoted(term), *parameters, limit)).fetchall()
+        return [Found(key, 0.0) for (key,) in rows]
 
 
-def _any_of(terms: Sequence[str]) -> str:
-    """Return a query in which every term is a quoted word, so that nothing in it is an operator."""
-    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+def _quoted(term: str) -> str:
+    """Return a term as a quoted word, so that nothing in it is an operator."""
+    return '"' + term.replace('"', '""') + '"'

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.store.sqlite.connection import only
+from engram.store.sqlite.failures import readable
 from engram.store.sqlite.rows import scope_from
 from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
 from engram.store.sqlite.times import from_microseconds, to_microseconds
@@ -46,14 +47,17 @@ class TurnsTable:
         """Return a turn that this scope may see."""
         sql = f"{_SELECT} WHERE t.id = ? AND t.scope IN ({VISIBLE})"
         row = self._connection.execute(sql, (turn_id, *names(scope))).fetchone()
-        return None if row is None else _turn(row)
+        with readable("turns"):
+            return None if row is None else _turn(row)
 
     def list(self, *, scope: Scope, session: str | None, limit: int) -> Sequence[Turn]:
         """Return the latest turns, oldest of them first."""
         condition = f"t.scope IN ({VISIBLE})" + (" AND t.session = ?" if session is not None else "")
         parameters = (*names(scope), *(() if session is None else (session,)), limit)
         sql = f"{_SELECT} WHERE {condition} ORDER BY t.key DESC LIMIT ?"
-        return [_turn(row) for row in self._connection.execute(sql, parameters)][::-1]
+        rows: list[Any] = self._connection.execute(sql, parameters).fetchall()
+        with readable("turns"):
+            return [_turn(row) for row in reversed(rows)]
 
     def count(self) -> int:
         """Return how many turns are stored."""

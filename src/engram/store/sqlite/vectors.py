@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram.errors import DimensionMismatch
+from engram.errors import DimensionMismatch, StoreCorrupt
 from engram.store.contract import Changes, Quantised
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.memories import next_change
@@ -85,6 +85,11 @@ class VectorsTable:
         """Drop all vectors of all spaces, for a rebuild."""
         self._connection.execute("DELETE FROM vectors")
 
+    def drop_stray(self) -> None:
+        """Drop the vectors of memories that should have none."""
+        indexed = "SELECT key FROM memories WHERE status IN (SELECT value FROM json_each(?))"
+        self._connection.execute(f"DELETE FROM vectors WHERE memory NOT IN ({indexed})", (_INDEXED,))
+
     def pending(self, space: int | None, *, limit: int) -> dict[int, Memory]:
         """Return indexed memories that have no vector in the space yet, newest first."""
         sql = f"SELECT {SELECTED}, m.key {_PENDING} ORDER BY m.key DESC LIMIT ?"
@@ -144,6 +149,8 @@ def _pack(vectors: Quantised) -> list[bytes]:
 
 
 def _unpack(blobs: list[bytes], row_bytes: int) -> Quantised:
+    if any(len(blob) != row_bytes for blob in blobs):
+        raise StoreCorrupt("a stored vector has the wrong length", hint="Run `engram doctor --fix`.")
     rows = np.frombuffer(b"".join(blobs), np.int8).reshape(len(blobs), row_bytes)
     scales = np.ascontiguousarray(rows[:, :_SCALE_BYTES]).view("<f4")
     return Quantised(rows[:, _SCALE_BYTES:], scales.reshape(len(blobs)).astype(np.float32))

@@ -1,0 +1,45 @@
+"""
+Show rows of numbers as a table and keep them as JSON.
+
+Used by every eval, so that all of them look alike and can be compared by a script.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Print the rows as a Markdown table."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    print(f"\n## {title}\n")
+    print("| " + " | ".join(names) + " |")
+    print("|" + "---|" * len(names))
+    for row in rows:
+        print("| " + " | ".join(_text(row.get(name, "")) for name in names) + " |")
+
+
+def keep(name: str, found: dict[str, Any], *, path: Path | None = None) -> Path:
+    """Write the numbers and the machine that they come from to a JSON file, and return where it is."""
+    path = path or RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"python": platform.python_version(), "system": platform.system(), "cores": _cores()}
+    path.write_text(json.dumps({"eval": name, "machine": machine, **found}, indent=1, default=str) + "\n")
+    return path
+
+
+def _text(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1

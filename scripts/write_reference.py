@@ -1,0 +1,306 @@
+"""
+Write docs/reference: the command line, settings, errors, HTTP routes and policies, from the code itself.
+
+Run by `make docs`; with `--check` it changes nothing and ends with 1 when a page is stale.
+The pages hold nothing that depends on the machine or the moment, so the same code gives the same bytes.
+Explanations of fields are the string literals below them; only the source holds those, hence `ast`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer.main
+
+from engram import Engram, policy
+from engram.errors import EngramError
+from engram.settings import FILE_NAME, PREFIX, Settings, setting_fields
+from engram.surfaces.cli.main import app
+from engram.surfaces.errors import EXIT_CODES, answer_for
+from engram.surfaces.http.app import create_app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+NOTE = "<!-- Written by scripts/write_reference.py from the code; change the code and run `make docs`. -->"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the pages, or check them; return the exit code."""
+    parser = argparse.ArgumentParser(description="Write docs/reference from the code.")
+    parser.add_argument("--check", action="store_true", help="only say which pages are stale")
+    options = parser.parse_args(arguments)
+    stale = {name: text for name, text in pages().items() if _read(FOLDER / name) != text}
+    if options.check:
+        for name in stale:
+            print(f"docs/reference/{name} is stale: run `make docs`")
+        return 1 if stale else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in stale.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        print(f"wrote docs/reference/{name}")
+    return 0
+
+
+def pages() -> dict[str, str]:
+    """Return every page by its file name."""
+    written: dict[str, Callable[[], Iterable[str]]] = {
+        "cli.md": cli_page,
+        "settings.md": settings_page,
+        "errors.md": errors_page,
+        "http.md": http_page,
+        "policy.md": policy_page,
+    }
+    return {name: "\n".join([NOTE, "", *lines()]) + "\n" for name, lines in written.items()}
+
+
+# --- the command line ---------------------------------------------------------------------------------------
+
+
+def cli_page() -> Iterator[str]:
+    """Yield the page of all commands."""
+    yield "# Command line"
+    yield ""
+    yield "Results go to stdout and talk to stderr; `--json` prints the same values that the library returns."
+    yield ""
+    yield "| exit code | meaning |"
+    yield "|---|---|"
+    yield from (f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items())
+    for name, command in commands().items():
+        yield from ("", f"## engram {name}", "", *_paragraphs(command.help or ""))
+        yield from ("| argument or option | meaning | default |", "|---|---|---|")
+        yield from (_parameter_row(one) for one in command.params if one.name != "help")
+
+
+def commands() -> dict[str, Any]:
+    """Return every command by the words that call it."""
+    found: dict[str, Any] = {}
+    root: Any = typer.main.get_command(app)
+    for name, command in root.commands.items():
+        inner = getattr(command, "commands", None)
+        found |= {name: command} if inner is None else {f"{name} {one}": inner[one] for one in inner}
+    return found
+
+
+def _parameter_row(parameter: Any) -> str:
+    is_argument = parameter.param_type_name == "argument"
+    names = [parameter.metavar or parameter.name.upper()] if is_argument else [*parameter.opts]
+    value = f" {parameter.metavar}" if parameter.metavar and not is_argument else ""
+    default = parameter.default
+    shown = "required" if parameter.required else "" if default in (None, False, "") else f"`{default}`"
+    return f"| `{', '.join(names)}{value}` | {_cell(parameter.help or '')} | {shown} |"
+
+
+# --- settings and policies ----------------------------------------------------------------------------------
+
+
+def settings_page() -> Iterator[str]:
+    """Yield the page of all settings."""
+    yield "# Settings"
+    yield ""
+    yield from _prose(
+        f"Strongest first: an argument, the environment, the file `{FILE_NAME}` in the home, the default.",
+        "An unknown or malformed name is an error that names it. Everything works with no settings at all.",
+    )
+    yield ""
+    yield "| setting | environment | type | default | meaning |"
+    yield "|---|---|---|---|---|"
+    meanings = field_meanings(Settings)
+    for one in setting_fields():
+        default = "~/.engram" if one.name == "home" else one.default
+        kind = str(one.type).rpartition(".")[2]
+        yield (
+            f"| `{one.name}` | `{PREFIX}{one.name.upper()}` | {kind} |"
+            f" {f'`{default}`' if default != '' else 'empty'} | {_cell(meanings[one.name])} |"
+        )
+    yield ""
+    yield from _prose(
+        "`home` is set by the environment or an argument only. In the file, `[policy]` may be a table that",
+        "also overrides single fields of the preset; [policies](policy.md) lists them:",
+    )
+    yield ""
+    yield from ("```toml", 'embedder = "static"', "", "[policy]", 'name = "balanced"', "")
+    yield from ("[policy.recall]", "candidates = 50", "```")
+
+
+def policy_page() -> Iterator[str]:
+    """Yield the page of all presets, field by field."""
+    yield "# Policies"
+    yield ""
+    yield from _prose(
+        "A policy is a preset of numbers, chosen by the setting `policy`.",
+        f"A table such as `[policy.recall]` in `{FILE_NAME}` overrides single fields.",
+        "A value in **bold** differs from `balanced`.",
+    )
+    usual = policy.PRESETS["balanced"]
+    for room in (one.name for one in dataclasses.fields(policy.Policy) if one.name != "name"):
+        part = getattr(usual, room)
+        meanings = field_meanings(type(part))
+        yield from ("", f"## {room}", "", _summary(type(part)), "")
+        yield f"| field | {' | '.join(policy.PRESETS)} | meaning |"
+        yield "|---|" + "---|" * (len(policy.PRESETS) + 1)
+        for one in dataclasses.fields(part):
+            values = [getattr(getattr(preset, room), one.name) for preset in policy.PRESETS.values()]
+            cells = [f"{value}" if value == getattr(part, one.name) else f"**{value}**" for value in values]
+            yield f"| `{one.name}` | {' | '.join(cells)} | {_cell(meanings.get(one.name, ''))} |"
+
+
+def field_meanings(owner: type) -> dict[str, str]:
+    """Return the string literal below each field of a class."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(definition, ast.ClassDef)  # noqa: S101 - the source of a class
+    found = {}
+    for field, below in zip(definition.body, definition.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and _is_text(below):
+            found[field.target.id] = ast.literal_eval(below.value)  # type: ignore[attr-defined]
+    return found
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+# --- errors -------------------------------------------------------------------------------------------------
+
+
+def errors_page() -> Iterator[str]:
+    """Yield the page of all errors."""
+    yield "# Errors"
+    yield ""
+    yield from _prose(
+        "Every error of Engram has a stable code, a message and, where one can help, a hint.",
+        'Over HTTP it is `{"code": …, "message": …, "hint": …}`.',
+        "The [command line](cli.md) explains the exit codes.",
+    )
+    yield ""
+    yield "| code | name | meaning | usual hint | exit code | HTTP status |"
+    yield "|---|---|---|---|---|---|"
+    for kind in error_classes():
+        answer = answer_for(kind(""))
+        yield (
+            f"| {kind.code} | `{kind.__name__}` | {_cell(_summary(kind))} | {_cell(kind.default_hint)} |"
+            f" {answer.exit_code} | {answer.http_status} |"
+        )
+
+
+def error_classes() -> list[type[EngramError]]:
+    """Return the whole family of `errors.py`, by code."""
+    found, waiting = {EngramError}, [EngramError]
+    while waiting:
+        fresh = set(waiting.pop().__subclasses__()) - found
+        found |= fresh
+        waiting += fresh
+    return sorted((kind for kind in found if kind.__module__ == "engram.errors"), key=lambda kind: kind.code)
+
+
+# --- HTTP ---------------------------------------------------------------------------------------------------
+
+
+def http_page() -> Iterator[str]:
+    """Yield the page of all routes."""
+    description = openapi()
+    yield "# HTTP"
+    yield ""
+    yield from _prose(
+        "`engram serve` answers on `http://127.0.0.1:7070`.",
+        "Requests and answers are JSON, and an answer is the value that the library returns.",
+        "[Errors](errors.md) have a page of their own. The visitors' page is at `/`, and `/openapi.json`",
+        "describes what follows to programs.",
+    )
+    for path, methods in description["paths"].items():
+        for method, route in methods.items():
+            yield from ("", f"## {method.upper()} {path}", "", route.get("description", ""))
+            rows = [*_query_rows(route, description), *_body_rows(route, description)]
+            if rows:
+                yield from ("", "| field | where | type | default |", "|---|---|---|---|", *rows)
+
+
+def openapi() -> dict[str, Any]:
+    """Return the description that the server would give."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(home=Path(folder), embedder="static")
+        with Engram.open(settings=settings, background=False) as engram:
+            return create_app(engram).openapi()
+
+
+def _query_rows(route: dict[str, Any], description: dict[str, Any]) -> Iterator[str]:
+    for one in route.get("parameters", ()):
+        default = "required" if one["required"] else _shown(one["schema"].get("default"))
+        yield f"| `{one['name']}` | {one['in']} | {_type(one['schema'], description)} | {default} |"
+
+
+def _body_rows(route: dict[str, Any], description: dict[str, Any]) -> Iterator[str]:
+    content = route.get("requestBody", {}).get("content", {}).get("application/json")
+    if content is None:
+        return
+    body = _resolve(content["schema"]["$ref"], description)
+    for name, schema in body["properties"].items():
+        default = "required" if name in body.get("required", ()) else _shown(schema.get("default"))
+        yield f"| `{name}` | body | {_type(schema, description)} | {default} |"
+
+
+def _type(schema: dict[str, Any], description: dict[str, Any]) -> str:
+    """Return a JSON schema in a few words; objects are spelt out one level deep."""
+    if "anyOf" in schema:
+        return ", or ".join(_type(one, description) for one in schema["anyOf"] if one != {"type": "null"})
+    if "$ref" in schema:
+        named = _resolve(schema["$ref"], description)
+        if "enum" in named:
+            return " / ".join(named["enum"])
+        return "object of " + ", ".join(f"`{one}`" for one in named["properties"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema['items'], description)}"
+    return str(schema.get("format", schema.get("type", "any")))
+
+
+def _resolve(reference: str, description: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = description["components"]["schemas"][reference.rpartition("/")[2]]
+    return found
+
+
+def _shown(default: object) -> str:
+    return "" if default in (None, "") or isinstance(default, dict) else f"`{default}`"
+
+
+# --- small things -------------------------------------------------------------------------------------------
+
+
+def _summary(owner: type) -> str:
+    return (inspect.getdoc(owner) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield a docstring as Markdown, its example as code."""
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        example = paragraph.removeprefix("Example: ")
+        yield from ((paragraph, "") if example == paragraph else ("```console", f"$ {example}", "```", ""))
+
+
+def _prose(*sentences: str) -> list[str]:
+    return textwrap.wrap(" ".join(sentences), 110, break_on_hyphens=False, break_long_words=False)
+
+
+def _cell(text: str) -> str:
+    """Return text that fits a table's cell."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

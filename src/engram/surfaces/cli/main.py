@@ -1,0 +1,98 @@
+"""
+The command `engram`: every verb in one application.
+
+Started by the shell as `engram`. Each command stands in the file of its name; `verb` wraps it.
+Help is written without rich, whose import alone would take as long as all the rest.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engram.surfaces.cli import models
+from engram.surfaces.cli.correct import correct
+from engram.surfaces.cli.doctor import doctor
+from engram.surfaces.cli.forget import forget
+from engram.surfaces.cli.get import get
+from engram.surfaces.cli.history import history
+from engram.surfaces.cli.init import init
+from engram.surfaces.cli.list import list_memories
+from engram.surfaces.cli.observe import observe
+from engram.surfaces.cli.pin import pin, unpin
+from engram.surfaces.cli.recall import recall
+from engram.surfaces.cli.remember import remember
+from engram.surfaces.cli.serve import serve
+from engram.surfaces.cli.status import status
+from engram.surfaces.cli.verb import verb
+from engram.surfaces.errors import INTERRUPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERBS: dict[str, Callable[..., None]] = {
+    "init": init,
+    "observe": observe,
+    "remember": remember,
+    "recall": recall,
+    "get": get,
+    "list": list_memories,
+    "correct": correct,
+    "forget": forget,
+    "pin": pin,
+    "unpin": unpin,
+    "history": history,
+    "status": status,
+    "doctor": doctor,
+    "serve": serve,
+}
+MODEL_VERBS: dict[str, Callable[..., None]] = {
+    "list": models.list_models,
+    "add": models.add,
+    "use": models.use,
+}
+
+app = typer.Typer(
+    name="engram",
+    help="Long-term memory for AI agents, on one file. Results go to stdout, talk to stderr.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+models_app = typer.Typer(help="See, add and choose embedders.", no_args_is_help=True, rich_markup_mode=None)
+
+for _name, _function in VERBS.items():
+    app.command(_name)(verb(_function))
+for _name, _function in MODEL_VERBS.items():
+    models_app.command(_name)(verb(_function))
+app.add_typer(models_app, name="models")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from engram import __version__  # noqa: PLC0415
+
+        typer.echo(f"engram {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+def run() -> None:
+    """Run the command line and end the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # an ASCII terminal still shows every memory
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,37 @@
+"""
+Read moments as people type them: ISO 8601, or a duration from now.
+
+Used by the options that take a time. A moment without a time zone is UTC, as everything that is stored.
+Units stop at weeks, because a month has no fixed length and "m" could also be a minute.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import typer
+
+_DURATION = re.compile(r"(\d{1,6})([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def moment(text: str) -> datetime:
+    """Return the moment that an ISO 8601 text names."""
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError) as exc:
+        raise typer.BadParameter(f"{text!r} is not a time such as 2026-05-08 or 2026-05-08T14:30Z") from exc
+
+
+def moment_or_duration(text: str) -> datetime:
+    """Return the moment named, or the one that lies a duration such as 30d, 12h or 8w ahead."""
+    duration = _DURATION.fullmatch(text)
+    if duration is None:
+        return moment(text)
+    number, unit = duration.groups()
+    try:
+        return datetime.now(UTC) + timedelta(**{_UNITS[unit]: int(number)})
+    except OverflowError as exc:
+        raise typer.BadParameter(f"{text!r} lies beyond the year 9999") from exc

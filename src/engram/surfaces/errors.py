@@ -1,0 +1,87 @@
+"""
+What each error means to the world outside: an exit code for the shell, a status for HTTP.
+
+Read by the command line and by the HTTP server; the only table of its kind.
+A class that is not in the table is answered as its parent is, and a test sees to it that none is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from engram import errors
+
+FAILED, MISUSED, ABSENT, STORE, TRY_AGAIN, NO_ACCESS, EMBEDDER, NOT_INSTALLED = range(1, 9)
+"""The exit codes. 2 is also what the command line's own parser says of options that it does not know."""
+
+UNEXPECTED: Final = 70
+"""The exit code of a mistake of ours: EX_SOFTWARE of sysexits.h."""
+INTERRUPTED: Final = 130
+"""What shells report for a command that was ended by Ctrl-C."""
+BROKEN_PIPE: Final = 141
+"""What shells report for a command whose reader has gone."""
+
+EXIT_CODES: Final = {
+    0: "done",
+    FAILED: "failed, or `doctor` found something wrong",
+    MISUSED: "used in a way that cannot work",
+    ABSENT: "the store or the memory is not there",
+    STORE: "the store cannot be used",
+    TRY_AGAIN: "no room or no turn now; try again later",
+    NO_ACCESS: "the key or the permissions do not allow it",
+    EMBEDDER: "the embedder or its model pack failed",
+    NOT_INSTALLED: "an optional part is not installed",
+    UNEXPECTED: "a mistake in Engram itself",
+    INTERRUPTED: "ended by Ctrl-C",
+    BROKEN_PIPE: "whoever read the output has gone",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How the surfaces answer one class of errors."""
+
+    exit_code: int
+    http_status: int
+
+
+ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
+    errors.EngramError: Answer(FAILED, 500),
+    errors.StorageError: Answer(STORE, 500),
+    errors.StoreLocked: Answer(NO_ACCESS, 503),
+    errors.StoreCorrupt: Answer(STORE, 500),
+    errors.DiskFull: Answer(TRY_AGAIN, 507),
+    errors.MigrationFailed: Answer(STORE, 500),
+    errors.StoreBusy: Answer(TRY_AGAIN, 503),
+    errors.StoreReadOnly: Answer(NO_ACCESS, 503),
+    errors.StoreNotFound: Answer(ABSENT, 503),
+    errors.NotAnEngramStore: Answer(STORE, 500),
+    errors.StoreTooNew: Answer(STORE, 500),
+    errors.StoreClosed: Answer(STORE, 503),
+    errors.StoreUnreadable: Answer(STORE, 500),
+    errors.SearchError: Answer(MISUSED, 422),
+    errors.InvalidQuery: Answer(MISUSED, 422),
+    errors.EmbeddingError: Answer(EMBEDDER, 503),
+    errors.EmbedderUnavailable: Answer(EMBEDDER, 503),
+    errors.DimensionMismatch: Answer(EMBEDDER, 500),
+    errors.UnknownModel: Answer(MISUSED, 422),
+    errors.ModelPackBroken: Answer(EMBEDDER, 503),
+    errors.SecurityError: Answer(NO_ACCESS, 403),
+    errors.WrongKey: Answer(NO_ACCESS, 503),
+    errors.ContentTooLarge: Answer(MISUSED, 413),
+    errors.InvalidContent: Answer(MISUSED, 422),
+    errors.SystemError_: Answer(FAILED, 400),
+    errors.InvalidSettings: Answer(MISUSED, 500),
+    errors.UnknownPolicy: Answer(MISUSED, 500),
+    errors.MemoryNotFound: Answer(ABSENT, 404),
+    errors.StatusNotAllowed: Answer(MISUSED, 409),
+    errors.EdgeNotAllowed: Answer(MISUSED, 409),
+    errors.InvalidScope: Answer(MISUSED, 422),
+    errors.MissingExtra: Answer(NOT_INSTALLED, 501),
+}
+
+
+def answer_for(error: errors.EngramError) -> Answer:
+    """Return the answer for an error's class, or for its nearest parent that has one."""
+    return next(ANSWERS[kind] for kind in type(error).__mro__ if kind in ANSWERS)

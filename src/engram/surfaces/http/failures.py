@@ -1,0 +1,88 @@
+"""
+Answer what went wrong: the engine's errors by the table, the framework's in the same form, the rest as 500.
+
+Installed by `app`. The only place of the server that catches what it did not foresee; it logs the class and
+the place of the exception and never its text, which may quote a memory.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import TYPE_CHECKING
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from engram.errors import EngramError, InvalidContent, SystemError_
+from engram.surfaces.http.replies import refuse, reply_error
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_log = logging.getLogger("engram.http")
+
+
+def install(app: FastAPI) -> None:
+    """Make the application answer errors in our form."""
+    app.add_middleware(Unforeseen)
+    app.add_exception_handler(EngramError, _answer_engram)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    app.add_exception_handler(HTTPException, _answer_http)
+
+
+class Unforeseen:
+    """ASGI middleware that answers and logs an exception that nobody has named."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and answer for it where that fails."""
+        has_begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except Exception as exc:
+            last = traceback.extract_tb(exc.__traceback__)[-1]
+            _log.error(
+                "%s at %s:%s, request %s", type(exc).__name__, last.filename, last.lineno, _name(scope)
+            )
+            if scope["type"] != "http" or has_begun:
+                raise
+            error = EngramError("a mistake in Engram itself", hint="The server's log says where.")
+            await reply_error(error)(scope, receive, send)
+
+
+def _name(scope: Scope) -> str:
+    return f"{scope.get('method', scope['type'])} {scope.get('path', '')}"
+
+
+def _answer_engram(_request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, EngramError)  # noqa: S101 - registered for this class
+    return reply_error(exc)
+
+
+def _answer_invalid(_request: Request, exc: Exception) -> Response:
+    """Say which field is wrong and why, without the value: it may be a memory."""
+    assert isinstance(exc, RequestValidationError)  # noqa: S101 - registered for this class
+    found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in exc.errors()]
+    return refuse(422, InvalidContent("; ".join(found), hint="GET /openapi.json describes every request."))
+
+
+def _answer_http(request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, HTTPException)  # noqa: S101 - registered for this class
+    error = SystemError_(
+        f"{request.method} {request.url.path}: {exc.detail}", hint="GET /openapi.json lists every route."
+    )
+    response = refuse(exc.status_code, error)
+    response.headers.update(exc.headers or {})
+    return response

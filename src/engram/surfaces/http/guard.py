@@ -1,0 +1,144 @@
+"""
+Decide which requests reach the application.
+
+Stands in front of every route. There is no authentication yet, so being on this machine is the permission,
+and web pages of strangers, which also run on this machine, must not borrow it: the Host must be one of ours
+(no DNS rebinding), a change must come from our own page or from no page at all (no cross-site posts; the rule
+is that of Go's http.CrossOriginProtection), and API posts must be JSON, which a form cannot send.
+Bodies are read here up to a limit, so nothing behind can be made to read without end.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Final
+
+from starlette.datastructures import Headers
+
+from engram.errors import ContentTooLarge, InvalidContent, SecurityError
+from engram.surfaces.http.replies import JSON, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES: Final = 2_000_000
+"""Twice the largest turn that a policy admits, for the JSON around it."""
+API: Final = "/v1/"
+EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, never chosen here
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITE: Final = frozenset({"same-origin", "none"})
+
+
+class Guard:
+    """ASGI middleware that answers what may not pass."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower() for host in hosts)
+        # A server that listens everywhere may be called by any address: only names can be rebound.
+        self._takes_addresses = bool(EVERYWHERE & {host.strip("[]") for host in hosts})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through with its body read, or answer it here."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is None:
+            body = await _read(receive)
+            if body is not None:
+                await self._app(scope, _replay(body, receive), send)
+                return
+            refusal = refuse(413, _too_large())
+        await refusal(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that may not pass, judged by its headers."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not self._is_ours(host_name(host)):
+            return refuse(
+                403,
+                SecurityError(
+                    f"the Host {host[:80]!r} is not this server",
+                    hint="Use http://127.0.0.1 or the address that it listens on.",
+                ),
+            )
+        if scope["method"] in _READS:
+            return None
+        if not _is_from_own_page(headers, host):
+            return refuse(403, SecurityError("the request comes from the page of another site"))
+        if scope["path"].startswith(API) and not _is_json(headers):
+            error = InvalidContent("the body must be JSON", hint="Send Content-Type: application/json.")
+            return refuse(415, error)
+        if _announced_bytes(headers) > MOST_BYTES:
+            return refuse(413, _too_large())
+        return None
+
+    def _is_ours(self, name: str) -> bool:
+        return name in self._hosts or (self._takes_addresses and _is_address(name))
+
+
+def host_name(host: str) -> str:
+    """Return the name in a Host header, without its port and in lower case."""
+    name = host.strip().lower()
+    if name.startswith("["):
+        return name.partition("]")[0] + "]"
+    return name.partition(":")[0]
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _too_large() -> ContentTooLarge:
+    return ContentTooLarge(f"a request of more than {MOST_BYTES} bytes is too large")
+
+
+def _is_from_own_page(headers: Headers, host: str) -> bool:
+    """Say whether our own page or a program sent it; browsers tell with either of two headers."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in _OWN_SITE
+    origin = headers.get("origin")
+    return origin is None or origin.lower().partition("://")[2] == host.lower()
+
+
+def _is_json(headers: Headers) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == JSON
+
+
+def _announced_bytes(headers: Headers) -> int:
+    length = headers.get("content-length", "")
+    return int(length) if length.isdecimal() else 0
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Return the whole body, or None when it goes on beyond the limit."""
+    body, is_more = bytearray(), True
+    while is_more:
+        message = await receive()
+        body += message.get("body", b"")
+        is_more = message["type"] == "http.request" and message.get("more_body", False)
+        if len(body) > MOST_BYTES:
+            return None
+    return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body once and then whatever comes."""
+    waiting = [body]
+
+    async def again() -> Message:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return again

@@ -1,0 +1,119 @@
+"""
+The routes of the API, each a word of the engine.
+
+Built by `app` around one engine. A route parses, makes one engine call and answers with the engine's value;
+errors travel on to `failures`. Plain functions, so that the framework runs them in worker threads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from engram import __version__
+from engram.errors import EngramError
+from engram.surfaces.http.bodies import CorrectBody, ForgetBody, RecallBody, RememberBody, ScopeBody
+from engram.surfaces.http.replies import reply
+from engram.values import Filters, Status
+
+if TYPE_CHECKING:
+    from engram.engine.engram import Engram
+
+
+def _scope_in_query(
+    project: str | None = None,
+    squad: str | None = None,
+    agent: str | None = None,
+    channel: str | None = None,
+    user: str | None = None,
+) -> ScopeBody | None:
+    """Return the scope that a GET request names, or none for the server's own."""
+    named = {"project": project, "squad": squad, "agent": agent, "channel": channel, "user": user}
+    return ScopeBody(**named) if any(name is not None for name in named.values()) else None
+
+
+InScope = Annotated[ScopeBody | None, Depends(_scope_in_query)]
+
+
+def _chosen(scope: ScopeBody | None) -> Any:
+    return None if scope is None else scope.scope()
+
+
+def memory_routes(engram: Engram) -> APIRouter:
+    """Return the routes that read and write memories."""
+    router = APIRouter(prefix="/v1", default_response_class=Response)
+
+    @router.post("/remember")
+    def remember(body: RememberBody) -> Response:
+        """Store one statement and return the Memory; one that is already known becomes stronger."""
+        options: Any = body.options()
+        return reply(engram.remember(body.content, scope=body.chosen_scope(), **options))
+
+    @router.post("/recall")
+    def recall(body: RecallBody) -> Response:
+        """Return a Recall: the hits, best first, and the quality of the answer."""
+        return reply(
+            engram.recall(
+                body.query, limit=body.limit, filters=body.filters.filters(), scope=body.chosen_scope()
+            )
+        )
+
+    @router.post("/correct")
+    def correct(body: CorrectBody) -> Response:
+        """Put a new statement in the place of an old one and return the new Memory."""
+        return reply(engram.correct(body.id, body.content, reason=body.reason, scope=body.chosen_scope()))
+
+    @router.post("/forget")
+    def forget(body: ForgetBody) -> Response:
+        """Take a memory out of every index and return the Memory as it is now."""
+        return reply(engram.forget(body.id, reason=body.reason, scope=body.chosen_scope()))
+
+    @router.get("/memories")
+    def list_memories(
+        scope: InScope,
+        limit: int = 50,
+        before: str | None = None,
+        status: Annotated[list[Status] | None, Query()] = None,
+        category: Annotated[list[str] | None, Query()] = None,
+    ) -> Response:
+        """Return a list of Memory, newest first; `before` a memory's id gives the page after it."""
+        filters = Filters(statuses=frozenset(status or {Status.ACTIVE}), categories=frozenset(category or ()))
+        return reply(engram.list(limit=limit, before=before, filters=filters, scope=_chosen(scope)))
+
+    @router.get("/memories/{memory_id}")
+    def get(memory_id: str, scope: InScope) -> Response:
+        """Return one Memory by its id or the last eight characters of it."""
+        return reply(engram.get(memory_id, scope=_chosen(scope)))
+
+    return router
+
+
+def state_routes(engram: Engram) -> APIRouter:
+    """Return the routes that tell how the server and the store fare."""
+    router = APIRouter(default_response_class=Response)
+
+    @router.get("/health")
+    def health() -> Response:
+        """Return `ok` or `degraded`, the version and what fails; 503 when the store does not answer."""
+        try:
+            report = engram.status()
+        except EngramError as exc:
+            failing = [{"name": "store", "failure": f"{exc.code} {exc.message}"}]
+            return reply(_health("degraded", failing), status=503)
+        failing = [
+            {"name": part.name, "failure": part.failure or ""} for part in report.parts if part.is_failing
+        ]
+        return reply(_health("degraded" if failing else "ok", failing))
+
+    @router.get("/v1/status")
+    def status() -> Response:
+        """Return a StatusReport: counts, sizes, what waits, what fails."""
+        return reply(engram.status())
+
+    return router
+
+
+def _health(state: str, failing: list[dict[str, str]]) -> dict[str, object]:
+    return {"status": state, "version": __version__, "failing": failing}

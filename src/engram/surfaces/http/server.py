@@ -1,0 +1,133 @@
+"""
+Run the application: bind the address, say when it is ready, end in good order.
+
+Called by `engram serve`. The address is bound before anything else is opened, so that a port that is taken
+is one clear line. Nothing is logged per request, because addresses hold questions.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
+
+import uvicorn
+
+from engram.errors import InvalidSettings
+from engram.surfaces.http.app import LOOPBACK_NAMES, create_app
+from engram.surfaces.http.guard import EVERYWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from engram.engine.engram import Engram
+
+SHUTDOWN_SECONDS = 10
+"""How long requests under way may take to finish after the server is told to stop."""
+_WAITING_CONNECTIONS = 128
+
+
+def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
+    """Return a socket that is bound to the address; one that others can reach must be allowed."""
+    if not allow_remote and not is_loopback(host):
+        raise InvalidSettings(
+            f"host={host!r} can be reached by others, and the server has no authentication",
+            hint="Use 127.0.0.1, or --allow-remote where something in front keeps strangers out.",
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_WAITING_CONNECTIONS)
+    except (OSError, UnicodeError) as exc:
+        listener.close()
+        raise InvalidSettings(
+            f"cannot listen on {host}:{port}: {exc}",
+            hint="Is `engram serve` running already? Another port: --port 7071, or 0 for any free one.",
+        ) from exc
+    return listener
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether only this machine can reach the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def own_names(host: str) -> set[str]:
+    """Return the names that requests to this address may use as their Host."""
+    names = {*LOOPBACK_NAMES, f"[{host}]" if ":" in host else host}
+    if host in EVERYWHERE:
+        machine = socket.gethostname()
+        names |= {machine, f"{machine}.local"}
+    return names
+
+
+class Server:
+    """One application on one socket; run in the main thread it ends on Ctrl-C, elsewhere by `stop`."""
+
+    def __init__(self, engram: Engram, listener: socket.socket, *, host: str) -> None:
+        port = listener.getsockname()[1]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        self._listener = listener
+        self._server = _ReadyServer(
+            uvicorn.Config(
+                create_app(engram, hosts=own_names(host)),
+                access_log=False,
+                log_level="warning",
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            )
+        )
+
+    def run(self, *, ready: Callable[[str], None]) -> None:
+        """Serve until told to end; `ready` hears the address once requests are answered."""
+        self._server.ready = lambda: ready(self.url)
+        with _ending_in_order(), suppress(KeyboardInterrupt):
+            self._server.run(sockets=[self._listener])
+
+    def stop(self) -> None:
+        """Let requests under way finish, then end `run`."""
+        self._server.should_exit = True
+
+
+class _ReadyServer(uvicorn.Server):
+    """A server that says when it is ready."""
+
+    ready: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            self.ready()
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """
+    Turn a signal to end into the same as Ctrl-C while the block runs.
+
+    uvicorn raises the signal once more after its own shutdown, which would end the process before the
+    engine is closed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt

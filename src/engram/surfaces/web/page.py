@@ -1,0 +1,144 @@
+"""
+The page: remember a sentence, ask a question, look at what is there, forget one.
+
+Built by `http.app` around one engine. A form that changed something answers with a redirect, so that going
+back or reloading repeats nothing; one that failed shows the page again with the error in words and the text
+still in its field. Asking is a plain GET, so an answer can be reloaded and linked to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from engram import __version__
+from engram.errors import EngramError
+from engram.surfaces.errors import answer_for
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.engine.engram import Engram
+    from engram.values import Recall
+
+_HERE: Final = Path(__file__).parent
+_MOST_HITS: Final = 10
+_MOST_RECENT: Final = 20
+_INDEX_WORDS: Final = {"lexical": "its words", "vector": "its meaning"}
+NOTES: Final = {
+    "remembered": "Remembered.",
+    "strengthened": "That was known already; it is stronger now.",
+    "forgotten": "Forgotten. No answer will use it any more.",
+}
+"""What the page says after a redirect, by the word in its address; any other word says nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What one visit to the page is about."""
+
+    question: str = ""
+    draft: str = ""
+    note: str = ""
+    before: str | None = None
+    error: EngramError | None = None
+
+
+def static_files() -> StaticFiles:
+    """Return the style sheet and the icon."""
+    return StaticFiles(directory=_HERE / "static")
+
+
+def page_routes(engram: Engram) -> APIRouter:
+    """Return the page and the forms on it; none of them belongs to the API."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    render = _Renderer(engram)
+
+    @router.get("/")
+    def page(q: str = "", note: str = "", before: str | None = None) -> Response:
+        """Show the page, with the answer where there is a question."""
+        return render(Asked(question=q, note=NOTES.get(note, ""), before=before or None))
+
+    @router.post("/remember")
+    def remember(content: Annotated[str, Form()] = "") -> Response:
+        """Store what was written."""
+        try:
+            memory = engram.remember(content)
+        except EngramError as exc:
+            return render(Asked(draft=content, error=exc))
+        return _back(note="strengthened" if memory.reinforcements else "remembered")
+
+    @router.post("/forget")
+    def forget(id: Annotated[str, Form()] = "", q: Annotated[str, Form()] = "") -> Response:  # noqa: A002
+        """Forget one memory and return to the question."""
+        try:
+            engram.forget(id, reason="forgotten on the page")
+        except EngramError as exc:
+            return render(Asked(question=q, error=exc))
+        return _back(note="forgotten", q=q)
+
+    return router
+
+
+class _Renderer:
+    """Fills the template with what the engine says."""
+
+    def __init__(self, engram: Engram) -> None:
+        self._engram = engram
+        environment = Environment(
+            loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined
+        )
+        environment.filters |= {"minute": _minute, "found_by": _found_by}
+        self._template = environment.get_template("page.html")
+
+    def __call__(self, asked: Asked) -> Response:
+        """Return the page; where the engine fails on the way, the page says so."""
+        error, answer, listed = asked.error, None, _Listed()
+        try:
+            listed = self._listed(asked.before)
+            answer = self._answer(asked.question)
+        except EngramError as exc:
+            error = error or exc
+        body = self._template.render(
+            asked=asked, answer=answer, listed=listed, error=error, version=__version__
+        )
+        return HTMLResponse(body, status_code=answer_for(error).http_status if error else 200)
+
+    def _answer(self, question: str) -> Recall | None:
+        return self._engram.recall(question, limit=_MOST_HITS) if question.strip() else None
+
+    def _listed(self, before: str | None) -> _Listed:
+        found = list(self._engram.list(limit=_MOST_RECENT + 1, before=before))
+        is_more = len(found) > _MOST_RECENT
+        return _Listed(memories=found[:_MOST_RECENT], is_more=is_more, advice=self._engram.status().advice)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listed:
+    """The recent memories, whether there are older ones, and what the engine advises."""
+
+    memories: Any = ()
+    is_more: bool = False
+    advice: tuple[str, ...] = ()
+
+
+def _back(**parameters: str) -> Response:
+    """Return a redirect to the page, 303 so that the browser asks for it with GET."""
+    kept = {name: value for name, value in parameters.items() if value}
+    return RedirectResponse(f"/?{urlencode(kept)}", status_code=303)
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment:%d %b %Y, %H:%M} UTC"
+
+
+def _found_by(index: str) -> str:
+    """Return what an index looks at, in a visitor's words."""
+    return _INDEX_WORDS.get(index, index)

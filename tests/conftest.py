@@ -1,0 +1,111 @@
+"""
+What every test stands on: a home of its own, a store of its own, a clock that it moves.
+
+Nothing of the machine's own Engram is read or written: HOME and every ENGRAM_ variable are set aside.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from engram import Engram
+from engram.testing import ManualClock, TinyEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+if str(ROOT) not in sys.path:  # `evals` is not installed, and only `python -m pytest` would find it
+    sys.path.insert(0, str(ROOT))
+
+settings.register_profile(
+    "engram",
+    deadline=None,  # a busy machine is not a bug
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    print_blob=True,
+)
+settings.load_profile("engram")
+
+
+@pytest.fixture(autouse=True)
+def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty home folder; the user's own is never seen."""
+    home = tmp_path_factory.mktemp("home")
+    browsers = Path.home() / ".cache" / "ms-playwright"
+    for name in [name for name in os.environ if name.startswith("ENGRAM_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", os.environ.get("PLAYWRIGHT_BROWSERS_PATH", str(browsers)))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("ENGRAM_HOME", str(home / ".engram"))
+    return home
+
+
+@pytest.fixture
+def store_path(tmp_path: Path) -> Path:
+    """Where the test's store will be."""
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock that stands still until the test moves it."""
+    return ManualClock()
+
+
+@pytest.fixture
+def embedder() -> TinyEmbedder:
+    """An embedder that needs no file and fails when told to."""
+    return TinyEmbedder()
+
+
+@pytest.fixture
+def engram(store_path: Path, clock: ManualClock, embedder: TinyEmbedder) -> Iterator[Engram]:
+    """An open memory without background threads, closed after the test."""
+    with Engram.open(store_path, clock=clock, embedder=embedder, background=False) as opened:
+        yield opened
+
+
+class RunChild:
+    """Runs scripts in processes of their own, which may do what would harm the test process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, script: str, *arguments: object, timeout_seconds: float = 120) -> str:
+        """Return the script's output; fails with its errors if it fails."""
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)],
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout_seconds,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr or f"ended with {done.returncode}"
+        return done.stdout.strip()
+
+    def start(self, script: str, *arguments: object) -> subprocess.Popen[str]:
+        """Return a process that runs the script, to talk to through its pipes."""
+        return subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)],
+            cwd=self._folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> RunChild:
+    """A function that runs a script in another Python process and returns what it printed."""
+    return RunChild(tmp_path)

@@ -1,0 +1,95 @@
+"""The reference pages say what the code says."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engram.policy import PRESETS
+from engram.settings import PREFIX, setting_fields
+from engram.surfaces.cli.main import MODEL_VERBS, VERBS
+from engram.surfaces.errors import ANSWERS, EXIT_CODES
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """The script that writes the pages, loaded from its file."""
+    spec = importlib.util.spec_from_file_location("write_reference", ROOT / "scripts" / "write_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def page(name: str) -> str:
+    """Return a page as it is committed."""
+    return (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+
+
+def test_no_page_is_stale(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`make docs` would change nothing."""
+    assert script.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_writing_twice_gives_the_same_bytes(script: Any) -> None:
+    """Nothing of the machine or the moment is on a page."""
+    assert script.pages() == script.pages()
+
+
+def test_every_command_is_documented_with_an_example() -> None:
+    """Each has its heading and a line to copy."""
+    text = page("cli.md")
+    names = [*VERBS, *(f"models {name}" for name in MODEL_VERBS)]
+
+    for name in names:
+        assert f"## engram {name}\n" in text
+        assert f"$ engram {name}" in text
+    for code in EXIT_CODES:
+        assert f"| {code} |" in text
+
+
+def test_every_setting_is_documented() -> None:
+    """Name, environment variable and meaning."""
+    rows = page("settings.md").splitlines()
+
+    for one in setting_fields():
+        (row,) = (row for row in rows if row.startswith(f"| `{one.name}` |"))
+        assert f"`{PREFIX}{one.name.upper()}`" in row
+        assert not row.endswith("|  |")
+
+
+def test_every_error_is_documented() -> None:
+    """Code and name stand on one line."""
+    text = page("errors.md")
+
+    for kind in ANSWERS:
+        assert f"| {kind.code} | `{kind.__name__}` |" in text
+
+
+def test_every_preset_and_field_is_documented() -> None:
+    """A number that shapes a memory's life can be looked up."""
+    text = page("policy.md")
+
+    for preset in PRESETS.values():
+        assert preset.name in text
+        for room in ("capture", "recall"):
+            for name in getattr(preset, room).__dataclass_fields__:
+                assert f"| `{name}` |" in text
+
+
+def test_every_route_is_documented(script: Any) -> None:
+    """What the server describes to programs is also written for people."""
+    text = page("http.md")
+
+    for path, methods in script.openapi()["paths"].items():
+        for method in methods:
+            assert f"## {method.upper()} {path}\n" in text

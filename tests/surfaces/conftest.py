@@ -1,0 +1,76 @@
+"""
+What the tests of the surfaces share: a home of their own, the command line, a running server.
+
+Nothing here touches the user's own home or the network beyond loopback; every server that is started is
+stopped, and its thread joined, before the next test begins.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Protocol
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from engram import Engram, Settings
+from engram.surfaces.cli.main import app
+from engram.surfaces.http.server import Server, bind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from typer.testing import Result
+
+
+class Command(Protocol):
+    """Runs one command line and returns what came of it."""
+
+    def __call__(self, *arguments: str, stdin: str | bytes | None = None) -> Result: ...
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home with the built-in embedder, whatever the environment says."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("ENGRAM_HOME", str(folder))
+    monkeypatch.setenv("ENGRAM_EMBEDDER", "static")
+    for name in ("ENGRAM_STORE", "ENGRAM_KEY", "ENGRAM_POLICY", "ENGRAM_HOST", "ENGRAM_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture
+def engram_command() -> Command:
+    """The command `engram`, in this process."""
+
+    def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(app, list(arguments), input=stdin)
+
+    return run
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engram]:
+    """An engine on a fresh store."""
+    settings = Settings(home=tmp_path / "served", embedder="static")
+    with Engram.open(settings=settings, background=False) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client(engine: Engram) -> Iterator[httpx.Client]:
+    """A client of a real server on a free port of loopback."""
+    with bind("127.0.0.1", 0) as listener:
+        server, is_ready = Server(engine, listener, host="127.0.0.1"), threading.Event()
+        thread = threading.Thread(target=server.run, kwargs={"ready": lambda _url: is_ready.set()})
+        thread.start()
+        try:
+            assert is_ready.wait(30)
+            with httpx.Client(base_url=server.url, timeout=30, trust_env=False) as connected:
+                yield connected
+        finally:
+            server.stop()
+            thread.join()

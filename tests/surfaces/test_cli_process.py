@@ -1,0 +1,170 @@
+"""The real command in a process of its own: streams, signals, pipes, start-up."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENGRAM = [sys.executable, "-c", "from engram.surfaces.cli.main import run; run()"]
+MORE_THAN_A_PIPE_HOLDS = 300_000
+
+
+def start(*arguments: str, **options: int) -> subprocess.Popen[bytes]:
+    """Start the command with all its streams in our hands."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*ENGRAM, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, **options)
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    return subprocess.run(
+        [*ENGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_version_is_told() -> None:
+    """`engram --version` prints one line."""
+    done = run("--version")
+
+    assert re.fullmatch(r"engram \d+\.\d+\.\d+\S*\n", done.stdout)
+
+
+def test_results_and_talk_are_kept_apart() -> None:
+    """A pipe receives the result only, without colour."""
+    run("remember", "Helix is my editor")
+
+    done = run("status")
+
+    assert "memories" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "models add" in done.stderr
+
+
+def test_an_ascii_terminal_still_gets_every_memory() -> None:
+    """JSON is UTF-8 in any locale, and lines for people never fail to print."""
+    run("remember", "Grüße aus 東京", PYTHONUTF8="1")
+
+    shown = run("list", PYTHONIOENCODING="ascii")
+    document = run("list", "--json", PYTHONIOENCODING="ascii")
+
+    assert shown.returncode == 0
+    assert "Gr" in shown.stdout
+    assert "Grüße aus 東京" in document.stdout
+
+
+def test_an_error_is_a_line_and_a_code() -> None:
+    """No traceback reaches the user."""
+    done = run("list", "--store", "/nowhere/at/all.db")
+
+    assert done.returncode == 3
+    assert done.stderr.startswith("engram: E1007 ")
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_is_quiet() -> None:
+    """A command that is interrupted ends with 130 and no traceback."""
+    with start("observe", "-") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        # The write returns once the command reads, which it does after all its imports.
+        process.stdin.write(b"x" * MORE_THAN_A_PIPE_HOLDS)
+        process.stdin.flush()
+
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(30) == 130
+        assert process.stderr.read() == b""
+
+
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    """`engram list | head -1` ends without a word."""
+    for number in range(30):
+        run_text = f"{number} " + "long " * 1500
+        subprocess.run([*ENGRAM, "remember", run_text], check=True, capture_output=True)
+
+    with start("list", "--json") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+
+        assert process.wait(30) == 141
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_serve_tells_its_address_and_ends_in_order(how: signal.Signals) -> None:
+    """The address is told when requests are answered; a signal ends the server with 0 and closes the store."""
+    with start("serve", "--port", "0") as process:
+        assert process.stderr is not None
+        ready = process.stderr.readline().decode()
+        url = ready.split()[-1]
+
+        health = httpx.get(f"{url}health", trust_env=False).json()
+        process.send_signal(how)
+
+        assert health["status"] == "ok"
+        assert process.wait(30) == 0
+        assert process.stderr.read().decode() == "Engram has stopped\n"
+
+
+def test_a_port_that_is_taken_is_one_clear_line() -> None:
+    """The second server does not start, and says what to do."""
+    with start("serve", "--port", "0") as first:
+        assert first.stderr is not None
+        port = first.stderr.readline().decode().rstrip("/\n").rpartition(":")[2]
+
+        second = run("serve", "--port", port)
+        first.terminate()
+
+    assert second.returncode == 2
+    assert second.stderr.startswith("engram: E5003 cannot listen on")
+    assert "--port" in second.stderr
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104
+def test_serve_stays_on_this_machine(host: str) -> None:
+    """Without authentication, an address that others can reach must be allowed by name."""
+    done = run("serve", "--host", host, "--port", "0")
+
+    assert done.returncode == 2
+    assert "--allow-remote" in done.stderr
+
+
+def test_serve_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
+    """The library works without the server's packages; the command names the extra."""
+    hidden = "import sys, importlib.util as u; f = u.find_spec;"
+    hidden += "u.find_spec = lambda name, *a: None if name == 'fastapi' else f(name, *a);"
+    script = f"{hidden} from engram.surfaces.cli.main import run; run()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, "serve"], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert done.returncode == 8
+    assert "engram-memory[server]" in done.stderr
+
+
+@pytest.mark.parametrize("heavy", ["fastapi", "rich", "pydantic", "uvicorn", "onnxruntime"])
+def test_help_loads_nothing_heavy(heavy: str) -> None:
+    """The command line answers at once because servers, models and bars wait until they are wanted."""
+    script = "import sys; import engram.surfaces.cli.main; print(*sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert heavy not in done.stdout.split()

@@ -1,0 +1,129 @@
+"""The page without a browser: forms, redirects, escaping, errors in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import httpx
+
+    from engram import Engram
+
+ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} \"'>"
+
+
+def test_a_form_that_changed_something_redirects(client: httpx.Client, engine: Engram) -> None:
+    """Reloading the page that follows repeats nothing."""
+    answer = client.post("/remember", data={"content": "Helix is my editor"})
+
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == "/?note=remembered"
+    assert "Remembered." in client.get(answer.headers["Location"]).text
+    assert [memory.content for memory in engine.list()] == ["Helix is my editor"]
+
+
+def test_a_known_statement_is_said_to_be_known(client: httpx.Client, engine: Engram) -> None:
+    """The visitor learns that nothing new was stored."""
+    engine.remember("Helix is my editor")
+
+    answer = client.post("/remember", data={"content": "Helix is my editor"}, follow_redirects=True)
+
+    assert "known already" in answer.text
+
+
+def test_an_answer_shows_score_reasons_and_quality(client: httpx.Client, engine: Engram) -> None:
+    """What found a memory, how much that counted, and how long it took."""
+    engine.remember("Helix is my editor", speaker="Ada")
+
+    text = client.get("/", params={"q": "which editor?"}).text
+
+    for expected in ("Helix is my editor", "Ada", "Found by its words: place 1", "Trust ", " ms."):
+        assert expected in text
+
+
+def test_what_did_not_take_part_is_told(client: httpx.Client, engine: Engram) -> None:
+    """A recall that lost an index says so on the page."""
+    engine.remember("Helix is my editor")
+    parts = engine._parts
+    with parts.store.atomic() as tx:
+        for key in tx.memories.indexable(after_key=0, limit=10):
+            tx.vectors.remove(key)
+
+    text = client.get("/", params={"q": "editor"}).text
+
+    assert "Not everything took part" in text
+    assert "wait to be embedded" in text
+
+
+def test_every_text_is_escaped(client: httpx.Client, engine: Engram) -> None:
+    """Memories, questions and speakers are text and never markup."""
+    engine.remember(ATTACK, speaker="<b>Eve</b>")
+
+    for parameters in ({"q": ATTACK}, {"q": "alert"}, {"note": ATTACK}, {"before": ATTACK}):
+        text = client.get("/", params=parameters).text
+
+        assert "<script" not in text
+        assert "<img src=x" not in text
+        assert "<b>Eve" not in text
+    refused = client.post("/remember", data={"content": ATTACK * 200})
+    assert refused.status_code == 413
+    assert "<script" not in refused.text
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "status", "words"),
+    [
+        ("/remember", {"content": "  "}, 422, "the memory is empty"),
+        ("/remember", {}, 422, "the memory is empty"),
+        ("/remember", {"content": "draft " * 2000}, 413, "too large"),
+        ("/forget", {"id": "nobody"}, 404, "no memory"),
+    ],
+)
+def test_an_error_is_told_in_words(
+    client: httpx.Client, path: str, form: dict[str, str], status: int, words: str
+) -> None:
+    """The page comes back with what went wrong and with the text still in its field."""
+    answer = client.post(path, data=form)
+
+    assert answer.status_code == status
+    assert 'role="alert"' in answer.text
+    assert words in answer.text
+    assert form.get("content", "").strip() in answer.text
+
+
+def test_forgetting_returns_to_the_question(client: httpx.Client, engine: Engram) -> None:
+    """The memory is gone from the answer that is shown next."""
+    memory = engine.remember("Helix is my editor")
+
+    answer = client.post("/forget", data={"id": memory.id, "q": "a & b?"}, follow_redirects=True)
+
+    assert answer.url.params["q"] == "a & b?"
+    assert "Forgotten." in answer.text
+    assert "Helix" not in answer.text
+
+
+def test_older_memories_have_pages_of_their_own(client: httpx.Client, engine: Engram) -> None:
+    """Twenty at a time, with a way on and a way back."""
+    for number in range(25):
+        engine.remember(f"statement number {number}")
+
+    first = client.get("/").text
+    oldest_shown = engine.list(limit=20)[-1].id
+    second = client.get("/", params={"before": oldest_shown}).text
+
+    assert f"before={oldest_shown}" in first
+    assert "statement number 4<" not in first
+    assert "statement number 4<" in second
+    assert "Back to the newest" in second
+
+
+def test_an_empty_store_invites(client: httpx.Client) -> None:
+    """The first visit says what to do."""
+    assert "Write the first statement" in client.get("/").text
+
+
+def test_an_unknown_note_says_nothing(client: httpx.Client) -> None:
+    """Nobody can put words on the page with a link."""
+    assert "You have won" not in client.get("/", params={"note": "You have won"}).text

@@ -1,0 +1,135 @@
+"""The page in a real browser: what a visitor does, with and without scripts, at any width."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from engram import Engram, Settings
+from engram.surfaces.http.server import Server, bind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on PATH"),
+    pytest.mark.xdist_group("chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of this file; each test has a context of its own."""
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    """The address of a real server on a fresh store."""
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(settings=settings, background=False) as engram, bind("127.0.0.1", 0) as listener:
+        server, is_ready = Server(engram, listener, host="127.0.0.1"), threading.Event()
+        thread = threading.Thread(target=server.run, kwargs={"ready": lambda _url: is_ready.set()})
+        thread.start()
+        try:
+            assert is_ready.wait(30)
+            yield server.url
+        finally:
+            server.stop()
+            thread.join()
+
+
+@pytest.fixture(params=["with scripts", "without scripts"])
+def page(request: pytest.FixtureRequest, browser: Browser, url: str) -> Iterator[Page]:
+    """A visitor's page that collects what the browser complains of."""
+    context = browser.new_context(java_script_enabled=request.param == "with scripts")
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.goto(url)
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def remember(page: Page, text: str) -> None:
+    """Write a statement into the page as a visitor does."""
+    page.get_by_label("One statement").fill(text)
+    page.get_by_role("button", name="Remember").click()
+    expect(page.get_by_role("status")).to_contain_text("Remembered")
+
+
+def test_a_visitor_remembers_asks_and_forgets(page: Page) -> None:
+    """The whole life of a memory, by the labels that a screen reader would speak."""
+    remember(page, "My editor is Helix")
+
+    page.get_by_label("What would you like to know?").fill("which editor?")
+    page.get_by_role("button", name="Ask").click()
+    answer = page.get_by_role("region", name="What fits")
+    expect(answer.get_by_role("listitem").first).to_contain_text("My editor is Helix")
+    expect(answer).to_contain_text("Score")
+
+    answer.get_by_text("Why this one?").click()
+    expect(answer.get_by_text("Found by its words")).to_be_visible()
+
+    answer.get_by_text("Forget", exact=False).first.click()
+    answer.get_by_role("button", name="Yes, forget it").click()
+    expect(page.get_by_role("status")).to_contain_text("Forgotten")
+    expect(page.get_by_text("My editor is Helix")).to_have_count(0)
+    expect(page.get_by_text("Nothing that is remembered fits")).to_be_visible()
+
+
+def test_markup_in_a_memory_stays_text(page: Page) -> None:
+    """What looks like a script is shown and not run."""
+    remember(page, "<script>document.title = 'owned'</script><b>bold</b>")
+
+    expect(page.get_by_text("<b>bold</b>").first).to_be_visible()
+    assert page.title() == "Engram"
+
+
+def test_the_keyboard_is_enough(page: Page) -> None:
+    """Tab reaches the question first after the skip link and the name, and Enter asks."""
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    page.keyboard.type("anything")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", name="What fits")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_screen_needs_no_sideways_scrolling(browser: Browser, url: str, scheme: str) -> None:
+    """A long word wraps, and both colour schemes have a background of their own."""
+    colour_scheme: dict[str, object] = {"color_scheme": scheme}
+    context = browser.new_context(viewport={"width": 390, "height": 800}, **colour_scheme)  # type: ignore[arg-type]
+    opened = context.new_page()
+    opened.goto(url)
+    remember(opened, "x" * 500)
+
+    width = opened.evaluate("document.documentElement.scrollWidth")
+    background = opened.evaluate("getComputedStyle(document.body).backgroundColor")
+    context.close()
+
+    assert width <= 390
+    assert (background == "rgb(20, 23, 28)") is (scheme == "dark")
