@@ -1,27 +1,43 @@
 """
 Engram: long-term memory for AI agents.
 
-The public names and nothing else. Begin with `Engram.open("memory.db")`.
+The public names and nothing else. Begin with `Engram.open("memory.db")`. Names are loaded when they are first
+used, so that a command line or a server that needs one of them does not pay for all.
 """
 
-from engram.capture.draft import Draft
-from engram.engine.engram import Engram
-from engram.errors import EngramError
-from engram.settings import Settings
-from engram.values import (
-    Actor,
-    Filters,
-    Hit,
-    Kind,
-    Layer,
-    Memory,
-    MemoryType,
-    Recall,
-    Scope,
-    Source,
-    Status,
-    Turn,
-)
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.capture.draft import Draft
+    from engram.engine.engram import Engram
+    from engram.errors import EngramError
+    from engram.settings import Settings
+    from engram.values import (
+        Actor,
+        Filters,
+        Hit,
+        Kind,
+        Layer,
+        Memory,
+        MemoryType,
+        Recall,
+        Scope,
+        Source,
+        Status,
+        Turn,
+    )
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Draft": "engram.capture.draft",
+    "Engram": "engram.engine.engram",
+    "EngramError": "engram.errors",
+    "Settings": "engram.settings",
+}
 
 __all__ = [
     "Actor",
@@ -41,4 +57,13 @@ __all__ = [
     "Status",
     "Turn",
 ]
-__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'engram' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES.get(name, "engram.values")), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

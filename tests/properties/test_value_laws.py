@@ -56,7 +56,7 @@ def test_bringing_back_needs_a_reason_and_a_person(old: Status, new: Status, kin
     )
 )
 def test_inference_never_runs_in_a_circle(wanted: list[tuple[str, str, EdgeType]]) -> None:
-    """However many links are asked for, those that are allowed give every memory a height above its ground."""
+    """However many links are asked for, those that are allowed never lead back to where they began."""
     leads_to: dict[str, set[str]] = {name: set() for name in "abcdef"}
     for source, target, type_ in wanted:
         edge = Edge(source=source, target=target, type=type_, weight=0.5, created_at=NOW)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
+    from engram.testing import TinyEmbedder
+
 
 class Command(Protocol):
     """Runs one command line and returns what came of it."""
@@ -53,10 +55,10 @@ def engram_command() -> Command:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engram]:
-    """An engine on a fresh store."""
-    settings = Settings(home=tmp_path / "served", embedder="static")
-    with Engram.open(settings=settings, background=False) as opened:
+def engine(tmp_path: Path, embedder: TinyEmbedder) -> Iterator[Engram]:
+    """An engine on a fresh store, with an embedder that fails when told to."""
+    settings = Settings(home=tmp_path / "served")
+    with Engram.open(settings=settings, embedder=embedder, background=False) as opened:
         yield opened
 
 

@@ -7,10 +7,13 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+
+from engram import Engram
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,10 +22,10 @@ ENGRAM = [sys.executable, "-c", "from engram.surfaces.cli.main import run; run()
 MORE_THAN_A_PIPE_HOLDS = 300_000
 
 
-def start(*arguments: str, **options: int) -> subprocess.Popen[bytes]:
+def start(*arguments: str) -> subprocess.Popen[bytes]:
     """Start the command with all its streams in our hands."""
     pipe = subprocess.PIPE
-    return subprocess.Popen([*ENGRAM, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, **options)
+    return subprocess.Popen([*ENGRAM, *arguments], stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -82,9 +85,11 @@ def test_ctrl_c_is_quiet() -> None:
     with start("observe", "-") as process:
         assert process.stdin is not None
         assert process.stderr is not None
-        # The write returns once the command reads, which it does after all its imports.
+        # The write returns once the command reads, which it does after all its imports; then it waits for
+        # more. A signal in the instant between two reads would be noticed only after the second.
         process.stdin.write(b"x" * MORE_THAN_A_PIPE_HOLDS)
         process.stdin.flush()
+        time.sleep(1)
 
         process.send_signal(signal.SIGINT)
 
@@ -94,9 +99,9 @@ def test_ctrl_c_is_quiet() -> None:
 
 def test_a_reader_that_has_gone_is_no_error() -> None:
     """`engram list | head -1` ends without a word."""
-    for number in range(30):
-        run_text = f"{number} " + "long " * 1500
-        subprocess.run([*ENGRAM, "remember", run_text], check=True, capture_output=True)
+    with Engram.open(background=False) as engram:
+        for number in range(30):
+            engram.remember(f"{number} " + "long " * 1500)
 
     with start("list", "--json") as process:
         assert process.stdout is not None
@@ -109,7 +114,7 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_serve_tells_its_address_and_ends_in_order(how: signal.Signals) -> None:
-    """The address is told when requests are answered; a signal ends the server with 0 and closes the store."""
+    """The address is told when requests are answered; a signal ends the server with 0, the store closed."""
     with start("serve", "--port", "0") as process:
         assert process.stderr is not None
         ready = process.stderr.readline().decode()

@@ -201,7 +201,9 @@ def test_every_command_has_help_with_an_example(engram_command: Command) -> None
         (["remember", "x", "--importance", "7"], "E4005"),
         (["remember", "x", "--user", " "], "E5008"),
         (["list", "--limit", "0"], "E2004"),
-        (["observe", "x", "--speaker", "\ud800"], "E"),
+        (["observe", "x", "--speaker", "\udcff"], "E4005"),
+        (["recall", "\udcff"], "E4005"),
+        (["remember", "\udcff"], "E4005"),
     ],
 )
 def test_misuse_is_one_line_and_a_code(engram_command: Command, words: list[str], code: str) -> None:

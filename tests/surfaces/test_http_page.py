@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import httpx
 
     from engram import Engram
+    from engram.testing import TinyEmbedder
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} \"'>"
 
@@ -43,18 +44,16 @@ def test_an_answer_shows_score_reasons_and_quality(client: httpx.Client, engine:
         assert expected in text
 
 
-def test_what_did_not_take_part_is_told(client: httpx.Client, engine: Engram) -> None:
-    """A recall that lost an index says so on the page."""
+def test_what_did_not_take_part_is_told(client: httpx.Client, engine: Engram, embedder: TinyEmbedder) -> None:
+    """A recall that lost an index says so on the page, and shows what the others found."""
     engine.remember("Helix is my editor")
-    parts = engine._parts
-    with parts.store.atomic() as tx:
-        for key in tx.memories.indexable(after_key=0, limit=10):
-            tx.vectors.remove(key)
+    embedder.failure = "the model is asleep"
 
     text = client.get("/", params={"q": "editor"}).text
 
     assert "Not everything took part" in text
-    assert "wait to be embedded" in text
+    assert "the model is asleep" in text
+    assert "Helix is my editor" in text
 
 
 def test_every_text_is_escaped(client: httpx.Client, engine: Engram) -> None:
@@ -95,13 +94,13 @@ def test_an_error_is_told_in_words(
 
 def test_forgetting_returns_to_the_question(client: httpx.Client, engine: Engram) -> None:
     """The memory is gone from the answer that is shown next."""
-    memory = engine.remember("Helix is my editor")
+    memory = engine.remember("Tea is served at four")
 
     answer = client.post("/forget", data={"id": memory.id, "q": "a & b?"}, follow_redirects=True)
 
     assert answer.url.params["q"] == "a & b?"
     assert "Forgotten." in answer.text
-    assert "Helix" not in answer.text
+    assert "served at four" not in answer.text
 
 
 def test_older_memories_have_pages_of_their_own(client: httpx.Client, engine: Engram) -> None:

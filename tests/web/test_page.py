@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -78,6 +78,7 @@ def remember(page: Page, text: str) -> None:
     page.get_by_label("One statement").fill(text)
     page.get_by_role("button", name="Remember").click()
     expect(page.get_by_role("status")).to_contain_text("Remembered")
+    page.wait_for_load_state("load")  # the text is there before the style sheet is
 
 
 def test_a_visitor_remembers_asks_and_forgets(page: Page) -> None:
@@ -119,10 +120,11 @@ def test_the_keyboard_is_enough(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_narrow_screen_needs_no_sideways_scrolling(browser: Browser, url: str, scheme: str) -> None:
+def test_a_narrow_screen_needs_no_sideways_scrolling(
+    browser: Browser, url: str, scheme: Literal["light", "dark"]
+) -> None:
     """A long word wraps, and both colour schemes have a background of their own."""
-    colour_scheme: dict[str, object] = {"color_scheme": scheme}
-    context = browser.new_context(viewport={"width": 390, "height": 800}, **colour_scheme)  # type: ignore[arg-type]
+    context = browser.new_context(viewport={"width": 390, "height": 800}, color_scheme=scheme)
     opened = context.new_page()
     opened.goto(url)
     remember(opened, "x" * 500)

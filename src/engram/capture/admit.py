@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engram.capture.draft import Draft
     from engram.policy import CapturePolicy
     from engram.store.contract import Store, Transaction
-    from engram.values import Actor, EmbedderIdentity, Provenance, Scope
+    from engram.values import Actor, EmbedderIdentity, MemoryId, Provenance, Scope
 
 
 class EmbedsDocuments(Protocol):
@@ -59,10 +59,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The memory that is now stored, and whether it is new."""
+    """The memory that is now stored, whether it is new, and whether its vector is there too."""
 
     memory: Memory
     outcome: Outcome
+    is_embedded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,12 @@ def admit(drafts: Sequence[Draft], gate: Gate, *, actor: Actor, now: datetime) -
         return save(tx, prepared, gate.policy, actor=actor, now=now)
 
 
-def prepare(drafts: Sequence[Draft], gate: Gate, *, now: datetime) -> Prepared:
-    """Check the drafts and embed what is not stored yet."""
+def prepare(
+    drafts: Sequence[Draft], gate: Gate, *, now: datetime, leaving: MemoryId | None = None
+) -> Prepared:
+    """Check the drafts and embed what is not stored yet, or only in a memory that is about to leave."""
     candidates = [_candidate(draft, gate.policy, now=now) for draft in drafts]
-    places = _novel(candidates, gate.store)
+    places = _novel(candidates, gate.store, leaving)
     if not places:
         return Prepared(candidates, None, {})
     try:
@@ -117,7 +120,7 @@ def save(
         key = _create(tx, candidate, actor=actor, now=now)
         if place in prepared.vectors:
             embedded[key] = prepared.vectors[place]
-        admissions.append(Admission(candidate.memory, Outcome.CREATED))
+        admissions.append(Admission(candidate.memory, Outcome.CREATED, is_embedded=key in embedded))
     if embedded and prepared.identity is not None:
         space = tx.vectors.make_space(prepared.identity)
         tx.vectors.put(space, list(embedded), _stack(embedded))
@@ -130,17 +133,14 @@ def _candidate(draft: Draft, policy: CapturePolicy, *, now: datetime) -> Candida
     return Candidate(memory, mark, draft.importance)
 
 
-def _novel(candidates: Sequence[Candidate], store: Store) -> list[int]:
-    """Return the places of candidates that neither the store nor an earlier candidate holds."""
+def _novel(candidates: Sequence[Candidate], store: Store, leaving: MemoryId | None) -> list[int]:
+    """Return the places of candidates that neither an earlier candidate nor a memory that stays holds."""
     first: dict[tuple[Scope, bytes], int] = {}
     for place, candidate in enumerate(candidates):
         first.setdefault((candidate.memory.scope, candidate.fingerprint), place)
     with store.read() as tx:
-        return [
-            place
-            for (scope, mark), place in first.items()
-            if tx.memories.active_twin(mark, scope=scope) is None
-        ]
+        twins = {place: tx.memories.active_twin(mark, scope=scope) for (scope, mark), place in first.items()}
+    return [place for place, twin in twins.items() if twin is None or twin.id == leaving]
 
 
 def _create(tx: Transaction, candidate: Candidate, *, actor: Actor, now: datetime) -> int:

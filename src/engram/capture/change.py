@@ -36,7 +36,7 @@ def correct(
     """Put a new statement in the place of an old one, which stays in the history, and return the new."""
     with gate.store.read() as tx:
         draft = _replacement(find(tx, memory_id, scope), text, now)
-    prepared = prepare([draft], gate, now=now)
+    prepared = prepare([draft], gate, now=now, leaving=memory_id)
     with gate.store.atomic() as tx:
         old = find(tx, memory_id, scope)
         if old.status.is_terminal:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engram.policy import CapturePolicy
     from engram.values import MemoryId
 
+_DECODE = "Decode the text properly first."
 _CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
@@ -59,6 +60,10 @@ def checked(draft: Draft, policy: CapturePolicy) -> str:
     for name, share in (("confidence", draft.confidence), ("importance", draft.importance)):
         if share is not None and not 0 <= share <= 1:
             raise InvalidContent(f"{name}={share} is outside 0 to 1")
+    made = draft.provenance
+    for name, text in (("speaker", made.speaker), ("session", made.session)):
+        if text is not None and not is_text(text):
+            raise InvalidContent(f"the {name} holds half a surrogate pair", hint=_DECODE)
     return content
 
 
@@ -69,9 +74,7 @@ def checked_text(text: str, *, what: str, max_bytes: int) -> str:
     if len(text) > max_bytes:  # a character is at least a byte: refuse before any work on a huge text
         raise ContentTooLarge(f"a {what} of {len(text)} characters is too large; at most {max_bytes} bytes")
     if not is_text(text):
-        raise InvalidContent(
-            f"the {what} holds half a surrogate pair", hint="Decode the text properly first."
-        )
+        raise InvalidContent(f"the {what} holds half a surrogate pair", hint=_DECODE)
     cleaned = clean(text)
     if not cleaned:
         raise InvalidContent(f"the {what} is empty")

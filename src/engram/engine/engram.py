@@ -196,7 +196,7 @@ class Engram:
     ) -> Memory:
         """Put a new statement in the place of an old one; the old stays in the history."""
         target = self._resolve(memory_id, scope)
-        return correct(
+        corrected = correct(
             target,
             content,
             self._parts.gate,
@@ -205,6 +205,9 @@ class Engram:
             actor=self._actor,
             now=self._now(),
         )
+        if self._parts.health.is_failing(EMBEDDER):
+            self._embed_later()
+        return corrected
 
     # --- words out ------------------------------------------------------------------------------------------
 
@@ -267,7 +270,7 @@ class Engram:
         """Move a memory to another status; bringing one back needs a reason."""
         moved = self._move(memory_id, Status(status), Action.SET_STATUS, reason, scope)
         if moved.status.is_indexed:
-            self._parts.backfill.wake()
+            self._embed_later()
         return moved
 
     def pin(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
@@ -319,11 +322,16 @@ class Engram:
     ) -> Sequence[Memory]:
         with self._parts.health.watch("write"):
             admissions = admit(drafts, self._parts.gate, actor=self._actor, now=self._now())
-        if self._parts.health.is_failing(EMBEDDER):
-            self._parts.backfill.wake()
+        if not all(admission.is_embedded for admission in admissions):
+            self._embed_later()
         if progress is not None:
             progress(len(drafts))
         return [admission.memory for admission in admissions]
+
+    def _embed_later(self) -> None:
+        """Embed what waits, unless this memory was opened without background work."""
+        if self._loader is not None:
+            self._parts.backfill.wake()
 
     def _move(
         self, memory_id: MemoryId, status: Status, action: Action, reason: str, scope: Scope | None

@@ -18,8 +18,15 @@ _SPACES = re.compile(r"\s+")
 
 def clean(text: str) -> str:
     """Return the text as it will be stored: composed, with plain line ends, without NUL or outer space."""
-    composed = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return "".join(c for c in composed if c in "\n\t" or unicodedata.category(c) != "Cc").strip()
+    printable = "".join(map(_printable, text.replace("\r\n", "\n").replace("\r", "\n")))
+    return unicodedata.normalize("NFC", printable).strip()
+
+
+def _printable(character: str) -> str:
+    """Return a control character as what it stands for: a form feed separates words, a NUL is nothing."""
+    if character in "\n\t" or unicodedata.category(character) != "Cc":
+        return character
+    return " " if character.isspace() else ""
 
 
 def is_text(text: str) -> bool:

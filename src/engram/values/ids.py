@@ -3,7 +3,7 @@ Make identifiers that sort by the time they were made (UUID version 7, RFC 9562)
 
 Called by the rooms that create memories, turns and events; the moment comes in as an argument.
 Within one process two identifiers of the same millisecond still sort in the order of making,
-because a counter fills the twelve bits behind the time.
+because a counter fills the twelve bits behind the time and, when they are full, borrows the next millisecond.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ class _Sequence:
     def next(self, millisecond: int) -> tuple[int, int]:
         """Return a pair that is larger than any before it, unless the clock was moved back."""
         with self._lock:
-            if millisecond != self._millisecond:
-                self._millisecond, self._count = millisecond, 0
+            reached = self._millisecond + self._count // _COUNTER_LIMIT
+            if self._millisecond <= millisecond <= reached:
+                self._count += 1
             else:
-                self._count = (self._count + 1) % _COUNTER_LIMIT
-            return self._millisecond, self._count
+                self._millisecond, self._count = millisecond, 0
+            return self._millisecond + self._count // _COUNTER_LIMIT, self._count % _COUNTER_LIMIT
 
 
 _sequence = _Sequence()

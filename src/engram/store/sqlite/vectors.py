@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _SCALE_BYTES = 4
 _INDEXED = to_json([status for status in Status if status.is_indexed])
 _SPACE = "SELECT id FROM spaces WHERE name = ? AND dimension = ? AND revision = ? AND metric = ?"
+_DIMENSION = "SELECT dimension FROM spaces WHERE id = ?"
 _PENDING = (
     "FROM memories m JOIN scopes s ON s.id = m.scope WHERE m.status IN (SELECT value FROM json_each(?)) "
     "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.memory = m.key)"
@@ -63,7 +64,7 @@ class VectorsTable:
 
     def put(self, space: int, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
         """Store one vector per memory in place of any earlier one, and mark the memories as changed."""
-        dimension: int = only(self._connection, "SELECT dimension FROM spaces WHERE id = ?", (space,))
+        dimension: int = only(self._connection, _DIMENSION, (space,))
         if vectors.shape != (len(keys), dimension):
             raise DimensionMismatch(
                 f"{vectors.shape} numbers for {len(keys)} memories of {dimension} dimensions"
@@ -106,8 +107,8 @@ class VectorsTable:
         wanted = "SELECT value FROM json_each(?)"
         sql = f"SELECT memory, vector FROM vectors WHERE space = ? AND memory IN ({wanted})"
         rows: list[Any] = self._connection.execute(sql, (space, to_json(list(keys)))).fetchall()
-        row_bytes = len(rows[0][1]) if rows else _SCALE_BYTES
-        return [key for key, _ in rows], _unpack([blob for _, blob in rows], row_bytes)
+        dimension: int = only(self._connection, _DIMENSION, (space,))
+        return [key for key, _ in rows], _unpack([blob for _, blob in rows], _SCALE_BYTES + dimension)
 
     def latest_change(self) -> int:
         """Return the cursor of the newest change in the store."""

@@ -16,6 +16,7 @@ import typer
 from engram.errors import InvalidContent
 from engram.surfaces.cli.moments import moment
 from engram.surfaces.cli.verb import OptionGroup
+from engram.text.normal import is_text
 from engram.values import Filters, Kind, Layer, MemoryType, Scope, Status
 
 if TYPE_CHECKING:
@@ -116,12 +117,19 @@ Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many
 
 def given_text(text: str) -> str:
     """Return the text, read from standard input where it is a dash."""
-    if text != FROM_STDIN:
-        return text
+    if text == FROM_STDIN:
+        return _standard_input()
+    if not is_text(text):
+        raise InvalidContent(
+            "the text on the command line is not UTF-8", hint="Check the terminal's encoding."
+        )
+    return text
+
+
+def _standard_input() -> str:
     try:
         return sys.stdin.buffer.read(_MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise InvalidContent(
-            f"standard input is not UTF-8 at byte {exc.start}",
-            hint="Convert it first, such as with iconv.",
+            f"standard input is not UTF-8 at byte {exc.start}", hint="Convert it first, such as with iconv."
         ) from exc

@@ -10,8 +10,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
+from engram.text.normal import is_text
 from engram.values import Filters, Kind, Layer, MemoryType, Scope, Source, Status
 
 
@@ -24,9 +25,18 @@ Moment = Annotated[datetime, AfterValidator(_in_utc)]
 
 
 class Body(BaseModel):
-    """A JSON object without unknown fields."""
+    """A JSON object without unknown fields, whose texts can be written as UTF-8."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @field_validator("*")
+    @classmethod
+    def _check_text(cls, value: object) -> object:
+        """Refuse half a surrogate pair, which JSON can spell and nothing can store."""
+        texts = [value] if isinstance(value, str) else value if isinstance(value, frozenset) else ()
+        if not all(is_text(text) for text in texts):
+            raise ValueError("holds half a surrogate pair")
+        return value
 
 
 class ScopeBody(Body):
