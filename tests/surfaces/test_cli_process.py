@@ -165,7 +165,7 @@ def test_serve_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     assert "engram-memory[server]" in done.stderr
 
 
-@pytest.mark.parametrize("heavy", ["fastapi", "rich", "pydantic", "uvicorn", "onnxruntime"])
+@pytest.mark.parametrize("heavy", ["numpy", "apsw", "rich", "fastapi", "pydantic", "onnxruntime"])
 def test_help_loads_nothing_heavy(heavy: str) -> None:
     """The command line answers at once because servers, models and bars wait until they are wanted."""
     script = "import sys; import engram.surfaces.cli.main; print(*sys.modules)"

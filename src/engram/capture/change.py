@@ -95,6 +95,8 @@ def _move(
             hint="Use the other one.",
         )
     changed = memory.evolve(status=new, updated_at=now)
+    if new is Status.ACTIVE:
+        changed = changed.evolve(superseded_by=None, valid_to=None)
     key = tx.memories.replace(changed)
     if memory.status.is_indexed and not new.is_indexed:
         tx.terms.remove(key)

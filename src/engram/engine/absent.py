@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from engram.errors import EmbedderUnavailable, EmbeddingError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,7 +24,8 @@ class AbsentEmbedder:
     similarity_floor = 0.0
 
     def __init__(self, error: EngramError) -> None:
-        self._error = error
+        is_ours = isinstance(error, EmbeddingError)  # what the gate and recall know how to do without
+        self._error = error if is_ours else EmbedderUnavailable(error.message, hint=error.hint)
 
     @property
     def identity(self) -> NoReturn:

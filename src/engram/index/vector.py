@@ -94,7 +94,7 @@ class VectorIndex:
         """
         space = tx.vectors.space(self._identity)
         if space is None:
-            return Nearest([], waiting=tx.vectors.count_pending(None))
+            return Nearest([], waiting=tx.vectors.count_pending(None, scope=scope))
         scopes = tx.scopes.visible(scope)
         behind = tx.vectors.latest_change() - self._cursor
         if behind > STEP_ROWS and not self._is_loaded:

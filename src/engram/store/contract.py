@@ -220,8 +220,8 @@ class Vectors(Protocol):
         """Return indexed memories that have no vector in the space yet, newest first."""
         ...
 
-    def count_pending(self, space: int | None) -> int:
-        """Return how many those are."""
+    def count_pending(self, space: int | None, *, scope: Scope | None = None) -> int:
+        """Return how many those are, of all or of those that a scope may see."""
         ...
 
     def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], Quantised]:

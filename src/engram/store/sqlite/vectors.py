@@ -16,6 +16,7 @@ from engram.store.contract import Changes, Quantised
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.memories import next_change
 from engram.store.sqlite.rows import SELECTED, from_row, to_json
+from engram.store.sqlite.scopes import VISIBLE, names
 from engram.values import Status
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import apsw
     from numpy.typing import NDArray
 
-    from engram.values import EmbedderIdentity, Memory
+    from engram.values import EmbedderIdentity, Memory, Scope
 
 _SCALE_BYTES = 4
 _INDEXED = to_json([status for status in Status if status.is_indexed])
@@ -97,9 +98,12 @@ class VectorsTable:
         rows = self._connection.execute(sql, (_INDEXED, space or _NO_SPACE, limit))
         return {row[-1]: from_row(row) for row in rows}
 
-    def count_pending(self, space: int | None) -> int:
-        """Return how many those are."""
-        total: int = only(self._connection, f"SELECT count(*) {_PENDING}", (_INDEXED, space or _NO_SPACE))
+    def count_pending(self, space: int | None, *, scope: Scope | None = None) -> int:
+        """Return how many those are, of all or of those that a scope may see."""
+        sql, parameters = f"SELECT count(*) {_PENDING}", [_INDEXED, space or _NO_SPACE]
+        if scope is not None:
+            sql, parameters = f"{sql} AND m.scope IN ({VISIBLE})", [*parameters, *names(scope)]
+        total: int = only(self._connection, sql, parameters)
         return total
 
     def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], Quantised]:
