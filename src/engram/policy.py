@@ -45,6 +45,7 @@ class CapturePolicy:
     default_confidence: float = 1.0
     """Of what a person states outright."""
     default_importance: float = 0.5
+    """Of a statement whose weight nobody gave."""
     reinforce_confidence_by: float = 0.1
     """What one exact repetition adds, up to 1."""
 
@@ -62,10 +63,15 @@ class RecallPolicy:
     vector_weight: float = 0.7
     """The vector index's share of the fused score; the text index has the rest: docs/lab/0003-fusion.md."""
     trust_relevance: float = 0.35
+    """The share of fitting the question in a hit's trust; the four shares make 1."""
     trust_accuracy: float = 0.25
+    """The share of being true: confidence and source."""
     trust_freshness: float = 0.20
+    """The share of being recent."""
     trust_utility: float = 0.20
+    """The share of being important."""
     freshness_half_life_days: float = 30.0
+    """After how long freshness is halved."""
 
     def __post_init__(self) -> None:
         _require_positive(self, "candidates", "freshness_half_life_days")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 from engram.errors import ContentTooLarge, InvalidContent
 from engram.text.normal import clean, is_text
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from engram.values import MemoryId
 
 _DECODE = "Decode the text properly first."
+_Choice = TypeVar("_Choice", bound=StrEnum)
 _CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
@@ -65,6 +67,16 @@ def checked(draft: Draft, policy: CapturePolicy) -> str:
         if text is not None and not is_text(text):
             raise InvalidContent(f"the {name} holds half a surrogate pair", hint=_DECODE)
     return content
+
+
+def chosen(kind: type[_Choice], word: str) -> _Choice:
+    """Return the member of an enumeration that a caller named; raises with the words that there are."""
+    try:
+        return kind(word)
+    except ValueError as exc:
+        raise InvalidContent(
+            f"{word!r} is not a {kind.__name__.lower()}", hint=f"Use one of {', '.join(kind)}."
+        ) from exc
 
 
 def checked_text(text: str, *, what: str, max_bytes: int) -> str:

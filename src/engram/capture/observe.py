@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.capture.draft import checked_text, in_utc
-from engram.errors import InvalidContent
+from engram.capture.draft import checked_text, chosen, in_utc
 from engram.values import Action, AuditEvent, Role, Turn, new_id
 
 if TYPE_CHECKING:
@@ -34,12 +33,10 @@ def observe(
     now: datetime,
 ) -> Turn:
     """Store one message and return it."""
-    if role not in tuple(Role):
-        raise InvalidContent(f"role {role[:40]!r} is unknown", hint=f"Use one of {', '.join(Role)}.")
     turn = Turn(
         id=new_id(now),
         content=checked_text(content, what="turn", max_bytes=policy.max_turn_bytes),
-        role=Role(role),
+        role=chosen(Role, role),
         speaker=speaker,
         session=session,
         scope=scope,

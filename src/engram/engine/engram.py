@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from engram.capture.admit import admit
 from engram.capture.change import correct, find, set_pinned, set_status
-from engram.capture.draft import Draft
+from engram.capture.draft import Draft, chosen
 from engram.capture.observe import observe
 from engram.engine.assemble import Parts, assemble
 from engram.engine.clock import SystemClock
@@ -163,10 +163,10 @@ class Engram:
             category=category,
             importance=importance,
             confidence=confidence,
-            layer=Layer(layer),
-            type=MemoryType(type),
-            kind=Kind(kind),
-            provenance=Provenance(source=Source(source), speaker=speaker, session=session),
+            layer=chosen(Layer, layer),
+            type=chosen(MemoryType, type),
+            kind=chosen(Kind, kind),
+            provenance=Provenance(source=chosen(Source, source), speaker=speaker, session=session),
             occurred_at=occurred_at,
             forget_after=forget_after,
             pinned=pinned,
@@ -268,7 +268,7 @@ class Engram:
         self, memory_id: MemoryId, status: Status, *, reason: str = "", scope: Scope | None = None
     ) -> Memory:
         """Move a memory to another status; bringing one back needs a reason."""
-        moved = self._move(memory_id, Status(status), Action.SET_STATUS, reason, scope)
+        moved = self._move(memory_id, chosen(Status, status), Action.SET_STATUS, reason, scope)
         if moved.status.is_indexed:
             self._embed_later()
         return moved

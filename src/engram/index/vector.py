@@ -153,7 +153,9 @@ class VectorIndex:
         if self._codes is not None:
             self._codes.put(rows, _floats(changes.vectors))
         elif len(self._roster) > EXACT_ROWS and self._resident is not None:
-            self._codes = self._resident.codes(self._roster.columns().has_vector)
+            has_vector = self._roster.columns().has_vector
+            if np.count_nonzero(has_vector) > EXACT_ROWS:  # the mean of a few would spoil the codes of all
+                self._codes = self._resident.codes(has_vector)
         if (
             self._resident is not None
             and self._codes is not None

@@ -5,6 +5,7 @@ Every room speaks in these; they import nothing but `errors`. `docs/concepts/wor
 """
 
 from engram.values.edge import Edge, EdgeType, check_edge
+from engram.values.entity import Entity, EntityType, Mention
 from engram.values.event import Action, AuditEvent, HistoryEvent
 from engram.values.ids import MemoryId, TurnId, new_id
 from engram.values.memory import (
@@ -46,6 +47,8 @@ __all__ = [
     "Edge",
     "EdgeType",
     "EmbedderIdentity",
+    "Entity",
+    "EntityType",
     "Filters",
     "HistoryEvent",
     "Hit",
@@ -54,6 +57,7 @@ __all__ = [
     "Memory",
     "MemoryId",
     "MemoryType",
+    "Mention",
     "Missing",
     "PartHealth",
     "Provenance",
