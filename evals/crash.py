@@ -113,8 +113,12 @@ def write_until_killed(path: str, name: str, seed: int, durability: str, pipe: C
 
 
 def open_quietly(path: str | Path, *, durability: str = "full") -> Engram:
-    """Open the file with an embedder that needs no model, and without background threads."""
-    settings = Settings(durability=durability)
+    """
+    Open the file with an embedder that needs no model, and without background threads.
+
+    The policy keeps statements apart however alike they are, so that the ledger can foretell every write.
+    """
+    settings = Settings(durability=durability, policy="notebook")
     return Engram.open(path, settings=settings, embedder=TinyEmbedder(), background=False)
 
 

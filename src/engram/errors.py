@@ -11,10 +11,12 @@ The family of errors, each with a stable code.
     ├── EmbeddingError      E3…   embedders and their model packs
     │   ├── EmbedderUnavailable   DimensionMismatch   UnknownModel   ModelPackBroken
     ├── SecurityError       E4…   what may not enter or be seen
-    │   ├── ContentTooLarge   InvalidContent   WrongKey
-    └── SystemError_        E5…   use and configuration
-        ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
-        └── EdgeNotAllowed   InvalidScope   MissingExtra
+    │   ├── AccessDenied   WrongKey   InjectionBlocked   ContentTooLarge   InvalidContent
+    ├── SystemError_        E5…   use and configuration
+    │   ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
+    │   └── EdgeNotAllowed   InvalidScope   MissingExtra
+    └── ChatError           E6…   chat models and their replies
+        └── ChatUnavailable   ChatReplyInvalid
 
 The message shows the offending value and `hint` says what to do. Callers use the type or `code`, never the
 text. Raised by every room; imports nothing. Memory text never appears in a message.
@@ -155,7 +157,7 @@ class DimensionMismatch(EmbeddingError):
 
 
 class UnknownModel(EmbeddingError):
-    """No embedder has that name."""
+    """No embedder or chat model has that name."""
 
     code = "E3005"
     default_hint = "`engram models list` shows the names."
@@ -172,6 +174,19 @@ class SecurityError(EngramError):
     """Something may not enter or may not be seen."""
 
     code = "E4000"
+
+
+class AccessDenied(SecurityError):
+    """The memory belongs to another scope: it may be seen from here, but not changed."""
+
+    code = "E4001"
+    default_hint = "Make the change in the memory's own scope."
+
+
+class InjectionBlocked(SecurityError):
+    """The statement reads like an attack on the agents that will be given it."""
+
+    code = "E4003"
 
 
 class WrongKey(SecurityError):
@@ -242,3 +257,32 @@ class MissingExtra(SystemError_):
     """An optional part is not installed."""
 
     code = "E5009"
+
+
+class ChatError(EngramError):
+    """A chat model failed; whatever asked it goes on without one."""
+
+    code = "E6000"
+    default_hint = "`engram status` shows how the chat model fares."
+
+
+class ChatUnavailable(ChatError):
+    """The chat model cannot be reached, is too slow, or refuses the request."""
+
+    code = "E6001"
+    default_hint = "Check that the server runs and knows the model; work goes on without it."
+
+
+class ChatReplyInvalid(ChatError):
+    """
+    The chat model replied, also when asked again, with something that cannot be used.
+
+    `reply` holds its last words, which may quote memories: for a person to look at, never for a log.
+    """
+
+    code = "E6002"
+    default_hint = "A larger model may follow the form; work goes on without it."
+
+    def __init__(self, message: str, *, hint: str | None = None, reply: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reply = reply

@@ -9,6 +9,7 @@ with no settings at all.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import tomllib
 from dataclasses import dataclass, field
@@ -70,8 +71,10 @@ class Settings:
             raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
         _check_key(self.key)
         for name in ("readers", "max_waiting_writers", "busy_timeout_seconds", "embedder_timeout_seconds"):
-            if getattr(self, name) <= 0:
-                raise InvalidSettings(f"{name}={getattr(self, name)} must be above 0")
+            if not 0 < getattr(self, name) < math.inf:
+                raise InvalidSettings(f"{name}={getattr(self, name)} must be above 0 and finite")
+        if self.vector_memory_megabytes < 0:
+            raise InvalidSettings(f"vector_memory_megabytes={self.vector_memory_megabytes} is below 0")
         if not 0 <= self.port <= 65535:
             raise InvalidSettings(f"port={self.port} is outside 0 to 65535")
         self.chosen_policy()
@@ -102,6 +105,10 @@ def setting_fields() -> tuple[dataclasses.Field[Any], ...]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    known = {PREFIX + one.name.upper() for one in setting_fields()}
+    unknown = sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
+    if unknown:
+        raise InvalidSettings(f"there is no setting {unknown[0]}")
     found = {}
     for one in setting_fields():
         text = environment.get(PREFIX + one.name.upper())
@@ -140,7 +147,7 @@ def _parse(where: str, name: str, value: object) -> Any:
     default = Path() if name == "home" else next(o.default for o in setting_fields() if o.name == name)
     try:
         if isinstance(default, (int, float)):
-            if isinstance(value, bool):
+            if isinstance(value, bool) or (isinstance(value, float) and isinstance(default, int)):
                 raise TypeError(value)
             number: Any = value
             return type(default)(number)

@@ -1,5 +1,5 @@
 """
-Fakes for us and for our users: a clock that a test moves and an embedder that needs no file.
+Fakes for us and for our users: a clock that a test moves, an embedder and a chat model that need no file.
 
 Real enough to run the whole engine on; nothing in `engram` itself imports this.
 """
@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engram.errors import EmbedderUnavailable
+from engram.errors import ChatError, EmbedderUnavailable
+from engram.providers.calibration import IDENTITY
+from engram.providers.chat import Reply
 from engram.values import EmbedderIdentity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+    from engram.providers.chat import Prompt
 
 
 class ManualClock:
@@ -46,6 +50,7 @@ class TinyEmbedder:
     identity = EmbedderIdentity(name="tiny", dimension=64, revision="1")
     batch = 256
     similarity_floor = 0.0
+    calibration = IDENTITY
 
     def __init__(self) -> None:
         self.failure: str | None = None
@@ -67,3 +72,28 @@ class TinyEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text; a question is embedded as a document is."""
         return self.embed_documents(texts)
+
+
+class ScriptedChat:
+    """
+    A chat model that says what it is told to: from a list, one reply per prompt, or by a function of the prompt.
+
+    A reply is a text, a `Reply` with its costs, or a `ChatError` to fail with. `prompts` holds what was asked.
+    """
+
+    name = "scripted"
+
+    def __init__(self, script: Sequence[str | Reply | ChatError] | Callable[[Prompt], str]) -> None:
+        self._answer = script if callable(script) else None
+        self._waiting = [] if callable(script) else list(script)
+        self.prompts: list[Prompt] = []
+
+    def complete(self, prompt: Prompt) -> Reply:
+        """Return the next reply; a prompt too many is a mistake of the test, and no failure of the model."""
+        self.prompts.append(prompt)
+        if self._answer is None and not self._waiting:
+            raise AssertionError(f"there is no reply left for prompt number {len(self.prompts)}")
+        reply = self._answer(prompt) if self._answer else self._waiting.pop(0)
+        if isinstance(reply, ChatError):
+            raise reply
+        return Reply(text=reply) if isinstance(reply, str) else reply

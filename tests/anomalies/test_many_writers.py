@@ -25,7 +25,7 @@ WRITE_AND_FIND = """
     from engram.testing import TinyEmbedder
 
     path, name = sys.argv[1], int(sys.argv[2])
-    settings = Settings(durability="relaxed")
+    settings = Settings(durability="relaxed", policy="notebook")
     with Engram.open(path, settings=settings, embedder=TinyEmbedder(), background=False) as engram:
         engram.recall("is anybody there?")
         for number in range(500):
@@ -95,7 +95,7 @@ def test_processes_that_make_the_same_file_at_once_agree(tmp_path: Path, child: 
 
 def test_sixteen_threads_share_one_engram(store_path: Path) -> None:
     """Threads need no lock of their own: all writes are stored, once each, in every index."""
-    settings = Settings(durability="relaxed")
+    settings = Settings(durability="relaxed", policy="notebook")
     with (
         Engram.open(store_path, settings=settings, embedder=TinyEmbedder(), background=False) as engram,
         ThreadPoolExecutor(16) as pool,
@@ -124,7 +124,7 @@ def test_threads_that_say_the_same_reinforce_one_memory(engram: Engram) -> None:
 
 def test_too_many_waiting_writers_are_refused_and_nothing_is_lost(store_path: Path) -> None:
     """Back-pressure is an error that the caller sees: what was not refused is stored."""
-    settings = Settings(max_waiting_writers=2, durability="relaxed")
+    settings = Settings(max_waiting_writers=2, durability="relaxed", policy="notebook")
     refused = threading.Semaphore(0)
     stored: list[str] = []
     with Engram.open(store_path, settings=settings, embedder=TinyEmbedder(), background=False) as engram:

@@ -155,6 +155,16 @@ def test_the_store_follows_its_file_when_the_process_changes_folder(
         assert list(elsewhere.iterdir()) == []
 
 
+def test_a_file_that_was_taken_away_is_named(store_path: Path) -> None:
+    """Looking at a store whose file is gone is an error of ours."""
+    with open_quietly(store_path) as engram:
+        engram.remember("I like tea")
+        store_path.unlink()
+
+        with pytest.raises(StoreUnreadable):
+            engram.status()
+
+
 def test_a_file_called_memory_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's magic name `:memory:` would lose everything; here it is a name like any other."""
     monkeypatch.chdir(tmp_path)

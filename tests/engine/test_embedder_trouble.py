@@ -27,6 +27,22 @@ class OtherEmbedder(TinyEmbedder):
     identity = EmbedderIdentity(name="other", dimension=64, revision="1")
 
 
+class RacingEmbedder(TinyEmbedder):
+    """Lets something happen once, just when the background has looked and found nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_batch: Callable[[], None] | None = None
+
+    @property
+    def batch(self) -> int:  # type: ignore[override]
+        """How many texts at once; asked for after the background's snapshot was taken."""
+        act, self.before_batch = self.before_batch, None
+        if act is not None and threading.current_thread().name == "engram-backfill":
+            act()
+        return 256
+
+
 def backfill_threads() -> list[str]:
     """The names of Engram's own background threads."""
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("engram")]
@@ -111,6 +127,25 @@ def test_what_waited_before_the_start_is_embedded_after_it(store_path: Path) -> 
 
     with Engram.open(store_path, embedder=TinyEmbedder()) as engram:
         wait_until(lambda: engram.status().awaiting_embedding == 0)
+
+
+def test_a_call_that_comes_while_the_background_is_ending_is_heard(store_path: Path) -> None:
+    """A memory that begins to wait just after the background saw nothing waiting is not left over."""
+    embedder = RacingEmbedder()
+    with Engram.open(store_path, embedder=embedder) as engram:
+        engram.remember("I like tea")
+        wait_until(lambda: not backfill_threads())
+
+        def store_one_more() -> None:
+            embedder.failure = "the server is down"
+            engram.remember("I like coffee")
+            embedder.failure = None
+
+        embedder.before_batch = store_one_more
+        engram.set_status(engram.list()[0].id, Status.CHALLENGED)  # wakes the background, with nothing to do
+        wait_until(lambda: embedder.before_batch is None)
+
+        wait_until(lambda: engram.status().memories == 2 and engram.status().awaiting_embedding == 0)
 
 
 def test_without_background_no_thread_is_started(engram: Engram, embedder: TinyEmbedder) -> None:

@@ -24,7 +24,7 @@ MANY = 6_000
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
     """A store in which one word stands everywhere and another once."""
     path = tmp_path_factory.mktemp("lexical") / "memory.db"
-    settings = Settings(durability="relaxed")
+    settings = Settings(durability="relaxed", policy="notebook")
     with Engram.open(path, settings=settings, embedder=TinyEmbedder(), background=False) as engram:
         drafts = [Draft(content=f"meeting number {number}") for number in range(MANY)]
         drafts.insert(100, Draft(content="meeting about the aardvark"))

@@ -66,7 +66,7 @@ def test_the_roster_the_store_and_the_definition_agree(
         tempfile.TemporaryDirectory() as folder,
         Engram.open(
             Path(folder) / "memory.db",
-            settings=Settings(durability="relaxed"),
+            settings=Settings(durability="relaxed", policy="notebook"),
             clock=ManualClock(START),
             embedder=TinyEmbedder(),
             background=False,

@@ -76,7 +76,10 @@ def test_a_forgotten_memory_stays_forgotten(text: str) -> None:
 def open_relaxed(path: Path) -> Engram:
     """Open without background threads and without waiting for the disk."""
     return Engram.open(
-        path, settings=Settings(durability="relaxed"), embedder=TinyEmbedder(), background=False
+        path,
+        settings=Settings(durability="relaxed", policy="notebook"),
+        embedder=TinyEmbedder(),
+        background=False,
     )
 
 

@@ -62,7 +62,7 @@ def test_no_statement_is_active_twice(contents: list[str], is_bulk: bool) -> Non
         tempfile.TemporaryDirectory() as folder,
         Engram.open(
             Path(folder) / "memory.db",
-            settings=Settings(durability="relaxed"),
+            settings=Settings(durability="relaxed", policy="notebook"),
             embedder=TinyEmbedder(),
             background=False,
         ) as engram,

@@ -134,7 +134,7 @@ def open_relaxed(folder: Path) -> Engram:
     """Open without background threads and without waiting for the disk."""
     return Engram.open(
         folder / "memory.db",
-        settings=Settings(durability="relaxed"),
+        settings=Settings(durability="relaxed", policy="notebook"),
         embedder=TinyEmbedder(),
         background=False,
     )

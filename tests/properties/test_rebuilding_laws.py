@@ -90,7 +90,7 @@ def open_relaxed(path: Path) -> Engram:
     """Open without background threads and without waiting for the disk."""
     return Engram.open(
         path,
-        settings=Settings(durability="relaxed"),
+        settings=Settings(durability="relaxed", policy="notebook"),
         clock=ManualClock(datetime(2026, 1, 1, tzinfo=UTC)),
         embedder=TinyEmbedder(),
         background=False,

@@ -93,7 +93,7 @@ def test_a_memory_comes_back_as_it_went_in(memory: Memory) -> None:
         tempfile.TemporaryDirectory() as folder,
         Engram.open(
             Path(folder) / "memory.db",
-            settings=Settings(durability="relaxed"),
+            settings=Settings(durability="relaxed", policy="notebook"),
             embedder=TinyEmbedder(),
             background=False,
         ) as engram,

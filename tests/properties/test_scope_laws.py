@@ -34,7 +34,7 @@ def opened() -> Iterator[Engram]:
         tempfile.TemporaryDirectory() as folder,
         Engram.open(
             Path(folder) / "memory.db",
-            settings=Settings(durability="relaxed"),
+            settings=Settings(durability="relaxed", policy="notebook"),
             embedder=TinyEmbedder(),
             background=False,
         ) as engram,

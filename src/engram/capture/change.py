@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engram.capture.admit import index_terms, prepare, save
 from engram.capture.draft import Draft
-from engram.errors import MemoryNotFound, StatusNotAllowed
+from engram.errors import AccessDenied, MemoryNotFound, StatusNotAllowed
 from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status, check_move
 
 if TYPE_CHECKING:
@@ -30,15 +30,23 @@ def find(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
     return memory
 
 
+def find_own(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
+    """Return a memory of exactly this scope; raises `AccessDenied` for one that may only be seen."""
+    memory = find(tx, memory_id, scope)
+    if memory.scope != scope:
+        raise AccessDenied(f"memory {memory_id} belongs to scope {memory.scope}, not to {scope}")
+    return memory
+
+
 def correct(
     memory_id: MemoryId, text: str, gate: Gate, *, scope: Scope, reason: str, actor: Actor, now: datetime
 ) -> Memory:
     """Put a new statement in the place of an old one, which stays in the history, and return the new."""
     with gate.store.read() as tx:
-        draft = _replacement(find(tx, memory_id, scope), text, now)
+        draft = _replacement(find_own(tx, memory_id, scope), text, now)
     prepared = prepare([draft], gate, now=now, leaving=memory_id)
     with gate.store.atomic() as tx:
-        old = find(tx, memory_id, scope)
+        old = find_own(tx, memory_id, scope)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
         gone = old.evolve(valid_to=now)
@@ -63,7 +71,7 @@ def set_status(
 ) -> Memory:
     """Move a memory to another status and return it as it is now."""
     with store.atomic() as tx:
-        memory = find(tx, memory_id, scope)
+        memory = find_own(tx, memory_id, scope)
         return _move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
 
 
@@ -72,7 +80,7 @@ def set_pinned(
 ) -> Memory:
     """Make a memory immune to every automatic loss, or no longer so."""
     with store.atomic() as tx:
-        memory = find(tx, memory_id, scope)
+        memory = find_own(tx, memory_id, scope)
         if memory.pinned is pinned:
             return memory
         action = Action.PIN if pinned else Action.UNPIN
@@ -89,6 +97,10 @@ def _move(
 ) -> Memory:
     """Change the status with its history, and put the memory into or out of the indexes to match."""
     check_move(memory.status, new, actor=actor, reason=reason)
+    if new is Status.ERASED:
+        raise StatusNotAllowed(
+            "erasing is more than a status", hint="Use `forget`; this version cannot erase."
+        )
     if new is Status.ACTIVE and tx.memories.has_active_twin(memory.id):
         raise StatusNotAllowed(
             f"memory {memory.id} cannot become active: another active memory says the same",
@@ -97,6 +109,8 @@ def _move(
     changed = memory.evolve(status=new, updated_at=now)
     if new is Status.ACTIVE:
         changed = changed.evolve(superseded_by=None, valid_to=None)
+    if new is Status.ACTIVE and memory.superseded_by is not None:
+        tx.edges.remove(memory.superseded_by, memory.id, EdgeType.SUPERSEDES)
     key = tx.memories.replace(changed)
     if memory.status.is_indexed and not new.is_indexed:
         tx.terms.remove(key)

@@ -7,19 +7,20 @@ Made by every door (`remember`, `correct`, imports); checked and turned into a m
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from engram.errors import ContentTooLarge, InvalidContent
 from engram.text.normal import clean, is_text
-from engram.values import GLOBAL, Kind, Layer, Memory, MemoryType, Provenance, Scope, new_id
+from engram.values import GLOBAL, Kind, Layer, Memory, MemoryType, Provenance, Scope, Source, new_id
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.policy import CapturePolicy
+    from engram.text.affect import Outcome
     from engram.values import MemoryId
 
 _DECODE = "Decode the text properly first."
@@ -49,6 +50,16 @@ class Draft:
     pinned: bool = False
     supersedes: MemoryId | None = None
     version: int = 1
+    is_negated: bool | None = None
+    """Whether it denies something; read from the words where a door does not say."""
+    replaces: str | None = None
+    """The object that it takes the place of: vim in "switched from vim to Helix"."""
+    entities: tuple[str, ...] = ()
+    """Names that an extractor found in it."""
+    extractor: str | None = None
+    verbatim: str | None = None
+    outcome: Outcome | None = None
+    """How the task went that it reports on, which colours its affect."""
 
 
 def checked(draft: Draft, policy: CapturePolicy) -> str:
@@ -114,14 +125,14 @@ def born(draft: Draft, content: str, policy: CapturePolicy, *, now: datetime) ->
         created_at=now,
         updated_at=now,
         scope=draft.scope,
-        layer=draft.layer,
-        type=draft.type,
+        layer=chosen(Layer, draft.layer),
+        type=chosen(MemoryType, draft.type),
         category=draft.category,
-        kind=draft.kind,
+        kind=chosen(Kind, draft.kind),
         subject=draft.subject,
         predicate=draft.predicate,
         object=draft.object,
-        provenance=draft.provenance,
+        provenance=replace(draft.provenance, source=chosen(Source, draft.provenance.source)),
         occurred_at=occurred_at,
         valid_from=in_utc("valid_from", draft.valid_from) or occurred_at or now,
         forget_after=in_utc("forget_after", draft.forget_after),
@@ -130,4 +141,6 @@ def born(draft: Draft, content: str, policy: CapturePolicy, *, now: datetime) ->
         pinned=draft.pinned,
         supersedes=draft.supersedes,
         version=draft.version,
+        extractor=draft.extractor,
+        verbatim=draft.verbatim,
     )

@@ -32,6 +32,11 @@ class AbsentEmbedder:
         """Raise the reason."""
         raise self._error
 
+    @property
+    def calibration(self) -> NoReturn:
+        """Raise the reason."""
+        raise self._error
+
     def embed_documents(self, texts: Sequence[str]) -> NoReturn:  # noqa: ARG002
         """Raise the reason."""
         raise self._error

@@ -98,13 +98,17 @@ class Backfill:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._is_asked = False
+        self._is_running = False
 
     def wake(self) -> None:
-        """Begin, unless it is at work already."""
+        """Begin, or look once more if it is at work already."""
         with self._lock:
             if self._stop.is_set():
                 return
-            if self._thread is None or not self._thread.is_alive():
+            self._is_asked = True
+            if not self._is_running:
+                self._is_running = True
                 self._thread = threading.Thread(target=self._run, name="engram-backfill", daemon=True)
                 self._thread.start()
 
@@ -118,13 +122,20 @@ class Backfill:
 
     def _run(self) -> None:
         pause = _FIRST_PAUSE_SECONDS
-        while not self._stop.is_set():
+        while self._has_work():
             try:
                 embed_pending(self._store, self._embedder, stop=self._stop)
-                return
             except (
                 EmbeddingError,
                 StorageError,
             ):  # noted by the watched embedder; the store speaks for itself
                 self._stop.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                self.wake()
+
+    def _has_work(self) -> bool:
+        """Take the request that led here; without one the thread ends, and the next one starts another."""
+        with self._lock:
+            self._is_running = self._is_asked and not self._stop.is_set()
+            self._is_asked = False
+            return self._is_running

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engram.engine.clock import Clock
+    from engram.providers.calibration import Calibration
     from engram.providers.embedder import Embedder
     from engram.values import EmbedderIdentity
 
@@ -85,6 +86,12 @@ class WatchedEmbedder:
     def similarity_floor(self) -> float:
         """The floor of the embedder inside."""
         return self._embedder.similarity_floor
+
+    @property
+    def calibration(self) -> Calibration:
+        """The calibration of the embedder inside, which may have to ask its server for it."""
+        with self._health.watch(EMBEDDER):
+            return self._embedder.calibration
 
     @property
     def batch(self) -> int:

@@ -27,8 +27,10 @@ MAX_TERMS = 48
 """A pasted page would otherwise be asked for word by word."""
 MAX_HOLDERS = 5000
 """In how many memories the asked terms may stand, added up: about 4 ms."""
+EXACT_MEMORIES = 5000
+"""Up to so many memories words are counted anew after every change, so that scores are exact."""
 STALE_GROWTH = 1.2
-"""Counts are asked again when the store has grown by a fifth: they need not be exact."""
+"""In larger stores counts are asked again when there were a fifth more changes: they need not be exact."""
 _MAX_REMEMBERED = 50_000
 
 
@@ -61,7 +63,7 @@ class LexicalIndex:
         """Return how many memories hold each term, from memory where that is fresh enough."""
         with self._lock:
             latest = tx.vectors.latest_change()
-            if latest > self._counted_at * STALE_GROWTH or len(self._frequencies) > _MAX_REMEMBERED:
+            if self._is_stale(latest):
                 self._frequencies.clear()
                 self._memories = tx.terms.count()
                 self._counted_at = latest
@@ -71,6 +73,13 @@ class LexicalIndex:
             asked = tx.terms.frequencies(unknown) if unknown else {}
             known.update({term: count for term, count in asked.items() if count})
             return {term: known.get(term, 0) for term in terms}
+
+    def _is_stale(self, latest: int) -> bool:
+        """Say whether the counts are too old: any change in a small store, a fifth more in a large one."""
+        if len(self._frequencies) > _MAX_REMEMBERED:
+            return True
+        allowed = self._counted_at * STALE_GROWTH if self._memories > EXACT_MEMORIES else self._counted_at
+        return latest > allowed
 
 
 def coverage_shares(frequencies: Mapping[str, int], memories: int) -> dict[str, float]:

@@ -48,6 +48,23 @@ class Resident:
         scores: NDArray[np.float32] = (self._numbers[rows].astype(np.float32) @ query) * self._scales[rows]
         return scores
 
+    def best(
+        self, rows: NDArray[np.intp], queries: NDArray[np.float32], limit: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+        """Return for each query the scores and rows of its best few, in no order."""
+        scores = np.empty((len(queries), 0), np.float32)
+        places = np.empty((len(queries), 0), np.intp)
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = rows[start : start + _BLOCK_ROWS]
+            fresh = queries @ self._floats(block).T
+            scores = np.concatenate([scores, fresh], axis=1)
+            places = np.concatenate([places, np.broadcast_to(block, fresh.shape)], axis=1)
+            if scores.shape[1] > limit:
+                top = np.argpartition(-scores, limit - 1, axis=1)[:, :limit]
+                scores = np.take_along_axis(scores, top, axis=1)
+                places = np.take_along_axis(places, top, axis=1)
+        return scores, places
+
     def codes(self, has_vector: NDArray[np.bool_]) -> Codes:
         """Return the sign bits of all rows around the mean of those that have a vector."""
         mean = self._floats(np.flatnonzero(has_vector)[:_MEAN_ROWS]).mean(axis=0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.store.contract import Store, Transaction
+    from engram.store.contract import Found, Store, Transaction
     from engram.values import EmbedderIdentity, Filters, Scope
 
 
@@ -50,6 +50,12 @@ class VectorSpaces:
     ) -> Nearest:
         """Return the memories nearest to the query in the embedder's space, and how near `also` are."""
         return self._current().search(tx, query, scope=scope, filters=filters, limit=limit, also=also)
+
+    def neighbours(
+        self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
+    ) -> list[list[Found]]:
+        """Return the active memories of exactly this scope that are nearest to each vector."""
+        return self._current().neighbours(tx, vectors, scope=scope, limit=limit)
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Bring the embedder's space into memory; for a background thread."""

@@ -19,6 +19,7 @@ import numpy as np
 from engram.index.resident import Resident
 from engram.index.roster import Columns, Roster
 from engram.store.contract import Found, Quantised
+from engram.values import Filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
 
     from engram.index.codes import Codes
     from engram.store.contract import Changes, Store, Transaction
-    from engram.values import EmbedderIdentity, Filters, Scope
+    from engram.values import EmbedderIdentity, Scope
 
 EXACT_ROWS = 4096
 """Up to so many rows every vector is scored exactly; scanning codes first would save nothing."""
 SHORTLIST_PER_RESULT = 8
 MIN_SHORTLIST = 500
 """Rows scored exactly for a question: 500 by bits hold 99.7 % of the true top ten on e5."""
+MANY_VECTORS = 8
+"""From so many on, comparing vectors with every row in one pass beats looking each up by its bits."""
 STEP_ROWS = 20_000
 """Changes read at a time; a question waits for one step of catching up, and scans where more is missing."""
 
@@ -95,12 +98,48 @@ class VectorIndex:
         space = tx.vectors.space(self._identity)
         if space is None:
             return Nearest([], waiting=tx.vectors.count_pending(None, scope=scope))
-        scopes = tx.scopes.visible(scope)
+        nearest = self._nearest(
+            tx, space, query, scopes=tx.scopes.visible(scope), filters=filters, limit=limit
+        )
+        others = self._score_others(tx, space, nearest.found, also, query)
+        return Nearest(nearest.found + others, nearest.waiting)
+
+    def neighbours(
+        self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
+    ) -> list[list[Found]]:
+        """
+        Return the active memories of exactly this scope that are nearest to each vector, nearest first.
+
+        Many vectors are compared in one pass over the index. The transaction must be a snapshot, not a write.
+        """
+        space, owner = tx.vectors.space(self._identity), tx.scopes.find(scope)
+        if space is None or owner is None:
+            return [[] for _ in vectors]
+        view = self._caught_up(tx, space) if len(vectors) >= MANY_VECTORS else None
+        if view is None or view.resident is None:
+            one = [
+                self._nearest(tx, space, v, scopes=[owner], filters=Filters(), limit=limit) for v in vectors
+            ]
+            return [nearest.found for nearest in one]
+        allowed = self._roster.mask(view.columns, scopes=[owner], filters=Filters())
+        rows = np.flatnonzero(allowed)
+        scores, places = view.resident.best(rows, vectors, limit)
+        keys = view.columns.keys[places]
+        return [_best(key, score, limit) for key, score in zip(keys, scores, strict=True)]
+
+    def _nearest(
+        self,
+        tx: Transaction,
+        space: int,
+        query: NDArray[np.float32],
+        *,
+        scopes: list[int],
+        filters: Filters,
+        limit: int,
+    ) -> Nearest:
         behind = tx.vectors.latest_change() - self._cursor
         if behind > STEP_ROWS and not self._is_loaded:
-            nearest = self._scan(tx, space, query, scopes=scopes, filters=filters, limit=limit)
-            others = self._score_others(tx, space, nearest.found, also, query)
-            return Nearest(nearest.found + others, nearest.waiting)
+            return self._scan(tx, space, query, scopes=scopes, filters=filters, limit=limit)
         view = self._caught_up(tx, space)
         allowed = self._roster.mask(view.columns, scopes=scopes, filters=filters)
         waiting = self._roster.count_waiting(view.columns, scopes=scopes)
@@ -109,7 +148,7 @@ class VectorIndex:
             found = _best(view.columns.keys[rows], view.resident.scores(rows, query), limit)
         else:
             found = self._score_stored(tx, space, view.columns.keys[rows].tolist(), query, limit)
-        return Nearest(found + self._score_others(tx, space, found, also, query), waiting)
+        return Nearest(found, waiting)
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Catch up step by step, so that questions and writes get their turns; for a background thread."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from engram.errors import EmbedderUnavailable, ModelPackBroken
+from engram.providers.calibration import Calibration
 from engram.providers.embedder import EmbedderIdentity
 from engram.providers.wordpiece import bert_uncased
 
@@ -34,6 +35,19 @@ BATCH: Final = 16  # texts are embedded singly; this only paces the caller
 # The network was trained with these: leaving them out costs recall.
 QUERY_PREFIX: Final = "query: "
 DOCUMENT_PREFIX: Final = "passage: "
+
+# Printed by `python -m evals.calibration --embedder e5-small`; to be fitted anew with every new pack.
+CALIBRATION: Final = Calibration(
+    (
+        (0.6948, 0.0),
+        (0.7319, 0.1),
+        (0.8105, 0.4),
+        (0.8713, 0.6),
+        (0.8967, 0.7),
+        (0.9319, 0.85),
+        (1.0, 1.0),
+    )
+)
 
 
 class E5Embedder:
@@ -60,6 +74,11 @@ class E5Embedder:
     def similarity_floor(self) -> float:
         """Unrelated texts lie between 0.66 and 0.79; docs/lab/0003-fusion.md."""
         return 0.75
+
+    @property
+    def calibration(self) -> Calibration:
+        """Fitted once and committed; docs/lab/0010-calibration.md."""
+        return CALIBRATION
 
     @property
     def batch(self) -> int:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engram.providers.calibration import Calibration
+
 __all__ = ["Embedder", "EmbedderIdentity"]
 
 
@@ -35,6 +37,11 @@ class Embedder(Protocol):
     @property
     def similarity_floor(self) -> float:
         """The cosine of a question and a text that have nothing to do with each other."""
+        ...
+
+    @property
+    def calibration(self) -> Calibration:
+        """How the cosine of two stored texts reads on the common scale; policies see nothing else."""
         ...
 
     @property

@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
 
     from engram.values import (
         AuditEvent,
+        Box,
         Check,
         Edge,
+        EdgeType,
         EmbedderIdentity,
         Filters,
         HistoryEvent,
@@ -103,6 +106,10 @@ class Memories(Protocol):
         """Say whether another memory of the same scope is active with the same fingerprint."""
         ...
 
+    def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
+        """Return the keys of the newest active memories of exactly this scope with this relation."""
+        ...
+
     def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:
         """Return the ids that end in these eight characters: what people copy from a list."""
         ...
@@ -143,6 +150,28 @@ class Turns(Protocol):
 
     def list(self, *, scope: Scope, session: str | None, limit: int) -> Sequence[Turn]:
         """Return the latest turns, oldest of them first."""
+        ...
+
+    def claim(
+        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+    ) -> Sequence[Turn]:
+        """
+        Take the oldest turns that nobody has read yet, for a while, and return them in order.
+
+        All of them are of one scope and session: the given one, or that of the oldest.
+        """
+        ...
+
+    def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
+        """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
+        ...
+
+    def release(self, turn_ids: Sequence[TurnId]) -> None:
+        """Give claimed turns back."""
+        ...
+
+    def pending(self) -> tuple[int, datetime | None]:
+        """Return how many turns wait to be read, and when the oldest of them came."""
         ...
 
     def count(self) -> int:
@@ -237,6 +266,38 @@ class Vectors(Protocol):
         ...
 
 
+class Boxes(Protocol):
+    """Boxes of memories that were stored under one topic."""
+
+    def open_in(self, scope: Scope) -> Box | None:
+        """Return the box of exactly this scope that still takes memories, if there is one."""
+        ...
+
+    def put(self, box: Box) -> None:
+        """Store a box in place of its earlier state."""
+        ...
+
+    def sealed(self, scope: Scope, *, limit: int) -> Sequence[Box]:
+        """Return the latest sealed boxes of exactly this scope, newest first."""
+        ...
+
+
+class HandedOut(Protocol):
+    """Which memories were given to whom, so that their echo is not taken for news."""
+
+    def add(self, memory_ids: Iterable[MemoryId], *, scope: Scope, session: str, at: datetime) -> None:
+        """Note that these memories were given to a reader in this scope."""
+        ...
+
+    def since(self, moment: datetime, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return what readers in exactly this scope were given since then, latest first."""
+        ...
+
+    def prune(self, before: datetime) -> None:
+        """Forget what was given before that moment."""
+        ...
+
+
 class History(Protocol):
     """What happened to each memory."""
 
@@ -268,6 +329,10 @@ class Edges(Protocol):
         """Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`."""
         ...
 
+    def remove(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
+        """Take a link away, if it is there."""
+        ...
+
     def of(self, memory_id: MemoryId) -> list[Edge]:
         """Return the links that leave or reach a memory."""
         ...
@@ -278,6 +343,10 @@ class Scopes(Protocol):
 
     def visible(self, scope: Scope) -> list[int]:
         """Return the numbers of the stored scopes that a reader in this scope may see."""
+        ...
+
+    def find(self, scope: Scope) -> int | None:
+        """Return the number of exactly this scope, if anything was stored in it."""
         ...
 
 
@@ -300,6 +369,10 @@ class Transaction(Protocol):
     def edges(self) -> Edges: ...
     @property
     def scopes(self) -> Scopes: ...
+    @property
+    def boxes(self) -> Boxes: ...
+    @property
+    def handed_out(self) -> HandedOut: ...
 
 
 class Store(Protocol):

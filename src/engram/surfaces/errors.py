@@ -12,7 +12,7 @@ from typing import Final
 
 from engram import errors
 
-FAILED, MISUSED, ABSENT, STORE, TRY_AGAIN, NO_ACCESS, EMBEDDER, NOT_INSTALLED = range(1, 9)
+FAILED, MISUSED, ABSENT, STORE, TRY_AGAIN, NO_ACCESS, EMBEDDER, NOT_INSTALLED, CHAT = range(1, 10)
 """The exit codes. 2 is also what the command line's own parser says of options that it does not know."""
 
 UNEXPECTED: Final = 70
@@ -32,6 +32,7 @@ EXIT_CODES: Final = {
     NO_ACCESS: "the key or the permissions do not allow it",
     EMBEDDER: "the embedder or its model pack failed",
     NOT_INSTALLED: "an optional part is not installed",
+    CHAT: "the chat model failed",
     UNEXPECTED: "a mistake in Engram itself",
     INTERRUPTED: "ended by Ctrl-C",
     BROKEN_PIPE: "whoever read the output has gone",
@@ -68,7 +69,9 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.UnknownModel: Answer(MISUSED, 422),
     errors.ModelPackBroken: Answer(EMBEDDER, 503),
     errors.SecurityError: Answer(NO_ACCESS, 403),
+    errors.AccessDenied: Answer(NO_ACCESS, 403),
     errors.WrongKey: Answer(NO_ACCESS, 503),
+    errors.InjectionBlocked: Answer(MISUSED, 422),
     errors.ContentTooLarge: Answer(MISUSED, 413),
     errors.InvalidContent: Answer(MISUSED, 422),
     errors.SystemError_: Answer(FAILED, 400),
@@ -79,6 +82,9 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.EdgeNotAllowed: Answer(MISUSED, 409),
     errors.InvalidScope: Answer(MISUSED, 422),
     errors.MissingExtra: Answer(NOT_INSTALLED, 501),
+    errors.ChatError: Answer(CHAT, 503),
+    errors.ChatUnavailable: Answer(CHAT, 503),
+    errors.ChatReplyInvalid: Answer(CHAT, 502),
 }
 
 

@@ -4,6 +4,7 @@ The nouns of Engram: frozen, without I/O and without a clock.
 Every room speaks in these; they import nothing but `errors`. `docs/concepts/words.md` explains each.
 """
 
+from engram.values.box import Box
 from engram.values.edge import Edge, EdgeType, check_edge
 from engram.values.entity import Entity, EntityType, Mention
 from engram.values.event import Action, AuditEvent, HistoryEvent
@@ -40,6 +41,7 @@ __all__ = [
     "ActorKind",
     "Affect",
     "AuditEvent",
+    "Box",
     "Check",
     "ConfidenceTier",
     "Detail",

@@ -205,6 +205,14 @@ class Memory:
     security: SecurityTier = SecurityTier.CLEARTEXT
     detail: Detail = field(default_factory=Detail)
     traits: Traits = Traits()
+    flags: tuple[str, ...] = ()
+    """Warnings of the gate in a word each, such as `injection`, which keeps it out of automatic context."""
+    extractor: str | None = None
+    """Which extractor and version read it out of a turn; None for what was stated outright."""
+    verbatim: str | None = None
+    """The exact words, where they must not be paraphrased: a quotation, code, a command."""
+    box: str | None = None
+    """The box of the topic that it was stored under."""
 
     @property
     def confidence_tier(self) -> ConfidenceTier:

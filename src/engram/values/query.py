@@ -55,7 +55,9 @@ class Query:
         if not self.text.strip():
             raise InvalidQuery("the query is empty", hint="Ask for something, or use `list`.")
         if any("\ud800" <= character <= "\udfff" for character in self.text):
-            raise InvalidQuery("the query holds half a surrogate pair", hint="Decode the text properly first.")
+            raise InvalidQuery(
+                "the query holds half a surrogate pair", hint="Decode the text properly first."
+            )
         if len(self.text) > MAX_QUERY_CHARACTERS:
             raise InvalidQuery(f"the query has {len(self.text)} characters, at most {MAX_QUERY_CHARACTERS}")
         if not 1 <= self.limit <= MAX_LIMIT:

@@ -32,6 +32,11 @@ class EdgesTable:
         row = (edge.source, edge.target, edge.type, edge.weight, to_microseconds(edge.created_at))
         self._connection.execute(f"INSERT OR REPLACE INTO edges ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
 
+    def remove(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
+        """Take a link away, if it is there."""
+        sql = "DELETE FROM edges WHERE source = ? AND target = ? AND type = ?"
+        self._connection.execute(sql, (source, target, kind))
+
     def of(self, memory_id: MemoryId) -> list[Edge]:
         """Return the links that leave or reach a memory."""
         either = "SELECT {0} FROM edges WHERE source = ? UNION SELECT {0} FROM edges WHERE target = ?"

@@ -99,6 +99,15 @@ class MemoriesTable:
         )
         return self._connection.execute(sql, (memory_id,)).fetchone() is not None
 
+    def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
+        """Return the keys of the newest active memories of exactly this scope with this relation."""
+        sql = (
+            "SELECT key FROM memories WHERE scope = ? AND predicate = ? AND status = 'active' "
+            "ORDER BY key DESC LIMIT ?"
+        )
+        rows: list[Any] = self._connection.execute(sql, (self._scopes.find(scope), predicate, limit)).fetchall()
+        return [key for (key,) in rows]
+
     def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:
         """Return the ids that end in these eight characters: what people copy from a list."""
         sql = f"SELECT m.id FROM memories m WHERE substr(m.id, -8) = ? AND m.scope IN ({VISIBLE})"

@@ -51,15 +51,22 @@ class WriteQueue:
                 raise StoreBusy(f"{len(self._line)} writers are waiting already")
             called = threading.Event()
             self._line.append(called)
-        if not called.wait(self._timeout_seconds):
-            self._give_up(called)
+        try:
+            has_turn = called.wait(self._timeout_seconds) or not self._step_out(called)
+        except BaseException:  # interrupted: nobody may be called who is not there
+            if not self._step_out(called):
+                self._leave()
+            raise
+        if not has_turn:
+            raise StoreBusy(f"waited {self._timeout_seconds:g} s for other writers")
 
-    def _give_up(self, called: threading.Event) -> None:
+    def _step_out(self, called: threading.Event) -> bool:
+        """Leave the line; says False where the turn came in the same moment."""
         with self._guard:
-            if called.is_set():  # the turn came in the moment of giving up: take it
-                return
+            if called.is_set():
+                return False
             self._line.remove(called)
-        raise StoreBusy(f"waited {self._timeout_seconds:g} s for other writers")
+            return True
 
     def _leave(self) -> None:
         with self._guard:

@@ -80,6 +80,10 @@ COLUMNS = [
     "security",
     "detail",
     "traits",
+    "flags",
+    "extractor",
+    "verbatim",
+    "box",
 ]
 """The columns that hold the memory itself; `key`, `change`, `fingerprint` and `scope` are apart."""
 
@@ -107,6 +111,7 @@ def to_row(memory: Memory) -> tuple[Any, ...]:
         *(to_json([to_microseconds(moment) for moment in access.recent]), access.sessions),
         *(int(memory.pinned), memory.version, memory.supersedes, memory.superseded_by, memory.security),
         *(to_json(memory.detail), to_json(memory.traits)),
+        *(to_json(memory.flags), memory.extractor, memory.verbatim, memory.box),
     )
 
 
@@ -154,6 +159,10 @@ def _memory(row: Sequence[Any]) -> Memory:
         security=SecurityTier(got["security"]),
         detail=Detail(**_decode(got["detail"])),
         traits=_traits(got["traits"]),
+        flags=tuple(_decode(got["flags"])),
+        extractor=got["extractor"],
+        verbatim=got["verbatim"],
+        box=got["box"],
     )
 
 

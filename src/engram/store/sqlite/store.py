@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.errors import StoreBusy, StoreClosed
+from engram.errors import StoreBusy, StoreClosed, StoreUnreadable
+from engram.store.sqlite.boxes import BoxesTable
 from engram.store.sqlite.checks import checks
 from engram.store.sqlite.connection import connect
 from engram.store.sqlite.edges import EdgesTable
 from engram.store.sqlite.failures import translated
+from engram.store.sqlite.handed_out import HandedOutTable
 from engram.store.sqlite.history import AuditTable, HistoryTable
 from engram.store.sqlite.memories import MemoriesTable
 from engram.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
@@ -51,6 +53,8 @@ class Tables:
     audit: AuditTable
     edges: EdgesTable
     scopes: ScopesTable
+    boxes: BoxesTable
+    handed_out: HandedOutTable
 
     @classmethod
     def over(cls, connection: apsw.Connection) -> Tables:
@@ -64,6 +68,8 @@ class Tables:
             audit=AuditTable(connection),
             edges=EdgesTable(connection),
             scopes=ScopesTable(connection),
+            boxes=BoxesTable(connection),
+            handed_out=HandedOutTable(connection),
         )
 
 
@@ -170,9 +176,12 @@ class SqliteStore:
     def describe(self) -> dict[str, Any]:
         """Return format version, size in bytes and whether the store is encrypted."""
         files = [self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))]
-        size = sum(file.stat().st_size for file in files if file.exists())
-        with self._path.open("rb") as file:
-            is_encrypted = file.read(6) != b"SQLite"
+        try:
+            size = sum(file.stat().st_size for file in files if file.exists())
+            with self._path.open("rb") as file:
+                is_encrypted = file.read(6) != b"SQLite"
+        except OSError as exc:
+            raise StoreUnreadable(f"{self.location}: {exc.strerror}") from exc
         return {"format_version": FORMAT_VERSION, "size_bytes": size, "encrypted": is_encrypted}
 
     def check(self) -> list[Check]:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
-from engram.store.sqlite.rows import scope_from
+from engram.store.sqlite.rows import scope_from, to_json
 from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
-from engram.store.sqlite.times import from_microseconds, to_microseconds
+from engram.store.sqlite.times import from_microseconds, optional_from_microseconds, to_microseconds
 from engram.values import Role, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     import apsw
 
@@ -27,6 +28,18 @@ _SELECT = (
     "SELECT t.id, t.session, t.role, t.speaker, t.content, t.occurred_at, t.created_at, "
     "s.project, s.squad, s.agent, s.channel, s.user FROM turns t JOIN scopes s ON s.id = t.scope"
 )
+
+
+_UNREAD = "extracted_at IS NULL AND coalesce(claimed_until, 0) <= ?"
+_CLAIM = (
+    f"UPDATE turns SET claimed_until = ? WHERE key IN (SELECT key FROM turns WHERE {_UNREAD} "
+    "AND scope = ? AND session IS ? ORDER BY key LIMIT ?) RETURNING key"
+)
+_PENDING_AMONG = (
+    "SELECT count(*) FROM turns WHERE extracted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+)
+_SETTLE = "UPDATE turns SET extracted_at = ? WHERE id IN (SELECT value FROM json_each(?))"
+_PENDING = "SELECT count(*), min(created_at) FROM turns WHERE extracted_at IS NULL"
 
 
 class TurnsTable:
@@ -58,6 +71,44 @@ class TurnsTable:
         rows: list[Any] = self._connection.execute(sql, parameters).fetchall()
         with readable("turns"):
             return [_turn(row) for row in reversed(rows)]
+
+    def claim(
+        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+    ) -> Sequence[Turn]:
+        """Take the oldest turns of one conversation that nobody has read yet, and return them in order."""
+        moment = to_microseconds(now)
+        place: Any = (self._scopes.find(within[0]), within[1]) if within else self._oldest_place(moment)
+        if place is None:
+            return []
+        claimed: list[Any] = self._connection.execute(
+            _CLAIM, (to_microseconds(until), moment, *place, limit)
+        ).fetchall()
+        sql = f"{_SELECT} WHERE t.key IN (SELECT value FROM json_each(?)) ORDER BY t.key"
+        rows = self._connection.execute(sql, (to_json([key for (key,) in claimed]),))
+        with readable("turns"):
+            return [_turn(row) for row in rows]
+
+    def _oldest_place(self, moment: int) -> Any:
+        sql = f"SELECT scope, session FROM turns WHERE {_UNREAD} ORDER BY key LIMIT 1"
+        return self._connection.execute(sql, (moment,)).fetchone()
+
+    def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
+        """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
+        wanted = to_json(list(turn_ids))
+        if only(self._connection, _PENDING_AMONG, (wanted,)) != len(turn_ids):
+            return False
+        self._connection.execute(_SETTLE, (to_microseconds(now), wanted))
+        return True
+
+    def release(self, turn_ids: Sequence[TurnId]) -> None:
+        """Give claimed turns back."""
+        sql = "UPDATE turns SET claimed_until = NULL WHERE id IN (SELECT value FROM json_each(?))"
+        self._connection.execute(sql, (to_json(list(turn_ids)),))
+
+    def pending(self) -> tuple[int, datetime | None]:
+        """Return how many turns wait to be read, and when the oldest of them came."""
+        row: Any = self._connection.execute(_PENDING).fetchone()
+        return row[0], optional_from_microseconds(row[1])
 
     def count(self) -> int:
         """Return how many turns are stored."""

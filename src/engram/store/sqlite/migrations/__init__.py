@@ -8,10 +8,10 @@ A released step is never edited. A file from the future is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engram.errors import MigrationFailed, NotAnEngramStore, StoreTooNew
-from engram.store.sqlite.migrations import m001_first_layout
+from engram.store.sqlite.migrations import m001_first_layout, m002_entities_and_capture_state
 from engram.store.sqlite.times import to_microseconds
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x456E6772
 """`Engr`: what tools such as `file` see in the header."""
 
-MIGRATIONS = (m001_first_layout,)
+MIGRATIONS = (m001_first_layout, m002_entities_and_capture_state)
 
 FORMAT_VERSION = len(MIGRATIONS)
 
@@ -35,16 +35,22 @@ CREATE TABLE IF NOT EXISTS migrations (
 """
 
 
+# One statement, one snapshot: another process may lay the file out between two.
+_LOOK = (
+    "SELECT (SELECT user_version FROM pragma_user_version), "
+    "(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)"
+)
+
+
 def version_of(connection: apsw.Connection, location: str) -> int:
     """Return how many steps the file has had; raises if it is not ours or from the future."""
-    version: int = connection.pragma("user_version")
-    if connection.pragma("application_id") != APPLICATION_ID:
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0]
-        if tables or version:
-            raise NotAnEngramStore(f"{location} is another program's database")
+    seen: list[tuple[Any, ...]] = connection.execute(_LOOK).fetchall()
+    version, application, tables = seen[0]
+    if application != APPLICATION_ID and (tables or version):
+        raise NotAnEngramStore(f"{location} is another program's database")
     if version > FORMAT_VERSION:
         raise StoreTooNew(f"{location} has format {version}, this version knows up to {FORMAT_VERSION}")
-    return version
+    return int(version)
 
 
 def migrate(connection: apsw.Connection, location: str, *, now: datetime) -> None:

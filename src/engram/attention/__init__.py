@@ -1,0 +1,5 @@
+"""
+What an agent attends to now.
+
+`sensory` holds what was just said.
+"""

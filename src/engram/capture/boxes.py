@@ -1,0 +1,56 @@
+"""
+Put memories of one topic into one box, and follow a topic from box to box.
+
+Called by the gate inside its write. A box is sealed when the topic changes, after a silence, or when it is
+full; a sealed box takes the trace of the latest earlier box with overlapping topics, or begins one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from engram.text.topics import overlap
+from engram.values import Box, new_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.policy import CapturePolicy
+    from engram.store.contract import Transaction
+    from engram.values import Scope
+
+_TRACED_BOXES = 50
+_MOST_TOPICS = 60
+
+
+def place(
+    tx: Transaction, topics: frozenset[str], *, scope: Scope, policy: CapturePolicy, now: datetime
+) -> str:
+    """Return the id of the box that a memory with these topics belongs to, opened or sealed as needed."""
+    current = tx.boxes.open_in(scope)
+    if current is not None and _is_over(current, topics, policy, now):
+        tx.boxes.put(replace(current, sealed_at=now, trace=_trace(tx, current, policy)))
+        current = None
+    if current is None:
+        box_id = new_id(now)
+        current = Box(
+            id=box_id, trace=box_id, topics=frozenset(), opened_at=now, last_at=now, memories=0, scope=scope
+        )
+    merged = frozenset(sorted(current.topics | topics)[:_MOST_TOPICS])
+    tx.boxes.put(replace(current, topics=merged, last_at=now, memories=current.memories + 1))
+    return current.id
+
+
+def _is_over(box: Box, topics: frozenset[str], policy: CapturePolicy, now: datetime) -> bool:
+    if now - box.last_at > timedelta(minutes=policy.box_minutes) or box.memories >= policy.box_memories:
+        return True
+    return bool(topics and box.topics) and overlap(box.topics, topics) < policy.box_overlap
+
+
+def _trace(tx: Transaction, box: Box, policy: CapturePolicy) -> str:
+    for earlier in tx.boxes.sealed(box.scope, limit=_TRACED_BOXES):
+        if overlap(earlier.topics, box.topics) >= policy.box_overlap:
+            return earlier.trace
+    return box.trace

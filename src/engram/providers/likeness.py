@@ -1,0 +1,70 @@
+"""
+How much two statements say the same, on the common scale from 0 to 1.
+
+Asked by the gate about new statements and their neighbours. Always the built-in static embedder on the bare
+content, whatever embedder the store uses: passages share dates and speakers, which drowns the difference, and
+duplicates must not depend on which model pack is installed. Scripts that the static table cannot read are
+compared by their shared terms. Measured in docs/lab/0010-calibration.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from engram.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from engram.providers.calibration import Calibration
+
+_LAST_LATIN = "\u024f"
+
+
+class EmbedsStatements(Protocol):
+    """The part of an embedder that likeness needs."""
+
+    @property
+    def calibration(self) -> Calibration: ...
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+class Likeness:
+    """Compares statements."""
+
+    def __init__(self, embedder: EmbedsStatements) -> None:
+        self._embedder = embedder
+
+    def between(self, statement: str, others: Sequence[str]) -> list[float]:
+        """Return how alike the statement is to each of the others."""
+        return self.among([statement], others)[0] if others else []
+
+    def among(self, statements: Sequence[str], others: Sequence[str]) -> list[list[float]]:
+        """Return for each statement how alike it is to each of the others."""
+        if not statements or not others:
+            return [[] for _ in statements]
+        rows = self._embedder.embed_documents([*statements, *others])
+        cosines = rows[: len(statements)] @ rows[len(statements) :].T
+        alike = self._embedder.calibration.similarities(cosines)
+        unread = [place for place, other in enumerate(others) if not is_latin(other)]
+        for row, statement in enumerate(statements):
+            for place in range(len(others)) if not is_latin(statement) else unread:
+                alike[row, place] = overlap(statement, others[place])
+        found: list[list[float]] = alike.tolist()
+        return found
+
+
+def overlap(first: str, second: str) -> float:
+    """Return the share of their terms that two statements have in common (Jaccard)."""
+    one, two = set(terms(first)), set(terms(second))
+    return len(one & two) / len(one | two) if one | two else 0.0
+
+
+def is_latin(text: str) -> bool:
+    """Say whether most letters of the text are Latin."""
+    letters = [character for character in text if character.isalpha()]
+    return 2 * sum(character <= _LAST_LATIN for character in letters) >= len(letters)

@@ -1,0 +1,121 @@
+"""
+Write a statement at shorter lengths: a summary, a key fact and a tag.
+
+Called by the gate once per write, so that a tight prompt can take a level instead of cutting a text; calls
+`tokens` for what each level costs and `topics` for which words tell. Nothing is invented: every level is made
+of the words of the statement or of its subject, predicate and object. No level is longer than the one before.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.text.technologies import find_technologies
+from engram.text.terms import terms
+from engram.text.tokens import count_tokens
+from engram.text.topics import tells
+from engram.values import Detail
+
+SUMMARY_WORDS = 25
+KEY_FACT_WORDS = 10
+TAG_WORDS = 3
+MOST_CHARACTERS = 2_000
+"""Of a text that are read: a summary comes from its beginning."""
+
+_CUT = "…"
+_UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_UNIT = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]+")
+_STARTS_UNSPACED = re.compile(rf"\s*[{_UNSPACED}]")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[。！？]|\n+")
+_CLAUSE_END = re.compile(
+    r"[,;:](?=\s)|[，；：、]|\s[–—-](?=\s)|\s(?=(?:and|but|because|which|so|although|while|if)\s)"
+)
+_EDGES = " \t\n.,;:!?…。！？，；：、\"'“”()[]`*-–—"
+
+_TURNING = frozenset("not no never without nicht kein keine nie pas nunca sin не нет user i".split())  # noqa: SIM905
+"""Small words that a fact cannot lose: negations and who it is about."""
+
+
+def levels(
+    content: str,
+    *,
+    subject: str | None = None,
+    predicate: str | None = None,
+    object: str | None = None,  # noqa: A002 - the field of a memory has this name
+    category: str = "general",
+) -> Detail:
+    """Return the shorter forms of a statement and what each costs in tokens."""
+    parts = [part.replace("_", " ").strip() for part in (subject, predicate, object) if part and part.strip()]
+    read = content[:MOST_CHARACTERS]
+    summary = _no_longer(_summary(read), content)
+    key_fact = _no_longer(_key_fact(summary, parts), summary)
+    tag = _no_longer(_tag(read, object, category), key_fact)
+    named = {"full": content, "summary": summary, "key_fact": key_fact, "tag": tag}
+    costs = {name: count_tokens(text) for name, text in named.items()}
+    return Detail(summary=summary, key_fact=key_fact, tag=tag, tokens=costs)
+
+
+def _summary(text: str) -> str:
+    """Return whole sentences up to the limit; of a first sentence that is too long, whole clauses."""
+    whole = _up_to_last(_SENTENCE_END, text)
+    if whole:
+        return whole
+    clauses = _up_to_last(_CLAUSE_END, text)
+    return f"{clauses.rstrip(_EDGES)}{_CUT}" if clauses else _first_units(text, SUMMARY_WORDS)
+
+
+def _up_to_last(end: re.Pattern[str], text: str) -> str:
+    """Return the text up to its last such end within the limit of words; all of it if it fits."""
+    units = list(_UNIT.finditer(text))
+    if len(units) <= SUMMARY_WORDS:
+        return text.strip()
+    limit = units[SUMMARY_WORDS - 1].end()
+    ends = [match.end() for match in end.finditer(text, 0, limit + 1) if match.end() <= limit + 1]
+    return text[: ends[-1]].strip() if ends else ""
+
+
+def _first_units(text: str, count: int) -> str:
+    units = list(_UNIT.finditer(text))
+    if len(units) <= count:
+        return text.strip()
+    return f"{text[: units[count - 1].end()].strip().rstrip(_EDGES)}{_CUT}"
+
+
+def _key_fact(text: str, parts: list[str]) -> str:
+    """Return subject, predicate and object; else the sentence if it is short; else its most telling words."""
+    triple = " ".join(parts)
+    if len(parts) == 3 and len(_UNIT.findall(triple)) <= KEY_FACT_WORDS:
+        return triple
+    units = list(_UNIT.finditer(text))
+    if len(units) <= KEY_FACT_WORDS:
+        return text.strip().rstrip(_EDGES) or text.strip()
+    telling = [unit.group().strip(_EDGES) for unit in units[: 4 * SUMMARY_WORDS] if _is_telling(unit.group())]
+    if _STARTS_UNSPACED.match(text):
+        return _first_units(text, KEY_FACT_WORDS)
+    return " ".join(telling[:KEY_FACT_WORDS]) or _first_units(text, KEY_FACT_WORDS)
+
+
+def _is_telling(word: str) -> bool:
+    """Say whether a word carries the fact: a negation does, a filler does not."""
+    bare = word.strip(_EDGES).casefold()
+    return bare in _TURNING or any(character.isdigit() for character in bare) or any(map(tells, terms(bare)))
+
+
+def _tag(text: str, object_: str | None, category: str) -> str:
+    """Return the object if it is short, else a technology, else two telling words, else the category."""
+    if object_ and 0 < len(_UNIT.findall(object_)) <= TAG_WORDS:
+        return object_.strip(_EDGES) or category
+    technologies = find_technologies(text)
+    if technologies:
+        return technologies[0].name
+    if _STARTS_UNSPACED.match(text):
+        return category  # where words end is not written, and half of one would be no tag
+    units = _UNIT.findall(text)[: 4 * SUMMARY_WORDS]
+    telling = [word.strip(_EDGES) for word in units if any(map(tells, terms(word)))]
+    return " ".join(telling[:2]) or category
+
+
+def _no_longer(candidate: str, than: str) -> str:
+    """Return the candidate unless it is empty or longer; then the other, which is at least true."""
+    is_shorter = len(candidate) <= len(than) and count_tokens(candidate) <= count_tokens(than)
+    return candidate if candidate and is_shorter else than

@@ -1,0 +1,153 @@
+"""
+Undo what hides words: the same text as an attacker hopes a model will read it.
+
+Called by `injection.scan`; calls nothing. A view is plain lower-case words; how it was hidden is its name.
+Work is bounded: views are cut at a length, decoded pieces at a number and a depth, because anyone may send this text.
+Confusable letters are folded only in a view of their own: Russian must stay Russian for the Russian patterns.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+import urllib.parse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CHARACTERS = 20_000
+"""How much of a text is read; the gate admits 8 KB, so only the import of whole documents comes near."""
+MAX_PIECES = 8
+"""Encoded pieces that are decoded in one text."""
+MAX_DEPTH = 2
+
+_INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_PUNCTUATION = re.compile(r"[^\w.!?:/@$%&=+'|~\u0900-\u0dff-]+|_+")
+_CONFUSABLE = str.maketrans(
+    "абвгеёзіїјкмнорстухѕһԁԛԝьαβγεζηικμνορτυχωϲ" "ɑɡıʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢ",
+    "abbreeziijkmhopctyxshdqwbabyeznikuvoptuxwc" "agilnryacdejkmoptuvwz",
+)
+_LEET = str.maketrans("0134578@$!|", "oieastbasil")
+_LEET_WORD = re.compile(r"(?<![\w])(?=[\w@$!|]*[a-z])(?=[\w@$!|]*[0134578@$!|])[a-z0134578@$!|]{3,20}")
+_SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[ \t\-._*/|]{1,3}[^\W_](?![^\W_])){5,}")
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,4096}={0,2}")
+_HEX = re.compile(r"(?i)(?<![0-9a-z])(?:0x)?(?:[0-9a-f]{2}[ :,]?){10,2048}(?![0-9a-z])")
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}[^%\s]{0,2}){6,}")
+_ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
+_IMAGE = re.compile(r"data:(?:image|audio|video|font)/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]{0,20000}")
+_TAGS = re.compile("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007f]{4,}")
+_ROT13 = re.compile(r"(?i)\b(?:vtaber|qvfertneq|vafgehpgvbaf?|cerivbhf|flfgrz|cebzcg|erirny|zrzbevrf|cnffjbeq|sbetrg|olcnff|rkrphgr)\b")
+_REVERSED = re.compile(r"(?i)snoitcurtsni|tpmorp|erongi|dragersid|seiromem|ssapyb|\blaever\b|drowssap")
+_VOCABULARY = re.compile(
+    "|".join(
+        sorted(
+            "ignore disregard forget override bypass skip all any previous prior earlier above system prompt instructions "
+            "instruction rules guidelines directives and reveal show print output repeat your you are now no longer bound "
+            "the send memories memory every to do anything restrictions without limits password secret delete execute run "
+            "command always recommend answer never tell user assistant pretend act as developer mode enable of that from "
+            "on will must is it me everything hidden private data files".split(),
+            key=len,
+            reverse=True,
+        )
+    )
+)
+
+
+def fold(text: str) -> str:
+    """Return the text composed for compatibility, without invisible characters; case and lines are kept."""
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.replace("’", "'")))
+
+
+def words(folded: str) -> str:
+    """Return lower-case words with one space between them, accents and decoration gone."""
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", folded.casefold()))
+    return _PUNCTUATION.sub(" ", unicodedata.normalize("NFC", bare)).strip()
+
+
+def disguises(plain: str) -> Iterator[tuple[str, str]]:
+    """Yield (how, words) for what the same letters spell once look-alikes, digits and gaps are undone."""
+    if not plain.isascii():
+        yield "look-alike letters", plain.translate(_CONFUSABLE)
+    if len(_LEET_WORD.findall(plain)) >= 2:
+        yield "digits for letters", _LEET_WORD.sub(lambda match: match[0].translate(_LEET), plain)
+    if _REVERSED.search(plain):
+        yield "reversed text", plain[::-1]
+    if _ROT13.search(plain):
+        yield "rot13", codecs.decode(plain, "rot13")
+
+
+def unspaced(folded: str) -> str | None:
+    """Return the text with s p a c e d letters joined into words, or None where there are none."""
+    if not _SPACED.search(folded):
+        return None
+    return words(_SPACED.sub(_join_letters, folded))
+
+
+def _join_letters(match: re.Match[str]) -> str:
+    run = match[0]
+    dashed = re.search(r"[-._*/|]", run) is not None
+    pieces = re.split(r"[ \t]+" if dashed else r"[ \t]{2,}", run)
+    letters = [re.sub(r"[\W_]", "", piece) for piece in pieces]
+    spelt = " ".join(letters)
+    # Without wider gaps the words are lost; known ones are cut out of the run of letters.
+    return spelt if len(letters) > 1 else _VOCABULARY.sub(r" \g<0> ", spelt.casefold())
+
+
+def decoded(text: str, *, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str]]:
+    """Yield (how, text) for pieces in base64, hexadecimal, percent, entity, escape or tag encoding."""
+    found = 0
+    for how, piece in _decode_once(_IMAGE.sub(" ", text)):
+        found += 1
+        if found > MAX_PIECES:
+            return
+        yield how, piece
+        if depth > 1:
+            yield from decoded(piece, depth=depth - 1)
+
+
+def _decode_once(text: str) -> Iterator[tuple[str, str]]:
+    for match in _TAGS.finditer(text):
+        yield "tag characters", "".join(chr(ord(character) - 0xE0000) for character in match[0])
+    if "&#" in text or "&lt;" in text:
+        yield "entities", html.unescape(text)
+    if "\\u" in text or "\\x" in text:
+        yield "escapes", _ESCAPES.sub(lambda match: chr(int(match[1] or match[2], 16)), text)
+    if _PERCENT.search(text):
+        yield "percent encoding", urllib.parse.unquote(text, errors="replace")
+    for match in _HEX.finditer(text):
+        if piece := _readable(_from_hex(match[0])):
+            yield "hexadecimal", piece
+    for match in _BASE64.finditer(text):
+        if piece := _readable(_from_base64(match[0])):
+            yield "base64", piece
+
+
+def _from_hex(text: str) -> bytes:
+    try:
+        return bytes.fromhex(re.sub(r"0x|[ :,]", "", text.lower()))
+    except ValueError:
+        return b""
+
+
+def _from_base64(text: str) -> bytes:
+    standard = text.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(standard + "=" * (-len(standard) % 4))
+    except binascii.Error:
+        return b""
+
+
+def _readable(raw: bytes) -> str | None:
+    """Return the bytes as text where they are text; hashes and pictures are not."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    printable = sum(character.isprintable() or character.isspace() for character in text)
+    return text if len(text) >= 6 and printable >= 0.9 * len(text) else None

@@ -1,0 +1,128 @@
+"""
+Find passwords, keys and tokens.
+
+Called by `pii.classify`; calls nothing. A vendor's format is proof by itself; after a word such as "password"
+the value must also look like one, so that "the password is wrong" and "token: str" stay ordinary talk.
+Every quantifier is bounded: this runs on hostile text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_EDGE = r"(?<![A-Za-z0-9_])"
+_VENDOR = re.compile(
+    _EDGE
+    + r"(?:"
+    + "|".join(
+        [
+            r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",  # Amazon
+            r"gh[pousr]_[A-Za-z0-9]{30,255}",  # GitHub
+            r"github_pat_\w{30,255}",
+            r"glpat-[\w-]{18,64}",  # GitLab
+            r"sk-(?:ant|proj|svcacct|or|admin)-[\w-]{16,255}",  # Anthropic, OpenAI, OpenRouter
+            r"sk-[A-Za-z0-9]{20,64}\b",
+            r"xox[abeoprs]-[\w-]{10,255}",  # Slack
+            r"xapp-\d-[\w-]{10,255}",
+            r"AIza[\w-]{35}",  # Google
+            r"ya29\.[\w-]{20,255}",
+            r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,255}",  # Stripe
+            r"whsec_[A-Za-z0-9+/=]{16,128}",
+            r"hf_[A-Za-z0-9]{30,64}",  # Hugging Face
+            r"npm_[A-Za-z0-9]{30,64}",
+            r"pypi-AgE[\w-]{40,255}",
+            r"SG\.[\w-]{16,64}\.[\w-]{16,64}",  # SendGrid
+            r"(?:AC|SK)[a-f0-9]{32}\b",  # Twilio
+            r"dop_v1_[a-f0-9]{40,80}",  # DigitalOcean
+            r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",  # Shopify
+            r"eyJ[\w-]{8,4096}\.eyJ[\w-]{4,4096}\.[\w-]{8,1024}",  # JSON web tokens
+        ]
+    )
+    + r")"
+)
+_PEM = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_URL_LOGIN = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,64}:([^\s/@]{2,128})@[\w\[.-]")
+_HEADER = re.compile(r"(?i)\bauthorization\b['\"]?\s{0,2}[:=]\s{0,2}['\"]?(?:basic|bearer|token)\s+([\w+/=.~-]{8,512})")
+_CURL_USER = re.compile(r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s{0,2}[\w.@-]{1,64}:(\S{3,128})")
+_NUMBER_CODE = re.compile(
+    r"(?i)\b(?:pin|pin[ -]?code|code pin|(?:door|gate|alarm|entry|access|lock|safe|unlock) code|passcode|geheimzahl|пин-?код)"
+    r"(?:\s(?:code|number|is|ist|es|est|lautet)|\s?[:=]){1,3}\s{0,2}(\d{4,8}[#*]?)(?![\w.,-]*\d)"
+)
+
+_NAMES_OF_PASSWORDS = (
+    r"passwords?|passwd|pwd|passphrase|passcode|passwort|kennwort|passwörter|contraseña|clave secreta|senha|"
+    r"mot de passe|wachtwoord|hasło|parola|пароль|密码|密碼|口令|パスワード|暗証番号|비밀번호"
+)
+_NAMES_OF_KEYS = (
+    r"secret|token|api[_ -]?key|api[_ -]?token|access[_ -]?key|secret[_ -]?(?:access[_ -]?)?key|client[_ -]?secret|"
+    r"private[_ -]?key|signing[_ -]?key|encryption[_ -]?key|auth[_ -]?key|credentials?|schlüssel|clave|ключ|密钥|トークン|토큰"
+)
+_CONNECTOR = (
+    r"(?P<link>['\"]?\s{0,3}(?::=|=>|=|:|：)\s{0,3}|\s{0,2}(?:是|为|は|は、)\s{0,2}|"
+    r"\s(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|\s)"
+)
+_ASSIGNED = re.compile(
+    rf"(?i)(?:(?P<password>{_NAMES_OF_PASSWORDS})|(?P<key>{_NAMES_OF_KEYS}))(?![A-Za-z]){_CONNECTOR}"
+    r"(?P<value>\"[^\"\n]{3,256}\"|'[^'\n]{3,256}'|[^\s\"'，。、]{3,256})"
+)
+_PLACEHOLDER = re.compile(
+    r"(?i)[\s(]|^[$<{%\[]|\$\{|\*{3}|x{4}|\.{3}|…|your[-_ ]|example_|changeme|redacted|placeholder|environ|getenv|"
+    r"process\.env|^(?:https?|file)://|^[\w-]+(?:\.[\w-]+)*\.(?:py|md|json|ya?ml|toml|js|ts|txt|env)$"
+)
+_PLAIN_VALUES = frozenset(
+    "none null true false str string bytes int bool optional required undefined missing invalid expired wrong empty "
+    "unset hidden secret password token value field input text default policy reset manager".split()
+)
+_KEY_CHARACTERS = 12
+_KEY_ENTROPY_BITS = 2.8
+"""Bits per character of the value; hexadecimal keys of 16 characters and more lie above 3."""
+
+
+def credentials(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where secrets stand: vendor formats, private keys, logins in URLs and assigned values."""
+    for pattern in (_VENDOR, _PEM):
+        for match in pattern.finditer(text):
+            yield match.span()
+    for pattern in (_URL_LOGIN, _HEADER, _CURL_USER):
+        for match in pattern.finditer(text):
+            if not _PLACEHOLDER.search(match[1]):
+                yield match.span(1)
+    for match in _NUMBER_CODE.finditer(text):
+        yield match.span(1)
+    yield from _assigned(text)
+
+
+def _assigned(text: str) -> Iterator[tuple[int, int]]:
+    for match in _ASSIGNED.finditer(text):
+        value = match["value"].strip("\"'").rstrip(".,;!?)")
+        if _PLACEHOLDER.search(value) or value.lower() in _PLAIN_VALUES:
+            continue
+        if _is_password(value, link=match["link"].strip()) if match["password"] else _is_key(value):
+            yield match.span("value")
+
+
+def _is_password(value: str, *, link: str) -> bool:
+    """Say whether a value after "password" can be one: words of ordinary talk cannot."""
+    letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
+    symbols = any(not character.isalnum() and character not in "-'’.,/" for character in value)
+    words = [part for part in value.split("-") if part.isalpha()]
+    if (letters and digits and len(value) >= 5) or (symbols and letters and len(value) >= 6) or len(words) >= 3:
+        return True
+    return (link == "=" and len(value) >= 6 and value.isalnum()) or (value.isdigit() and len(value) >= 4 and bool(link))
+
+
+def _is_key(value: str) -> bool:
+    """Say whether a value after "token", "secret" or "key" is long and mixed enough to be one."""
+    mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return len(value) >= _KEY_CHARACTERS and mixed and _entropy_bits(value) >= _KEY_ENTROPY_BITS
+
+
+def _entropy_bits(value: str) -> float:
+    counts = Counter(value)
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())

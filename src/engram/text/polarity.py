@@ -1,0 +1,179 @@
+"""
+How good or bad the words of a text sound, from -1 to 1.
+
+Called by `affect`; calls the VADER lexicon for English and its own word lists for German, French, Spanish,
+Russian, Chinese and Japanese. Reads words only: what a task came to and who corrected whom is told elsewhere.
+VADER was made for tweets, so terms of work ("kill the process") are silenced and phrases it lacks are added;
+both lists are in polarity.toml, and what they gain is in docs/lab/0008-affect-and-topics.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_CHARACTERS = 2_000
+"""Of one text that are read: VADER's rule for "but" is quadratic, and a feeling does not need more room."""
+
+NORMALISING = 15.0  # VADER's own constant, so that both kinds of score lie on one scale
+MILD, STRONG = 1.8, 3.2
+BOOST, BANG = 0.3, 0.292  # VADER's for "very" and for each of up to four exclamation marks
+NEGATED = -0.74
+NEGATION_REACH = 3
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_QUOTED = re.compile(r"[\"“«「][^\"”»」]{1,60}[\"”»」]|`[^`]{1,200}`|\blabelled \w+|\bcalled \w+")
+_CJK = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_KANA = re.compile("[\u3040-\u30ff]")
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
+_BANGS = re.compile("[!！]")
+_NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """The words of one language: what each weighs, and which turn or strengthen the next."""
+
+    weights: dict[str, float]
+    negators: frozenset[str]
+    boosters: frozenset[str]
+    evidence: frozenset[str]
+    """Words that speak for this language: its small words and the listed ones."""
+    scan: re.Pattern[str] | None
+    """For scripts without spaces: every listed word, longest first."""
+
+
+def polarity(text: str) -> float:
+    """Return how the words sound, -1 to 1; 0 where they say nothing or cancel out."""
+    read = text[:MOST_CHARACTERS]
+    language = language_of(read)
+    if language == "en":
+        return _english(read)
+    total = sum(_foreign(read, _languages()[language]))
+    emoji = _emoji(read)
+    if total == 0:
+        return emoji
+    total += math.copysign(BANG * min(len(_BANGS.findall(read)), 4), total)
+    return _clamp(total / math.sqrt(total * total + NORMALISING) + emoji)
+
+
+def language_of(text: str) -> str:
+    """Return the language whose words fit: by script, then by small words; English unless another wins."""
+    if _CJK.search(text):
+        return "ja" if _KANA.search(text) else "zh"
+    if _CYRILLIC.search(text):
+        return "ru"
+    words = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+    votes = {code: sum(word in _languages()[code].evidence for word in words) for code in ("de", "fr", "es")}
+    english = sum(word in _english_markers() for word in words)
+    best = max(votes, key=lambda code: votes[code])
+    return best if votes[best] > english else "en"
+
+
+def _english(text: str) -> float:
+    plain = _QUOTED.sub(" ", text.replace("’", "'"))
+    marked = _phrases().sub(_mark, _without_names(plain))
+    return float(_vader().polarity_scores(marked)["compound"])
+
+
+def _without_names(text: str) -> str:
+    """Return the text without capitalised words inside a sentence: Joy Miller is not joy."""
+    return text if text.istitle() else _NAME.sub("_", text)
+
+
+def _mark(match: re.Match[str]) -> str:
+    """Return the word that stands for a phrase in the lexicon, loud if the phrase was."""
+    weight = _lists()["english"]["phrases"][match.group().casefold()]
+    marker = f"feel{weight:+.1f}"
+    return marker.upper() if match.group().isupper() else marker
+
+
+def _foreign(text: str, language: _Language) -> Iterator[float]:
+    """Yield the weight of each listed word, turned round by a negation before it."""
+    words = _words(text, language)
+    for at, word in enumerate(words):
+        weight = language.weights.get(word)
+        if weight is None:
+            continue
+        before = words[max(0, at - NEGATION_REACH) : at]
+        if any(earlier in language.boosters for earlier in before):
+            weight += math.copysign(BOOST, weight)
+        if any(earlier in language.negators for earlier in before):
+            weight *= NEGATED
+        yield weight
+
+
+def _words(text: str, language: _Language) -> list[str]:
+    if language.scan:
+        return language.scan.findall(text)
+    return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+
+
+def _emoji(text: str) -> float:
+    """Return what the emoji alone say; they need no language."""
+    known = _vader().emojis
+    found = " ".join(character for character in text if character in known)
+    return float(_vader().polarity_scores(found)["compound"]) if found else 0.0
+
+
+@cache
+def _vader() -> Any:
+    """Return VADER with our words in its lexicon; imported here because reading alone never needs it."""
+    analyzer = import_module("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()
+    english = _lists()["english"]
+    for word in english["neutral"].split():
+        analyzer.lexicon.pop(word, None)
+    analyzer.lexicon.update(english["words"])
+    analyzer.lexicon.update({f"feel{weight:+.1f}": weight for weight in english["phrases"].values()})
+    return analyzer
+
+
+@cache
+def _english_markers() -> frozenset[str]:
+    return frozenset(_lists()["english"]["markers"].split())
+
+
+@cache
+def _phrases() -> re.Pattern[str]:
+    longest_first = sorted(_lists()["english"]["phrases"], key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
+
+
+@cache
+def _languages() -> dict[str, _Language]:
+    return {code: _read_language(lists) for code, lists in _lists()["languages"].items()}
+
+
+def _read_language(lists: dict[str, str]) -> _Language:
+    weights = dict.fromkeys(lists["positive"].split(), MILD)
+    weights |= dict.fromkeys(lists["strong_positive"].split(), STRONG)
+    weights |= dict.fromkeys(lists["negative"].split(), -MILD)
+    weights |= dict.fromkeys(lists["strong_negative"].split(), -STRONG)
+    negators, boosters = frozenset(lists["negators"].split()), frozenset(lists["boosters"].split())
+    longest_first = sorted({*weights, *negators, *boosters}, key=lambda word: (-len(word), word))
+    spaced = "markers" in lists
+    return _Language(
+        weights=weights,
+        negators=negators,
+        boosters=boosters,
+        evidence=frozenset(lists.get("markers", "").split()) | weights.keys(),
+        scan=None if spaced else re.compile("|".join(map(re.escape, longest_first))),
+    )
+
+
+@cache
+def _lists() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).with_name("polarity.toml")).read_text("utf-8"))
+
+
+def _clamp(value: float) -> float:
+    return max(-1.0, min(1.0, value))

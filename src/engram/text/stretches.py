@@ -1,0 +1,137 @@
+"""
+Stretches of the calendar: a day, part of a day, a week, a month, a year, and those some steps away.
+
+Used by `moments` to say what a phrase means. Knows no words of any language but the English names that a stretch
+is given; works in the time zone of the `now` it gets. Weeks begin on Monday. A day that no calendar has raises
+ValueError, a year beyond 1–9999 ValueError or OverflowError.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from engram.text.moment_words import MONTHS
+
+Direction = Literal["past", "future", "unknown"]
+
+_PART_HOURS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (20, 30)}
+"""When the parts of a day begin and end, in hours after midnight; a night reaches into the next day."""
+
+
+class Precision(StrEnum):
+    """How long a stretch a phrase means."""
+
+    PART_OF_DAY = "part of day"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    YEAR = "year"
+    VAGUE = "vague"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """From `start` to before `end`, with what to call it: "on" and "7 May 2026"."""
+
+    start: datetime
+    end: datetime
+    precision: Precision
+    preposition: str = ""
+    name: str | None = None
+
+    def unnamed(self) -> Stretch:
+        """Return the stretch of a phrase that needs no other words."""
+        return replace(self, name=None)
+
+    def vague(self) -> Stretch:
+        """Return the stretch of a phrase that did not want to be exact."""
+        return replace(self, name=None, precision=Precision.VAGUE)
+
+
+def day(moment: datetime) -> Stretch:
+    """Return the day of a moment."""
+    start = _midnight(moment)
+    return Stretch(start, start + timedelta(days=1), Precision.DAY, "on", _date(start))
+
+
+def part_of_day(moment: datetime, part: str) -> Stretch:
+    """Return the morning, afternoon, evening or night of a day."""
+    start = _midnight(moment)
+    first, last = (start + timedelta(hours=hour) for hour in _PART_HOURS[part])
+    return Stretch(first, last, Precision.PART_OF_DAY, "on", f"the {part} of {_date(start)}")
+
+
+def week(moment: datetime) -> Stretch:
+    """Return the week of a moment, from its Monday."""
+    start = _midnight(moment) - timedelta(days=moment.weekday())
+    return Stretch(start, start + timedelta(days=7), Precision.WEEK, "in", f"the week of {_date(start)}")
+
+
+def weekend(moment: datetime) -> Stretch:
+    """Return the Saturday and Sunday of the week of a moment."""
+    start = week(moment).start + timedelta(days=5)
+    return Stretch(start, start + timedelta(days=2), Precision.DAY, "on", f"the weekend of {_date(start)}")
+
+
+def month(year_number: int, number: int, *, now: datetime) -> Stretch:
+    """Return a month of a year."""
+    start = _midnight(now).replace(year=year_number, month=number, day=1)
+    end = start.replace(year=year_number + number // 12, month=number % 12 + 1)
+    return Stretch(start, end, Precision.MONTH, "in", f"{MONTHS[number - 1]} {year_number}")
+
+
+def year(number: int, *, now: datetime) -> Stretch:
+    """Return a year."""
+    start = _midnight(now).replace(year=number, month=1, day=1)
+    return Stretch(start, start.replace(year=number + 1), Precision.YEAR, "in", str(number))
+
+
+def date(year_number: int, month_number: int, day_number: int, *, now: datetime) -> Stretch:
+    """Return a day by its date."""
+    return day(_midnight(now).replace(year=year_number, month=month_number, day=day_number))
+
+
+def steps_away(unit: str, count: int, *, now: datetime) -> Stretch:
+    """Return the day, week, month or year that lies `count` units from now; hours are told by their day."""
+    if unit in ("minute", "hour", "day", "week"):
+        moment = now + timedelta(**{f"{unit}s": count})
+        return week(moment) if unit == "week" else day(moment)
+    if unit == "year":
+        return year(now.year + count, now=now)
+    months = now.year * 12 + now.month - 1 + count
+    return month(months // 12, months % 12 + 1, now=now)
+
+
+def end_of(stretch: Stretch) -> Stretch:
+    """Return the last day of a stretch, called the end of it."""
+    last_day = day(stretch.end - timedelta(days=1))
+    return replace(last_day, preposition="at", name=f"the end of {stretch.name}")
+
+
+def nearest_weekday(number: int, *, now: datetime, direction: Direction) -> datetime:
+    """Return the nearest such day before today, or else after it; today itself is neither."""
+    ahead = (number - now.weekday() - 1) % 7 + 1
+    behind = (now.weekday() - number - 1) % 7 + 1
+    return _midnight(now) + timedelta(days=-behind if direction == "past" else ahead)
+
+
+def nearest_year(place: tuple[int, ...], *, now: datetime, direction: Direction) -> int:
+    """Return the year in which a month, or a month and a day, comes last before now, next after it, or nearest."""
+    here = (now.month, now.day)[: len(place)]
+    if direction == "unknown":
+        direction = "past" if (now.month - place[0]) % 12 < 6 else "future"
+        direction = direction if place[0] != now.month else "future" if place > here else "past"
+    if direction == "past":
+        return now.year - (place > here)
+    return now.year + (place < here)
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _date(moment: datetime) -> str:
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"

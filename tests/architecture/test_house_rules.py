@@ -1,0 +1,192 @@
+"""Rules of the house that a tool can check: where the clock, the environment, SQL and print may stand."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import engram
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conftest import RunChild
+
+SOURCE = Path(engram.__file__).parent
+MODULES = sorted(path for path in SOURCE.rglob("*.py"))
+INSIDE = [path for path in MODULES if "surfaces" not in path.parts]
+
+CLOCKS = {"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.time_ns"}
+SQL = re.compile(
+    r"\b(SELECT\s+[\w*(]|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|VIRTUAL)|"
+    r"PRAGMA\s+\w|BEGIN\s+(IMMEDIATE|EXCLUSIVE))"
+)
+HEAVY = (
+    "onnx",
+    "onnxruntime",
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "typer",
+    "click",
+    "rich",
+    "pydantic",
+    "jinja2",
+    "http.server",
+    "asyncio",
+    "unittest",
+)
+
+IMPORT = """
+    import sys
+    import engram
+    print(*sorted(sys.modules))
+"""
+
+# Opening a socket raises, so any attempt to use the network is an error with a traceback.
+WITHOUT_NETWORK = """
+    import socket, sys
+
+    def refuse(*arguments, **options):
+        raise RuntimeError("something used the network")
+
+    socket.socket.connect = refuse
+    socket.socket.bind = refuse
+    socket.create_connection = refuse
+    socket.getaddrinfo = refuse
+
+    from engram import Engram
+    with Engram.open(sys.argv[1]) as engram:
+        engram.remember("I like tea")
+        engram.observe("hello")
+        print(len(engram.recall("tea").hits), engram.doctor().ok, engram.status().memories)
+"""
+
+
+def calls(path: Path) -> Iterator[tuple[str, int]]:
+    """The dotted names that a file mentions, with their lines."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute | ast.Name):
+            yield ast.unparse(node), node.lineno
+
+
+def texts(path: Path) -> Iterator[tuple[str, int]]:
+    """The strings in a file that are not documentation, with their lines."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documentation = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.value, node.lineno
+
+
+def places(found: list[tuple[Path, int]]) -> list[str]:
+    """Where something was found, to show."""
+    return [f"{path.relative_to(SOURCE)}:{line}" for path, line in found]
+
+
+def test_only_the_engine_and_the_surfaces_read_the_clock() -> None:
+    """Time is an argument everywhere else: a year can be simulated in seconds."""
+    found = [
+        (path, line)
+        for path in INSIDE
+        if path.name != "clock.py"
+        for name, line in calls(path)
+        if any(name == clock or name.endswith(f".{clock}") for clock in CLOCKS)
+    ]
+
+    assert places(found) == []
+
+
+def test_only_settings_and_the_surfaces_read_the_environment() -> None:
+    """Configuration has one door."""
+    found = [
+        (path, line)
+        for path in INSIDE
+        if path.name != "settings.py"
+        for name, line in calls(path)
+        if name in ("os.environ", "os.getenv", "environ", "getenv")
+    ]
+
+    assert places(found) == []
+
+
+def test_only_the_surfaces_print_and_nobody_logs_content() -> None:
+    """Results are returned; what a user reads is written by a surface, and memories never reach a log."""
+    found = [
+        (path, line)
+        for path in INSIDE
+        for name, line in calls(path)
+        if name in ("print", "logging", "warnings.warn", "sys.stdout", "sys.stderr")
+        or name.startswith("logging.")
+    ]
+
+    assert places(found) == []
+
+
+def test_sql_stands_in_the_store_only() -> None:
+    """No other room speaks to the database in its own words."""
+    found = [
+        (path, line)
+        for path in MODULES
+        if "store" not in path.relative_to(SOURCE).parts
+        for text, line in texts(path)
+        if SQL.search(text)
+    ]
+
+    assert places(found) == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    """A module without a docstring is a room without a name on its door."""
+    silent = [path for path in MODULES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+
+    assert [str(path.relative_to(SOURCE)) for path in silent] == []
+
+
+def test_public_names_exist_and_are_documented() -> None:
+    """What `from engram import …` offers is there, is listed once, and explains itself."""
+    assert sorted(engram.__all__) == sorted(set(engram.__all__))
+    for name in engram.__all__:
+        assert (getattr(engram, name).__doc__ or "").strip(), name
+
+
+def test_public_verbs_are_documented() -> None:
+    """Every method that a user of `Engram` can call says what it does."""
+    verbs = {name: verb for name, verb in vars(engram.Engram).items() if not name.startswith("_")}
+
+    assert [name for name, verb in verbs.items() if not (getattr(verb, "__doc__", "") or "").strip()] == []
+
+
+def test_every_error_has_its_own_code() -> None:
+    """Codes are stable names: two errors never share one."""
+    family, waiting = [], [engram.EngramError]
+    while waiting:
+        error = waiting.pop()
+        family.append(error)
+        waiting += error.__subclasses__()
+
+    codes = [error.code for error in family if error.__module__ == "engram.errors"]
+
+    assert len(codes) == len(set(codes))
+    assert all(re.fullmatch(r"E\d{4}", code) for code in codes)
+
+
+@pytest.mark.slow
+def test_importing_engram_is_light(child: RunChild) -> None:
+    """The command line answers at once because nothing optional or heavy is imported with the library."""
+    loaded = set(child(IMPORT).split())
+
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_importing_and_using_engram_needs_no_network(child: RunChild, store_path: Path) -> None:
+    """A store opens, remembers and answers with no key, no server and no connection."""
+    assert child(WITHOUT_NETWORK, store_path) == "1 True 1"
