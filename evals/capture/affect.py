@@ -2,7 +2,8 @@
 How often our affect agrees with a person's: positive, negative or neutral, and strong or mild.
 
 Run by `python -m evals.capture affect`; calls `engram.text.affect` on the text alone, without outcome or
-history. Rows: both halves, then English and other languages of each. Write-up: docs/lab/0008-affect-and-topics.md.
+history. Rows: both halves, then English and other languages of each, then what was written after tuning.
+Write-up: docs/lab/0008-affect-and-topics.md.
 """
 
 from __future__ import annotations

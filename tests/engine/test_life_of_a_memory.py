@@ -9,6 +9,7 @@ import pytest
 
 from engram import Actor, Engram, Layer, Scope, Source, Status
 from engram.errors import (
+    AccessDenied,
     ContentTooLarge,
     InvalidContent,
     InvalidQuery,

@@ -8,6 +8,7 @@ of the words of the statement or of its subject, predicate and object. No level 
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from engram.text.technologies import find_technologies
@@ -32,8 +33,8 @@ _CLAUSE_END = re.compile(
 )
 _EDGES = " \t\n.,;:!?…。！？，；：、\"'“”()[]`*-–—"
 
-_TURNING = frozenset("not no never without nicht kein keine nie pas nunca sin не нет user i".split())  # noqa: SIM905
-"""Small words that a fact cannot lose: negations and who it is about."""
+_TURNING = frozenset("not no never without nicht kein keine nie pas nunca sin не нет user i from to".split())  # noqa: SIM905
+"""Small words that a fact cannot lose: negations, directions and who it is about."""
 
 
 def levels(
@@ -49,7 +50,7 @@ def levels(
     read = content[:MOST_CHARACTERS]
     summary = _no_longer(_summary(read), content)
     key_fact = _no_longer(_key_fact(summary, parts), summary)
-    tag = _no_longer(_tag(read, object, category), key_fact)
+    tag = _no_longer(_tag(key_fact, object, category), key_fact)
     named = {"full": content, "summary": summary, "key_fact": key_fact, "tag": tag}
     costs = {name: count_tokens(text) for name, text in named.items()}
     return Detail(summary=summary, key_fact=key_fact, tag=tag, tokens=costs)
@@ -57,21 +58,20 @@ def levels(
 
 def _summary(text: str) -> str:
     """Return whole sentences up to the limit; of a first sentence that is too long, whole clauses."""
-    whole = _up_to_last(_SENTENCE_END, text)
-    if whole:
-        return whole
-    clauses = _up_to_last(_CLAUSE_END, text)
-    return f"{clauses.rstrip(_EDGES)}{_CUT}" if clauses else _first_units(text, SUMMARY_WORDS)
-
-
-def _up_to_last(end: re.Pattern[str], text: str) -> str:
-    """Return the text up to its last such end within the limit of words; all of it if it fits."""
-    units = list(_UNIT.finditer(text))
-    if len(units) <= SUMMARY_WORDS:
+    if len(_UNIT.findall(text)) <= SUMMARY_WORDS:
         return text.strip()
-    limit = units[SUMMARY_WORDS - 1].end()
-    ends = [match.end() for match in end.finditer(text, 0, limit + 1) if match.end() <= limit + 1]
-    return text[: ends[-1]].strip() if ends else ""
+    sentences = _ends(_SENTENCE_END, text, SUMMARY_WORDS)
+    if sentences:
+        return text[: sentences[-1]].strip()
+    clauses = _ends(_CLAUSE_END, text, SUMMARY_WORDS)
+    return f"{text[: clauses[-1]].rstrip(_EDGES)}{_CUT}" if clauses else _first_units(text, SUMMARY_WORDS)
+
+
+def _ends(end: re.Pattern[str], text: str, words: int) -> list[int]:
+    """Return where sentences or clauses end within the first so many words."""
+    units = list(itertools.islice(_UNIT.finditer(text), words))
+    limit = units[-1].end() + 1 if units else 0
+    return [match.end() for match in end.finditer(text, 0, limit) if match.end() <= limit]
 
 
 def _first_units(text: str, count: int) -> str:
@@ -82,16 +82,19 @@ def _first_units(text: str, count: int) -> str:
 
 
 def _key_fact(text: str, parts: list[str]) -> str:
-    """Return subject, predicate and object; else the sentence if it is short; else its most telling words."""
+    """Return subject, predicate and object; else the first sentence or clause; else the most telling words."""
     triple = " ".join(parts)
     if len(parts) == 3 and len(_UNIT.findall(triple)) <= KEY_FACT_WORDS:
         return triple
-    units = list(_UNIT.finditer(text))
+    units = _UNIT.findall(text)
     if len(units) <= KEY_FACT_WORDS:
         return text.strip().rstrip(_EDGES) or text.strip()
-    telling = [unit.group().strip(_EDGES) for unit in units[: 4 * SUMMARY_WORDS] if _is_telling(unit.group())]
+    ends = _ends(_SENTENCE_END, text, KEY_FACT_WORDS)[:1] or _ends(_CLAUSE_END, text, KEY_FACT_WORDS)[-1:]
+    if ends and sum(map(_is_telling, _UNIT.findall(text[: ends[0]]))) >= 2:
+        return text[: ends[0]].strip(_EDGES)
     if _STARTS_UNSPACED.match(text):
         return _first_units(text, KEY_FACT_WORDS)
+    telling = [unit.strip(_EDGES) for unit in units if _is_telling(unit)]
     return " ".join(telling[:KEY_FACT_WORDS]) or _first_units(text, KEY_FACT_WORDS)
 
 
@@ -110,7 +113,7 @@ def _tag(text: str, object_: str | None, category: str) -> str:
         return technologies[0].name
     if _STARTS_UNSPACED.match(text):
         return category  # where words end is not written, and half of one would be no tag
-    units = _UNIT.findall(text)[: 4 * SUMMARY_WORDS]
+    units = _UNIT.findall(text)
     telling = [word.strip(_EDGES) for word in units if any(map(tells, terms(word)))]
     return " ".join(telling[:2]) or category
 

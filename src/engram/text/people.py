@@ -2,8 +2,8 @@
 Find the people whom a text names.
 
 Called by `traits`; reads names.toml once. Precision first: a capital letter is not enough, something beside
-it must speak of a person (a title, a verb that only people do, a relation, a given name), because "Berlin" in a
-list of people does more harm than a missing name. Whether two names are one person is decided elsewhere.
+it must speak of a person (a title, a verb that only people do, a relation, a given name), because "Berlin" in
+a list of people does more harm than a missing name. Whether two names are one person is decided elsewhere.
 """
 
 from __future__ import annotations
