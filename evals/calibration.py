@@ -4,10 +4,10 @@ What each embedder's similarity is worth on the labelled pairs: the scale, what 
     python -m evals.calibration [--embedder NAME …] [--home FOLDER] [--turns LOCOMO] [--json FILE]
 
 Embedders are `statements` (the built-in without its small words, for comparing what is said), `static` and
-`e5-small`. Prints the anchors to commit, where each kind of pair lands on the common scale, how well the kinds
-separate (alone and mixed with shared words), what 0.70 and 0.85 catch, and what a date and a speaker before
-the text do to it all; with a LoCoMo file also how alike whole turns look, which hardly ever repeat each other.
-Anchors come from one half of the pairs; rows say which half they are measured on. The write-up is
+`e5-small`. Prints the anchors to commit, where each kind of pair lands on the common scale, how well the
+kinds separate (alone and mixed with shared words), what 0.70 and 0.85 catch, and what a date and a speaker
+before the text do to it all; with a LoCoMo file also how alike whole turns look, which hardly ever repeat
+each other. Anchors come from one half of the pairs; rows say which half they are measured on. The write-up is
 docs/lab/0010-calibration.md.
 """
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engram.providers.calibration import Calibration
     from engram.providers.embedder import Embedder
     from engram.values import EmbedderIdentity
 
@@ -80,6 +81,11 @@ class RememberingEmbedder:
     def identity(self) -> EmbedderIdentity:
         """The identity of the embedder inside."""
         return self._embedder.identity
+
+    @property
+    def calibration(self) -> Calibration:
+        """The calibration of the embedder inside."""
+        return self._embedder.calibration
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from engram.providers.calibration import Calibration
     from engram.providers.embedder import Embedder
     from engram.values import EmbedderIdentity
 
@@ -61,6 +62,11 @@ class RandomDocuments:
     def identity(self) -> EmbedderIdentity:
         """The identity of the embedder inside."""
         return self._embedder.identity
+
+    @property
+    def calibration(self) -> Calibration:
+        """The calibration of the embedder inside."""
+        return self._embedder.calibration
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a random unit vector per text."""

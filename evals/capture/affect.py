@@ -14,18 +14,25 @@ from engram.text.affect import HIGH_AROUSAL, affect, sentiment
 from engram.text.polarity import language_of
 from evals.capture.labelled import HALVES, cases, scores
 
+LAST_BATCH = 3
+"""Cases written after the word lists were done: the only ones whose words cannot have shaped the lists."""
+
 
 def measure() -> list[dict[str, Any]]:
-    """Return a row per half, and per half one for English and one for the rest."""
-    rows = []
-    for half in HALVES:
-        every = cases("affect", half)
-        rows.append({"half": half, "language": "all", **_agreement(every)})
-        english = [case for case in every if language_of(case["text"]) == "en"]
-        rows.append({"half": half, "language": "English", **_agreement(english)})
-        others = [case for case in every if case not in english]
-        rows.append({"half": half, "language": "other", **_agreement(others)})
-    return rows
+    """Return rows for each half, and for the last batch: all, English, other languages."""
+    every = {half: cases("affect", half) for half in HALVES}
+    sets: dict[str, list[dict[str, Any]]] = {
+        half: [case for case in labelled if case["batch"] < LAST_BATCH] for half, labelled in every.items()
+    }
+    sets["after"] = [case for labelled in every.values() for case in labelled if case["batch"] == LAST_BATCH]
+    return [row for name, labelled in sets.items() for row in _rows(name, labelled)]
+
+
+def _rows(name: str, labelled: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    english = [case for case in labelled if language_of(case["text"]) == "en"]
+    others = [case for case in labelled if case not in english]
+    groups = {"all": labelled, "English": english, "other": others}
+    return [{"half": name, "language": group, **_agreement(chosen)} for group, chosen in groups.items()]
 
 
 def _agreement(labelled: list[dict[str, Any]]) -> dict[str, Any]:

@@ -3,8 +3,9 @@ How well personal and secret content is found.
 
     python -m evals.capture pii
 
-A row per half over all kinds, then a row per kind. A case is right for a kind when that kind is claimed exactly
-where the label has it; "exact" is the share of cases in which every kind is right, "tier" that of right tiers.
+A row per half over all kinds, one for each batch that was written after the code, then rows per kind. A case
+is right for a kind when that kind is claimed exactly where the label has it; "exact" is the share of cases
+in which every kind is right, "tier" that of right tiers.
 """
 
 from __future__ import annotations
@@ -12,30 +13,36 @@ from __future__ import annotations
 from typing import Any
 
 from engram.text.pii import PiiKind, classify, tier_of
-from evals.capture.labelled import HALVES, Half, cases, scores
+from evals.capture.labelled import HALVES, cases, scores
 
+LATER = {2: "written after, then learned from", 3: "written after that"}
 Row = dict[str, Any]
 Judged = list[tuple[frozenset[PiiKind], frozenset[PiiKind]]]
 
 
 def measure() -> list[Row]:
-    """Return precision and recall of both halves, overall and by kind."""
-    judged = {half: judge(half) for half in HALVES}
-    rows = [_overall(half, judged[half]) for half in HALVES]
+    """Return precision and recall of both halves and of the later cases, overall and by kind."""
+    every = {half: cases("pii", half) for half in HALVES}
+    sets: dict[str, Judged] = {
+        half: judge([case for case in every[half] if "batch" not in case]) for half in HALVES
+    }
+    for batch, name in LATER.items():
+        sets[name] = judge([case for half in HALVES for case in every[half] if case.get("batch") == batch])
+    rows = [_overall(name, found) for name, found in sets.items()]
     for kind in PiiKind:
-        rows += [{"half": half, "kind": kind.value, **_tally(judged[half], {kind})} for half in HALVES]
+        rows += [{"half": name, "kind": kind.value, **_tally(found, {kind})} for name, found in sets.items()]
     return rows
 
 
-def judge(half: Half) -> Judged:
+def judge(labelled: list[Row]) -> Judged:
     """Return what each case is labelled with and what was found in it."""
     return [
         (frozenset(PiiKind(kind) for kind in case["kinds"]), classify(case["text"]).kinds)
-        for case in cases("pii", half)
+        for case in labelled
     ]
 
 
-def _overall(half: Half, judged: Judged) -> Row:
+def _overall(half: str, judged: Judged) -> Row:
     exact = sum(expected == found for expected, found in judged) / len(judged)
     tiers = sum(tier_of(expected) == tier_of(found) for expected, found in judged) / len(judged)
     return {"half": half, "kind": "all", **_tally(judged, set(PiiKind)), "exact": exact, "tier": tiers}

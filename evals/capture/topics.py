@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.providers.static import StaticEmbedder
+from engram.providers.likeness import Likeness
+from engram.providers.static import StatementEmbedder, StaticEmbedder
 from engram.text.topics import TOPIC_CHANGED_BELOW, overlap, topic_terms
 from evals.capture.labelled import HALVES, cases, scores
 
@@ -18,13 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+LAST_BATCH = 2
+"""Cases written after the word lists were done: the only ones whose words cannot have shaped the lists."""
+
+
 def measure() -> list[dict[str, Any]]:
-    """Return a row per half for words alone and for words with the built-in embedder."""
+    """Return rows for each half and for the last batch: words alone, and with the built-in embedder."""
     ways: dict[str, Callable[[dict[str, Any]], float]] = {"words": by_words, "words + static": by_both}
+    every = {half: cases("topics", half) for half in HALVES}
+    sets: dict[str, list[dict[str, Any]]] = {
+        half: [case for case in labelled if case["batch"] < LAST_BATCH] for half, labelled in every.items()
+    }
+    sets["after"] = [case for labelled in every.values() for case in labelled if case["batch"] == LAST_BATCH]
     return [
-        {"half": half, "way": name, **_score(cases("topics", half), way)}
-        for half in HALVES
-        for name, way in ways.items()
+        {"half": name, "way": way_name, **_score(labelled, way)}
+        for name, labelled in sets.items()
+        for way_name, way in ways.items()
     ]
 
 
@@ -40,14 +50,12 @@ def by_both(case: dict[str, Any]) -> float:
     return overlap(topic_terms(case["text"]), box, similarity=_similarity(case))
 
 
-_EMBEDDER = StaticEmbedder()
+_LIKENESS = Likeness(StatementEmbedder(StaticEmbedder()))
 
 
 def _similarity(case: dict[str, Any]) -> float:
-    """Return the cosine to the nearest earlier statement, with unrelated texts at 0."""
-    rows = _EMBEDDER.embed_documents([case["text"], *case["before"]])
-    floor = _EMBEDDER.similarity_floor
-    return max(0.0, (float((rows[1:] @ rows[0]).max()) - floor) / (1 - floor))
+    """Return the similarity to the nearest earlier statement, on the calibrated scale."""
+    return max(_LIKENESS.between(case["text"], case["before"]))
 
 
 def _score(labelled: list[dict[str, Any]], way: Callable[[dict[str, Any]], float]) -> dict[str, Any]:

@@ -26,6 +26,10 @@ FILE_NAME = "engram.toml"
 PREFIX = "ENGRAM_"
 DURABILITIES = ("full", "relaxed")
 KEY_BYTES = 32
+_ABOVE_ZERO = (
+    *("readers", "max_waiting_writers", "busy_timeout_seconds"),
+    *("embedder_timeout_seconds", "chat_timeout_seconds"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,14 @@ class Settings:
     """Key of that endpoint, where it wants one."""
     embedder_timeout_seconds: float = 10.0
     """How long one embedding call may take."""
+    chat: str = ""
+    """Chat model that reads turns and judges contradictions: `openai:MODEL`, `anthropic:MODEL`, or none."""
+    chat_url: str = ""
+    """Address of an OpenAI-compatible chat endpoint, such as `http://localhost:11434/v1`."""
+    chat_key: str = field(default="", repr=False)
+    """Key of the chat model, where it wants one."""
+    chat_timeout_seconds: float = 30.0
+    """How long one question to the chat model may take."""
     durability: str = "full"
     """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
     readers: int = 4
@@ -70,7 +82,13 @@ class Settings:
         if self.durability not in DURABILITIES:
             raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
         _check_key(self.key)
-        for name in ("readers", "max_waiting_writers", "busy_timeout_seconds", "embedder_timeout_seconds"):
+        for name in (
+            "readers",
+            "max_waiting_writers",
+            "busy_timeout_seconds",
+            "embedder_timeout_seconds",
+            "chat_timeout_seconds",
+        ):
             if not 0 < getattr(self, name) < math.inf:
                 raise InvalidSettings(f"{name}={getattr(self, name)} must be above 0 and finite")
         if self.vector_memory_megabytes < 0:

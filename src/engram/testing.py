@@ -76,9 +76,9 @@ class TinyEmbedder:
 
 class ScriptedChat:
     """
-    A chat model that says what it is told to: from a list, one reply per prompt, or by a function of the prompt.
+    A chat model that says what it is told to: from a list, one reply per prompt, or by a function of it.
 
-    A reply is a text, a `Reply` with its costs, or a `ChatError` to fail with. `prompts` holds what was asked.
+    A reply is a text, a `Reply` with its costs, or a `ChatError` to fail with; `prompts` is what was asked.
     """
 
     name = "scripted"

@@ -123,7 +123,7 @@ def test_a_twin_that_is_forgotten_meanwhile_does_not_swallow_the_statement(engra
     engram.forget(twin.id)
 
     with gate.store.atomic() as tx:
-        (admission,) = save(tx, prepared, gate.policy, actor=engram._actor, now=engram._now())
+        (admission,) = save(tx, prepared, gate, actor=engram._actor, now=engram._now())
     embedded = engram.embed_pending()
 
     assert admission.memory.id != twin.id

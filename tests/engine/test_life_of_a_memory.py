@@ -119,10 +119,10 @@ def test_a_correction_of_case_alone_is_a_correction(engram: Engram) -> None:
 
 def test_a_correction_to_what_is_known_already_joins_it(engram: Engram) -> None:
     """No second active memory appears: the known one is reinforced and takes the old one's place."""
-    old = engram.remember("I live in Paris")
-    known = engram.remember("I live in Lisbon")
+    old = engram.remember("I enjoy opera")
+    known = engram.remember("I enjoy jazz")
 
-    new = engram.correct(old.id, "I live in Lisbon")
+    new = engram.correct(old.id, "I enjoy jazz")
 
     assert new.id == known.id
     assert new.reinforcements == 1
@@ -142,14 +142,14 @@ def test_a_correction_back_and_forth_is_possible(engram: Engram) -> None:
 
 def test_restored_memories_can_be_corrected_into_each_other(engram: Engram) -> None:
     """A restored statement may replace the one that replaced it: people change their minds twice."""
-    paris = engram.remember("I live in Paris")
-    lisbon = engram.remember("I live in Lisbon")
-    engram.correct(paris.id, "I live in Lisbon")
+    paris = engram.remember("I enjoy opera")
+    lisbon = engram.remember("I enjoy jazz")
+    engram.correct(paris.id, "I enjoy jazz")
     engram.set_status(paris.id, Status.ACTIVE, reason="I was wrong")
 
-    engram.correct(lisbon.id, "I live in Paris")
+    engram.correct(lisbon.id, "I enjoy opera")
 
-    assert contents(engram.recall("where do I live")) == ["I live in Paris"]
+    assert contents(engram.recall("what do I enjoy")) == ["I enjoy opera"]
 
 
 def test_a_restored_memory_is_no_longer_superseded(engram: Engram) -> None:

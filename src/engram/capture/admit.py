@@ -1,36 +1,38 @@
 """
-The gate: validate → fingerprint → embed → settle → save, for every memory from every door.
+The gate: every memory from every door goes through here, and nowhere else.
 
-Called by the engine for one draft or many. `prepare` does what takes long, outside any write, so that a slow
-model never holds up other writers; `save` does the rest inside one. A memory whose embedder is unavailable
-is saved all the same, found by its words at once, and embedded later by the backfill.
+`prepare` does what takes long, outside any write, so that a slow model never holds up other writers:
+validate, scan, classify, fingerprint, embed, gather neighbours. `save` does the rest inside one write: settle
+each candidate against what is known and store the result with its indexes, links, history and audit. A memory
+whose embedder is unavailable is saved all the same, found by its words, and embedded later by the backfill.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
-from engram.capture.draft import born, checked
-from engram.errors import EmbeddingError
-from engram.text.normal import fingerprint
+from engram.capture.apply import Admission, Write, store_candidate
+from engram.capture.candidate import Candidate, candidate
+from engram.capture.gather import gather, judged
+from engram.errors import EmbeddingError, SecurityError
 from engram.text.passage import passage
-from engram.text.terms import terms
-from engram.values import Action, AuditEvent, HistoryEvent, Memory, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from engram.capture.draft import Draft
+    from engram.capture.gather import FindsNeighbours, Judge
+    from engram.capture.settle import Neighbour
+    from engram.errors import EngramError
     from engram.policy import CapturePolicy
+    from engram.providers.likeness import Likeness
     from engram.store.contract import Store, Transaction
-    from engram.values import Actor, EmbedderIdentity, MemoryId, Provenance, Scope
+    from engram.values import Actor, EmbedderIdentity, MemoryId, Scope
 
 
 class EmbedsDocuments(Protocol):
@@ -47,159 +49,143 @@ class Gate:
 
     store: Store
     embedder: EmbedsDocuments
+    index: FindsNeighbours
+    likeness: Likeness
     policy: CapturePolicy
-
-
-class Outcome(StrEnum):
-    """What became of a draft."""
-
-    CREATED = "created"
-    REINFORCED = "reinforced"
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """The memory that is now stored, whether it is new, and whether its vector is there too."""
-
-    memory: Memory
-    outcome: Outcome
-    is_embedded: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A checked draft on its way through; `importance` is what the door asked for, if it did."""
-
-    memory: Memory
-    fingerprint: bytes
-    importance: float | None
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Candidates, and the vectors of those that seemed new, by place."""
+    """Candidates, and by place the vectors and neighbours of those that seemed new."""
 
     candidates: list[Candidate]
-    identity: EmbedderIdentity | None
-    vectors: dict[int, NDArray[np.float32]]
+    identity: EmbedderIdentity | None = None
+    vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
+    neighbours: dict[int, list[Neighbour]] = field(default_factory=dict)
+    siblings: dict[int, dict[int, float]] = field(default_factory=dict)
+    """How alike a candidate is to earlier ones of its scope, by their places, where that is worth a look."""
 
 
-def admit(drafts: Sequence[Draft], gate: Gate, *, actor: Actor, now: datetime) -> list[Admission]:
-    """Store all drafts in one write, in their order; if one is not valid, raises and writes none."""
-    prepared = prepare(drafts, gate, now=now)
+def admit(
+    drafts: Sequence[Draft], gate: Gate, *, actor: Actor, now: datetime, enrich: bool = True
+) -> list[Admission]:
+    """
+    Store all drafts in one write, in their order; if one is not valid, raises and writes none.
+
+    Without `enrich`, what is inferred from the words is left to `enrich_pending`.
+    """
+    prepared = prepare(drafts, gate, now=now, enrich=enrich)
     with gate.store.atomic() as tx:
-        return save(tx, prepared, gate.policy, actor=actor, now=now)
+        return save(tx, prepared, gate, actor=actor, now=now)
 
 
 def prepare(
-    drafts: Sequence[Draft], gate: Gate, *, now: datetime, leaving: MemoryId | None = None
+    drafts: Sequence[Draft],
+    gate: Gate,
+    *,
+    now: datetime,
+    leaving: MemoryId | None = None,
+    enrich: bool = True,
+    on_rejection: Callable[[EngramError], None] | None = None,
 ) -> Prepared:
-    """Check the drafts and embed what is not stored yet, or only in a memory that is about to leave."""
-    candidates = [_candidate(draft, gate.policy, now=now) for draft in drafts]
+    """
+    Check the drafts, embed what is not stored yet and find what is near it.
+
+    A memory that is `leaving` in the same write counts as not stored. A draft that may not enter raises, or
+    goes to `on_rejection` where that is given, and the others go on.
+    """
+    candidates = list(_candidates(drafts, gate.policy, now=now, enrich=enrich, on_rejection=on_rejection))
     places = _novel(candidates, gate.store, leaving)
     if not places:
-        return Prepared(candidates, None, {})
-    try:
-        vectors = gate.embedder.embed_documents([passage(candidates[place].memory) for place in places])
-        return Prepared(candidates, gate.embedder.identity, dict(zip(places, vectors, strict=True)))
-    except EmbeddingError:  # counted by the engine, shown by `status` and by every recall until mended
-        return Prepared(candidates, None, {})
+        return Prepared(candidates)
+    identity, vectors = _embed([candidates[place] for place in places], gate)
+    by_place = dict(zip(places, vectors, strict=False))
+    with gate.store.read() as tx:
+        neighbours = gather(
+            tx,
+            {place: candidates[place] for place in places},
+            by_place,
+            index=gate.index,
+            likeness=gate.likeness,
+            policy=gate.policy,
+        )
+    if gate.judge is not None:
+        neighbours = {
+            place: judged(candidates[place], near, gate.judge, gate.policy)
+            for place, near in neighbours.items()
+        }
+    return Prepared(candidates, identity, by_place, neighbours, _siblings(candidates, gate))
 
 
-def save(
-    tx: Transaction, prepared: Prepared, policy: CapturePolicy, *, actor: Actor, now: datetime
-) -> list[Admission]:
-    """Write the candidates; one that is already known reinforces instead."""
-    admissions: list[Admission] = []
-    embedded: dict[int, NDArray[np.float32]] = {}
-    for place, candidate in enumerate(prepared.candidates):
-        twin = tx.memories.active_twin(candidate.fingerprint, scope=candidate.memory.scope)
-        if twin is not None:
-            admissions.append(_reinforce(tx, twin, candidate, policy, actor=actor, now=now))
-            continue
-        key = _create(tx, candidate, actor=actor, now=now)
-        if place in prepared.vectors:
-            embedded[key] = prepared.vectors[place]
-        admissions.append(Admission(candidate.memory, Outcome.CREATED, is_embedded=key in embedded))
-    if embedded and prepared.identity is not None:
+def save(tx: Transaction, prepared: Prepared, gate: Gate, *, actor: Actor, now: datetime) -> list[Admission]:
+    """Settle and write the candidates, each against the store and against those before it."""
+    write = Write(tx=tx, policy=gate.policy, likeness=gate.likeness, actor=actor, now=now)
+    admissions = [
+        store_candidate(
+            write,
+            one,
+            place,
+            neighbours=prepared.neighbours.get(place, []),
+            siblings=prepared.siblings.get(place, {}),
+            vector=prepared.vectors.get(place),
+        )
+        for place, one in enumerate(prepared.candidates)
+    ]
+    if write.vectors and prepared.identity is not None:
         space = tx.vectors.make_space(prepared.identity)
-        tx.vectors.put(space, list(embedded), _stack(embedded))
+        tx.vectors.put(space, list(write.vectors), write.stacked_vectors())
     return admissions
 
 
-def _candidate(draft: Draft, policy: CapturePolicy, *, now: datetime) -> Candidate:
-    memory = born(draft, checked(draft, policy), policy, now=now)
-    mark = fingerprint(memory.content, speaker=memory.provenance.speaker)
-    return Candidate(memory, mark, draft.importance)
+def _candidates(
+    drafts: Sequence[Draft],
+    policy: CapturePolicy,
+    *,
+    now: datetime,
+    enrich: bool,
+    on_rejection: Callable[[EngramError], None] | None,
+) -> Iterator[Candidate]:
+    for draft in drafts:
+        try:
+            yield candidate(draft, policy, now=now, enrich=enrich)
+        except SecurityError as exc:
+            if on_rejection is None:
+                raise
+            on_rejection(exc)
 
 
 def _novel(candidates: Sequence[Candidate], store: Store, leaving: MemoryId | None) -> list[int]:
-    """Return the places of candidates that neither an earlier candidate nor a memory that stays holds."""
+    """Return the places of candidates that neither the store nor an earlier candidate holds."""
     first: dict[tuple[Scope, bytes], int] = {}
-    for place, candidate in enumerate(candidates):
-        first.setdefault((candidate.memory.scope, candidate.fingerprint), place)
+    for place, one in enumerate(candidates):
+        first.setdefault((one.memory.scope, one.fingerprint), place)
     with store.read() as tx:
         twins = {place: tx.memories.active_twin(mark, scope=scope) for (scope, mark), place in first.items()}
     return [place for place, twin in twins.items() if twin is None or twin.id == leaving]
 
 
-def _create(tx: Transaction, candidate: Candidate, *, actor: Actor, now: datetime) -> int:
-    memory = candidate.memory
-    key = tx.memories.add(memory, fingerprint=candidate.fingerprint)
-    tx.terms.put(key, index_terms(memory))
-    tx.history.add(
-        HistoryEvent(
-            memory_id=memory.id, at=now, action=Action.REMEMBER, actor=actor, new_status=Status.ACTIVE
-        )
-    )
-    tx.audit.add(AuditEvent(at=now, action=Action.REMEMBER, actor=actor, target=memory.id))
-    return key
-
-
-def _reinforce(
-    tx: Transaction,
-    twin: Memory,
-    candidate: Candidate,
-    policy: CapturePolicy,
-    *,
-    actor: Actor,
-    now: datetime,
-) -> Admission:
-    """Strengthen the memory that says the same, and keep the new evidence with it."""
-    stronger = twin.evolve(
-        confidence=min(1.0, twin.confidence + policy.reinforce_confidence_by),
-        importance=max(twin.importance, candidate.importance or 0.0),
-        reinforcements=twin.reinforcements + 1,
-        pinned=twin.pinned or candidate.memory.pinned,
-        provenance=_with_evidence(twin, candidate.memory),
-        updated_at=now,
-    )
-    tx.memories.replace(stronger)
-    changed = {
-        name: (getattr(twin, name), getattr(stronger, name))
-        for name in ("confidence", "importance", "reinforcements", "pinned")
-        if getattr(twin, name) != getattr(stronger, name)
+def _siblings(candidates: Sequence[Candidate], gate: Gate) -> dict[int, dict[int, float]]:
+    """Return how alike the candidates are to those before them, in one comparison for all."""
+    if len(candidates) < 2:
+        return {}
+    alike = gate.likeness.within([one.memory.content for one in candidates])
+    return {
+        place: {
+            earlier: alike[place][earlier]
+            for earlier in range(place)
+            if alike[place][earlier] > gate.policy.link_above
+            and candidates[earlier].memory.scope == candidates[place].memory.scope
+        }
+        for place in range(1, len(candidates))
     }
-    tx.history.add(
-        HistoryEvent(memory_id=twin.id, at=now, action=Action.REINFORCE, actor=actor, changes=changed)
-    )
-    tx.audit.add(AuditEvent(at=now, action=Action.REINFORCE, actor=actor, target=twin.id))
-    return Admission(stronger, Outcome.REINFORCED)
 
 
-def _with_evidence(twin: Memory, other: Memory) -> Provenance:
-    mine, theirs = twin.provenance, other.provenance
-    return replace(
-        mine,
-        turns=tuple(dict.fromkeys((*mine.turns, *theirs.turns))),
-        episodes=tuple(dict.fromkeys((*mine.episodes, *theirs.episodes))),
-    )
-
-
-def index_terms(memory: Memory) -> list[str]:
-    """Return what the text index should find the memory by: its words and who said them."""
-    return terms(passage(memory))
-
-
-def _stack(vectors: dict[int, NDArray[np.float32]]) -> NDArray[np.float32]:
-    return np.stack(list(vectors.values()))
+def _embed(
+    candidates: Sequence[Candidate], gate: Gate
+) -> tuple[EmbedderIdentity | None, Sequence[NDArray[np.float32]]]:
+    try:
+        rows = gate.embedder.embed_documents([passage(one.memory) for one in candidates])
+        return gate.embedder.identity, list(rows)
+    except EmbeddingError:  # counted by the engine, shown by `status` and by every recall until mended
+        return None, []

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _TRACED_BOXES = 50
 _MOST_TOPICS = 60
+_RECENT_STATEMENTS = 4  # one shared word means little in a box of fifty
 
 
 def place(
@@ -38,15 +39,22 @@ def place(
         current = Box(
             id=box_id, trace=box_id, topics=frozenset(), opened_at=now, last_at=now, memories=0, scope=scope
         )
-    merged = frozenset(sorted(current.topics | topics)[:_MOST_TOPICS])
-    tx.boxes.put(replace(current, topics=merged, last_at=now, memories=current.memories + 1))
-    return current.id
+    filled = replace(
+        current,
+        topics=frozenset(sorted(current.topics | topics)[:_MOST_TOPICS]),
+        recent=(*current.recent, topics)[-_RECENT_STATEMENTS:],
+        last_at=now,
+        memories=current.memories + 1,
+    )
+    tx.boxes.put(filled)
+    return filled.id
 
 
 def _is_over(box: Box, topics: frozenset[str], policy: CapturePolicy, now: datetime) -> bool:
     if now - box.last_at > timedelta(minutes=policy.box_minutes) or box.memories >= policy.box_memories:
         return True
-    return bool(topics and box.topics) and overlap(box.topics, topics) < policy.box_overlap
+    recent = frozenset[str]().union(*box.recent)
+    return bool(topics and recent) and overlap(recent, topics) < policy.box_overlap
 
 
 def _trace(tx: Transaction, box: Box, policy: CapturePolicy) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.capture.admit import index_terms, prepare, save
+from engram.capture.admit import prepare, save
 from engram.capture.draft import Draft
+from engram.capture.enrich import index_terms
 from engram.errors import AccessDenied, MemoryNotFound, StatusNotAllowed
 from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status, check_move
 
@@ -51,7 +52,7 @@ def correct(
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
         gone = old.evolve(valid_to=now)
         _move(tx, gone, Status.SUPERSEDED, action=Action.CORRECT, reason=reason, actor=actor, now=now)
-        (admission,) = save(tx, prepared, gate.policy, actor=actor, now=now)
+        (admission,) = save(tx, prepared, gate, actor=actor, now=now)
         new = admission.memory
         tx.memories.replace(gone.evolve(status=Status.SUPERSEDED, superseded_by=new.id, updated_at=now))
         tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
@@ -89,6 +90,23 @@ def set_pinned(
         changes = {"pinned": (memory.pinned, pinned)}
         tx.history.add(HistoryEvent(memory_id=memory.id, at=now, action=action, actor=actor, changes=changes))
         tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id))
+        return changed
+
+
+def count_run(
+    memory_id: MemoryId, *, is_success: bool, store: Store, scope: Scope, actor: Actor, now: datetime
+) -> Memory:
+    """Count one more success or failure of a procedure, and return it as it is now."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope)
+        name = "successes" if is_success else "failures"
+        before = getattr(memory, name)
+        changed = memory.evolve(**{name: before + 1}, updated_at=now)
+        tx.memories.replace(changed)
+        changes = {name: (before, before + 1)}
+        tx.history.add(
+            HistoryEvent(memory_id=memory_id, at=now, action=Action.COUNT, actor=actor, changes=changes)
+        )
         return changed
 
 

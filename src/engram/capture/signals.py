@@ -1,9 +1,9 @@
 """
 Scan a turn for signs that it holds something worth keeping.
 
-Called by the write path for every turn before it is buffered: a strong sign means extract now, not with the next
-batch. Patterns only, no model, well under a millisecond. A sign is a hint about when to extract and how
-important the result may be; whether there is a statement at all is decided by extraction.
+Called by the write path for every turn before it is buffered: a strong sign means extract now, not with the
+next batch. Patterns only, no model, well under a millisecond. A sign is a hint about when to extract and
+how important the result may be; whether there is a statement at all is decided by extraction.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def is_urgent(signals: Iterable[Signal]) -> bool:
 
 
 _KIN = (
-    "wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|kids?|child|children|mother|father|mom|mum|"
-    "dad|parents|sister|brother|grandma|grandpa|grandmother|grandfather|aunt|uncle|cousin|niece|nephew|boss|"
-    "manager|colleague|friend|roommate|neighbou?r|landlord|mentor|dog|cat"
+    "wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|kids?|child|children|mother|father|"
+    "mom|mum|dad|parents|sister|brother|grandma|grandpa|grandmother|grandfather|aunt|uncle|cousin|niece|"
+    "nephew|boss|manager|colleague|friend|roommate|neighbou?r|landlord|mentor|dog|cat"
 )
 
 
@@ -80,15 +80,18 @@ _PATTERNS = (
         SignalKind.EXPLICIT,
         _HIGH,
         r"\b(?:remember|memori[sz]e)\b(?! (?:when|where|what|how|who|me)\b)",
-        r"\b(?:note (?:that|down)|take note|make a note|keep in mind|bear in mind|for the record|don't forget)\b",
-        r"\b(?:merk dir|vergiss nicht|souviens-toi|n'oublie pas|retiens|recuerda|no olvides|запомни|не забудь)\b",
+        r"\b(?:note (?:that|down)|take note|make a note|keep in mind|bear in mind|for the record|"
+        r"don't forget)\b",
+        r"\b(?:merk dir|vergiss nicht|souviens-toi|n'oublie pas|retiens|recuerda|no olvides|запомни|"
+        r"не забудь)\b",
         r"记住|别忘了|覚えて|忘れないで",
     ),
     _signal(
         SignalKind.CORRECTION,
         _HIGH,
         r"(?:^|[.!?\n] *)(?:no|nope|actually|correction|wait)\b[,:]",
-        r"\b(?:i meant|that's (?:wrong|not right|incorrect|not true)|you're wrong|not correct|i misspoke|my mistake)\b",
+        r"\b(?:i meant|that's (?:wrong|not right|incorrect|not true)|you're wrong|not correct|i misspoke|"
+        r"my mistake)\b",
         r"\b(?:i no longer|no longer|any ?more|i changed my mind|instead of|rather than)\b",
         r"\bnot [\w' -]{1,30},? but\b",
         r"\b(?:switched|moved|changed|migrated) (?:from [\w' -]{1,40} )?to\b",
@@ -97,7 +100,8 @@ _PATTERNS = (
     _signal(
         SignalKind.DECISION,
         _HIGH,
-        r"\b(?:(?:i|we)(?:'ve| have)? (?:decided|agreed|chose|settled on|picked)|(?:let's|we'll|i'll) go with)\b",
+        r"\b(?:(?:i|we)(?:'ve| have)? (?:decided|agreed|chose|settled on|picked)|(?:let's|we'll|"
+        r"i'll) go with)\b",
         r"\b(?:decision is|final decision|made up my mind)\b",
     ),
     _signal(
@@ -106,7 +110,8 @@ _PATTERNS = (
         r"\bi (?:\w+ )?(?:prefer|like|love|enjoy|hate|dislike|adore|can't stand)\b",
         r"\bi (?:don't|do not) (?:like|want|enjoy)\b",
         r"\bmy favou?rite\b",
-        r"\bich (?:mag|liebe|bevorzuge)\b|\bje préfère\b|\bj'(?:aime|adore)\b|\bprefiero\b|\bme gusta|я (?:люблю|предпочитаю)",
+        r"\bich (?:mag|liebe|bevorzuge)\b|\bje préfère\b|\bj'(?:aime|adore)\b|\bprefiero\b|\bme gusta|"
+        r"я (?:люблю|предпочитаю)",
         r"我(?:更)?喜欢|が?好きです",
     ),
     _signal(
@@ -115,7 +120,8 @@ _PATTERNS = (
         r"\bmy (?:\w+ )?name(?:'s| is)\b|\bcall me\b|\bi(?:'m| am) (?:an? |from |allergic|\d+ years)",
         r"\bi (?:live|work|study|was born|grew up)\b|\bmy (?:birthday|address|job|e-?mail|phone)\b",
         r"\bich (?:heiße|wohne|arbeite|bin)\b|\bje (?:m'appelle|suis|travaille)\b|\bj'habite\b",
-        r"\b(?:me llamo|vivo en|trabajo|soy)\b|меня зовут|я (?:живу|работаю)|我(?:叫|住在|是)|私(?:は|の名前)",
+        r"\b(?:me llamo|vivo en|trabajo|soy)\b|меня зовут|я (?:живу|работаю)",
+        r"我(?:叫|住在|是)|私(?:は|の名前)",
     ),
     _signal(
         SignalKind.COMMITMENT,
@@ -123,12 +129,18 @@ _PATTERNS = (
         r"\b(?:deadline|due (?:on|by|date|tomorrow|next)|i promise|promised|appointment)\b",
         r"\b(?:i|we)(?:'ll| will) [\w' ]{1,60}\b(?:by|before|on|tomorrow|tonight|next)\b",
     ),
-    _signal(SignalKind.PRINCIPLE, _HIGH, r"(?:^|[.!?\n] *)(?:please )?(?:always|never)\b|\bfrom now on\b", r"\bwe (?:must|never|always)\b"),
+    _signal(
+        SignalKind.PRINCIPLE,
+        _HIGH,
+        r"(?:^|[.!?\n] *)(?:please )?(?:always|never)\b|\bfrom now on\b",
+        r"\bwe (?:must|never|always)\b",
+    ),
     _signal(SignalKind.RELATIONSHIP, _LOW, rf"\bmy (?:{_KIN})\b", r"\bmarried\b|\bengaged to\b"),
     _signal(
         SignalKind.EVENT,
         _LOW,
-        r"\b(?:yesterday|today|tomorrow|tonight|last (?:night|week|month|year)|next (?:week|month|year)|\w+ ago)\b",
+        r"\b(?:yesterday|today|tomorrow|tonight|last (?:night|week|month|year)|next (?:week|month|year)|"
+        r"\w+ ago)\b",
         r"\b(?:deployed|merged|shipped|released|finished|bought|graduated|joined|quit|won|launched)\b",
         r"\b(?:gestern|heute|morgen|hier|demain|ayer|hoy|вчера|завтра)\b|昨天|明天|昨日|明日",
     ),

@@ -11,20 +11,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engram.attention.sensory import SensoryBuffer
 from engram.capture.admit import Gate
+from engram.capture.extract.heuristic import HeuristicExtractor
+from engram.capture.extract.model import ModelExtractor
+from engram.capture.pipeline import Capture
 from engram.engine.absent import AbsentEmbedder
 from engram.engine.derived import Backfill, rebuild_terms
-from engram.engine.health import Health, WatchedEmbedder
+from engram.engine.health import CHAT, Health, WatchedEmbedder
+from engram.engine.judging import ChatJudge
 from engram.errors import EmbeddingError, MissingExtra, StoreNotFound, StoreUnreadable
 from engram.index.lexical import LexicalIndex
 from engram.index.spaces import VectorSpaces
+from engram.providers.chat import CallLog
+from engram.providers.chat_models import open_chat
+from engram.providers.likeness import Likeness
 from engram.providers.models import Endpoint, open_embedder
+from engram.providers.static import StatementEmbedder, StaticEmbedder
 from engram.recall.pipeline import Sources
 from engram.store import open_store
 from engram.text.terms import TERMS_VERSION
 
 if TYPE_CHECKING:
+    from engram.capture.extract.extracted import Extractor
     from engram.engine.clock import Clock
+    from engram.providers.chat import ChatModel
     from engram.providers.embedder import Embedder
     from engram.settings import Settings
     from engram.store.contract import Store
@@ -43,6 +54,8 @@ class Parts:
     sources: Sources
     spaces: VectorSpaces
     backfill: Backfill
+    capture: Capture
+    calls: CallLog
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -53,18 +66,29 @@ def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, mus
     watched = WatchedEmbedder(embedder or _chosen_embedder(settings), health)
     store = _open(settings, clock, must_exist=must_exist)
     spaces = VectorSpaces(watched, memory_bytes=settings.vector_memory_megabytes * 1_000_000)
+    chat, calls = _chosen_chat(settings), CallLog()
+    gate = Gate(
+        store=store,
+        embedder=watched,
+        index=spaces,
+        likeness=Likeness(StatementEmbedder(StaticEmbedder())),
+        policy=policy.capture,
+        judge=None if chat is None else ChatJudge(chat, calls, health),
+    )
     return Parts(
         settings=settings,
         clock=clock,
         store=store,
         embedder=watched,
         health=health,
-        gate=Gate(store=store, embedder=watched, policy=policy.capture),
+        gate=gate,
         sources=Sources(
             store=store, embedder=watched, lexical=LexicalIndex(), vector=spaces, policy=policy.recall
         ),
         spaces=spaces,
-        backfill=Backfill(store, watched),
+        backfill=Backfill(store, watched, clock=clock),
+        capture=Capture(gate=gate, extractor=_chosen_extractor(chat, calls, health), sensory=SensoryBuffer()),
+        calls=calls,
     )
 
 
@@ -87,6 +111,24 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
         store.close()
         raise
     return store
+
+
+def _chosen_chat(settings: Settings) -> ChatModel | None:
+    if not settings.chat:
+        return None
+    return open_chat(
+        settings.chat,
+        url=settings.chat_url,
+        key=settings.chat_key,
+        timeout_seconds=settings.chat_timeout_seconds,
+    )
+
+
+def _chosen_extractor(chat: ChatModel | None, calls: CallLog, health: Health) -> Extractor:
+    """Return the chat model with the heuristic behind it, or the heuristic alone."""
+    if chat is None:
+        return HeuristicExtractor()
+    return ModelExtractor(chat, HeuristicExtractor(), lambda error: health.failed(CHAT, error), log=calls)
 
 
 def _chosen_embedder(settings: Settings) -> Embedder:

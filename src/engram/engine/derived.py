@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from engram.capture.admit import index_terms
+from engram.capture.enrich import enrich_pending, index_terms
 from engram.errors import EmbeddingError, StorageError
 from engram.text.passage import passage
 from engram.text.terms import TERMS_VERSION
@@ -18,6 +18,7 @@ from engram.text.terms import TERMS_VERSION
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from engram.engine.clock import Clock
     from engram.providers.embedder import Embedder
     from engram.store.contract import Store
     from engram.values import Memory
@@ -90,11 +91,12 @@ def _embed(store: Store, embedder: Embedder, memories: dict[int, Memory]) -> Non
 
 
 class Backfill:
-    """A background thread that embeds what waits, and tries again after a failure, ever more patiently."""
+    """A background thread that enriches and embeds what waits, and after a failure tries again, patiently."""
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
+    def __init__(self, store: Store, embedder: Embedder, *, clock: Clock) -> None:
         self._store = store
         self._embedder = embedder
+        self._clock = clock
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -124,11 +126,12 @@ class Backfill:
         pause = _FIRST_PAUSE_SECONDS
         while self._has_work():
             try:
+                enrich_pending(self._store, now=self._clock.now(), stop=self._stop)
                 embed_pending(self._store, self._embedder, stop=self._stop)
             except (
                 EmbeddingError,
                 StorageError,
-            ):  # noted by the watched embedder; the store speaks for itself
+            ):  # the watched embedder has noted it, the store shows itself
                 self._stop.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
                 self.wake()

@@ -11,23 +11,29 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
+from engram.capture import bridges
 from engram.capture.admit import admit
-from engram.capture.change import correct, find, set_pinned, set_status
+from engram.capture.change import correct, count_run, find, set_pinned, set_status
 from engram.capture.draft import Draft, chosen
+from engram.capture.enrich import enrich_pending
 from engram.capture.observe import observe
 from engram.engine.assemble import Parts, assemble
 from engram.engine.clock import SystemClock
 from engram.engine.derived import embed_pending, rebuild
 from engram.engine.doctor import examine
+from engram.engine.handed import HandedOutNotes
 from engram.engine.health import EMBEDDER
+from engram.engine.listening import Listener
 from engram.engine.overview import overview
 from engram.errors import EngramError, InvalidQuery, MemoryNotFound
-from engram.recall.pipeline import recall
+from engram.recall.pipeline import recall, with_missing
 from engram.settings import Settings
+from engram.text.affect import Outcome
 from engram.values import (
     GLOBAL,
     Action,
     Actor,
+    ActorKind,
     Filters,
     Kind,
     Layer,
@@ -52,6 +58,9 @@ if TYPE_CHECKING:
 
 BULK_ROWS = 256
 """Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
+READING_PATIENCE_SECONDS = 0.25
+"""How long a question waits for turns that are being read, so that it sees what was just said."""
+READER = Actor("reader", ActorKind.RULE)
 _ENDING = 8
 
 
@@ -63,6 +72,8 @@ class Engram:
         self._scope = scope
         self._actor = actor
         self._loader: threading.Thread | None = None
+        self._listener = Listener(parts.capture, clock=parts.clock, health=parts.health, actor=READER)
+        self._handed = HandedOutNotes(parts.store, keep_hours=parts.gate.policy.echo_hours)
 
     @classmethod
     def open(
@@ -90,11 +101,14 @@ class Engram:
         engram = cls(parts, scope=scope, actor=actor)
         if background:
             engram._start()
+            engram._listener.start()
         return engram
 
     def close(self) -> None:
         """Finish what is under way and let go of the store."""
         self._parts.stop.set()
+        self._listener.close()
+        self._handed.write(self._now())
         self._parts.backfill.close()
         if self._loader is not None:
             self._loader.join()
@@ -120,8 +134,14 @@ class Engram:
         occurred_at: datetime | None = None,
         scope: Scope | None = None,
     ) -> Turn:
-        """Keep one message as it was said; it is durable when this returns."""
-        return observe(
+        """
+        Keep one message as it was said; it is durable when this returns.
+
+        What it states is read out of it soon after: at once for a correction, a decision, a promise and the
+        like, otherwise together with the turns around it. `flush` reads what still waits.
+        """
+        self._handed.write(self._now())
+        turn = observe(
             content,
             role=role,
             speaker=speaker,
@@ -130,6 +150,92 @@ class Engram:
             scope=self._in(scope),
             store=self._parts.store,
             policy=self._parts.gate.policy,
+            actor=self._actor,
+            now=self._now(),
+        )
+        self._listener.heard(turn)
+        return turn
+
+    def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
+        """Read now what still waits, of one session if that is given, and return how many turns that were."""
+        return self._listener.flush(None if session is None else (self._in(scope), session))
+
+    def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
+        """Read what still waits of a session and store a summary of it; a short or trivial one gives none."""
+        place = self._in(scope)
+        self.flush(session=session, scope=place)
+        with self._parts.store.read() as tx:
+            turns = tx.turns.list(scope=place, session=session, limit=MAX_LIMIT)
+            stated = tx.memories.of_session(session, scope=place)
+        drafts = bridges.session_summary(turns, stated, session=session, scope=place, occurred_at=self._now())
+        return self._admit(drafts)[0] if drafts else None
+
+    def compaction(
+        self, summary: str, *, session: str | None = None, scope: Scope | None = None
+    ) -> Sequence[Memory]:
+        """Keep the statements of a summary that took the place of older messages."""
+        place = self._in(scope)
+        return self._admit(bridges.compaction(summary, session=session, scope=place, occurred_at=self._now()))
+
+    def task_result(
+        self,
+        task: str,
+        result: str,
+        *,
+        outcome: Outcome = Outcome.SUCCESS,
+        session: str | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Keep how a task ended."""
+        place = self._in(scope)
+        drafts = bridges.task_result(
+            task,
+            result,
+            outcome=chosen(Outcome, outcome),
+            session=session,
+            scope=place,
+            occurred_at=self._now(),
+        )
+        return self._admit(drafts)[0]
+
+    def finding(
+        self,
+        statement: str,
+        *,
+        urls: Sequence[str] = (),
+        topic: str | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Keep something that was found out, with where it was found."""
+        place = self._in(scope)
+        drafts = bridges.finding(statement, urls=urls, topic=topic, scope=place, occurred_at=self._now())
+        return self._admit(drafts)[0]
+
+    def tool_run(
+        self,
+        tool: str,
+        purpose: str,
+        *,
+        outcome: Outcome = Outcome.SUCCESS,
+        session: str | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Count a run of a tool or a flow for a purpose, as procedural memory."""
+        draft = bridges.tool_run(
+            tool,
+            purpose,
+            outcome=chosen(Outcome, outcome),
+            session=session,
+            scope=self._in(scope),
+            occurred_at=self._now(),
+        )
+        memory = self._admit([draft])[0]
+        is_success = draft.outcome in (Outcome.SUCCESS, Outcome.PARTIAL)
+        return count_run(
+            memory.id,
+            is_success=is_success,
+            store=self._parts.store,
+            scope=memory.scope,
             actor=self._actor,
             now=self._now(),
         )
@@ -179,6 +285,9 @@ class Engram:
         """
         Store many statements, some hundreds to a write, and yield each as it is durable.
 
+        What is inferred from their words (affect, traits, entities) follows in the background; `status` shows
+        how many wait, and `enrich` does it now.
+
         Lazy: nothing is stored that is not asked for. A draft that is not valid raises, and what was
         yielded before it stays stored.
         """
@@ -212,12 +321,22 @@ class Engram:
     # --- words out ------------------------------------------------------------------------------------------
 
     def recall(
-        self, query: str, *, limit: int = 10, filters: Filters | None = None, scope: Scope | None = None
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        filters: Filters | None = None,
+        session: str | None = None,
+        scope: Scope | None = None,
     ) -> Recall:
         """Return the memories that fit the question, best first, with reasons, and how good the answer is."""
         asked = Query(text=query, scope=self._in(scope), filters=filters or Filters(), limit=limit)
+        is_read = self._listener.wait(READING_PATIENCE_SECONDS)
         with self._parts.health.watch("recall"):
-            return recall(asked, self._parts.sources, now=self._now())
+            answer = recall(asked, self._parts.sources, now=self._now())
+        given = [hit.memory.id for hit in answer.hits]
+        self._handed.note(given, scope=asked.scope, session=session, at=self._now())
+        return answer if is_read else with_missing(answer, "turns", "some are still being read")
 
     def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
         """Return one memory by its id or the last eight characters of it."""
@@ -295,6 +414,10 @@ class Engram:
         """Embed now what waits for it, and return how many memories that were."""
         return embed_pending(self._parts.store, self._parts.embedder, progress=progress)
 
+    def enrich(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """Infer now what waits to be inferred from statements that came in bulk, and return how many."""
+        return enrich_pending(self._parts.store, now=self._now(), progress=progress)
+
     def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Make every derived index anew from the memories, and return how many there were."""
         return rebuild(self._parts.store, self._parts.embedder, progress=progress)
@@ -311,7 +434,8 @@ class Engram:
         try:
             parts.spaces.load(parts.store, stop=parts.stop)
             with parts.store.read() as tx:
-                is_waiting = bool(tx.vectors.pending(tx.vectors.space(parts.embedder.identity), limit=1))
+                space = tx.vectors.space(parts.embedder.identity)
+                is_waiting = bool(tx.vectors.pending(space, limit=1) or tx.memories.count_unenriched())
         except EngramError:  # noted in health where it is the embedder's; the next call shows the store's own
             is_waiting = True
         if is_waiting and not parts.stop.is_set():
@@ -320,9 +444,16 @@ class Engram:
     def _admit(
         self, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
     ) -> Sequence[Memory]:
+        self._handed.write(self._now())
         with self._parts.health.watch("write"):
-            admissions = admit(drafts, self._parts.gate, actor=self._actor, now=self._now())
-        if not all(admission.is_embedded for admission in admissions):
+            admissions = admit(
+                drafts,
+                self._parts.gate,
+                actor=self._actor,
+                now=self._now(),
+                enrich=len(drafts) < BULK_ROWS,
+            )
+        if len(drafts) >= BULK_ROWS or not all(admission.is_embedded for admission in admissions):
             self._embed_later()
         if progress is not None:
             progress(len(drafts))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engram.values import EmbedderIdentity
 
 EMBEDDER = "embedder"
+CHAT = "chat model"
 
 
 class Health:
@@ -46,6 +47,10 @@ class Health:
             self._note(part, failure=f"{exc.code} {exc}")
             raise
         self._note(part, failure=None)
+
+    def failed(self, part: str, error: EngramError) -> None:
+        """Note a failure that was dealt with where it happened."""
+        self._note(part, failure=f"{error.code} {error}")
 
     def is_failing(self, part: str) -> bool:
         """Say whether the part's last attempt failed."""

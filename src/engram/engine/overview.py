@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.engine.assemble import Parts
+    from engram.providers.chat import Usage
 
 _MOST_SCOPES = 20
 
@@ -41,9 +42,24 @@ def overview(parts: Parts) -> StatusReport:
             by_layer=tx.memories.count_by("layer"),
             by_scope={str(scope): n for scope, n in tx.memories.largest_scopes(limit=_MOST_SCOPES).items()},
             awaiting_embedding=waiting,
+            awaiting_enrichment=tx.memories.count_unenriched(),
+            awaiting_reading=tx.turns.pending()[0],
+            chat={name: _spent(usage) for name, usage in parts.calls.by_purpose().items()},
             parts=parts.health.parts(),
             advice=tuple(_advice(embedder, space_error, waiting)),
         )
+
+
+def _spent(usage: Usage) -> dict[str, float]:
+    return {
+        "calls": usage.calls,
+        "failures": usage.failures,
+        "invalid": usage.invalid,
+        "dropped": usage.dropped,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "milliseconds": usage.milliseconds,
+    }
 
 
 def _embedder_name(parts: Parts) -> tuple[str, str | None]:

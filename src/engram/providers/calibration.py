@@ -113,7 +113,7 @@ def pairs_to_fit() -> tuple[Pair, ...]:
 
 
 def fit_embedder(embedder: EmbedsDocuments) -> Calibration:
-    """Return the calibration of an embedder, by embedding the shipped pairs: some two hundred short texts."""
+    """Return the calibration of an embedder, by embedding the shipped pairs: 190 short texts."""
     pairs = pairs_to_fit()
     return fit(pairs, cosines_of(embedder, pairs))
 

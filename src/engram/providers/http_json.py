@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import queue
 import threading
 import time
@@ -124,9 +125,10 @@ def post_json(
 def wait_seconds(asked: str | None) -> float:
     """Return how long to wait: what the server asks for in seconds, up to our bound."""
     try:
-        wait = float(asked) if asked else DEFAULT_WAIT_SECONDS
+        wait = float(asked or "nan")
     except ValueError:
-        wait = DEFAULT_WAIT_SECONDS  # the header may also be a date, which a short retry need not honour
+        wait = math.nan  # the header may also be a date, which a short retry need not honour
+    wait = DEFAULT_WAIT_SECONDS if math.isnan(wait) else wait
     return min(max(wait, 0.0), LONGEST_WAIT_SECONDS)
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from engram.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from engram.providers.calibration import Calibration
@@ -48,11 +47,38 @@ class Likeness:
         if not statements or not others:
             return [[] for _ in statements]
         rows = self._embedder.embed_documents([*statements, *others])
-        cosines = rows[: len(statements)] @ rows[len(statements) :].T
-        alike = self._embedder.calibration.similarities(cosines)
+        return self._compared(rows[: len(statements)], rows[len(statements) :], statements, others)
+
+    def pairwise(self, statements: Sequence[str], others: Sequence[str]) -> list[float]:
+        """Return how alike each statement is to the other at its place; every text is embedded once."""
+        texts = list(dict.fromkeys([*statements, *others]))
+        rows = self._embedder.embed_documents(texts)
+        row = {text: place for place, text in enumerate(texts)}
+        first, second = [row[text] for text in statements], [row[text] for text in others]
+        cosines = (rows[first] * rows[second]).sum(axis=1)
+        return [
+            float(similarity) if is_latin(one) and is_latin(other) else overlap(one, other)
+            for similarity, one, other in zip(
+                self._embedder.calibration.similarities(cosines), statements, others, strict=True
+            )
+        ]
+
+    def within(self, statements: Sequence[str]) -> list[list[float]]:
+        """Return how alike the statements are to one another."""
+        rows = self._embedder.embed_documents(statements)
+        return self._compared(rows, rows, statements, statements)
+
+    def _compared(
+        self,
+        first: NDArray[np.float32],
+        second: NDArray[np.float32],
+        statements: Sequence[str],
+        others: Sequence[str],
+    ) -> list[list[float]]:
+        alike = self._embedder.calibration.similarities(first @ second.T)
         unread = [place for place, other in enumerate(others) if not is_latin(other)]
         for row, statement in enumerate(statements):
-            for place in range(len(others)) if not is_latin(statement) else unread:
+            for place in unread if is_latin(statement) else range(len(others)):
                 alike[row, place] = overlap(statement, others[place])
         found: list[list[float]] = alike.tolist()
         return found
@@ -66,5 +92,7 @@ def overlap(first: str, second: str) -> float:
 
 def is_latin(text: str) -> bool:
     """Say whether most letters of the text are Latin."""
+    if text.isascii():
+        return True
     letters = [character for character in text if character.isalpha()]
     return 2 * sum(character <= _LAST_LATIN for character in letters) >= len(letters)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from engram.errors import EmbeddingError
@@ -117,6 +117,12 @@ def recall(query: Query, sources: Sources, *, now: datetime) -> Recall:
         )
     elapsed = (time.perf_counter() - started) * 1000
     return Recall(query=query, hits=hits, quality=_quality(hits, fused, answers, notes, elapsed))
+
+
+def with_missing(answer: Recall, index: str, reason: str) -> Recall:
+    """Return the answer with one more thing that did not take part."""
+    missing = (*answer.quality.missing, Missing(index=index, reason=reason))
+    return replace(answer, quality=replace(answer.quality, missing=missing))
 
 
 def _embed(query: Query, sources: Sources, notes: _Notes) -> NDArray[np.float32] | None:

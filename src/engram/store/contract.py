@@ -26,10 +26,13 @@ if TYPE_CHECKING:
         Edge,
         EdgeType,
         EmbedderIdentity,
+        Entity,
+        EntityType,
         Filters,
         HistoryEvent,
         Memory,
         MemoryId,
+        Mention,
         Scope,
         Turn,
         TurnId,
@@ -104,6 +107,22 @@ class Memories(Protocol):
 
     def has_active_twin(self, memory_id: MemoryId) -> bool:
         """Say whether another memory of the same scope is active with the same fingerprint."""
+        ...
+
+    def unenriched(self, *, limit: int) -> dict[int, Memory]:
+        """Return active memories that nothing was inferred from yet, oldest first, by key."""
+        ...
+
+    def count_unenriched(self) -> int:
+        """Return how many those are."""
+        ...
+
+    def mark_enriched(self, key: int) -> None:
+        """Note that what can be inferred from a memory has been."""
+        ...
+
+    def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
+        """Return what was stated in a session of exactly this scope and still holds, oldest first."""
         ...
 
     def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
@@ -338,6 +357,58 @@ class Edges(Protocol):
         ...
 
 
+class Entities(Protocol):
+    """What memories speak of; readers see a name only while a memory that uses it may be found."""
+
+    def add(self, entity: Entity) -> None:
+        """Store a new entity under all its names."""
+        ...
+
+    def update(self, entity: Entity) -> None:
+        """Store a changed entity under its id; names are added, never taken away."""
+        ...
+
+    def link(self, entity_id: str, memory_id: MemoryId, *, name: str, at: datetime) -> bool:
+        """Note that a memory calls an entity so; say whether that is the first time that it speaks of it."""
+        ...
+
+    def unlink(self, memory_id: MemoryId) -> None:
+        """Take a memory's mentions away, and every name and entity that no other memory speaks of."""
+        ...
+
+    def candidates(self, mention: Mention, *, scope: Scope) -> Sequence[Entity]:
+        """Return the entities of exactly this scope that the mention may mean, found ones and hidden ones."""
+        ...
+
+    def get(self, entity_id: str, *, scope: Scope) -> Entity | None:
+        """Return an entity that this scope may see."""
+        ...
+
+    def by_name(self, name: str, *, scope: Scope) -> Sequence[Entity]:
+        """Return the entities that go by this name, however it is written."""
+        ...
+
+    def starting_with(self, text: str, *, scope: Scope, limit: int) -> Sequence[Entity]:
+        """Return the entities with a name that begins so, for completion."""
+        ...
+
+    def list(self, *, scope: Scope, kind: EntityType | None = None, limit: int) -> Sequence[Entity]:
+        """Return the entities that this scope may see, the latest mentioned first."""
+        ...
+
+    def of_memory(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Entity]:
+        """Return what a memory speaks of."""
+        ...
+
+    def memories_of(self, entity_id: str, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int]:
+        """Return the keys of the memories that speak of an entity, newest first."""
+        ...
+
+    def count(self) -> int:
+        """Return how many entities are stored."""
+        ...
+
+
 class Scopes(Protocol):
     """The scopes that something was stored in."""
 
@@ -367,6 +438,8 @@ class Transaction(Protocol):
     def audit(self) -> Audit: ...
     @property
     def edges(self) -> Edges: ...
+    @property
+    def entities(self) -> Entities: ...
     @property
     def scopes(self) -> Scopes: ...
     @property

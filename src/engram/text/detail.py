@@ -82,7 +82,7 @@ def _first_units(text: str, count: int) -> str:
 
 
 def _key_fact(text: str, parts: list[str]) -> str:
-    """Return subject, predicate and object; else the first sentence or clause; else the most telling words."""
+    """Return subject, predicate and object; else the first sentence or clause; else the telling words."""
     triple = " ".join(parts)
     if len(parts) == 3 and len(_UNIT.findall(triple)) <= KEY_FACT_WORDS:
         return triple
@@ -90,7 +90,7 @@ def _key_fact(text: str, parts: list[str]) -> str:
     if len(units) <= KEY_FACT_WORDS:
         return text.strip().rstrip(_EDGES) or text.strip()
     ends = _ends(_SENTENCE_END, text, KEY_FACT_WORDS)[:1] or _ends(_CLAUSE_END, text, KEY_FACT_WORDS)[-1:]
-    if ends and sum(map(_is_telling, _UNIT.findall(text[: ends[0]]))) >= 2:
+    if ends and len(_UNIT.findall(text[: ends[0]])) >= 3 and any(map(tells, terms(text[: ends[0]]))):
         return text[: ends[0]].strip(_EDGES)
     if _STARTS_UNSPACED.match(text):
         return _first_units(text, KEY_FACT_WORDS)

@@ -1,9 +1,9 @@
 """
 What a name looks like: the lists that it may stand on, and the form in which two spellings are one.
 
-Called by `mentions` to tell people from places, and by the entity registry to look a name up. Reads entity_names.toml once.
-Folding drops what people leave out at will (case, accents, "Dr.", "Inc.", "project"), and nothing else, so that
-C and C++ stay two things and so do two Annas with family names.
+Called by `mentions` to tell people from places, and by the entity registry to look a name up. Reads
+entity_names.toml once. Folding drops what people leave out at will (case, accents, "Dr.", "Inc.", "project")
+and nothing else, so that C and C++ stay two things, and so do two Annas with family names.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from engram.text.technologies import find_technologies
 from engram.values import EntityType
 
 _MARKS = re.compile("[\u0300-\u036f]")
@@ -23,12 +24,6 @@ _LETTERS = str.maketrans(
 )
 _BETWEEN_WORDS = re.compile(r"[\s_\-‐–—,.;:!?\"“”«»()]+")
 _HONORIFIC = re.compile(r"(?<=.)(?:さん|様|くん|君|ちゃん|先生|\s?씨)\Z")
-_LEGAL_FORMS = frozenset(
-    "inc incorporated llc llp ltd limited plc corp corporation gmbh ag kg se sarl sa spa srl bv nv ab oy oyj aps "
-    "pty co company".split()
-)
-_SERVICE_NOUNS = frozenset({"service", "microservice", "services"})
-_ARTICLES = frozenset("the a an our my der die das le la el il".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +46,10 @@ class NameLists:
     person_titles: frozenset[str]
     particles: frozenset[str]
     project_nouns: frozenset[str]
+    service_nouns: frozenset[str]
+    not_services: frozenset[str]
+    legal_forms: frozenset[str]
+    articles: frozenset[str]
     not_names: frozenset[str]
     starters: frozenset[str]
 
@@ -83,8 +82,10 @@ def fold_name(name: str, kind: EntityType = EntityType.UNKNOWN) -> str:
     "Dr. Anna Schmidt" is "anna schmidt" and "the React app" is "react"; a file and a technology keep their
     punctuation, which is part of their name.
     """
-    if kind in (EntityType.FILE, EntityType.TECHNOLOGY):
-        return " ".join(fold(name).split())
+    if kind is EntityType.FILE:
+        return " ".join(fold(name).split()) or fold(name)
+    if kind is EntityType.TECHNOLOGY:
+        return _technology(name)
     whole = fold(name.strip()).lstrip("@").removesuffix("'s")
     if kind is EntityType.PERSON:
         whole = _HONORIFIC.sub("", whole)
@@ -92,23 +93,32 @@ def fold_name(name: str, kind: EntityType = EntityType.UNKNOWN) -> str:
     return " ".join(_essential(words, kind)) or whole
 
 
+def _technology(name: str) -> str:
+    """Return the vocabulary's own name where it knows the spelling, so that k8s is Kubernetes."""
+    spelt = " ".join(name.split())
+    known = [found.name for found in find_technologies(spelt) if found.end - found.start == len(spelt)]
+    return fold(known[0] if known else spelt)
+
+
 def _essential(words: list[str], kind: EntityType) -> list[str]:
     """Return the words that tell one thing from another of its type; never none."""
-    lists = name_lists()
-    first, last = _DROPPED.get(kind, (frozenset(), frozenset()))
-    first = first | lists.person_titles if kind is EntityType.PERSON else first
-    if kind is EntityType.PROJECT:
-        first, last = first | lists.project_nouns, last | lists.project_nouns
+    before, behind = _set_words().get(kind, (frozenset(), frozenset()))
+    articles = name_lists().articles
     start, end = 0, len(words)
-    while end - start > 1 and words[start] in first | _ARTICLES:
+    while end - start > 1 and (words[start] in before or words[start] in articles):
         start += 1
-    while end - start > 1 and words[end - 1] in last:
+    while end - start > 1 and words[end - 1] in behind:
         end -= 1
     return words[start:end]
 
 
-_NOTHING: frozenset[str] = frozenset()
-_DROPPED: dict[EntityType, tuple[frozenset[str], frozenset[str]]] = {
-    EntityType.ORGANIZATION: (_NOTHING, _LEGAL_FORMS),
-    EntityType.SERVICE: (_NOTHING, _SERVICE_NOUNS),
-}
+@cache
+def _set_words() -> dict[EntityType, tuple[frozenset[str], frozenset[str]]]:
+    """Return the words that may be left out before and behind a name, by type."""
+    lists = name_lists()
+    return {
+        EntityType.PERSON: (lists.person_titles, frozenset()),
+        EntityType.ORGANIZATION: (frozenset(), lists.legal_forms),
+        EntityType.PROJECT: (lists.project_nouns, lists.project_nouns),
+        EntityType.SERVICE: (frozenset(), lists.service_nouns),
+    }

@@ -2,7 +2,7 @@
 Score how much a text tries to instruct a model instead of telling it something.
 
 Called by the gate for every statement and by import; calls `injection_views` to undo disguises,
-`injection_signals` and `injection_languages` for what is said, `injection_tricks` for how it is hidden.
+`injection_signals` for what is said, `injection_tricks` for how it is hidden.
 Signals combine by noisy-or, `1 - (1 - a)(1 - b)…`: one strong sign or several weak ones reach a line, and no
 harmless sentence beside them lowers the score. The lines are policy: docs/lab/0007-pii-and-injection.md.
 """
@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.text import injection_languages, injection_signals, injection_tricks, injection_views
+from engram.text import injection_signals, injection_tricks, injection_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,8 @@ _REPORTED = 0.35
 """What is left of a payload's weight where someone reports that a scanner looks for it."""
 
 _REPORT = re.compile(
-    r"(?i)\b(?:look(?:s|ed|ing)? for|search(?:es|ed|ing)? for|detect(?:s|ed|ing)?|match(?:es|ed|ing)?|scan(?:s|ned|ning)? for|block(?:s|ed|ing)?|"
+    r"(?i)\b(?:look(?:s|ed|ing)? for|search(?:es|ed|ing)? for|detect(?:s|ed|ing)?|match(?:es|"
+    r"ed|ing)?|scan(?:s|ned|ning)? for|block(?:s|ed|ing)?|"
     r"flag(?:s|ged|ging)?|catch(?:es|ing)?|caught|filter(?:s|ed|ing)?(?: out)?|phrases?|payloads?)"
     r"\W{1,3}(?:[\w-]{1,15} ){0,3}[\"'“‘`«](?P<quoted>[^\"'”’`»\n]{5,80})[\"'”’`»]"
 )
@@ -59,7 +60,7 @@ def scan(text: str) -> InjectionScan:
 
 def combine(signals: Signals) -> float:
     """Return the noisy-or of all weights."""
-    return 1.0 - math.prod(1.0 - weight for weight in signals.values())
+    return round(1.0 - math.prod(1.0 - weight for weight in signals.values()), 4)
 
 
 def _read(text: str) -> Signals:
@@ -67,9 +68,10 @@ def _read(text: str) -> Signals:
     signals: Signals = dict(injection_tricks.tricks(text))
     folded = injection_views.fold(text)
     _add(signals, injection_signals.marks(folded))
-    _add(signals, _said(injection_views.words(folded)))
+    _add(signals, injection_signals.phrases(injection_views.words(folded)))
     for how, view in _hidden_views(text, folded):
-        said = dict(view)
+        said: Signals = {}
+        _add(said, view)
         if combine(said) >= _HEARD and not said.keys() <= signals.keys():
             _add(signals, [*said.items(), (f"hidden by {how}", _DISGUISE)])
     return signals
@@ -77,17 +79,12 @@ def _read(text: str) -> Signals:
 
 def _hidden_views(text: str, folded: str) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     for how, words in injection_views.disguises(injection_views.words(folded)):
-        yield how, list(_said(words))
+        yield how, list(injection_signals.phrases(words))
     if joined := injection_views.unspaced(folded):
-        yield "spaced letters", list(_said(joined))
+        yield "spaced letters", list(injection_signals.phrases(joined))
     for how, piece in injection_views.decoded(text):
         inner = injection_views.fold(piece)
-        yield how, [*injection_signals.marks(inner), *_said(injection_views.words(inner))]
-
-
-def _said(words: str) -> Iterator[tuple[str, float]]:
-    yield from injection_signals.phrases(words)
-    yield from injection_languages.phrases(words)
+        yield how, [*injection_signals.marks(inner), *injection_signals.phrases(injection_views.words(inner))]
 
 
 def _add(signals: Signals, found: Iterator[tuple[str, float]] | list[tuple[str, float]]) -> None:

@@ -1,9 +1,9 @@
 """
 Find the tricks themselves: characters and markup that keep words from a reader's eye.
 
-Called by `injection.scan` with the text as it came; calls nothing. Invisible characters are normal between emoji,
-Persian or Devanagari letters, so only those inside Latin words count; a comment in HTML counts when it talks to a model.
-A trick is rarely proof: its weight adds to that of what was found behind it.
+Called by `injection.scan` with the text as it came; calls nothing. Invisible characters are normal between
+emoji, Persian or Devanagari letters, so only those inside Latin words count; a comment in HTML counts when
+it talks to a model. A trick is rarely proof: its weight adds to that of what was found behind it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,28 @@ if TYPE_CHECKING:
 _TAGS = re.compile("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007e]{2,}")
 _OVERRIDES = re.compile("[\u202d\u202e]")
 _INSIDE_WORDS = re.compile("(?<=[A-Za-z])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+(?=[A-Za-z ])")
-_MIXED_WORD = re.compile("(?=[A-Za-z]*[\u0370-\u03ff\u0400-\u052f])(?=[\u0370-\u03ff\u0400-\u052f]*[A-Za-z])[A-Za-z\u0370-\u03ff\u0400-\u052f]{3,40}")
+_MIXED_WORD = re.compile(
+    "(?=[A-Za-z]*[\u0370-\u03ff\u0400-\u052f])(?=[\u0370-\u03ff\u0400-\u052f]*[A-Za-z])"
+    "[A-Za-z\u0370-\u03ff\u0400-\u052f]{3,40}"
+)
 _STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001d400-\U0001d7ff]")
 
-_COMMENT = re.compile(r"<!--(.{1,2000}?)-->|^\[//\]: # [(\"'](.{1,500}?)[)\"']|/\*(.{1,500}?)\*/", re.DOTALL | re.MULTILINE)
+_COMMENTS = (("<!--", "-->"), ("[//]: # (", ")"), ("/*", "*/"))
 _HIDDEN_ELEMENT = re.compile(
-    r"<[a-z]{1,12}\b[^<>]{0,300}?(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?[01](?:px|pt|em)?\b|opacity\s?:\s?0(?![.\d]*[1-9])|"
-    r"color\s?:\s?(?:#fff(?:fff)?|white)\b|(?:left|top|text-indent)\s?:\s?-\d{3,5}|\shidden\b|aria-hidden=\"true\")[^<>]{0,300}>(?P<inner>[^<]{1,2000})",
+    r"<[a-z]{1,12}\b[^<>]{0,300}?(?:display\s?:\s?none|visibility\s?:\s?hidden|"
+    r"font-size\s?:\s?[01](?:px|pt|em)?\b|opacity\s?:\s?0(?![.\d]*[1-9])|"
+    r"color\s?:\s?(?:#fff(?:fff)?|white)\b|(?:left|top|text-indent)\s?:\s?-\d{3,5}|\shidden\b|"
+    r"aria-hidden=\"true\")[^<>]{0,300}>(?P<inner>[^<]{1,2000})",
     re.IGNORECASE,
 )
-_ATTRIBUTE = re.compile(r"<(?:img|meta|input|a)\b[^<>]{0,300}?\b(?:alt|content|title|value)\s?=\s?[\"'](?P<inner>[^\"'<>]{5,500})[\"']", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"<(?:img|meta|input|a)\b[^<>]{0,300}?\b(?:alt|content|title|value)"
+    r"\s?=\s?[\"'](?P<inner>[^\"'<>]{5,500})[\"']",
+    re.IGNORECASE,
+)
 _TALKS_TO_A_MODEL = re.compile(
-    r"\b(?:ai|a\.i\.|llms?|gpt|chatgpt|claude|gemini|copilot|assistants?|agents?|chatbots?|bots?|language models?|models?|prompt|instructions?|"
+    r"\b(?:ai|a\.i\.|llms?|gpt|chatgpt|claude|gemini|copilot|assistants?|agents?|chatbots?|"
+    r"bots?|language models?|models?|prompt|instructions?|"
     r"ignore|disregard|summari[sz]er)\b",
     re.IGNORECASE,
 )
@@ -60,8 +70,16 @@ def _hidden_characters(text: str) -> Iterator[tuple[str, float]]:
 
 def hidden_markup(text: str) -> Iterator[str]:
     """Yield what stands in comments, in elements that are not shown and in attributes."""
-    for match in _COMMENT.finditer(text):
-        yield match[1] or match[2] or match[3]
+    for opening, closing in _COMMENTS:
+        yield from _between(text, opening, closing)
     for pattern in (_HIDDEN_ELEMENT, _ATTRIBUTE):
         for match in pattern.finditer(text):
             yield match["inner"]
+
+
+def _between(text: str, opening: str, closing: str) -> Iterator[str]:
+    """Yield what stands between two marks; searched for, as a pattern would be slow on many openings."""
+    start = text.find(opening)
+    while start >= 0 and (end := text.find(closing, start + len(opening))) >= 0:
+        yield text[start + len(opening) : end]
+        start = text.find(opening, end)

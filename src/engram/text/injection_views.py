@@ -2,8 +2,8 @@
 Undo what hides words: the same text as an attacker hopes a model will read it.
 
 Called by `injection.scan`; calls nothing. A view is plain lower-case words; how it was hidden is its name.
-Work is bounded: views are cut at a length, decoded pieces at a number and a depth, because anyone may send this text.
-Confusable letters are folded only in a view of their own: Russian must stay Russian for the Russian patterns.
+Work is bounded: views are cut at a length, decoded pieces at a number and a depth, as anyone may send this.
+Confusable letters are folded only in a view of their own: Russian must stay Russian for its patterns.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import base64
 import binascii
 import codecs
 import html
+import itertools
 import re
 import unicodedata
 import urllib.parse
@@ -26,15 +27,22 @@ MAX_PIECES = 8
 """Encoded pieces that are decoded in one text."""
 MAX_DEPTH = 2
 
-_INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060"
+    "-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_PUNCTUATION = re.compile(r"[^\w.!?:/@$%&=+'|~\u0900-\u0dff-]+|_+")
+_PUNCTUATION = re.compile(  # what `rm -rf ~/x`, `curl … | sh`, "don't" and addresses need is kept
+    r"(?:[^\w.!?:/@$%&=+'|~\u0900-\u0dff-]|_|~(?!/)|(?<!\w)'|'(?!\w)|(?<!\w)-(?!\w))+"
+)
 _CONFUSABLE = str.maketrans(
-    "абвгеёзіїјкмнорстухѕһԁԛԝьαβγεζηικμνορτυχωϲ" "ɑɡıʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢ",
-    "abbreeziijkmhopctyxshdqwbabyeznikuvoptuxwc" "agilnryacdejkmoptuvwz",
+    "абвгеёзіїјкмнорстухѕһԁԛԝьαβγεζηικμνορτυχωϲɑɡıʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢ",
+    "abbreeziijkmhopctyxshdqwbabyeznikuvoptuxwcagilnryacdejkmoptuvwz",
 )
 _LEET = str.maketrans("0134578@$!|", "oieastbasil")
-_LEET_WORD = re.compile(r"(?<![\w])(?=[\w@$!|]*[a-z])(?=[\w@$!|]*[0134578@$!|])[a-z0134578@$!|]{3,20}")
+_LEET_WORD = re.compile(
+    r"(?<![\w])(?=[\w@$!|]{0,20}[a-z])(?=[\w@$!|]{0,20}[0134578@$!|])[a-z0134578@$!|]{3,20}"
+)
 _SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[ \t\-._*/|]{1,3}[^\W_](?![^\W_])){5,}")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,4096}={0,2}")
 _HEX = re.compile(r"(?i)(?<![0-9a-z])(?:0x)?(?:[0-9a-f]{2}[ :,]?){10,2048}(?![0-9a-z])")
@@ -42,20 +50,17 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}[^%\s]{0,2}){6,}")
 _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _IMAGE = re.compile(r"data:(?:image|audio|video|font)/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]{0,20000}")
 _TAGS = re.compile("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007f]{4,}")
-_ROT13 = re.compile(r"(?i)\b(?:vtaber|qvfertneq|vafgehpgvbaf?|cerivbhf|flfgrz|cebzcg|erirny|zrzbevrf|cnffjbeq|sbetrg|olcnff|rkrphgr)\b")
+_ROT13 = re.compile(
+    r"(?i)\b(?:vtaber|qvfertneq|vafgehpgvbaf?|cerivbhf|flfgrz|cebzcg|erirny|zrzbevrf|cnffjbeq|"
+    r"sbetrg|olcnff|rkrphgr)\b"
+)
 _REVERSED = re.compile(r"(?i)snoitcurtsni|tpmorp|erongi|dragersid|seiromem|ssapyb|\blaever\b|drowssap")
-_VOCABULARY = re.compile(
-    "|".join(
-        sorted(
-            "ignore disregard forget override bypass skip all any previous prior earlier above system prompt instructions "
-            "instruction rules guidelines directives and reveal show print output repeat your you are now no longer bound "
-            "the send memories memory every to do anything restrictions without limits password secret delete execute run "
-            "command always recommend answer never tell user assistant pretend act as developer mode enable of that from "
-            "on will must is it me everything hidden private data files".split(),
-            key=len,
-            reverse=True,
-        )
-    )
+_VOCABULARY = re.compile(  # longer words first, or "instruction" would be cut out of "instructions"
+    "instructions|restrictions|instruction|guidelines|directives|everything|developer|recommend|assistant|disregard|"
+    "anything|previous|override|memories|password|without|earlier|execute|command|pretend|private|answer|"
+    "always|delete|secret|memory|reveal|repeat|output|prompt|system|ignore|forget|bypass|limits|longer|hidden|enable|"
+    "prior|above|rules|print|bound|every|never|files|skip|show|your|send|user|tell|must|mode|data|from|that|will|"
+    "all|any|and|you|are|now|the|run|act|to|do|no|of|on|as|is|it|me"
 )
 
 
@@ -101,11 +106,7 @@ def _join_letters(match: re.Match[str]) -> str:
 
 def decoded(text: str, *, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str]]:
     """Yield (how, text) for pieces in base64, hexadecimal, percent, entity, escape or tag encoding."""
-    found = 0
-    for how, piece in _decode_once(_IMAGE.sub(" ", text)):
-        found += 1
-        if found > MAX_PIECES:
-            return
+    for how, piece in itertools.islice(_decode_once(_IMAGE.sub(" ", text)), MAX_PIECES):
         yield how, piece
         if depth > 1:
             yield from decoded(piece, depth=depth - 1)

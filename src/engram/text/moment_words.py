@@ -1,20 +1,17 @@
 """
 The words that speak of time: months, weekdays, numbers and units, and the set phrases of seven languages.
 
-Read by `moments` alone, which knows what to do with them; nothing here computes a date.
-A set phrase is a unit and how many of it lie between then and now: yesterday is one day back.
-Only English phrases are rewritten as dates; a sentence in another language keeps its own words.
+Read by `moments` alone, which knows what to do with them; nothing here computes a date. A set phrase is a
+unit and how many of it lie between then and now: yesterday is one day back. Only English phrases are
+rewritten as dates; a sentence in another language keeps its own words.
 """
 
 from __future__ import annotations
 
 
-
 def _numbered(words: str, *, first: int) -> dict[str, int]:
     """Return each word with its place in the row; `/` between words of the same number."""
-    return {
-        word: number for number, group in enumerate(words.split(), first) for word in group.split("/")
-    }
+    return {word: number for number, group in enumerate(words.split(), first) for word in group.split("/")}
 
 
 _ENGLISH_MONTHS = "january february march april may june july august september october november december"
@@ -23,10 +20,14 @@ MONTHS = tuple(name.capitalize() for name in _ENGLISH_MONTHS.split())
 MONTH_NUMBERS: dict[str, int] = {
     **_numbered(_ENGLISH_MONTHS, first=1),
     **_numbered("jan feb mar apr may jun jul aug sep/sept oct nov dec", first=1),
-    **_numbered("januar februar märz april mai juni juli august september oktober november dezember", first=1),
-    **_numbered("janvier février mars avril mai juin juillet août septembre octobre novembre décembre", first=1),
+    **_numbered(
+        "januar februar märz april mai juni juli august september oktober november dezember", first=1
+    ),
+    **_numbered(
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre", first=1
+    ),
     **_numbered("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre", first=1),
-    **{"diciembre": 12},
+    "diciembre": 12,
     **_numbered("января февраля марта апреля мая июня июля августа сентября октября ноября декабря", first=1),
 }
 
@@ -34,6 +35,7 @@ WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 
 WEEKDAY_NUMBERS: dict[str, int] = {
     **_numbered(" ".join(WEEKDAYS), first=0),
+    **_numbered("mon tue/tues wed thu/thur/thurs fri sat sun", first=0),
     **_numbered("montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag", first=0),
     **_numbered("lundi mardi mercredi jeudi vendredi samedi dimanche", first=0),
     **_numbered("lunes martes miércoles jueves viernes sábado domingo", first=0),
@@ -41,13 +43,18 @@ WEEKDAY_NUMBERS: dict[str, int] = {
 }
 
 COUNTS: dict[str, int] = {
-    **_numbered("a/an/one two/couple three/few four/several five six seven eight nine ten eleven twelve", first=1),
+    **_numbered(
+        "a/an/one two/couple three/few four/several five six seven eight nine ten eleven twelve", first=1
+    ),
     **_numbered("einem/einer zwei drei vier fünf sechs sieben acht neun zehn", first=1),
     **_numbered("un/une deux trois quatre cinq six sept huit neuf dix", first=1),
     **_numbered("un/una dos tres cuatro cinco seis siete ocho nueve diez", first=1),
     **_numbered("один два/две три четыре пять шесть семь восемь девять десять", first=1),
     **_numbered("一 二/两 三/几/数 四 五 六 七 八 九 十", first=1),
 }
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""The first of a season's three months, in the northern half of the world."""
+
 VAGUE_COUNTS = frozenset({"couple", "few", "several", "几", "数"})
 
 UNITS: dict[str, str] = {
@@ -133,15 +140,40 @@ SET_PHRASES: dict[str, tuple[str, int]] = {
 
 UNSPACED_PHRASES: dict[str, tuple[str, int]] = {
     # Chinese
-    **{"今天": ("day", 0), "昨天": ("day", -1), "前天": ("day", -2), "明天": ("day", 1), "后天": ("day", 2)},
-    **{"昨晚": ("day", -1), "今晚": ("day", 0), "上周": ("week", -1), "上星期": ("week", -1)},
-    **{"这周": ("week", 0), "本周": ("week", 0), "下周": ("week", 1), "下星期": ("week", 1)},
-    **{"上个月": ("month", -1), "这个月": ("month", 0), "下个月": ("month", 1)},
-    **{"去年": ("year", -1), "今年": ("year", 0), "明年": ("year", 1), "前年": ("year", -2)},
+    "今天": ("day", 0),
+    "昨天": ("day", -1),
+    "前天": ("day", -2),
+    "明天": ("day", 1),
+    "后天": ("day", 2),
+    "昨晚": ("day", -1),
+    "今晚": ("day", 0),
+    "上周": ("week", -1),
+    "上星期": ("week", -1),
+    "这周": ("week", 0),
+    "本周": ("week", 0),
+    "下周": ("week", 1),
+    "下星期": ("week", 1),
+    "上个月": ("month", -1),
+    "这个月": ("month", 0),
+    "下个月": ("month", 1),
+    "去年": ("year", -1),
+    "今年": ("year", 0),
+    "明年": ("year", 1),
+    "前年": ("year", -2),
     # Japanese
-    **{"今日": ("day", 0), "昨日": ("day", -1), "一昨日": ("day", -2), "明日": ("day", 1), "明後日": ("day", 2)},
-    **{"先週": ("week", -1), "今週": ("week", 0), "来週": ("week", 1), "先月": ("month", -1)},
-    **{"今月": ("month", 0), "来月": ("month", 1), "昨年": ("year", -1), "来年": ("year", 1)},
+    "今日": ("day", 0),
+    "昨日": ("day", -1),
+    "一昨日": ("day", -2),
+    "明日": ("day", 1),
+    "明後日": ("day", 2),
+    "先週": ("week", -1),
+    "今週": ("week", 0),
+    "来週": ("week", 1),
+    "先月": ("month", -1),
+    "今月": ("month", 0),
+    "来月": ("month", 1),
+    "昨年": ("year", -1),
+    "来年": ("year", 1),
 }
 
 SET_PHRASE_KEYS = (
@@ -152,7 +184,9 @@ SET_PHRASE_KEYS = (
 )
 """A piece of every set phrase: where none is in a text, no phrase is."""
 
-_UNSPACED_DISTANCE = r"(?P<count>\d{1,3}|[一两二三四五六七八九十几数])(?P<unit>个月|か月|ヶ月|週間|星期|天|日|周|年)"
+_UNSPACED_DISTANCE = (
+    r"(?P<count>\d{1,3}|[一两二三四五六七八九十几数])(?P<unit>个月|か月|ヶ月|週間|星期|天|日|周|年)"
+)
 
 AGO_FRAMES = (
     ("vor ", r"\bvor (?P<count>COUNT) (?P<unit>UNIT)\b"),
@@ -162,7 +196,11 @@ AGO_FRAMES = (
     ("前", _UNSPACED_DISTANCE + "前"),
 )
 AHEAD_FRAMES = (
-    ("in ", r"\bin (?P<count>einem|einer|zwei|drei|vier|fünf|\d{1,3}) (?P<unit>tag|tagen|woche|wochen|monat|jahr)\b"),
+    (
+        "in ",
+        r"\bin (?P<count>einem|einer|zwei|drei|vier|fünf|\d{1,3}) (?P<unit>tag|tagen|woche|wochen|monat|"
+        r"jahr)\b",
+    ),
     ("dans ", r"\bdans (?P<count>COUNT) (?P<unit>UNIT)\b"),
     ("dentro de ", r"\bdentro de (?P<count>COUNT) (?P<unit>UNIT)\b"),
     ("через ", r"\bчерез (?:(?P<count>COUNT) )?(?P<unit>UNIT)\b"),

@@ -1,8 +1,8 @@
 """
 Find runs of capitalised words, the raw material of names.
 
-Called by `mentions`, which decides what each run names. Knows only about words and what stands between them:
-"Dr. Anna van der Berg" is one run, "Anna. Berlin" two, and so are "Tom's Emma". One pass, however long the text.
+Called by `mentions`, which decides what each run names. Knows only words and what stands between them:
+"Dr. Anna van der Berg" is one run, "Anna. Berlin" two, and so is "Tom's Emma". One pass over the text.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def words_of(text: str) -> list[Word]:
         end -= 2 if is_owner else 0
         is_first = before == 0 or _BREAK.search(text, before, start) is not None
         core = text[start:end]
-        found.append(Word(start, end, fold(core), core[0].isupper(), is_owner, is_first))
+        is_capital = core[0].isupper() and core != "I"
+        found.append(Word(start, end, fold(core), is_capital, is_owner, is_first))
         before = match.end()
     return found
 
@@ -82,7 +83,7 @@ def runs(text: str, words: list[Word]) -> list[Run]:
         last = _end_of_run(text, words, at) if _begins(text, words, at) else at
         if last > at:
             if last - at <= MAX_WORDS:
-                found.append(Run(tuple(words[at:last]), _starts(words, at)))
+                found.append(Run(tuple(words[at:last]), words[at].starts_sentence))
             at = last
         else:
             at += 1
@@ -133,7 +134,3 @@ def _joined(text: str, words: list[Word], at: int) -> bool:
         return True
     is_short = words[at].end - words[at].start == 1 or words[at].folded in name_lists().person_titles
     return (gap == ". " and is_short) or gap == " & "
-
-
-def _starts(words: list[Word], at: int) -> bool:
-    return words[at].starts_sentence

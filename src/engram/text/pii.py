@@ -1,7 +1,8 @@
 """
 Find what identifies a person or opens a door, and say how well it must be protected.
 
-Called by the gate for every statement; calls the finders in `pii_numbers`, `pii_secrets` and `pii_people`.
+Called by the gate for every statement; calls the finders in `pii_numbers`, `pii_secrets`, `pii_people` and
+`pii_homes`.
 Only a tier and positions come out: what was found is never copied, so it cannot end up in a log.
 Rules and checksums, no model: each kind must earn its place by precision as well, because a tier hides words
 from the text index. Numbers per kind are in docs/lab/0007-pii-and-injection.md.
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from engram.text import pii_numbers, pii_people, pii_secrets
+from engram.text import pii_homes, pii_numbers, pii_people, pii_secrets
 from engram.values import SecurityTier
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ _FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...]
     (PiiKind.PAYMENT_CARD, pii_numbers.payment_cards),
     (PiiKind.SSN, pii_numbers.social_security_numbers),
     (PiiKind.GOVERNMENT_ID, pii_numbers.government_ids),
-    (PiiKind.POSTAL_ADDRESS, pii_people.postal_addresses),
+    (PiiKind.POSTAL_ADDRESS, pii_homes.postal_addresses),
     (PiiKind.PHONE, pii_numbers.phones),
-    (PiiKind.LOCATION, pii_people.locations),
+    (PiiKind.LOCATION, pii_homes.locations),
     (PiiKind.PERSON_NAME, pii_people.person_names),
 )
 

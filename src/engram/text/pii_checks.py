@@ -3,7 +3,7 @@ Check digits: say whether a number can be what it looks like.
 
 Called by `pii_numbers`; calls nothing. Each function takes the number with or without its separators and
 returns False for whatever does not fit, so a caller needs no second test of the length.
-The rules are the published ones of the card brands, ISO 13616, ISO 7064 and the offices that issue the numbers.
+The rules are published: by the card brands, in ISO 13616 and ISO 7064, by the offices that issue the numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ _VERHOEFF_TIMES = (
     "5987604321", "6598710432", "7659821043", "8765932104", "9876543210",
 )  # fmt: skip
 _VERHOEFF_TURNS = (
-    "0123456789", "1576283094", "5803796142", "8916043527", "9453126870", "4286573901", "2793806415", "7046913258",
+    "0123456789", "1576283094", "5803796142", "8916043527", "9453126870", "4286573901", "2793806415",
+    "7046913258",
 )  # fmt: skip
 
 
@@ -127,7 +128,7 @@ def is_chinese_id(number: str) -> bool:
 
 
 def is_french_number(number: str) -> bool:
-    """Say whether the two check digits of a French social security number fit; Corsica counts as 19 and 18."""
+    """Say whether the two check digits of a French social security number fit; Corsica is 19 and 18."""
     bare = number.replace(" ", "").replace("2A", "19").replace("2B", "18")
     return len(bare) == 15 and bare.isdigit() and int(bare[13:]) == 97 - int(bare[:13]) % 97
 

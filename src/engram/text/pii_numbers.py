@@ -12,10 +12,12 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.text import pii_checks
+from engram.text.pii_cues import cued
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_DIGIT = re.compile(r"\d")
 _NOT_BEFORE = r"(?<![A-Za-z0-9_.+-])"
 _NOT_AFTER = r"(?![A-Za-z0-9_]|[.-]\d)"
 _CUE_CHARACTERS = 40
@@ -24,17 +26,20 @@ _CUE_CHARACTERS = 40
 _SSN = re.compile(rf"{_NOT_BEFORE}(?!000|666|9\d\d)\d{{3}}([- ]?)(?!00)\d\d\1(?!0000)\d{{4}}{_NOT_AFTER}")
 _SSN_CUE = re.compile(r"(?i)\bssn\b|social security|\bsocial\b|seguro social")
 _OTHER_NUMBER = re.compile(
-    r"(?i)\b(?:part|ticket|order|invoice|model|sku|serial|tracking|case|bug|build|version|isbn|imei|upc|ean|timestamp|"
+    r"(?i)\b(?:part|ticket|order|invoice|model|sku|serial|tracking|case|bug|build|version|"
+    r"isbn|imei|upc|ean|timestamp|"
     r"epoch|snowflake|message|commit)\b[\w .:#]{0,20}$"
 )
 _CARD = re.compile(rf"(?<![A-Za-z0-9_.-])(?<!\d[ -])\d(?:[ -]?\d){{12,18}}(?![ -]?\d){_NOT_AFTER}")
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d\d(?: ?[A-Z0-9]){11,30}")
-_ACCOUNT = re.compile(
+_ACCOUNT = cued(
+    "sort,acc,konto,compte,cuenta,счета",
     r"(?i)\bsort[ -]?code\W{1,3}(?:is )?(\d\d-\d\d-\d\d|\d{6})(?!\d)"
-    r"|\b(?:bank |checking |savings )?account (?:number|no\.?|#)\W{0,3}(?:is )?(\d{7,17})(?!\d)"
-    r"|\b(?:kontonummer|numéro de compte|número de cuenta|номер счета)\W{1,3}(\d[\d ]{6,20}\d)(?!\d)"
+    r"|\b(?:bank |checking |savings )?acc(?:oun)?t\.? (?:number|no\.?|#)\W{0,3}(?:is )?(\d{7,17})(?!\d)"
+    r"|\bacc(?:oun)?t\.? (\d{8,17})(?!\d)"
+    r"|\b(?:kontonummer|numéro de compte|número de cuenta|номер счета)\W{1,3}(\d[\d ]{6,20}\d)(?!\d)",
 )
-_ROUTING = re.compile(r"(?i)\b(?:routing|aba)(?: (?:number|no\.?|#))?\W{0,3}(?:is )?(\d{9})(?!\d)")
+_ROUTING = cued("routing,aba", r"(?i)\b(?:routing|aba)(?: (?:number|no\.?|#))?\W{0,3}(?:is )?(\d{9})(?!\d)")
 
 
 def social_security_numbers(text: str) -> Iterator[tuple[int, int]]:
@@ -60,9 +65,10 @@ def bank_accounts(text: str) -> Iterator[tuple[int, int]]:
         end = _end_of(text, match.start(), length)
         if length and end and pii_checks.is_iban(text[match.start() : end].replace(" ", "")):
             yield match.start(), end
-    for match in _ACCOUNT.finditer(text):
+    lower = text.lower()
+    for match in _ACCOUNT.matches(text, lower):
         yield match.span()
-    for match in _ROUTING.finditer(text):
+    for match in _ROUTING.matches(text, lower):
         if pii_checks.is_routing_number(match[1]):
             yield match.span(1)
 
@@ -99,39 +105,51 @@ _GOVERNMENT: tuple[tuple[re.Pattern[str], Callable[[str], bool], re.Pattern[str]
         (r"\d{3} ?\d{3} ?\d{2,3}", pii_checks.is_australian_tax_number, r"\btfn\b|tax file"),
         (r"(?:\d\d)?\d{6}[-+]?\d{4}", pii_checks.is_swedish_id, r"person(?:nummer|al identity)"),
         (r"\d{8,9}", pii_checks.is_dutch_id, r"\bbsn\b|burgerservice|sofi-?nummer"),
-        (r"\d{4} ?\d{4} ?\d{4}", pii_checks.is_verhoeff, r"aadhaa?r|uidai"),
+        (r"\d{4}[ -]?\d{4}[ -]?\d{4}", pii_checks.is_verhoeff, r"aadhaa?r|uidai"),
         (r"\d{4} ?\d{4} ?\d{4}", pii_checks.is_japanese_number, r"my ?number|マイナンバー|個人番号"),
         (r"\d{6}-?[1-8]\d{6}", lambda _: True, r"주민등록|resident registration"),
         (r"[A-Z]{3}[ABCFGHJLPT][A-Z]\d{4}[A-Z]", lambda _: True, r"\bpan\b"),
     )
 )
-_DOCUMENT = re.compile(
-    r"(?i:\bpassport|\bdriv(?:er|ing)(?:['’]?s)? licen[sc]e|\bnational id(?:entity)?(?: card)?|\bgreen card|\bid card|\bidentity card|"
-    r"\bvisa number|\bresidence permit|personalausweis|reisepass|führerschein|ausweisnummer|\bpasaporte|\bpasseport|\bpassaporto|"
-    r"\bpassaporte|permis de conduire|carnet de conducir|carte d['’]identité|carta d['’]identità|паспорт|водительск\w{1,4} удостоверени\w|护照|身份证|パスポート|運転免許|여권)"
-    r"(?:(?i:number|nummer|num|no|nr|is|was|ist|es|est|lautet|número|numéro|de|номер|番号|号码|号|は|是|번호)(?![a-z])|[\s.:#№'’sn°º-]){0,8}"
-    r"(?P<number>\d{4} \d{6}|(?=[A-Z0-9]{0,8}\d)[A-Z0-9]{6,18})(?![A-Za-z0-9])"
+_DOCUMENT = cued(
+    "passport,licen,national id,green card,id card,identity card,visa number,permit,ausweis,"
+    "reisepass,führerschein,pasaporte,"
+    "passeport,passaport,permis,carnet,identité,identità,паспорт,удостоверен,护照,身份证,パスポート,運転免許,여권",
+    r"(?i:\bpassport|\bdriv(?:er|ing)(?:['’]?s)? licen[sc]e|\bnational id(?:entity)?(?: card)"
+    r"?|\bgreen card|\bid card|\bidentity card|"
+    r"\bvisa number|\bresidence permit|personalausweis|reisepass|führerschein|ausweisnummer|"
+    r"\bpasaporte|\bpasseport|\bpassaporto|"
+    r"\bpassaporte|permis de conduire|carnet de conducir|carte d['’]identité|carta "
+    r"d['’]identità|паспорт|водительск\w{1,4} удостоверени\w|护照|身份证|パスポート|運転免許|여권)"
+    r"(?:(?i:number|nummer|num|no|nr|is|was|ist|es|est|lautet|número|numéro|de|номер|番号|号码|号|"
+    r"は|是|번호)(?![a-z])|[\s.:#№'’sn°º-]){0,8}"
+    r"(?P<number>\d{4} \d{6}|(?=(?:[A-Z-]{0,8}\d){3})[A-Z0-9](?:-?[A-Z0-9]){5,17})(?![A-Za-z0-9])",
 )
 
 
 def government_ids(text: str) -> Iterator[tuple[int, int]]:
     """Yield national numbers that pass their check, and what follows "passport", "licence" and the like."""
+    if not _DIGIT.search(text):
+        return
     for form, check, cue in _GOVERNMENT:
-        if cue and not cue.search(text):
-            continue
         for match in form.finditer(text):
             if (cue is None or cue.search(_before(text, match.start()))) and check(match[0]):
                 yield match.span()
-    for match in _DOCUMENT.finditer(text):
+    for match in _DOCUMENT.matches(text, text.lower()):
         yield match.span("number")
 
 
 _PHONE = re.compile(r"(?<![A-Za-z0-9_.:/#+-])(?:\+|\(|00)?\(?\d[\d\u00a0 ().\-/]{4,22}\d(?!\w|[.:-]\d)")
 _NORTH_AMERICAN = re.compile(r"(?:1[-. ])?(?:\(\d{3}\) ?\d{3}[-. ]\d{4}|\d{3}([-.])\d{3}\1\d{4})\Z")
+_DATE = re.compile(r"(?:19|20)\d\d([-./])[01]?\d\1[0-3]?\d(?!\d)|[0-3]?\d([-./])[01]?\d\2(?:19|20)\d\d(?!\d)")
 _PHONE_CUE = re.compile(
-    r"(?i)\b(?:phone|telephone|tel|cell|cellphone|mobile|landline|fax|call|calls|text|texts|sms|ring|dial|reach|whatsapp|signal|"
-    r"telegram|viber|nummer|telefon|telefonnummer|handy|handynummer|mobilnummer|anrufen|numéro|téléphone|portable|"
-    r"teléfono|móvil|número|celular|telefono|cellulare|telefone|telemóvel|телефон|номер|позвони\w{0,4}|звонить|"
+    r"(?i)\b(?:phone|telephone|tel|cell|cellphone|mobile|landline|fax|call|calls|text|texts|"
+    r"sms|ring|ping|ruf|rufe|appelle|appelez|chiama|chiamami|llama|llámame|liga|bel|dial|"
+    r"reach|whatsapp|signal|"
+    r"telegram|viber|nummer|telefon|telefonnummer|handy|handynummer|mobilnummer|anrufen|"
+    r"numéro|téléphone|portable|"
+    r"teléfono|móvil|número|celular|telefono|cellulare|telefone|telemóvel|телефон|номер|"
+    r"позвони\w{0,4}|звонить|"
     r"contact number|number is|number:)\b|手机|电话|手機|電話|携帯|番号|전화|핸드폰|휴대폰"
 )
 _REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "RU", "CN", "JP", "IN", "BR", "NL", "PL", "KR", "AU")
@@ -141,36 +159,37 @@ _PHONES_CHECKED = 12
 
 def phones(text: str) -> Iterator[tuple[int, int]]:
     """Yield telephone numbers: international ones, North American ones by form, others after a word."""
-    for checked, match in enumerate(_PHONE.finditer(text)):
-        if checked >= _PHONES_CHECKED:
-            return
-        before = _before(text, match.start())
-        if _OTHER_NUMBER.search(before):
-            continue
-        if match[0].lstrip("(").startswith(("+", "00")):
-            regions: tuple[str, ...] = ("ZZ",)
-        elif _PHONE_CUE.search(before):
-            regions = _REGIONS
-        elif _NORTH_AMERICAN.match(match[0]):
-            regions = ("US",)
-        else:
-            continue
-        if _is_phone(match[0], regions=regions):
-            yield match.span()
+    asked = 0
+    for match in _PHONE.finditer(text):
+        regions = _regions(match[0], before=_before(text, match.start()))
+        if regions and asked < _PHONES_CHECKED:
+            asked += 1
+            if any(_is_phone(match[0], region=region) for region in regions):
+                yield match.span()
 
 
-def _is_phone(number: str, *, regions: tuple[str, ...]) -> bool:
-    import phonenumbers  # noqa: PLC0415 - its tables take a tenth of a second to load
+def _regions(number: str, *, before: str) -> tuple[str | None, ...]:
+    """Return countries whose plan the number may follow: None where it names its own, nothing where none."""
+    if _OTHER_NUMBER.search(before) or _DATE.match(number):
+        return ()
+    if number.lstrip("(").startswith(("+", "00")):
+        return (None,)
+    if _NORTH_AMERICAN.match(number):
+        return ("US",)
+    return _REGIONS if _PHONE_CUE.search(before) else ()
 
-    international = re.sub(r"\A\(?00", "+", number)
-    for region in regions:
-        try:
-            parsed = phonenumbers.parse(international, None if region == "ZZ" else region)
-        except phonenumbers.NumberParseException:
-            continue
-        if phonenumbers.is_valid_number(parsed):
-            return True
-    return False
+
+def _is_phone(number: str, *, region: str | None) -> bool:
+    import phonenumbers  # noqa: PLC0415 - its tables take time to load, and few statements have a number
+
+    try:
+        parsed = phonenumbers.parse(re.sub(r"\A\(?00", "+", number), region)
+    except phonenumbers.NumberParseException:
+        return False
+    # A country code or the American form says enough; otherwise the country must have given the number out.
+    if number.startswith(("+", "(+")) or _NORTH_AMERICAN.match(number):
+        return phonenumbers.is_possible_number(parsed)
+    return phonenumbers.is_valid_number(parsed)
 
 
 def _before(text: str, position: int) -> str:

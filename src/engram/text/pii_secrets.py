@@ -13,6 +13,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from engram.text.pii_cues import cued
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -47,12 +49,17 @@ _VENDOR = re.compile(
     + r")"
 )
 _PEM = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_URL_LOGIN = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,64}:([^\s/@]{2,128})@[\w\[.-]")
-_HEADER = re.compile(r"(?i)\bauthorization\b['\"]?\s{0,2}[:=]\s{0,2}['\"]?(?:basic|bearer|token)\s+([\w+/=.~-]{8,512})")
-_CURL_USER = re.compile(r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s{0,2}[\w.@-]{1,64}:(\S{3,128})")
-_NUMBER_CODE = re.compile(
-    r"(?i)\b(?:pin|pin[ -]?code|code pin|(?:door|gate|alarm|entry|access|lock|safe|unlock) code|passcode|geheimzahl|пин-?код)"
-    r"(?:\s(?:code|number|is|ist|es|est|lautet)|\s?[:=]){1,3}\s{0,2}(\d{4,8}[#*]?)(?![\w.,-]*\d)"
+_URL_LOGIN = cued("://", r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,64}:([^\s/@]{2,128})@[\w\[.-]")
+_HEADER = cued(
+    "authorization",
+    r"(?i)\bauthorization\b['\"]?\s{0,2}[:=]\s{0,2}['\"]?(?:basic|bearer|token)\s+([\w+/=.~-]{8,512})",
+)
+_CURL_USER = cued("curl", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s{0,2}[\w.@-]{1,64}:(\S{3,128})")
+_NUMBER_CODE = cued(
+    "pin,code,geheimzahl,пин",
+    r"(?i)\b(?:pin|pin[ -]?code|code pin|(?:door|gate|alarm|entry|access|lock|safe|unlock) "
+    r"code|passcode|geheimzahl|пин-?код)"
+    r"(?:\s(?:code|number|is|ist|es|est|lautet)|\s?[:=]){1,3}\s{0,2}(\d{4,8}[#*]?)(?![\w.,-]*\d)",
 )
 
 _NAMES_OF_PASSWORDS = (
@@ -60,24 +67,42 @@ _NAMES_OF_PASSWORDS = (
     r"mot de passe|wachtwoord|hasło|parola|пароль|密码|密碼|口令|パスワード|暗証番号|비밀번호"
 )
 _NAMES_OF_KEYS = (
-    r"secret|token|api[_ -]?key|api[_ -]?token|access[_ -]?key|secret[_ -]?(?:access[_ -]?)?key|client[_ -]?secret|"
-    r"private[_ -]?key|signing[_ -]?key|encryption[_ -]?key|auth[_ -]?key|credentials?|schlüssel|clave|ключ|密钥|トークン|토큰"
+    r"secret|token|api[_ -]?key|api[_ -]?token|access[_ -]?key|secret[_ -]?(?:access[_ -]?)"
+    r"?key|client[_ -]?secret|"
+    r"private[_ -]?key|signing[_ -]?key|encryption[_ -]?key|auth[_ -]?key|credentials?|"
+    r"schlüssel|clave|ключ|密钥|トークン|토큰"
 )
 _CONNECTOR = (
     r"(?P<link>['\"]?\s{0,3}(?::=|=>|=|:|：)\s{0,3}|\s{0,2}(?:是|为|は|は、)\s{0,2}|"
     r"\s(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|\s)"
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = cued(
+    "pass,pwd,kennwort,contraseña,clave,senha,mot de passe,wachtwoord,hasło,parola,пароль,密码,"
+    "密碼,口令,パスワード,暗証番号,비밀번호,"
+    "secret,token,key,credential,schlüssel,ключ,密钥,トークン,토큰",
     rf"(?i)(?:(?P<password>{_NAMES_OF_PASSWORDS})|(?P<key>{_NAMES_OF_KEYS}))(?![A-Za-z]){_CONNECTOR}"
-    r"(?P<value>\"[^\"\n]{3,256}\"|'[^'\n]{3,256}'|[^\s\"'，。、]{3,256})"
+    r"(?P<value>\"[^\"\n]{3,256}\"|'[^'\n]{3,256}'|[^\s\"'，。、]{3,256})",
+)
+_SHORT_NAME = cued(
+    "pw,pass,key",
+    r"(?i)(?<![A-Za-z])(?:(?P<password>(?:pw|pass)\s?[:=]\s?|with pass\s)|(?P<key>key\s?=\s?))"
+    r"(?P<value>[^\s\"'，。、]{5,128})",
+)
+_CODES = cued(
+    "code,combination,kombination",
+    r"(?i)\b(?:(?:backup|recovery|one-time|2fa|verification) codes?(?: (?:is|are))?:?\s|"
+    r"combination (?:of|for|to) (?:the |my |our )?"
+    r"[\w ]{2,20} is )(?P<value>\d{1,8}(?:[ -]\d{1,8}){1,4}|\d{6,10})",
 )
 _PLACEHOLDER = re.compile(
-    r"(?i)[\s(]|^[$<{%\[]|\$\{|\*{3}|x{4}|\.{3}|…|your[-_ ]|example_|changeme|redacted|placeholder|environ|getenv|"
+    r"(?i)[\s(]|^[$<{%\[]|\$\{|\*{3}|x{4}|\.{3}|…|your[-_ ]|example_|changeme|redacted|"
+    r"placeholder|environ|getenv|"
     r"process\.env|^(?:https?|file)://|^[\w-]+(?:\.[\w-]+)*\.(?:py|md|json|ya?ml|toml|js|ts|txt|env)$"
 )
-_PLAIN_VALUES = frozenset(
-    "none null true false str string bytes int bool optional required undefined missing invalid expired wrong empty "
-    "unset hidden secret password token value field input text default policy reset manager".split()
+_PLAIN_VALUES = re.compile(
+    r"(?i)\A(?:none|null|true|false|str|string|bytes|int|bool|optional|required|undefined|"
+    r"missing|invalid|expired|wrong|"
+    r"empty|unset|hidden|secret|password|token|value|field|input|text|default|policy|reset|manager)\Z"
 )
 _KEY_CHARACTERS = 12
 _KEY_ENTROPY_BITS = 2.8
@@ -86,24 +111,32 @@ _KEY_ENTROPY_BITS = 2.8
 
 def credentials(text: str) -> Iterator[tuple[int, int]]:
     """Yield where secrets stand: vendor formats, private keys, logins in URLs and assigned values."""
-    for pattern in (_VENDOR, _PEM):
-        for match in pattern.finditer(text):
+    for form in (_VENDOR, _PEM):
+        for match in form.finditer(text):
             yield match.span()
+    lower = text.lower()
     for pattern in (_URL_LOGIN, _HEADER, _CURL_USER):
-        for match in pattern.finditer(text):
+        for match in pattern.matches(text, lower):
             if not _PLACEHOLDER.search(match[1]):
                 yield match.span(1)
-    for match in _NUMBER_CODE.finditer(text):
+    for match in _NUMBER_CODE.matches(text, lower):
         yield match.span(1)
+    for match in _CODES.matches(text, lower):
+        yield match.span("value")
     yield from _assigned(text)
 
 
 def _assigned(text: str) -> Iterator[tuple[int, int]]:
-    for match in _ASSIGNED.finditer(text):
+    lower = text.lower()
+    for match in (*_ASSIGNED.matches(text, lower), *_SHORT_NAME.matches(text, lower)):
         value = match["value"].strip("\"'").rstrip(".,;!?)")
-        if _PLACEHOLDER.search(value) or value.lower() in _PLAIN_VALUES:
+        if _PLACEHOLDER.search(value) or _PLAIN_VALUES.match(value):
             continue
-        if _is_password(value, link=match["link"].strip()) if match["password"] else _is_key(value):
+        if (
+            _is_password(value, link=match.groupdict().get("link", "").strip())
+            if match["password"]
+            else _is_key(value)
+        ):
             yield match.span("value")
 
 
@@ -112,9 +145,15 @@ def _is_password(value: str, *, link: str) -> bool:
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
     symbols = any(not character.isalnum() and character not in "-'’.,/" for character in value)
     words = [part for part in value.split("-") if part.isalpha()]
-    if (letters and digits and len(value) >= 5) or (symbols and letters and len(value) >= 6) or len(words) >= 3:
+    if (
+        (letters and digits and len(value) >= 5)
+        or (symbols and letters and len(value) >= 6)
+        or len(words) >= 3
+    ):
         return True
-    return (link == "=" and len(value) >= 6 and value.isalnum()) or (value.isdigit() and len(value) >= 4 and bool(link))
+    return (link == "=" and len(value) >= 6 and value.isalnum()) or (
+        value.isdigit() and len(value) >= 4 and bool(link)
+    )
 
 
 def _is_key(value: str) -> bool:

@@ -18,6 +18,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import Stemmer
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -29,14 +31,23 @@ MILD, STRONG = 1.8, 3.2
 BOOST, BANG = 0.3, 0.292  # VADER's for "very" and for each of up to four exclamation marks
 NEGATED = -0.74
 NEGATION_REACH = 3
+TOO_MUCH, CANNOT = -1.3, -1.1  # "too loud" and "can't log in" complain, whatever the word after them
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _QUOTED = re.compile(r"[\"“«「][^\"”»」]{1,60}[\"”»」]|`[^`]{1,200}`|\blabelled \w+|\bcalled \w+")
 _CJK = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _KANA = re.compile("[\u3040-\u30ff]")
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
+_TOO = re.compile(r"\btoo (?!bad\b|much fun\b|good\b)(?=[a-z]{3,})", re.IGNORECASE)
+_CANNOT = re.compile(
+    r"\b(?:can't|cannot|couldn't) (?=(?!wait|believe|complain|be |feel|thank|stop)[a-z]{3,})"
+)
+_CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n]+")
 _BANGS = re.compile("[!！]")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+\b")
+
+
+_STEMMERS = {"de": "german", "fr": "french", "es": "spanish", "ru": "russian"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,10 @@ class _Language:
     boosters: frozenset[str]
     evidence: frozenset[str]
     """Words that speak for this language: its small words and the listed ones."""
+    silent: frozenset[str]
+    """Words whose stem is that of a listed one but that mean something else: schon is not schön."""
+    stems: str
+    """The stemmer's name for the language; empty for scripts without spaces."""
     scan: re.Pattern[str] | None
     """For scripts without spaces: every listed word, longest first."""
 
@@ -82,6 +97,7 @@ def language_of(text: str) -> str:
 def _english(text: str) -> float:
     plain = _QUOTED.sub(" ", text.replace("’", "'"))
     marked = _phrases().sub(_mark, _without_names(plain))
+    marked = _TOO.sub(f"{_marker(TOO_MUCH)} ", _CANNOT.sub(f"{_marker(CANNOT)} ", marked))
     return float(_vader().polarity_scores(marked)["compound"])
 
 
@@ -93,29 +109,46 @@ def _without_names(text: str) -> str:
 def _mark(match: re.Match[str]) -> str:
     """Return the word that stands for a phrase in the lexicon, loud if the phrase was."""
     weight = _lists()["english"]["phrases"][match.group().casefold()]
-    marker = f"feel{weight:+.1f}"
+    marker = _marker(weight)
     return marker.upper() if match.group().isupper() else marker
 
 
+def _marker(weight: float) -> str:
+    return f"feel{weight:+.1f}"
+
+
 def _foreign(text: str, language: _Language) -> Iterator[float]:
-    """Yield the weight of each listed word, turned round by a negation before it."""
-    words = _words(text, language)
-    for at, word in enumerate(words):
-        weight = language.weights.get(word)
-        if weight is None:
-            continue
-        before = words[max(0, at - NEGATION_REACH) : at]
-        if any(earlier in language.boosters for earlier in before):
-            weight += math.copysign(BOOST, weight)
-        if any(earlier in language.negators for earlier in before):
-            weight *= NEGATED
-        yield weight
+    """Yield the weight of each listed word, turned round by a negation before it in the same clause."""
+    for clause in _CLAUSE.split(text):
+        words = _words(clause, language)
+        for at, word in enumerate(words):
+            if word in language.weights:
+                yield _weigh(word, words[max(0, at - NEGATION_REACH) : at], language)
+
+
+def _weigh(word: str, before: list[str], language: _Language) -> float:
+    weight = language.weights[word]
+    if any(earlier in language.boosters for earlier in before):
+        weight += math.copysign(BOOST, weight)
+    return weight * NEGATED if any(earlier in language.negators for earlier in before) else weight
 
 
 def _words(text: str, language: _Language) -> list[str]:
     if language.scan:
         return language.scan.findall(text)
-    return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+    plain = [_plain(word) for word in _WORD.findall(text)]
+    return _stems([word for word in plain if word not in language.silent], language.stems)
+
+
+def _stems(words: list[str], stems: str) -> list[str]:
+    """Return the stems, so that one form of a word in the list stands for all."""
+    stemmed: list[str] = Stemmer.Stemmer(stems).stemWords(words) if stems else words
+    return stemmed
+
+
+def _plain(word: str) -> str:
+    """Return a word without case and without what is run together with it: l'hiver, j'aime."""
+    return word.casefold().replace("’", "'").rpartition("'")[2]
 
 
 def _emoji(text: str) -> float:
@@ -132,8 +165,13 @@ def _vader() -> Any:
     english = _lists()["english"]
     for word in english["neutral"].split():
         analyzer.lexicon.pop(word, None)
+    for event in english["events"]:
+        for word in event["words"].split():
+            analyzer.lexicon.setdefault(word, event["weight"])
     analyzer.lexicon.update(english["words"])
-    analyzer.lexicon.update({f"feel{weight:+.1f}": weight for weight in english["phrases"].values()})
+    analyzer.lexicon.update(
+        {_marker(weight): weight for weight in (*english["phrases"].values(), TOO_MUCH, CANNOT)}
+    )
     return analyzer
 
 
@@ -150,23 +188,24 @@ def _phrases() -> re.Pattern[str]:
 
 @cache
 def _languages() -> dict[str, _Language]:
-    return {code: _read_language(lists) for code, lists in _lists()["languages"].items()}
+    return {code: _read_language(code, lists) for code, lists in _lists()["languages"].items()}
 
 
-def _read_language(lists: dict[str, str]) -> _Language:
-    weights = dict.fromkeys(lists["positive"].split(), MILD)
-    weights |= dict.fromkeys(lists["strong_positive"].split(), STRONG)
-    weights |= dict.fromkeys(lists["negative"].split(), -MILD)
-    weights |= dict.fromkeys(lists["strong_negative"].split(), -STRONG)
-    negators, boosters = frozenset(lists["negators"].split()), frozenset(lists["boosters"].split())
+def _read_language(code: str, lists: dict[str, str]) -> _Language:
+    stems = _STEMMERS.get(code, "")
+    listed = {name: _stems([_plain(word) for word in words.split()], stems) for name, words in lists.items()}
+    weights = dict.fromkeys(listed["positive"], MILD) | dict.fromkeys(listed["strong_positive"], STRONG)
+    weights |= dict.fromkeys(listed["negative"], -MILD) | dict.fromkeys(listed["strong_negative"], -STRONG)
+    negators, boosters = frozenset(listed["negators"]), frozenset(listed["boosters"])
     longest_first = sorted({*weights, *negators, *boosters}, key=lambda word: (-len(word), word))
-    spaced = "markers" in lists
     return _Language(
         weights=weights,
         negators=negators,
         boosters=boosters,
-        evidence=frozenset(lists.get("markers", "").split()) | weights.keys(),
-        scan=None if spaced else re.compile("|".join(map(re.escape, longest_first))),
+        evidence=frozenset(" ".join(lists.values()).split()),
+        silent=frozenset(lists.get("silent", "").split()),
+        stems=stems,
+        scan=None if stems else re.compile("|".join(map(re.escape, longest_first))),
     )
 
 

@@ -1,10 +1,11 @@
 """
 Cut text into sentences, each as it was written.
 
-Called by extraction, which judges one sentence at a time, and by whoever needs the first sentence of a text.
-A code block, an inline code span, a quotation, a parenthesis, a url, a file name and a number are never cut;
-each point of a list is a sentence, without its bullet. Rules of our own: `sentencex` and `nupunkt` know more
-abbreviations, but keep neither code nor lists whole: docs/lab/0006-extraction.md.
+Called by extraction, which judges one sentence at a time, and by whoever needs the first sentence of a
+text. A code block, an inline code span, a quotation, a parenthesis, a url, a file name and a number are
+never cut; each point of a list is a sentence, without its bullet. Rules of our own, because code,
+quotations and lists must stay whole, which `sentencex` and `nupunkt` do not promise:
+docs/lab/0006-extraction.md.
 """
 
 from __future__ import annotations
@@ -34,14 +35,21 @@ _WHOLE = re.compile(
 )
 _END = re.compile(r"(?P<wide>[。！？｡]+[”」』）\"']*)|(?P<mark>[.!?…]+)(?P<closing>[\"'”’»)\]*_]*)(?=\s|\Z)")
 _LAST_WORD = re.compile(r"\S+\Z")
-_ABBREVIATIONS = frozenset(
-    "mr mrs ms mx dr prof rev hon st sr jr gen col lt sgt capt cmdr gov sen rep pres fr "
-    "vs cf e.g i.e eg ie viz approx ca est dept univ no nos vol ed eds pp fig figs eq sec ch art "
-    "bzw z.b d.h u.a usw ggf nr str hr fr. bspw m mme mlle sra srta ud uds p.ej т.е т.д т.п г ул".split()
+
+
+def _words(row: str) -> frozenset[str]:
+    return frozenset(row.split())
+
+
+_ABBREVIATIONS = _words(
+    "mr mrs ms mx dr prof rev st sr jr lt sgt capt cmdr vs cf e.g i.e eg ie viz approx dept univ bzw z.b d.h "
+    "u.a ggf bspw mme mlle sra srta p.ej т.е ул"
 )
-_ENDING_ABBREVIATIONS = frozenset(
+_NUMBERED = _words("no nos nr vol pp p fig figs eq sec ch art str")
+"""These stand before a number: "fig. 3"; otherwise they are words."""
+_ENDING_ABBREVIATIONS = _words(
     "etc inc ltd co corp gmbh a.m p.m am pm u.s u.k e.u jan feb mar apr jun jul aug sep sept oct nov dec "
-    "mon tue tues wed thu thur thurs fri sat sun al al.".split()
+    "mon tue tues wed thu thur thurs fri sat sun al usw т.д т.п г"
 )
 """These may close a sentence; they do when a capital letter follows."""
 
@@ -118,8 +126,8 @@ def _cut(block: str) -> Iterator[str]:
 
 def _closes(block: str, end: re.Match[str]) -> bool:
     """Say whether a sentence ends at this mark."""
-    if end.group("wide"):
-        return True
+    if wide := end.group("wide"):
+        return not (wide.endswith(("」", "』")) and block[end.end() : end.end() + 1] in ("と", "っ"))
     following = block[end.end() : end.end() + 4].lstrip()[:1]
     if not following:
         return True
@@ -127,13 +135,15 @@ def _closes(block: str, end: re.Match[str]) -> bool:
     if end.group("closing") or mark.startswith(("..", "…")):
         return not is_lower  # "Stop!" he said; well... maybe
     if mark == ".":
-        return _dot_closes(block[max(0, end.start() - 40) : end.start()], is_lower=is_lower)
+        return _dot_closes(block[max(0, end.start() - 40) : end.start()], following)
     return True
 
 
-def _dot_closes(before: str, *, is_lower: bool) -> bool:
+def _dot_closes(before: str, following: str) -> bool:
     found = _LAST_WORD.search(before)
     word = found.group().casefold().lstrip("(\"'“«[") if found else ""
-    if word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i" and not is_lower):
+    if word in _ABBREVIATIONS or (word in _NUMBERED and following.isdigit()):
         return False
-    return not (is_lower and word in _ENDING_ABBREVIATIONS)
+    if len(word) == 1 and word.isalpha() and word != "i":
+        return following.islower()  # an initial: J. Smith
+    return not (following.islower() and word in _ENDING_ABBREVIATIONS)

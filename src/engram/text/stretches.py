@@ -1,9 +1,9 @@
 """
 Stretches of the calendar: a day, part of a day, a week, a month, a year, and those some steps away.
 
-Used by `moments` to say what a phrase means. Knows no words of any language but the English names that a stretch
-is given; works in the time zone of the `now` it gets. Weeks begin on Monday. A day that no calendar has raises
-ValueError, a year beyond 1–9999 ValueError or OverflowError.
+Used by `moments` to say what a phrase means. Knows no words of any language but the English names that a
+stretch is given; works in the time zone of the `now` it gets. Weeks begin on Monday. A day that no calendar
+has raises ValueError, a year beyond 1–9999 ValueError or OverflowError.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Precision(StrEnum):
     DAY = "day"
     WEEK = "week"
     MONTH = "month"
+    SEASON = "season"
     YEAR = "year"
     VAGUE = "vague"
 
@@ -89,6 +90,15 @@ def year(number: int, *, now: datetime) -> Stretch:
     return Stretch(start, start.replace(year=number + 1), Precision.YEAR, "in", str(number))
 
 
+def season(year_number: int, first_month: int, *, now: datetime) -> Stretch:
+    """Return the three months from a first month, named after the year in which they begin."""
+    start = month(year_number, first_month, now=now).start
+    months = year_number * 12 + first_month - 1 + 3
+    end = month(months // 12, months % 12 + 1, now=now).start
+    name = {3: "spring", 6: "summer", 9: "autumn", 12: "winter"}[first_month]
+    return Stretch(start, end, Precision.SEASON, "in", f"{name} {year_number}")
+
+
 def date(year_number: int, month_number: int, day_number: int, *, now: datetime) -> Stretch:
     """Return a day by its date."""
     return day(_midnight(now).replace(year=year_number, month=month_number, day=day_number))
@@ -119,7 +129,7 @@ def nearest_weekday(number: int, *, now: datetime, direction: Direction) -> date
 
 
 def nearest_year(place: tuple[int, ...], *, now: datetime, direction: Direction) -> int:
-    """Return the year in which a month, or a month and a day, comes last before now, next after it, or nearest."""
+    """Return the year in which a month, or a month and day, comes last, next or, if unknown, nearest."""
     here = (now.month, now.day)[: len(place)]
     if direction == "unknown":
         direction = "past" if (now.month - place[0]) % 12 < 6 else "future"

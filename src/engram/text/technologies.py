@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,7 +84,8 @@ def technology_class(name: str) -> str | None:
     return entry.kind if entry else None
 
 
-def find_technologies(text: str) -> list[Found]:
+@lru_cache(maxsize=512)
+def find_technologies(text: str) -> tuple[Found, ...]:
     """Return each technology that is meant, in order of first mention."""
     certain: list[Found] = []
     doubtful: list[Found] = []
@@ -96,7 +97,7 @@ def find_technologies(text: str) -> list[Found]:
     for found in sorted(certain + doubtful, key=lambda one: one.start):
         if found.name not in first and (found in certain_ones or _is_meant(text, found, hinted=hinted)):
             first[found.name] = found
-    return list(first.values())
+    return tuple(first.values())
 
 
 def _candidates(text: str) -> Iterator[tuple[Found, bool]]:

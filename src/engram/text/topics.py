@@ -28,8 +28,8 @@ TOPIC_MARK = "#"
 SHARED_TOPIC = 0.4
 """What the only topic of a statement is worth when it is shared; one of four topics is worth half."""
 
-SIMILARITY = 0.5
-"""Share of a given similarity that counts: 0.7, where "related" begins, is then just enough alone."""
+SIMILARITY = 0.8
+"""Share of a given similarity that counts: 0.44, just above "worth a link", is then enough alone."""
 
 _DIGITS = re.compile(r"[\d.,:%-]+\Z")
 _CJK_GRAMMAR = re.compile(
@@ -64,7 +64,7 @@ def overlap(a: frozenset[str], b: frozenset[str], *, similarity: float | None = 
 
     Common terms count against the square root of the shorter side: one word in common says a lot about a
     sentence of four and something about one of eight. A topic in common counts less than a word. A similarity
-    of the two texts, on the calibrated scale, makes up for words that differ.
+    of the two texts, on the calibrated scale, stands in where the words differ.
     """
     shared = a & b
     marks = _count_marks(shared)
@@ -73,7 +73,7 @@ def overlap(a: frozenset[str], b: frozenset[str], *, similarity: float | None = 
     by_words = min(1.0, (len(shared) - marks) / math.sqrt(fewest_words)) if fewest_words else 0.0
     by_topic = min(1.0, SHARED_TOPIC * marks / math.sqrt(fewest_marks)) if fewest_marks else 0.0
     by_similarity = SIMILARITY * max(0.0, min(1.0, similarity or 0.0))
-    return 1 - (1 - by_words) * (1 - by_topic) * (1 - by_similarity)
+    return max(by_similarity, 1 - (1 - by_words) * (1 - by_topic))
 
 
 def _count_marks(found: frozenset[str]) -> int:

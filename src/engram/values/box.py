@@ -23,6 +23,8 @@ class Box:
     id: str
     trace: str
     topics: frozenset[str]
+    recent: tuple[frozenset[str], ...] = ()
+    """The topics of its latest statements, latest last: what a change of topic is measured against."""
     opened_at: datetime
     last_at: datetime
     memories: int

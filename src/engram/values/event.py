@@ -31,6 +31,7 @@ class Action(StrEnum):
     WEAKEN = "weaken"
     REJECT = "reject"
     EXTRACT = "extract"
+    COUNT = "count"
     FORGET = "forget"
     PIN = "pin"
     UNPIN = "unpin"

@@ -211,6 +211,9 @@ class Memory:
     """Which extractor and version read it out of a turn; None for what was stated outright."""
     verbatim: str | None = None
     """The exact words, where they must not be paraphrased: a quotation, code, a command."""
+    successes: int = 0
+    failures: int = 0
+    """How often a procedure worked and did not."""
     box: str | None = None
     """The box of the topic that it was stored under."""
 

@@ -48,6 +48,11 @@ class StatusReport:
     by_layer: Mapping[str, int] = field(default_factory=dict)
     by_scope: Mapping[str, int] = field(default_factory=dict)
     awaiting_embedding: int = 0
+    awaiting_enrichment: int = 0
+    awaiting_reading: int = 0
+    """Turns that nobody has read statements out of yet."""
+    chat: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What the chat model was asked in this process, by purpose: calls, failures, tokens, milliseconds."""
     parts: tuple[PartHealth, ...] = ()
     advice: tuple[str, ...] = ()
 

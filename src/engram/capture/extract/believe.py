@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from engram.capture.extract.extracted import Extracted
+from engram.capture.extract.predicate import canonical
 from engram.text.normal import clean, is_text
 from engram.values import Kind
 
@@ -33,7 +34,7 @@ def believe(statement: Statement, turn: Turn, said: Said, *, max_bytes: int) -> 
     day = _day(statement.date)
     if not content or len(content.encode()) > max_bytes or not said.supports(content, day=day):
         return None
-    subject = _name(statement.subject, said, content)
+    subject, predicate, target = _triple(statement, said, content)
     names = [_name(name, said, content) for name in statement.entities]
     return Extracted(
         content=content,
@@ -43,8 +44,8 @@ def believe(statement: Statement, turn: Turn, said: Said, *, max_bytes: int) -> 
         importance=_share(statement.importance, DEFAULT_IMPORTANCE),
         kind=_kind(statement),
         subject=subject,
-        predicate=_short(statement.predicate, LONGEST_NAME_CHARACTERS) if subject else None,
-        object=_name(statement.object, said, content),
+        predicate=predicate,
+        object=target,
         is_negated=statement.is_negated,
         replaces=_name(statement.replaces, said, content),
         entities=tuple(name for name in names if name),
@@ -52,6 +53,15 @@ def believe(statement: Statement, turn: Turn, said: Said, *, max_bytes: int) -> 
         insight=_short(statement.insight, LONGEST_INSIGHT_CHARACTERS),
         verbatim=_verbatim(statement.verbatim, turn),
     )
+
+
+def _triple(statement: Statement, said: Said, content: str) -> tuple[str | None, str | None, str | None]:
+    """Return subject, predicate and object, or none of them: the gate reads a whole triple from the words."""
+    subject, target = _name(statement.subject, said, content), _name(statement.object, said, content)
+    predicate = canonical(_short(statement.predicate, LONGEST_NAME_CHARACTERS) or "")
+    if subject is None or not predicate or target is None:
+        return None, None, None
+    return subject, predicate, target
 
 
 def _name(name: str | None, said: Said, content: str) -> str | None:

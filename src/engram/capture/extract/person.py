@@ -1,8 +1,8 @@
 """
 Write a statement in the third person: "I use my laptop" becomes "Ann uses Ann's laptop".
 
-Used by the heuristic extractor on one clause at a time. Quotations and code are left alone: they are someone's exact
-words. "We" and "our" stay, because who else is meant is not known here.
+Used by the heuristic extractor on one clause at a time. Quotations and code are left alone: they are
+someone's exact words. "We" and "our" stay, because who else is meant is not known here.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import re
 from engram.capture.extract.verbs import third_person
 
 ADVERBS = (
-    "really|just|also|always|never|usually|often|still|currently|now|already|actually|recently|sometimes|rarely|"
-    "mostly|only|absolutely|totally|truly|generally|normally|typically|definitely|probably|finally|then|once|ever|"
-    "personally|honestly|mainly|primarily|simply|even|quite|strongly|both|all|no longer|secretly|occasionally|"
-    "regularly|basically|originally|officially|formally|kind of|sort of|firmly|deeply|especially|particularly|"
-    "frequently|hardly|seldom|too|first|later|eventually|soon"
+    "really|just|also|always|never|usually|often|still|currently|now|already|actually|recently|sometimes|"
+    "rarely|mostly|only|absolutely|totally|truly|generally|normally|typically|definitely|probably|finally|"
+    "then|once|ever|personally|honestly|mainly|primarily|simply|even|quite|strongly|both|all|no longer|"
+    "secretly|occasionally|regularly|basically|originally|officially|formally|kind of|sort of|firmly|"
+    "deeply|especially|particularly|frequently|last|hardly|seldom|too|first|later|eventually|soon"
 )
 _EXPANDED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
 _EXACT_WORDS = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|https?://\S+")
 _SUBJECT = re.compile(
     rf"(?<![\w.])[Ii](?:['’](?P<short>m|ve|ll|d))?\b(?![.'’]\w)(?P<adverbs>(?:\s+(?:{ADVERBS})\b)*)"
-    r"(?P<rest>\s+(?P<verb>[A-Za-z]+(?:['’]t)?))?"
+    r"(?P<rest>\s+(?P<verb>[A-Za-z]+(?:-[a-z]+)?(?:['’]t)?))?"
 )
 _OTHERS = re.compile(r"(?<![\w-])(?P<word>my own|my|mine|me|myself)(?![\w-])", re.IGNORECASE)
 
@@ -44,6 +44,8 @@ def _rewritten(words: str, name: str) -> str:
 
 def _subject(match: re.Match[str], name: str) -> str:
     adverbs, verb = match.group("adverbs") or "", match.group("verb")
+    if match.string[: match.start()].lower().endswith(" and ") and match.group("short") is None:
+        return f"{name}{adverbs}{match.group('rest') or ''}"  # "Tom and I are": the verb is plural
     short = match.group("short")
     if short:
         return f"{name} {_EXPANDED[short]}{adverbs}{match.group('rest') or ''}"

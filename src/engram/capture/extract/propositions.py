@@ -1,61 +1,74 @@
 """
-Split a sentence into clauses that can be true or false on their own, and lists of objects into one clause each.
+Split a sentence into clauses that can be true or false on their own, and lists of objects into one clause
+each.
 
-Used by the heuristic extractor. "I use Rust for the backend and React for the frontend" is two statements, "I like
-salt and pepper crisps" is one: a split is made only where each side reads as a statement with the same subject.
-Quotations and code are never cut.
+Used by the heuristic extractor. "I use Rust for the backend and React for the frontend" is two statements,
+"I like salt and pepper crisps" is one: a split is made only where each side reads as a statement with the
+same subject. Quotations and code are never cut.
 """
 
 from __future__ import annotations
 
 import re
 
-from engram.capture.extract.verbs import is_participle, is_past
+from engram.capture.extract.verbs import is_participle, is_past, word_set
 from engram.capture.extract.vocabulary import LISTABLE_VERBS, VERBS
 
 MAX_LISTED = 8
 """A longer list is an inventory, kept as one statement."""
 
 _HIDDEN = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|\([^()\n]*\)|https?://\S+")
-_SUBJECTS = r"(?:i|i['’](?:m|ve|ll|d)|we|we['’](?:re|ve|ll)|my|our|he|she|they|his|her|their)\b(?!\s+(?:and|or)\b)"
+_SUBJECTS = (
+    r"(?:i|i['’](?:m|ve|ll|d)|we|we['’](?:re|ve|ll)|my|our|he|she|they|his|her|their)\b(?!\s+(?:and|or)\b)"
+)
 _BOUNDARY = re.compile(
-    rf"\s*;\s+"
+    rf"\s*;\s+|\s*[–—]\s*|\s*-\s+"
     rf"|,?\s+but\s+(?:now\s+(?=i\b)|then\s+(?=i\b))?(?=\S)"
-    rf"|,?\s+and\s+(?:also\s+|that\s+)?(?={_SUBJECTS}|the\s+\w+\s+(?:is|are|has|runs|uses)\b)"
-    rf"|,\s+so\s+(?={_SUBJECTS})"
-    rf"|,\s+(?=(?:i|i['’](?:m|ve|ll|d)|we|my|our)\b)",
+    rf"|,?\s+and\s+(?:also\s+|that\s+)?(?={_SUBJECTS}|(?:it|that|this|the\s+\w+)\s+(?:is|are|was|were|has|"
+    rf"had|runs|uses)\b|it\s+\w+s\b|it['’]s\b)"
+    rf"|,\s+so\s+(?!that\b)"
+    rf"|,\s+(?=(?:i|i['’](?:m|ve|ll|d)|we|my|our)\b|(?:it|that)(?:['’]s|\s+(?:is|was|\w+s))\b)",
     re.IGNORECASE,
 )
 _DEPENDENT = re.compile(
-    r"(?:when|while|because|although|though|since|as|after|before|if|once|until|for|in|on|at|during|due|thanks|with|"
-    r"without|from|to|every|last|next|this|these|yesterday|today|tomorrow|sometimes|usually|currently|now|maybe|"
-    r"perhaps|recently|despite|unlike|like|given)\b",
+    r"(?:when|while|because|although|though|since|as|after|before|if|once|until|for|in|on|at|during|due|"
+    r"thanks|with|without|from|to|every|last|next|this|these|yesterday|today|tomorrow|sometimes|usually|"
+    r"currently|now|maybe|perhaps|recently|despite|unlike|like|given)\b",
     re.IGNORECASE,
 )
-_AND = re.compile(r"\s*,?\s+and\s+(?:then\s+|also\s+)?(?P<verb>[a-z]+)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_AND = re.compile(
+    r"\s*,?\s+and\s+(?:then\s+|also\s+)?(?P<verb>[a-z]+)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+)
 _FIRST = re.compile(
-    r"(?P<head>(?:.{0,60}?,?\s)??(?P<who>i|we)(?P<short>['’](?:m|ve|ll|re))?)\s+(?:[a-z]+\s+){0,2}?(?P<verb>[a-z]+)\b",
+    r"(?P<head>(?:.{0,60}?,?\s)??(?P<who>i|we)(?P<short>['’](?:m|ve|ll|"
+    r"re))?)\s+(?:[a-z]+\s+){0,2}?(?P<verb>[a-z]+)\b",
     re.IGNORECASE,
 )
 _AFTER_VERB = re.compile(
-    r"\s+(?:as|at|in|for|on|from|with|to|a|an|the|my|our|it|them|him|her|about|every|some|up|remotely|part|full|issue|"
-    r"mostly|[A-Z0-9])"
+    r"\s+(?:as|at|in|for|on|from|with|to|a|an|the|my|our|it|them|him|her|about|every|some|up|remotely|part|"
+    r"full|issue|mostly|[A-Z0-9])"
 )
 _BOUND_PAIRS = re.compile(
     r"\b(salt and pepper|fish and chips|mac and cheese|rock and roll|bread and butter|black and white|"
-    r"research and development|arts and crafts|drag and drop|peanut butter and jelly|gin and tonic|ham and cheese|"
-    r"track and field|dungeons and dragons|trial and error|pros and cons|copy and paste|sweet and sour|"
-    r"bed and breakfast|wine and cheese|cookies and cream|science and technology|mergers and acquisitions|"
-    r"health and safety|food and drinks?|terms and conditions|peace and quiet|cut and paste|back and forth|"
-    r"supply and demand|crime and punishment|war and peace|pride and prejudice|rhythm and blues)\b",
+    r"research and development|arts and crafts|drag and drop|peanut butter and jelly|gin and tonic|"
+    r"ham and cheese|track and field|dungeons and dragons|trial and error|pros and cons|copy and paste|"
+    r"sweet and sour|bed and breakfast|wine and cheese|cookies and cream|science and technology|"
+    r"mergers and acquisitions|health and safety|food and drinks?|terms and conditions|peace and quiet|"
+    r"cut and paste|back and forth|supply and demand|crime and punishment|war and peace|"
+    r"pride and prejudice|rhythm and blues)\b",
     re.IGNORECASE,
 )
-_SHARED_HEADS = frozenset(
-    "red white black green blue hot cold sweet sour old new big small classical jazz indoor outdoor early late "
-    "front back left right male female salted unsalted long short".split()
+_SHARED_HEADS = word_set(
+    "red white black green blue hot cold sweet sour old new big small classical jazz indoor outdoor early "
+    "late front back left right male female salted unsalted long short"
+)
+_NOT_LISTED = frozenset(
+    ["i", "we", "it", "they", "he", "she", "so", "then", "that", "not", "to", "how", "what", "when"]
 )
 _LIST = re.compile(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s*&\s*")
-_TAIL = re.compile(r"\s+(?:for|in|on|at|with|because|when|since|from|to|as|every|during|about|over|by)\s+.*\Z", re.IGNORECASE)
+_TAIL = re.compile(
+    r"\s+(?:for|in|on|at|with|because|when|since|from|to|as|every|during|about|over|by)\s+.*\Z", re.IGNORECASE
+)
 
 
 def clauses(sentence: str) -> list[str]:
@@ -79,24 +92,28 @@ def listed(clause: str) -> list[str]:
 
 
 def _items(objects: str) -> list[str]:
-    """Return the members of a list; what follows the last one is shared when the others have nothing of the kind."""
+    """Return the members of a list; what follows only the last of them belongs to all."""
     pieces = [piece.strip() for piece in _LIST.split(objects)]
     if not 1 < len(pieces) <= MAX_LISTED or not all(pieces):
         return []
     tails = [found.group() if (found := _TAIL.search(f" {piece}")) else "" for piece in pieces]
-    bare = [f" {piece}"[: len(piece) + 1 - len(tail)].strip() for piece, tail in zip(pieces, tails, strict=True)]
+    bare = [
+        f" {piece}"[: len(piece) + 1 - len(tail)].strip() for piece, tail in zip(pieces, tails, strict=True)
+    ]
     if any(not 1 <= len(words.split()) <= 4 for words in bare) or bare[0].lower() in _SHARED_HEADS:
         return []
     if any(_is_clause(words) for words in bare):
         return []
+    if bare[0].lower().startswith(("the ", "how ", "that ")) and not bare[-1].lower().startswith("the "):
+        return []  # "the colours, texture and shape" shares its article
     if tails[-1] and not any(tails[:-1]):
         return [f"{words}{tails[-1]}" for words in bare]
     return pieces
 
 
 def _is_clause(words: str) -> bool:
-    first = words.split()[0].lower()
-    return first in ("i", "we", "it", "they", "he", "she", "so", "then", "that", "not") or is_past(first)
+    first = words.split(maxsplit=1)[0].lower()
+    return first in _NOT_LISTED or is_past(first)
 
 
 def _independent(sentence: str) -> list[str]:
@@ -106,7 +123,8 @@ def _independent(sentence: str) -> list[str]:
     for match in _BOUNDARY.finditer(sentence):
         before, after = sentence[begin : match.start()], sentence[match.end() :]
         is_splice = match.group().strip() == ","
-        if not before.strip() or (is_splice and _DEPENDENT.match(before.strip())):
+        is_joint = len(before.split()) <= 2 and match.group().strip() == "and"
+        if not before.strip() or is_joint or (is_splice and _DEPENDENT.match(before.strip())):
             continue
         if "but" in match.group().lower() and (carried := _contrast(before, after)):
             parts.append(before)
@@ -117,7 +135,7 @@ def _independent(sentence: str) -> list[str]:
 
 
 def _contrast(before: str, after: str) -> str | None:
-    """Return the second half of "I'm good at SQL but bad at CSS" or "I like cats but not dogs" with its subject."""
+    """Return the second half of "I'm good at SQL but bad at CSS" with its subject."""
     copula = re.match(r"\s*(i['’]m|i am|we['’]re|we are|my [\w ]{1,30} is)\b", before, re.IGNORECASE)
     if copula and re.match(r"(?:not |very |really )?[a-z]+ (?:at|in|with|of)\b|not\b", after):
         return f"{copula.group(1)} {after}"
@@ -125,7 +143,7 @@ def _contrast(before: str, after: str) -> str | None:
     if plain and after.startswith("not ") and plain.group(2).lower() in VERBS:
         return f"{plain.group(1)} don't {plain.group(2)} {after.removeprefix('not ')}"
     if plain and not re.match(rf"{_SUBJECTS}|the\b|it\b|[A-Z]", after, re.IGNORECASE):
-        return f"{plain.group(1)} {after}" if after.split()[0].lower() in VERBS else None
+        return f"{plain.group(1)} {after}" if after.split(maxsplit=1)[0].lower() in VERBS else None
     return None
 
 
@@ -153,7 +171,9 @@ def _continues(first: re.Match[str], verb: str, rest: str) -> bool:
         return is_past(verb) or is_participle(verb)
     if verb not in VERBS or is_past(verb):
         return False
-    return bool(_AFTER_VERB.match(rest)) or (not rest.strip(" .!") and verb not in ("work", "play", "love", "drive"))
+    return bool(_AFTER_VERB.match(rest)) or (
+        not rest.strip(" .!") and verb not in ("work", "play", "love", "drive")
+    )
 
 
 def _hide(text: str) -> tuple[str, list[str]]:

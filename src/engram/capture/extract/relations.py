@@ -1,9 +1,9 @@
 """
 Who stands in which relation to what: subject, predicate, object, and what an object takes the place of.
 
-Used by the heuristic extractor on a clause that it keeps. Predicates come from the small vocabulary, so that settling
-can compare "I live in Berlin" with "I moved to Paris"; a verb outside it is its own predicate.
-Object and what it replaces are the speaker's words, cut where a side remark begins.
+Used by the heuristic extractor on a clause that it keeps. Predicates come from the small vocabulary, so
+that settling can compare "I live in Berlin" with "I moved to Paris"; a verb outside it is its own
+predicate. Object and what it replaces are the speaker's words, cut where a side remark begins.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import re
 from dataclasses import dataclass
 
 from engram.capture.extract.clauses import Clause, Who
-from engram.capture.extract.verbs import third_person
-from engram.capture.extract.vocabulary import PETS, VERBS
+from engram.capture.extract.person import to_third_person
+from engram.capture.extract.verbs import bases, third_person
+from engram.capture.extract.vocabulary import EXCLUSIVE, PETS, VERBS
 
 MAX_OBJECT_CHARACTERS = 120
 
@@ -29,13 +30,18 @@ class Relation:
 
 
 _SIDE = re.compile(
-    r"\s*(?:[,;:(–—]|\b(?:because|since|when|where|who|which|although|though|while|if|these days|any ?more|anymore|"
-    r"right now|at the moment|last|yesterday|today|tomorrow|ago|instead of|rather than|on weekends|every|now|"
-    r"currently|lately|recently|until|so that|nowadays|again|too|as well|either|at all)\b).*\Z",
+    r"\s*(?:[,;:(–—]|\b(?:(?:an?|one|two|three|four|five|six|\d+|an? few|a couple of|several)\s+(?:day|"
+    r"week|month|year)s?\s+ago|because|since|when|where|who|which|although|though|while|if|these days|"
+    r"any ?more|anymore|right now|at the moment|last|next|yesterday|today|tomorrow|ago|instead of|"
+    r"rather than|on weekends|every|now|currently|lately|recently|until|so that|nowadays|again|too|as well|"
+    r"either|at all)\b).*\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_PLACE_END = re.compile(r"\s+(?:with|for|as|and|in (?:january|february|march|april|may|june|july|august|september|"
-                        r"october|november|december|\d{4})|from|near|on|at|about|over|to)\b.*\Z", re.IGNORECASE)  # fmt: skip
+_PLACE_END = re.compile(
+    r"\s+(?:with|for|as|and|in (?:january|february|march|april|may|june|july|august|september|october|"
+    r"november|december|\d{4})|from|near|on|at|about|over|to)\b.*\Z",
+    re.IGNORECASE,
+)
 _USE_END = re.compile(r"\s+(?:for|as|on|in|to|with|at|over|from|and)\b.*\Z", re.IGNORECASE)
 _DETERMINER = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _CHANGE = re.compile(r"(?:back |over |away )?from (?P<old>.+?) to (?P<new>.+)", re.IGNORECASE)
@@ -45,11 +51,45 @@ _INSTEAD = re.compile(r"\binstead of (?P<old>[^,.;!]+)", re.IGNORECASE)
 _NOT_BUT = re.compile(r"\bnot (?P<old>[^,.;!]{1,60}?),? but (?P<new>[^,.;!]+)", re.IGNORECASE)
 _COMMA_NOT = re.compile(r"(?P<new>[^,]+), (?:and )?not (?P<old>[^,.;!]{1,60})[.!]?\Z", re.IGNORECASE)
 _WORK = re.compile(r"(?P<how>at|for|as|in|on|with)\s+(?P<what>.+)", re.IGNORECASE)
+_LIKED = re.compile(
+    r"(?:an? (?:\w+ )?fan of|into|passionate about|obsessed with|fond of|keen on)\s+(?:both\s+)?",
+    re.IGNORECASE,
+)
+_STATES = {
+    "allergic to": "is_allergic_to",
+    "married to": "is_married_to",
+    "born on": "born_on",
+    "born in": "born_in",
+    "based in": "lives_in",
+    "called": "is_named",
+    "named": "is_named",
+}
+_STATE = re.compile(rf"(?:not )?(?P<what>{'|'.join(_STATES)})\s+(?P<object>.+)", re.IGNORECASE)
+_AGE = re.compile(r"(\d{1,3})(?: years? old\b|\s*\Z)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"(?:my|our|his|her|their|the|[\w .-]{1,40}?['’]s) (?P<noun>(?:[\w-]+ ){0,2}[\w-]+)(?: for .+)?",
+    re.IGNORECASE,
+)
+_NO_VALUE = re.compile(r"(?:from|at|in|with|about|under|over|near|not|so|very|[a-z]+ed|rate)\b")
+"""Words after "my X is" that do not begin what X is."""
+_ATTRIBUTES = {"name": "is_named", "full name": "is_named", "birthday": "born_on", "date of birth": "born_on"}
+_SWITCHING = frozenset(["switch", "move", "change", "migrate", "relocate", "convert", "upgrade"])
+_EXCHANGING = frozenset(["replace", "swap", "trade", "exchange"])
+_EMPLOYER = re.compile(
+    r"(?-i:[A-Z])|(?:my|an?|the) (?:\w+ ){0,2}(?:job|company|startup|firm|bank|agency|team|position)\b",
+    re.IGNORECASE,
+)
+_ENDED_DOING = re.compile(r"(?P<verb>[a-z]+ing)\b(?:\s+(?!(?:in|on|at|since|after|by)\s)(?P<what>.+))?")
+_AHEAD = frozenset(["will", "may", "might", "shall"])
+_RATHER = re.compile(r"\s+(?:over|to|rather than|than|instead of|for)\s+")
+_SHORT_OBJECTS = frozenset(["uses", "owns", "drives", "speaks", "plays", "eats", "drinks", "studies"])
+"""Predicates whose object ends where "for", "on" or "with" begins."""
 _OCCUPATION = re.compile(
-    r"an? (?P<job>(?:[\w-]+ ){0,3}?(?:\w+(?:eer|ist|ician|cian|ologist|graphe?r|maker|keeper|yst)|nurse|doctor|teacher|"
-    r"developer|programmer|designer|manager|lawyer|student|chef|cook|writer|carpenter|plumber|electrician|farmer|"
-    r"professor|researcher|architect|consultant|founder|driver|pilot|librarian|musician|actor|actress|accountant|"
-    r"freelancer|director|admin|analyst|translator|mechanic|barber|baker|author|editor|violinist))\b",
+    r"an? (?P<job>(?:[\w-]+ ){0,3}?(?:\w+(?:eer|ist|ician|cian|ologist|graphe?r|maker|keeper|yst)|nurse|"
+    r"doctor|teacher|developer|programmer|designer|manager|lawyer|student|chef|cook|writer|carpenter|"
+    r"plumber|electrician|farmer|professor|researcher|architect|consultant|founder|driver|pilot|librarian|"
+    r"musician|actor|actress|accountant|freelancer|director|admin|analyst|translator|mechanic|barber|baker|"
+    r"author|editor|violinist))\b",
     re.IGNORECASE,
 )
 
@@ -68,31 +108,47 @@ def relate(clause: Clause) -> Relation:
         found = Relation("has_pet" if PETS.search(tail) else "has", _cut(tail))
     else:
         found = _doing(clause, tail)
-    return Relation(found.predicate, found.object, old or found.replaces, found.is_ended or "used to" in clause.auxiliaries)
+    return Relation(
+        found.predicate,
+        found.object,
+        old or found.replaces,
+        found.is_ended or "used to" in clause.auxiliaries,
+    )
 
 
-def subject_of(clause: Clause) -> str:
-    """Return the subject without the attribute that the predicate names: "my shell is fish" is about me."""
-    return clause.subject
+def subject_of(clause: Clause, relation: Relation, *, speaker: str) -> str:
+    """Return who the statement is about, by name; "my shell is fish" is about me, and fish is my shell."""
+    if clause.who is Who.SPEAKER:
+        return speaker
+    subject = to_third_person(clause.subject, name=speaker)
+    is_attribute = clause.is_copula and relation.predicate == _attribute(clause.subject)
+    owner = re.match(r"(.+?)['’]s\s", subject) if is_attribute else None
+    return owner.group(1) if owner else subject
 
 
 def _changed(clause: Clause, tail: str) -> Relation | None:
-    """Switched from vim to Helix; moved to Paris; replaced X with Y; joined, left, stopped."""
-    verb = clause.verb
-    slot = {"move": "lives_in", "relocate": "lives_in"}.get(verb, "uses")
-    if verb in ("switch", "move", "change", "migrate", "relocate", "convert", "upgrade"):
-        if both := _CHANGE.match(tail):
-            return Relation(slot, _place(both["new"]), _bare(both["old"]))
-        if to := _CHANGE_TO.match(tail):
-            return Relation(slot, _place(to["new"]))
-    if verb in ("replace", "swap", "trade", "exchange") and (both := _EXCHANGE.match(tail)):
+    """Switched from vim to Helix; moved to Paris; replaced X with Y. Only what is done changes anything."""
+    if not clause.is_past:
+        return None
+    slot = "lives_in" if clause.verb in ("move", "relocate") else "uses"
+    if clause.verb in _SWITCHING and (both := _CHANGE.match(tail)):
+        return Relation(slot, _place(both["new"]), _bare(both["old"]))
+    if clause.verb in _SWITCHING and (to := _CHANGE_TO.match(tail)):
+        return Relation(slot, _place(to["new"]))
+    if clause.verb in _EXCHANGING and (both := _EXCHANGE.match(tail)):
         return Relation("uses", _bare(_cut(both["new"]) or ""), _bare(both["old"]))
-    if verb == "join":
-        return Relation("works_at", _place(tail))
-    if verb in ("leave", "quit") and clause.is_past and clause.who is Who.SPEAKER:
+    return _begun_or_ended(clause, tail)
+
+
+def _begun_or_ended(clause: Clause, tail: str) -> Relation | None:
+    """Joined Acme, left Acme, quit my job, stopped smoking."""
+    is_employer = _EMPLOYER.match(tail)
+    if clause.verb == "join":
+        return Relation("works_at" if is_employer else "joins", _place(tail))
+    if clause.verb in ("leave", "quit") and clause.is_past and is_employer:
         return Relation("works_at", _place(tail), is_ended=True)
-    if verb in ("stop", "quit") and (doing := re.match(r"(?P<verb>[a-z]+ing)\s+(?P<what>.+)", tail)):
-        return Relation(_predicate_of(doing["verb"]), _cut(doing["what"]), is_ended=True)
+    if clause.verb in ("stop", "quit") and (doing := _ENDED_DOING.match(tail)):
+        return Relation(_predicate_of(doing["verb"]), _cut(doing["what"] or ""), is_ended=True)
     return None
 
 
@@ -105,28 +161,27 @@ def _replaced(tail: str) -> str | None:
 
 def _being(clause: Clause, tail: str) -> Relation:
     """I'm allergic to nuts; I'm a nurse; my shell is fish; Tom is my manager."""
-    lower = tail.lower()
-    if named := re.match(r"(?:not )?(?P<what>allergic to|married to|born (?:on|in)|based in|called|named)\s+(?P<object>.+)", lower):
-        predicate = {"allergic to": "is_allergic_to", "married to": "is_married_to", "born on": "born_on",
-                     "born in": "born_in", "based in": "lives_in"}.get(named["what"], "is_named")  # fmt: skip
-        return Relation(predicate, _place(tail[named.start("object") :]))
-    if age := re.match(r"(\d{1,3})(?: years? old\b|\s*\Z)", lower):
+    if named := _STATE.match(tail):
+        return Relation(_STATES[named["what"].lower()], _place(named["object"]))
+    if age := _AGE.match(tail):
         return Relation("age", age.group(1))
+    if liked := _LIKED.match(tail):
+        return Relation("likes", _cut(tail[liked.end() :]))
     if job := _OCCUPATION.match(tail):
         return Relation("works_as", job["job"])
-    if clause.who in (Who.OWNED, Who.OURS, Who.OTHER, Who.THING) and (noun := _attribute(clause.subject)):
-        return Relation(noun, _attribute_value(tail))
-    return Relation("is", _cut(tail))
+    attribute = _attribute(clause.subject) if _NO_VALUE.match(tail) is None else None
+    if clause.who in (Who.SPEAKER, Who.WE) or (clause.who is Who.THING and attribute not in EXCLUSIVE):
+        attribute = None
+    return Relation(attribute, _attribute_value(tail)) if attribute else Relation("is", _cut(tail))
 
 
 def _attribute(subject: str) -> str | None:
     """Return the attribute that a short subject names: "my favourite color" → favourite_color."""
-    found = re.fullmatch(r"(?:my|our|his|her|their|the) ((?:[\w-]+ ){0,2}[\w-]+)(?: for .+)?", subject, re.IGNORECASE)
+    found = _ATTRIBUTE.fullmatch(subject)
     if found is None:
         return None
-    noun = found.group(1).lower().replace("favorite", "favourite")
-    known = {"name": "is_named", "full name": "is_named", "birthday": "born_on", "date of birth": "born_on"}
-    return known.get(noun, noun.replace(" ", "_"))
+    noun = found["noun"].lower().replace("favorite", "favourite")
+    return _ATTRIBUTES.get(noun, noun.replace(" ", "_"))
 
 
 def _attribute_value(tail: str) -> str | None:
@@ -137,7 +192,7 @@ def _attribute_value(tail: str) -> str | None:
 def _working(tail: str) -> Relation:
     found = _WORK.search(tail)
     if found is None:
-        return Relation("works", _cut(tail) or None)
+        return Relation("works", _cut(tail))
     how, what = found["how"].lower(), found["what"]
     if how in ("at", "for"):
         return Relation("works_at", _place(what))
@@ -149,26 +204,22 @@ def _working(tail: str) -> Relation:
 def _doing(clause: Clause, tail: str) -> Relation:
     predicate = _predicate_of(clause.verb)
     if predicate == "lives_in":
-        return Relation(predicate, _place(re.sub(r"^(?:in|at|near|on)\s+", "", tail)))
-    if predicate in ("uses", "owns", "drives"):
-        return Relation(predicate, _used(tail))
+        place = re.match(r"(?:in|at|near|on)\s+", tail)
+        return Relation(predicate, _place(tail[place.end() :])) if place else Relation("lives", _cut(tail))
     if predicate == "prefers":
-        return Relation(predicate, re.split(r"\s+(?:over|to|rather than|than|instead of|for)\s+", _cut(tail) or "")[0] or None)
-    if predicate in ("speaks", "plays", "eats", "drinks", "studies"):
+        return Relation(predicate, _ended(_RATHER.split(_cut(tail) or "")[0]))
+    if predicate in _SHORT_OBJECTS:
         return Relation(predicate, _used(tail))
-    if clause.auxiliaries & {"will"} and not clause.is_past:
-        return Relation("promised", _ended(f"{clause.verb} {tail}"))
-    return Relation(predicate, _cut(tail) or None)
+    if clause.auxiliaries & _AHEAD and not clause.is_past:
+        predicate = "promised" if "will" in clause.auxiliaries else "plans"
+        return Relation(predicate, _ended(f"{clause.verb} {tail}"))
+    return Relation(predicate, _cut(tail))
 
 
 def _predicate_of(verb: str) -> str:
     """Return the predicate of a verb in any form; an unknown verb is its own."""
-    from engram.capture.extract.verbs import bases  # noqa: PLC0415
-
-    for base in bases(verb):
-        if base in VERBS:
-            return VERBS[base]
-    return third_person(bases(verb)[0])
+    known = next((VERBS[base] for base in bases(verb) if base in VERBS), None)
+    return known or third_person(bases(verb)[0])
 
 
 def _cut(tail: str) -> str | None:

@@ -38,6 +38,13 @@ CATEGORIES: Final = {
     "skill": "what someone can do, or how something is done",
 }
 
+PREDICATES: Final = (
+    *("lives_in", "works_at", "works_as", "uses", "owns", "has", "has_pet", "likes", "dislikes", "prefers"),
+    *("is", "is_named", "is_married_to", "is_allergic_to", "born_on", "born_in", "age", "speaks", "plays"),
+    *("studies", "decided", "promised", "plans", "deadline", "manages", "favourite_color"),
+)
+"""What settling compares: the commonest of the vocabulary that the heuristic extractor writes in."""
+
 SYSTEM: Final = f"""\
 You read turns of a conversation and write down what they state that will matter in later conversations.
 
@@ -60,7 +67,9 @@ Each statement is an object with these fields:
 - "kind": "episode" if it happened once, "note" if it holds until something replaces it.
 - "confidence": 0 to 1. Said outright 0.9, implied 0.6, a guess 0.4.
 - "importance": 0 to 1. Lasting and personal, or a decision, 0.8; a passing detail 0.2.
-- "subject", "predicate", "object": the statement in three short parts, or null.
+- "subject", "predicate", "object": the statement in three short parts, or null. As predicate one of
+  {", ".join(PREDICATES)}
+  where it fits, otherwise the verb, such as mentors.
 - "negated": true if it says that something does not hold, or no longer.
 - "replaces": what the object takes the place of ("vim" in "switched from vim to Helix"), or null.
 - "entities": names of people, places, organisations, products and projects in it.

@@ -48,7 +48,8 @@ class BoxesTable:
     def put(self, box: Box) -> None:
         """Store a box in place of its earlier state."""
         times = (to_microseconds(box.opened_at), to_microseconds(box.last_at))
-        row = (box.id, self._scopes.make(box.scope), box.trace, to_json(sorted(box.topics)), *times)
+        topics = {"all": sorted(box.topics), "recent": [sorted(each) for each in box.recent]}
+        row = (box.id, self._scopes.make(box.scope), box.trace, to_json(topics), *times)
         sql = (
             f"INSERT INTO boxes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
             "trace = excluded.trace, topics = excluded.topics, last_at = excluded.last_at, "
@@ -68,7 +69,8 @@ def _box(row: Sequence[Any]) -> Box:
     return Box(
         id=box_id,
         trace=trace,
-        topics=frozenset(from_json(topics)),
+        topics=frozenset(from_json(topics)["all"]),
+        recent=tuple(frozenset(each) for each in from_json(topics)["recent"]),
         opened_at=from_microseconds(opened_at),
         last_at=from_microseconds(last_at),
         sealed_at=optional_from_microseconds(sealed_at),

@@ -99,13 +99,38 @@ class MemoriesTable:
         )
         return self._connection.execute(sql, (memory_id,)).fetchone() is not None
 
+    def unenriched(self, *, limit: int) -> dict[int, Memory]:
+        """Return active memories that nothing was inferred from yet, oldest first, by key."""
+        sql = f"{_SELECT_KEYED} WHERE m.enriched = 0 AND m.status = 'active' ORDER BY m.key LIMIT ?"
+        return {row[-1]: from_row(row) for row in self._connection.execute(sql, (limit,))}
+
+    def count_unenriched(self) -> int:
+        """Return how many those are."""
+        sql = "SELECT count(*) FROM memories WHERE enriched = 0 AND status = 'active'"
+        total: int = only(self._connection, sql)
+        return total
+
+    def mark_enriched(self, key: int) -> None:
+        """Note that what can be inferred from a memory has been."""
+        self._connection.execute("UPDATE memories SET enriched = 1 WHERE key = ?", (key,))
+
+    def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
+        """Return what was stated in a session of exactly this scope and still holds, oldest first."""
+        sql = (
+            "SELECT content FROM memories WHERE session = ? AND scope = ? AND status = 'active' ORDER BY key"
+        )
+        rows: Sequence[Any] = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchall()
+        return [content for (content,) in rows]
+
     def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
         """Return the keys of the newest active memories of exactly this scope with this relation."""
         sql = (
             "SELECT key FROM memories WHERE scope = ? AND predicate = ? AND status = 'active' "
             "ORDER BY key DESC LIMIT ?"
         )
-        rows: list[Any] = self._connection.execute(sql, (self._scopes.find(scope), predicate, limit)).fetchall()
+        rows: list[Any] = self._connection.execute(
+            sql, (self._scopes.find(scope), predicate, limit)
+        ).fetchall()
         return [key for (key,) in rows]
 
     def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:

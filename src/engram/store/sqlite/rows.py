@@ -84,6 +84,8 @@ COLUMNS = [
     "extractor",
     "verbatim",
     "box",
+    "successes",
+    "failures",
 ]
 """The columns that hold the memory itself; `key`, `change`, `fingerprint` and `scope` are apart."""
 
@@ -112,6 +114,7 @@ def to_row(memory: Memory) -> tuple[Any, ...]:
         *(int(memory.pinned), memory.version, memory.supersedes, memory.superseded_by, memory.security),
         *(to_json(memory.detail), to_json(memory.traits)),
         *(to_json(memory.flags), memory.extractor, memory.verbatim, memory.box),
+        *(memory.successes, memory.failures),
     )
 
 
@@ -163,6 +166,8 @@ def _memory(row: Sequence[Any]) -> Memory:
         extractor=got["extractor"],
         verbatim=got["verbatim"],
         box=got["box"],
+        successes=got["successes"],
+        failures=got["failures"],
     )
 
 

@@ -33,6 +33,7 @@ class ScopesTable:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._known: dict[Scope, int] = {}
 
     def visible(self, scope: Scope) -> list[int]:
         """Return the numbers of the stored scopes that a reader in this scope may see."""
@@ -40,8 +41,12 @@ class ScopesTable:
 
     def find(self, scope: Scope) -> int | None:
         """Return the number of exactly this scope, if anything was stored in it."""
-        row = self._connection.execute(_EXACT, names(scope)).fetchone()
-        return None if row is None else row[0]
+        if scope not in self._known:
+            row = self._connection.execute(_EXACT, names(scope)).fetchone()
+            if row is None:
+                return None
+            self._known[scope] = row[0]
+        return self._known[scope]
 
     def make(self, scope: Scope) -> int:
         """Return the number of this scope, made if need be."""

@@ -23,6 +23,7 @@ from engram.store.sqlite.boxes import BoxesTable
 from engram.store.sqlite.checks import checks
 from engram.store.sqlite.connection import connect
 from engram.store.sqlite.edges import EdgesTable
+from engram.store.sqlite.entities import EntitiesTable
 from engram.store.sqlite.failures import translated
 from engram.store.sqlite.handed_out import HandedOutTable
 from engram.store.sqlite.history import AuditTable, HistoryTable
@@ -52,6 +53,7 @@ class Tables:
     history: HistoryTable
     audit: AuditTable
     edges: EdgesTable
+    entities: EntitiesTable
     scopes: ScopesTable
     boxes: BoxesTable
     handed_out: HandedOutTable
@@ -67,6 +69,7 @@ class Tables:
             history=HistoryTable(connection),
             audit=AuditTable(connection),
             edges=EdgesTable(connection),
+            entities=EntitiesTable(connection),
             scopes=ScopesTable(connection),
             boxes=BoxesTable(connection),
             handed_out=HandedOutTable(connection),

@@ -2,7 +2,7 @@
 Make room for entities and for what capture must not lose: pending turns, boxes, what was handed out, health.
 
 Old rows: turns hold NULL in `extracted_at`, so they are extracted after the next opening; memories hold no
-flags, no extractor, no verbatim text and no box. Old memories have no entities until they are registered.
+flags, no extractor, no verbatim text and no box, and are enriched, with their entities, in the background.
 docs/reference/file-format.md explains every column.
 """
 
@@ -43,13 +43,13 @@ CREATE INDEX entity_names_by_last_word ON entity_names (scope, last_word);
 
 CREATE TABLE entity_mentions (
     entity INTEGER NOT NULL REFERENCES entities (key) ON DELETE CASCADE,
-    memory INTEGER NOT NULL REFERENCES memories (key),
     folded TEXT NOT NULL,
+    memory INTEGER NOT NULL REFERENCES memories (key),
     at INTEGER NOT NULL,
-    PRIMARY KEY (entity, memory, folded)
+    PRIMARY KEY (entity, folded, memory)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX entity_mentions_by_memory ON entity_mentions (memory);
+CREATE INDEX entity_mentions_by_memory ON entity_mentions (memory, entity);
 """
 
 _CAPTURE_STATE = """
@@ -75,10 +75,15 @@ CREATE INDEX boxes_by_trace ON boxes (scope, trace);
 ALTER TABLE memories ADD COLUMN flags TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE memories ADD COLUMN extractor TEXT;
 ALTER TABLE memories ADD COLUMN verbatim TEXT;
+ALTER TABLE memories ADD COLUMN enriched INTEGER NOT NULL DEFAULT 0 CHECK (enriched IN (0, 1));
+ALTER TABLE memories ADD COLUMN successes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memories ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE memories ADD COLUMN box TEXT REFERENCES boxes (id) DEFERRABLE INITIALLY DEFERRED;
 
 CREATE INDEX memories_by_relation ON memories (scope, predicate)
     WHERE status = 'active' AND predicate IS NOT NULL;
+CREATE INDEX memories_unenriched ON memories (key) WHERE enriched = 0 AND status = 'active';
+CREATE INDEX memories_by_session ON memories (session) WHERE session IS NOT NULL;
 CREATE INDEX memories_by_box ON memories (box) WHERE box IS NOT NULL;
 
 CREATE TABLE handed_out (

@@ -1,0 +1,273 @@
+"""
+Write one settled candidate: the memory, its indexes, links, entities, box, history and audit.
+
+Called by the gate for each candidate inside one write. What was prepared outside may be out of date by now,
+so a neighbour is read again before it is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engram.capture.boxes import place
+from engram.capture.candidate import REDUNDANT
+from engram.capture.echo import echoes
+from engram.capture.enrich import index_terms, introduce
+from engram.capture.settle import Neighbour, Settlement, Verdict, settle, surprise
+from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from engram.capture.candidate import Candidate
+    from engram.capture.conflict import ComparesStatements
+    from engram.policy import CapturePolicy
+    from engram.store.contract import Transaction
+    from engram.values import Actor, Memory, Provenance
+
+
+class Outcome(StrEnum):
+    """What became of a draft."""
+
+    CREATED = "created"
+    REINFORCED = "reinforced"
+    REPLACED = "replaced"
+    DISPUTED = "disputed"
+    ECHOED = "echoed"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The memory that now stands for the draft, and what became of the draft."""
+
+    memory: Memory
+    outcome: Outcome
+    is_embedded: bool = True
+    """Whether its vector was stored with it; if not, the backfill has something to do."""
+
+
+@dataclass(slots=True)
+class Write:
+    """One write of the gate, and what it has stored so far."""
+
+    tx: Transaction
+    policy: CapturePolicy
+    likeness: ComparesStatements
+    actor: Actor
+    now: datetime
+    vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
+    fresh: dict[int, Memory] = field(default_factory=dict)
+    """What this write has made of its candidates, by place: later ones are settled against them too."""
+
+    def stacked_vectors(self) -> NDArray[np.float32]:
+        """Return the vectors of what was stored, in order."""
+        return np.stack(list(self.vectors.values()))
+
+    def note(
+        self,
+        memory: Memory,
+        action: Action,
+        *,
+        old: Status | None = None,
+        new: Status | None = None,
+        reason: str = "",
+        changes: Mapping[str, tuple[Any, Any]] | None = None,
+    ) -> None:
+        """Record what happened to a memory, in its history and in the audit trail."""
+        self.tx.history.add(
+            HistoryEvent(
+                memory_id=memory.id,
+                at=self.now,
+                action=action,
+                actor=self.actor,
+                old_status=old,
+                new_status=new,
+                reason=reason,
+                changes=changes or {},
+            )
+        )
+        self.tx.audit.add(AuditEvent(at=self.now, action=action, actor=self.actor, target=memory.id))
+
+
+def store_candidate(
+    write: Write,
+    candidate: Candidate,
+    number: int,
+    *,
+    neighbours: Sequence[Neighbour],
+    siblings: Mapping[int, float],
+    vector: NDArray[np.float32] | None,
+) -> Admission:
+    """Settle a candidate and write what follows; `number` is its place among the candidates of this write."""
+    admission = _settled(write, candidate, neighbours, siblings, vector)
+    write.fresh[number] = admission.memory
+    return admission
+
+
+def _settled(
+    write: Write,
+    candidate: Candidate,
+    neighbours: Sequence[Neighbour],
+    siblings: Mapping[int, float],
+    vector: NDArray[np.float32] | None,
+) -> Admission:
+    memory = candidate.memory
+    echoed = echoes(write.tx, memory, write.likeness, write.policy, now=write.now)
+    if echoed is not None:
+        return Admission(echoed, Outcome.ECHOED)
+    twin = write.tx.memories.active_twin(candidate.fingerprint, scope=memory.scope)
+    if twin is not None:
+        return _reinforce(write, twin, candidate, reason="said again")
+    near = [*neighbours, *(Neighbour(write.fresh[place], alike) for place, alike in siblings.items())]
+    settlement = _settle_with_active(write, candidate, near)
+    if settlement.verdict is Verdict.REINFORCE and settlement.target is not None:
+        return _reinforce(write, settlement.target, candidate, reason=settlement.reason)
+    return _create(write, candidate, settlement, near, vector)
+
+
+def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neighbour]) -> Settlement:
+    """Settle against memories that are active now: one that has gone since it was found does not count."""
+    left = list(near)
+    while True:
+        settlement = settle(candidate.statement, left, write.policy, likeness=write.likeness)
+        if settlement.target is None:
+            return settlement
+        target = settlement.target
+        current = write.tx.memories.get(target.id, scope=target.scope)
+        if current is not None and current.status is Status.ACTIVE:
+            return replace(settlement, target=current)
+        left = [one for one in left if one.memory.id != target.id]
+
+
+def _create(
+    write: Write,
+    candidate: Candidate,
+    settlement: Settlement,
+    near: Sequence[Neighbour],
+    vector: NDArray[np.float32] | None,
+) -> Admission:
+    memory = _weighted(candidate, [one.similarity for one in near], write.policy)
+    if memory.provenance.session is not None:  # a box is a stretch of talk; single statements have none
+        memory = memory.evolve(
+            box=place(write.tx, candidate.topics, scope=memory.scope, policy=write.policy, now=write.now)
+        )
+    old = settlement.target
+    if old is not None:
+        memory = _inheriting(memory, old, settlement.verdict, write.policy)
+        if settlement.verdict is Verdict.SUPERSEDE:
+            old = _retire(write, old, memory, settlement.reason)
+    key = write.tx.memories.add(memory, fingerprint=candidate.fingerprint)
+    write.tx.terms.put(key, index_terms(memory))
+    if vector is not None:
+        write.vectors[key] = vector
+    write.note(memory, Action.REMEMBER, new=Status.ACTIVE)
+    if candidate.is_enriched:
+        write.tx.memories.mark_enriched(key)
+        introduce(write.tx, memory, names=candidate.entities, now=write.now)
+    if old is not None:
+        _join(write, memory, old, settlement)
+    _link(write, memory, settlement.links)
+    outcome = {Verdict.SUPERSEDE: Outcome.REPLACED, Verdict.WEAKEN: Outcome.DISPUTED}
+    became = outcome.get(settlement.verdict, Outcome.CREATED)
+    return Admission(memory, became, is_embedded=vector is not None)
+
+
+def _weighted(candidate: Candidate, nearness: Sequence[float], policy: CapturePolicy) -> Memory:
+    """Return the memory with its surprise, and the importance and flag that follow from it."""
+    memory = candidate.memory
+    found = surprise(nearness, policy)
+    if found is None:
+        return memory
+    flags = memory.flags
+    if max(nearness) > policy.same_above:
+        flags = (*flags, REDUNDANT)
+    importance = memory.importance
+    if not candidate.has_importance and policy.novelty_boost:
+        gain = policy.novelty_boost * (2 * found - 1) if found > 0.5 else 0.0
+        loss = policy.novelty_boost / 3 if REDUNDANT in flags else 0.0
+        importance = min(1.0, max(0.0, importance + gain - loss))
+    return memory.evolve(surprise=found, flags=flags, importance=importance)
+
+
+def _inheriting(memory: Memory, old: Memory, verdict: Verdict, policy: CapturePolicy) -> Memory:
+    """Return the new memory with what it takes over from the one that it stands against."""
+    if verdict is Verdict.WEAKEN:
+        return memory
+    confidence = min(1.0, memory.confidence + policy.inherit_confidence * old.confidence)
+    return memory.evolve(
+        confidence=confidence,
+        importance=max(memory.importance, old.importance),
+        pinned=memory.pinned or old.pinned,
+        supersedes=old.id,
+        version=old.version + 1,
+    )
+
+
+def _retire(write: Write, old: Memory, new: Memory, reason: str) -> Memory:
+    """Let the old memory be superseded by the new one, from the moment that the new one holds."""
+    ended = new.occurred_at or write.now
+    retired = old.evolve(status=Status.SUPERSEDED, superseded_by=new.id, valid_to=ended, updated_at=write.now)
+    write.tx.memories.replace(retired)
+    write.note(old, Action.SUPERSEDE, old=old.status, new=Status.SUPERSEDED, reason=reason)
+    return retired
+
+
+def _join(write: Write, new: Memory, old: Memory, settlement: Settlement) -> None:
+    """Link the new memory to the one that it replaces or disputes; a disputed one loses confidence."""
+    if settlement.verdict is Verdict.SUPERSEDE:
+        edge, weight = EdgeType.SUPERSEDES, 1.0
+    else:
+        edge, weight = EdgeType.CONTRADICTS, 1.0
+        weaker = max(min(write.policy.weakest, old.confidence), old.confidence - write.policy.weaken_by)
+        write.tx.memories.replace(old.evolve(confidence=weaker, updated_at=write.now))
+        changes = {"confidence": (old.confidence, weaker)}
+        write.note(old, Action.WEAKEN, reason=settlement.reason, changes=changes)
+    write.tx.edges.add(Edge(source=new.id, target=old.id, type=edge, weight=weight, created_at=write.now))
+
+
+def _link(write: Write, memory: Memory, links: Sequence[Neighbour]) -> None:
+    for one in links:
+        edge = Edge(
+            source=memory.id,
+            target=one.memory.id,
+            type=EdgeType.RELATED_TO,
+            weight=min(1.0, one.similarity),
+            created_at=write.now,
+        )
+        write.tx.edges.add(edge)
+
+
+def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str) -> Admission:
+    """Strengthen the memory that says the same, and keep the new evidence with it."""
+    new = candidate.memory
+    stronger = known.evolve(
+        confidence=min(1.0, known.confidence + write.policy.reinforce_confidence_by),
+        importance=max(known.importance, new.importance if candidate.has_importance else 0.0),
+        reinforcements=known.reinforcements + 1,
+        pinned=known.pinned or new.pinned,
+        provenance=_with_evidence(known.provenance, new.provenance),
+        updated_at=write.now,
+    )
+    write.tx.memories.replace(stronger)
+    changes = {
+        name: (getattr(known, name), getattr(stronger, name))
+        for name in ("confidence", "importance", "reinforcements", "pinned")
+        if getattr(known, name) != getattr(stronger, name)
+    }
+    write.note(known, Action.REINFORCE, reason=reason, changes=changes)
+    return Admission(stronger, Outcome.REINFORCED)
+
+
+def _with_evidence(known: Provenance, new: Provenance) -> Provenance:
+    return replace(
+        known,
+        turns=tuple(dict.fromkeys((*known.turns, *new.turns))),
+        episodes=tuple(dict.fromkeys((*known.episodes, *new.episodes))),
+    )

@@ -1,0 +1,90 @@
+"""
+Candidate: a draft that has been checked, scanned and classified, on its way through the gate.
+
+Made by `capture.admit` before any write; reads nothing but the draft. What is inferred here can be inferred
+again from the content, and a field that a door has set is never overruled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engram.capture.conflict import Statement, is_negation
+from engram.capture.draft import born, checked
+from engram.capture.enrich import enriched
+from engram.capture.extract.stated import read_statement
+from engram.errors import InjectionBlocked
+from engram.text.injection import scan
+from engram.text.normal import fingerprint
+from engram.text.pii import classify
+from engram.text.topics import topic_terms
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.capture.draft import Draft
+    from engram.policy import CapturePolicy
+    from engram.values import Memory
+
+INJECTION, REDUNDANT = "injection", "redundant"
+"""Flags that the gate may set on a memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement ready to be settled."""
+
+    statement: Statement
+    fingerprint: bytes
+    topics: frozenset[str]
+    entities: tuple[str, ...]
+    has_importance: bool
+    """Whether a door gave the importance, which surprise must then leave alone."""
+    is_enriched: bool = True
+
+    @property
+    def memory(self) -> Memory:
+        """The memory as it would be stored if it were alone."""
+        return self.statement.memory
+
+
+def candidate(draft: Draft, policy: CapturePolicy, *, now: datetime, enrich: bool = True) -> Candidate:
+    """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
+    content = checked(draft, policy)
+    flags = _flags(content, policy)
+    statement = _statement(born(draft, content, policy, now=now), draft)
+    memory = statement.memory.evolve(flags=flags, security=classify(content).tier)
+    if enrich:
+        memory = enriched(memory, outcome=draft.outcome)
+    return Candidate(
+        statement=replace(statement, memory=memory),
+        fingerprint=fingerprint(content, speaker=memory.provenance.speaker),
+        topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
+        entities=draft.entities,
+        is_enriched=enrich,
+        has_importance=draft.importance is not None and draft.extractor is None,
+    )
+
+
+def _statement(memory: Memory, draft: Draft) -> Statement:
+    """Return the memory with what it says of whom: as the door gave it, or else as its words have it."""
+    if draft.subject or draft.predicate or draft.object:
+        denies = is_negation(memory.content) if draft.is_negated is None else draft.is_negated
+        return Statement(memory, is_negated=denies, replaces=draft.replaces)
+    found = read_statement(memory.content, speaker=memory.provenance.speaker)
+    if found is None:
+        return Statement(memory, is_negated=is_negation(memory.content), replaces=draft.replaces)
+    told = memory.evolve(subject=found.subject, predicate=found.predicate, object=found.object)
+    return Statement(told, is_negated=found.is_negated, replaces=draft.replaces or found.replaces)
+
+
+def _flags(content: str, policy: CapturePolicy) -> tuple[str, ...]:
+    """Return the warnings that the content earns; raises for what reads like an attack."""
+    found = scan(content)
+    if found.score >= policy.injection_reject_above:
+        raise InjectionBlocked(
+            f"the statement reads like an attack on the agent: {', '.join(found.reasons)}",
+            hint="Say it in plain words, without instructions to the agent.",
+        )
+    return (INJECTION,) if found.score >= policy.injection_flag_above else ()

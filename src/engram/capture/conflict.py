@@ -1,0 +1,193 @@
+"""
+Do two statements contradict each other? By what they say, never by how alike they sound.
+
+Asked by `settle` about neighbours that are close enough. Deterministic and cautious: it looks at subject,
+relation and object, at negations and at numbers, and where it cannot tell it says no, and both live.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from engram.capture.extract.vocabulary import is_exclusive
+from engram.text.normal import normalise
+from engram.text.technologies import technology_class
+from engram.text.terms import query_terms, terms
+from engram.values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.values import Memory
+
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|without|stopped|quit|nicht|kein|keine|keinen|pas|nunca|не|нет)\b|n['’]t\b|不|ない",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"\b(?:switched|moved|migrated|changed|converted|upgraded|downgraded|now|instead|these days|from now on|"
+    r"nowadays|replaced|no longer|any ?more|since then)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_SAME_OBJECT = 0.6
+_SAME_FRAME = 0.7
+_SAME_MEANING = 0.85
+_LEAST_WORDS = 2
+
+
+class ComparesStatements(Protocol):
+    """The part of likeness that settling needs."""
+
+    def between(self, statement: str, others: Sequence[str]) -> list[float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A memory with what its extractor knows of its meaning."""
+
+    memory: Memory
+    is_negated: bool = False
+    replaces: str | None = None
+
+    @classmethod
+    def of(cls, memory: Memory) -> Statement:
+        """Return a stored memory as a statement, read from its own words."""
+        return cls(memory, is_negated=is_negation(memory.content))
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it says that something holds from now on that did not before."""
+        return self.replaces is not None or bool(_CHANGE.search(self.memory.content))
+
+
+def is_negation(text: str) -> bool:
+    """Say whether the text denies something."""
+    return bool(_NEGATION.search(text))
+
+
+def conflict(new: Statement, old: Statement) -> str | None:
+    """Return in a few words why the new statement contradicts the old one, or None."""
+    if not may_share_subject(new.memory, old.memory):
+        return None
+    if new.replaces is not None and _is_about(old.memory, new.replaces):
+        return f"replaced {old.memory.predicate or 'it'}"
+    if new.memory.predicate and new.memory.predicate == old.memory.predicate:
+        return _same_relation(new, old)
+    return _same_frame(new, old)
+
+
+def same_relation(new: Statement, old: Statement) -> bool:
+    """Say whether both name the same single object of the same subject: lives in Paris, moved to Paris."""
+    mine, theirs = new.memory, old.memory
+    if new.is_negated or old.is_negated or not is_exclusive(mine.predicate or ""):
+        return False
+    if mine.predicate != theirs.predicate or not mine.object or not theirs.object:
+        return False
+    same_subject = normalise(mine.subject or "") == normalise(theirs.subject or "")
+    return same_subject and normalise(mine.object) == normalise(theirs.object)
+
+
+def same_specifics(new: Statement, old: Statement, likeness: ComparesStatements) -> bool:
+    """
+    Say whether the old statement may stand for the new one: nothing in the new one would be lost.
+
+    Two statements may sound alike and both be true, "has a dog" and "has a cat", and no similarity tells them
+    apart from a paraphrase. So numbers, names and negation must agree, and words that only the new one has
+    must mean the same as those that only the old one has.
+    """
+    mine, theirs = new.memory.content, old.memory.content
+    if new.is_negated != old.is_negated or _numbers(mine) != _numbers(theirs):
+        return False
+    if not _names(mine) <= _names(theirs):
+        return False
+    return _adds_nothing(mine, theirs, likeness)
+
+
+def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
+    my_words, their_words = query_terms(mine), query_terms(theirs)
+    added = [word for word in my_words if word not in their_words]
+    if not added:
+        return True
+    dropped = [word for word in their_words if word not in my_words]
+    if not dropped:
+        return False
+    (alike,) = likeness.between(" ".join(added), [" ".join(dropped)])
+    return alike > _SAME_MEANING
+
+
+def _numbers(text: str) -> set[str]:
+    return set(_NUMBER.findall(text))
+
+
+def _names(text: str) -> set[str]:
+    """Return the capitalised words that do not begin the text, folded, and known technologies."""
+    words = re.findall(r"[\w.+#-]+", text)
+    return {
+        normalise(word).removesuffix("'s")
+        for place, word in enumerate(words)
+        if (place and word[0].isupper()) or technology_class(word)
+    }
+
+
+def _same_relation(new: Statement, old: Statement) -> str | None:
+    mine, theirs = new.memory.object, old.memory.object
+    if mine is None or theirs is None:
+        return None
+    is_same_object = _overlap(mine, theirs) >= _SAME_OBJECT
+    if new.is_negated != old.is_negated:
+        return "denied" if is_same_object else None
+    if new.memory.kind is Kind.NOTE and _differ_in_number(mine, theirs):
+        return "another number"
+    if is_same_object or new.is_negated:
+        return None
+    return _another_object(new, mine, theirs)
+
+
+def _another_object(new: Statement, mine: str, theirs: str) -> str | None:
+    """Say why the relation cannot hold for both objects, if it cannot."""
+    if is_exclusive(new.memory.predicate or ""):
+        return f"another {new.memory.predicate}"
+    kind = technology_class(mine)
+    if new.is_change and kind is not None and kind == technology_class(theirs):
+        return f"changed {kind}"
+    return None
+
+
+def _same_frame(new: Statement, old: Statement) -> str | None:
+    """Compare statements without a known relation: only a denial of the same words is a contradiction."""
+    if new.memory.kind is Kind.EPISODE or old.memory.kind is Kind.EPISODE:
+        return None  # things that happened do not contradict one another
+    if new.is_negated == old.is_negated:
+        return None
+    words = [set(query_terms(one.memory.content)) for one in (new, old)]
+    if min(len(each) for each in words) < _LEAST_WORDS:
+        return None
+    return "denied" if _overlap(new.memory.content, old.memory.content) >= _SAME_FRAME else None
+
+
+def _differ_in_number(mine: str, theirs: str) -> bool:
+    """Say whether two objects are the same but for a number, which is then a value and not a name."""
+    if not _numbers(mine) or not _numbers(theirs) or _numbers(mine) == _numbers(theirs):
+        return False
+    return terms(_NUMBER.sub(" ", mine)) == terms(_NUMBER.sub(" ", theirs))
+
+
+def may_share_subject(new: Memory, old: Memory) -> bool:
+    """Say whether two statements can be about the same: the same subject, or unknown ones of one speaker."""
+    if new.subject is None or old.subject is None:
+        return new.provenance.speaker == old.provenance.speaker
+    return normalise(new.subject) == normalise(old.subject)
+
+
+def _is_about(memory: Memory, thing: str) -> bool:
+    """Say whether the memory's object, or else its content, names the thing."""
+    wanted = set(terms(thing))
+    return bool(wanted) and wanted <= set(terms(memory.object or memory.content))
+
+
+def _overlap(first: str, second: str) -> float:
+    one, two = set(terms(first)), set(terms(second))
+    return len(one & two) / min(len(one), len(two)) if one and two else 0.0

@@ -1,0 +1,245 @@
+"""
+Decide whether a clause says something worth keeping.
+
+Used by the heuristic extractor after a clause has been read. What passes ("I'm tired", "it works now", "I
+see") is dropped; what dates itself, changes something, or tells who someone is stays. Written for
+precision: a verb or adjective that is not known to last needs a date to be kept.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engram.capture.extract.clauses import Clause, Who
+from engram.capture.extract.verbs import word_set
+from engram.capture.extract.vocabulary import (
+    EVENT_VERBS,
+    KIN,
+    PASSING_VERBS,
+    ROLES,
+    STATE_CHANGES,
+    THING_VERBS,
+    VAGUE_EVENTS,
+    VERBS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Which times a clause names, seen from when it was said."""
+
+    has_past: bool = False
+    has_future: bool = False
+    is_relative: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether it names any."""
+        return self.has_past or self.has_future
+
+
+_LASTING_STATE = re.compile(
+    r"(?:not |also |now |originally |still |currently |severely |deeply |very |really |a |an )*"
+    r"(?:an? (?!bit\b|little\b|mess\b|mix\b|lot\b|idiot\b|fool\b|wreck\b|moment\b|sec\b)|"
+    r"the (?:\w+ ){1,3}(?:of|at|for)\b|one of |from\b|based (?:in|out of)\b|allergic|intolerant|married|"
+    r"engaged|divorced|single\b|widowed|pregnant|vegan|vegetarian|pescatarian|kosher|halal|fluent|good at|"
+    r"bad at|great at|terrible at|experienced|proficient|left-handed|right-handed|colou?r ?-?blind|deaf|"
+    r"blind|diabetic|autistic|dyslexic|gluten|lactose|celiac|retired|unemployed|self-employed|freelance|"
+    r"in charge of|responsible for|interested in|passionate about|afraid of|scared of|into (?!the)|"
+    r"obsessed with|fond of|diagnosed with|raised in|trained as|(?-i:to [A-Z])|born|called|named|"
+    r"\d{1,3}(?: years? old)?\b|off on|in my (?:\w+ties|early|late|"
+    r"mid)|short-sighted|near-?sighted|asthmatic|bilingual|an only child|taller|shorter|\d)|(?-i:(?!OK\b|"
+    r"Ok\b|I\b)(?:Dr\.? )?[A-Z][a-zà-ÿ]+)",
+    re.IGNORECASE,
+)
+_PASSING_STATE = re.compile(
+    r"(?:not |now |still |so |very |really |too |just |all |a bit |a little |completely |totally )*"
+    r"(?:failing|broken|down|slow|working|ready|done|stuck|wrong|great|good|fine|empty|gone|missing|nice|"
+    r"bad|ok|okay|true|false|correct|right|clear|weird|strange|odd|here|there|back|up|over|off|better|"
+    r"worse|perfect|awesome|cool|amazing|terrible|awful|beautiful|important|interesting|easy|hard|"
+    r"difficult|simple|happy|sad|tired|sure|sorry|killing|going|getting|being|trying|that\b|because|what|"
+    r"how|why|it\b|to \w+|hot|cold|late|early|busy|open|closed|excited|thrilled|proud|grateful|lucky|glad|"
+    r"always|awesome|roller|a roller|messy|confusing|boring|fun|funny|hilarious|complete|finished|fixed|"
+    r"useless|useful|possible|impossible|running|loading|pending|crashing|hanging|returning|"
+    r"throwing|complaining|acting)\b"
+)
+_PASSING_SUBJECT = re.compile(
+    r"(?:the|this|my|our|his|her|their) (?:\w+ )?(?:problem|issue|error|code|tests?|answer|output|result|"
+    r"question|thing|point|reason|idea|bug|above|following|file|function|line|page|link|weather|food|movie|"
+    r"song|book|story|article|deploy|build|image|picture|screenshot|difference|solution|trick|same|bad|"
+    r"guess|fault|apologies|turn)\b",
+    re.IGNORECASE,
+)
+_LASTING_PROGRESSIVES = word_set(
+    "learn study work live build write train research use date teach run save raise develop renovate "
+    "manage take read practise practice code program lead prepare"
+)
+_PLANNED = word_set("learn move study quit marry start join buy switch retire visit travel leave become")
+_POINTING = re.compile(
+    r"(?:of |with |on |about |to |that |in |at |for )?(?:it|this|that|them|those|these|you|there|here|"
+    r"when (?:that|this|it))\b",
+    re.IGNORECASE,
+)
+"""A tail that begins so says nothing to someone who was not there."""
+_TRAILING = re.compile(r"\b(?:those|these|them)\W*\Z", re.IGNORECASE)
+_TELLING = word_set("likes dislikes prefers uses lives_in works speaks studies eats drinks owns plays drives")
+"""What is worth keeping even of someone who is only "she"."""
+_HABITS = frozenset(["go", "take", "put", "keep", "start", "do", "run", "read", "save"])
+_HABITUAL = re.compile(
+    r"\b(?:every|always|usually|on \w+days|a (?:shop|company|business|\w+ called)|my own)\b"
+)
+"""What makes a habit of something that is otherwise done in passing."""
+_HAD_IN_PASSING = re.compile(
+    r"(?:such |something|anything|everything|nothing|stuff|some |so many |loads |a few |a lot|lots |our |"
+    r"it |the (?:same|time|"
+    r"feeling)|no |to |a (?:quick )?(?:question|problem|feeling|look|go)|an? (?:issue|error|idea)|been)"
+)
+_ABILITIES = frozenset(
+    ["play", "speak", "swim", "drive", "cook", "code", "sing", "ride", "bake", "juggle", "ski", "type"]
+)
+_INABILITIES = frozenset(["eat", "drink", "swim", "drive", "stand", "lift", "tolerate", "digest", "ride"])
+
+
+def is_passing(clause: Clause) -> bool:
+    """Say whether the clause says only how things are at the moment, even where it asks to be remembered."""
+    return clause.is_copula and bool(_PASSING_STATE.match(clause.tail.lower()))
+
+
+def is_lasting(clause: Clause, dates: Dates) -> bool:
+    """Say whether the clause is worth keeping by itself."""
+    if clause.auxiliaries & {"would", "could", "should"} and not _is_rule(clause):
+        return False
+    if clause.who in (Who.SPEAKER, Who.WE):
+        return _first_person(clause, dates)
+    return _of_others(clause, dates)
+
+
+def _is_rule(clause: Clause) -> bool:
+    if clause.who is Who.OTHER or re.search(r"\bmust (?:have|be|feel)\b", clause.text):
+        return False
+    return bool(re.search(r"\b(?:never|always|must|should not|shouldn['’]t)\b", clause.text, re.IGNORECASE))
+
+
+def _first_person(clause: Clause, dates: Dates) -> bool:
+    if _says_little(clause, dates):
+        return False
+    if clause.is_copula:
+        is_passing_state = _PASSING_STATE.match(clause.tail.lower())
+        return bool(_LASTING_STATE.match(clause.tail)) or (dates.any and not is_passing_state)
+    if clause.auxiliaries & {"will", "may", "might", "shall"}:
+        return dates.has_future or (clause.verb in _PLANNED and not clause.is_negated)
+    if clause.is_progressive or clause.is_past:
+        return _progressive(clause, dates) if clause.is_progressive else _past(clause, dates)
+    return _ability(clause) if "can" in clause.auxiliaries else _present(clause, dates)
+
+
+def _says_little(clause: Clause, dates: Dates) -> bool:
+    """Say whether nothing follows the verb, or only what points to something that is not said."""
+    if clause.tail.lower() in ("in", "up", "out", "over", "off"):
+        return not dates.any
+    if not clause.tail:
+        return not dates.any and not (clause.is_negated and clause.verb in VERBS and clause.verb != "have")
+    if re.match(r",|to\W*\Z", clause.tail) or _TRAILING.search(clause.tail):
+        return True
+    return not clause.is_copula and not dates.any and bool(_POINTING.match(clause.tail))
+
+
+def _progressive(clause: Clause, dates: Dates) -> bool:
+    if clause.tail.startswith("to ") and clause.verb == "go":
+        return dates.has_future or any(clause.tail.startswith(f"to {verb} ") for verb in _PLANNED)
+    if "have" in clause.auxiliaries:
+        return bool(re.search(r"\b(?:for|since)\b", clause.tail))
+    return dates.has_future or clause.verb in _LASTING_PROGRESSIVES
+
+
+def _past(clause: Clause, dates: Dates) -> bool:
+    if "used to" in clause.auxiliaries or (clause.verb == "grow" and clause.tail.startswith("up")):
+        return True
+    if clause.is_negated:
+        return dates.any and clause.verb in EVENT_VERBS
+    if clause.verb in ("get", "be"):
+        return dates.any or bool(
+            re.match(r"(?:married|engaged|promoted|divorced|hired|fired|a (?:new )?\w+)", clause.tail)
+        )
+    if clause.verb in ("decide", "choose", "agree", "settle", "pick", "promise", "mean"):
+        return clause.verb != "mean"
+    if clause.verb in STATE_CHANGES or (clause.verb in EVENT_VERBS and clause.verb not in VAGUE_EVENTS):
+        return len(clause.tail.split()) >= 2 or dates.any or clause.verb in STATE_CHANGES
+    return dates.any and clause.verb not in ("try", "ask", "say", "think", "want", "tell")
+
+
+def _ability(clause: Clause) -> bool:
+    if clause.verb in ("read", "write", "understand"):
+        return bool(re.match(r"[A-Z][a-z]+\Z", clause.tail))  # a language
+    return clause.verb in (_INABILITIES if clause.is_negated else _ABILITIES)
+
+
+def _present(clause: Clause, dates: Dates) -> bool:
+    tail, verb = clause.tail.lower(), clause.verb
+    if verb == "have":
+        return bool(tail) and not _HAD_IN_PASSING.match(tail)
+    if verb in ("want", "need"):
+        return dates.has_future and not tail.startswith("you")
+    if verb == "know":
+        return not clause.is_negated and bool(re.match(r"(?:how to |(?!I\b)[A-Z])", clause.tail))
+    if verb in _HABITS:
+        is_business = verb == "run" and bool(re.match(r"(?:an? |my |[A-Z])", clause.tail))
+        return is_business or bool(_HABITUAL.search(clause.text))
+    is_about_this = verb in ("like", "love", "hate", "enjoy") and re.match(
+        r"(?:your|the way|how|when)\b", tail
+    )
+    return verb not in PASSING_VERBS and not is_about_this
+
+
+def _of_others(clause: Clause, dates: Dates) -> bool:
+    is_passing_subject = clause.who is not Who.OTHER and _PASSING_SUBJECT.match(clause.subject)
+    if clause.subject.lower() in ("it", "this", "that") or not clause.tail or is_passing_subject:
+        return False
+    if clause.is_progressive:
+        return dates.has_future
+    if clause.auxiliaries & {"will", "can", "may", "might", "must", "should", "shall"}:
+        return dates.has_future or _is_rule(clause)
+    return _other_being(clause, dates) if clause.is_copula else _other_doing(clause, dates)
+
+
+def _other_doing(clause: Clause, dates: Dates) -> bool:
+    if clause.who is Who.OTHER:
+        if _POINTING.match(clause.tail):
+            return False
+        return VERBS.get(clause.verb) in _TELLING or (clause.verb in THING_VERBS and dates.any)
+    if clause.is_negated or clause.tail.startswith("such "):
+        return clause.is_negated and clause.verb in VERBS
+    if clause.is_past:
+        is_of_kin = clause.who is Who.OWNED and KIN.search(clause.subject)
+        return dates.any or (bool(is_of_kin) and clause.verb in EVENT_VERBS)
+    return clause.verb in THING_VERBS or clause.verb in VERBS
+
+
+def _other_being(clause: Clause, dates: Dates) -> bool:
+    tail, has_owner = clause.tail, bool(re.search(r"['’]s ", clause.subject))
+    if _PASSING_STATE.match(tail.lower()):
+        return dates.has_future and not dates.has_past
+    if clause.who in (Who.OWNED, Who.OURS) or (clause.who is Who.NAMED and has_owner):
+        return len(tail) > 1
+    if clause.who is Who.OTHER:
+        is_of_them = clause.subject.lower().startswith(("his ", "her ", "their "))
+        return clause.subject.lower() != "they" and bool(
+            (_NAMING if is_of_them else _PERSON_STATE).match(tail)
+        )
+    if clause.who is Who.NAMED:
+        return bool(ROLES.match(tail) or _NAME_STATE.match(tail))
+    return dates.any or bool(_THING_STATE.match(tail))
+
+
+_NAMING = re.compile(r"[A-Z]|an? |called|named|\d")
+_PERSON_STATE = re.compile(r"(?:not )?(?:an? |my |our |from |married|allergic|\d)", re.IGNORECASE)
+_NAME_STATE = re.compile(
+    r"(?:an? |the (?!best|most|only|same|worst|way)|our |my |from |based in|married to|allergic)",
+    re.IGNORECASE,
+)
+_THING_STATE = re.compile(
+    r"(?:our|my|called|named|written in|written on|due|hosted|located|based on|at [\w-]+[.:@/]|on (?:port|"
+    r"the)|(?-i:[A-Z])|\d)",
+    re.IGNORECASE,
+)

@@ -1,0 +1,49 @@
+"""
+What a single statement says of whom, read from its words.
+
+Used by the gate for statements that come without subject, relation and object: `remember`, corrections, imports.
+Reads only the first clause; what it does not understand it leaves open.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engram.capture.extract.clauses import Who, read
+from engram.capture.extract.relations import relate
+
+_ENDED = re.compile(r"\b(?:no longer|any ?more|never)\b", re.IGNORECASE)
+SOMEONE = "User"
+"""Who speaks, where nobody has said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Subject, relation and object of one statement, and what the object takes the place of."""
+
+    subject: str
+    predicate: str
+    object: str | None
+    replaces: str | None
+    is_negated: bool
+
+
+def read_statement(content: str, *, speaker: str | None = None) -> Stated | None:
+    """Return what the statement says, or None where it is not understood."""
+    clause = read(content)
+    if clause is None:
+        return None
+    found = relate(clause)
+    return Stated(
+        subject=_subject(clause.subject, clause.who, speaker or SOMEONE),
+        predicate=found.predicate,
+        object=found.object,
+        replaces=found.replaces,
+        is_negated=clause.is_negated or found.is_ended or bool(_ENDED.search(content)),
+    )
+
+
+def _subject(words: str, who: Who, speaker: str) -> str:
+    """Return the subject by name: mine and I are the speaker's."""
+    return speaker if who in (Who.SPEAKER, Who.OWNED) else words

@@ -1,0 +1,124 @@
+"""
+Find what is already known near a new statement.
+
+Called by the gate before its write, in one snapshot for all candidates. Near means three things: similar in
+meaning (the vector index), the same relation, or naming the thing that the statement replaces. How alike they
+are is then measured on the bare contents.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from engram.capture.settle import Neighbour
+from engram.text.terms import query_terms
+from engram.values import Filters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from engram.capture.candidate import Candidate
+    from engram.policy import CapturePolicy
+    from engram.store.contract import Found, Transaction
+    from engram.values import Scope
+
+_MOST_RELATED = 20
+_MOST_REPLACED = 10
+
+
+class ComparesPairs(Protocol):
+    """The part of likeness that gathering needs."""
+
+    def pairwise(self, statements: Sequence[str], others: Sequence[str]) -> list[float]: ...
+
+
+class Judge(Protocol):
+    """Something that can be asked which of several statements a new one contradicts, such as a chat model."""
+
+    def contradicted(self, statement: str, known: Sequence[str]) -> int | None:
+        """Return the place of the contradicted statement, or None; a failure is None too, and noted."""
+        ...
+
+
+class FindsNeighbours(Protocol):
+    """The part of the vector index that the gate needs."""
+
+    def neighbours(
+        self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
+    ) -> list[list[Found]]: ...
+
+
+def gather(
+    tx: Transaction,
+    candidates: Mapping[int, Candidate],
+    vectors: Mapping[int, NDArray[np.float32]],
+    *,
+    index: FindsNeighbours,
+    likeness: ComparesPairs,
+    policy: CapturePolicy,
+) -> dict[int, list[Neighbour]]:
+    """Return each candidate's neighbours by its place, those nearest by vector first."""
+    keys = _nearest(tx, candidates, vectors, index, policy)
+    for place, candidate in candidates.items():
+        keys.setdefault(place, []).extend(_structured(tx, candidate))
+    memories = tx.memories.by_keys(sorted({key for each in keys.values() for key in each}))
+    pairs = [(place, memories[key]) for place, each in keys.items() for key in dict.fromkeys(each)]
+    own = [(place, memory) for place, memory in pairs if memory.scope == candidates[place].memory.scope]
+    alike = likeness.pairwise(
+        [candidates[place].memory.content for place, _ in own], [memory.content for _, memory in own]
+    )
+    found: dict[int, list[Neighbour]] = {place: [] for place in keys}
+    for (place, memory), similarity in zip(own, alike, strict=True):
+        found[place].append(Neighbour(memory, similarity))
+    return found
+
+
+def judged(
+    candidate: Candidate, neighbours: Sequence[Neighbour], judge: Judge, policy: CapturePolicy
+) -> list[Neighbour]:
+    """Return the neighbours with a chat model's verdict on those that are close enough to contradict."""
+    close = [one for one in neighbours if one.similarity > policy.conflict_above]
+    if not close:
+        return list(neighbours)
+    place = judge.contradicted(candidate.memory.content, [one.memory.content for one in close])
+    hit = None if place is None else close[place].memory.id
+    return [replace(one, is_judged_contradicted=one.memory.id == hit) for one in neighbours]
+
+
+def _nearest(
+    tx: Transaction,
+    candidates: Mapping[int, Candidate],
+    vectors: Mapping[int, NDArray[np.float32]],
+    index: FindsNeighbours,
+    policy: CapturePolicy,
+) -> dict[int, list[int]]:
+    """Return the nearest memories by vector, scope by scope, so that many are looked up in one pass."""
+    places: defaultdict[Scope, list[int]] = defaultdict(list)
+    for place in vectors:
+        places[candidates[place].memory.scope].append(place)
+    found: dict[int, list[int]] = {}
+    for scope, wanted in places.items():
+        rows = np.stack([vectors[place] for place in wanted])
+        answers = index.neighbours(tx, rows, scope=scope, limit=policy.surprise_neighbours)
+        for place, answer in zip(wanted, answers, strict=True):
+            found[place] = [one.key for one in answer]
+    return found
+
+
+def _structured(tx: Transaction, candidate: Candidate) -> list[int]:
+    """Return memories with the same relation, and those that name what the statement replaces."""
+    memory, keys = candidate.memory, []
+    if memory.predicate is not None:
+        keys += tx.memories.with_predicate(memory.predicate, scope=memory.scope, limit=_MOST_RELATED)
+    if candidate.statement.replaces is not None:
+        weights = dict.fromkeys(query_terms(candidate.statement.replaces), 1.0)
+        if weights:
+            found = tx.terms.search(weights, scope=memory.scope, filters=Filters(), limit=_MOST_REPLACED)
+            keys += [one.key for one in found]
+    return keys

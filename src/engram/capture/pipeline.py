@@ -1,0 +1,128 @@
+"""
+From turns to memories: claim what nobody has read, extract, and save with the note that it was read.
+
+Called by the engine when a buffer is due, when it is flushed and after a store is opened. Memories and the
+note are one write, so a process killed at any moment has read a turn either wholly or not at all, and no turn
+is read twice, by however many processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from engram.capture.admit import prepare, save
+from engram.capture.draft import Draft
+from engram.values import Action, AuditEvent, MemoryType, Provenance, Role, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.attention.sensory import SensoryBuffer
+    from engram.capture.admit import Gate
+    from engram.capture.apply import Admission
+    from engram.capture.extract.extracted import Extracted, Extractor
+    from engram.errors import EngramError
+    from engram.values import Actor, Scope, Turn
+
+MOST_TURNS = 40
+"""Turns read together: enough for a batch, few enough for one write."""
+CONTEXT_TURNS = 20
+
+_SOURCES = {Role.USER: Source.HUMAN, Role.ASSISTANT: Source.ASSISTANT}
+_PROCEDURES = frozenset({"decision", "principle", "skill"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """What reading turns needs."""
+
+    gate: Gate
+    extractor: Extractor
+    sensory: SensoryBuffer
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of some turns."""
+
+    turns: int = 0
+    admissions: tuple[Admission, ...] = ()
+    rejected: int = 0
+
+
+def read_turns(
+    capture: Capture, *, actor: Actor, now: datetime, within: tuple[Scope, str | None] | None = None
+) -> Reading:
+    """Read the oldest turns that wait, of one conversation; `turns` is 0 when none do."""
+    store = capture.gate.store
+    until = now + timedelta(minutes=capture.gate.policy.claim_minutes)
+    with store.atomic() as tx:
+        turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within)
+    if not turns:
+        return Reading()
+    try:
+        return _read(capture, turns, actor=actor, now=now)
+    except BaseException:
+        with store.atomic() as tx:
+            tx.turns.release([turn.id for turn in turns])
+        raise
+
+
+def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetime) -> Reading:
+    extracted = capture.extractor.extract(turns, context=_context(capture, turns))
+    by_id = {turn.id: turn for turn in turns}
+    drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name) for one in extracted]
+    rejections: list[EngramError] = []
+    prepared = prepare(drafts, capture.gate, now=now, on_rejection=rejections.append)
+    with capture.gate.store.atomic() as tx:
+        if not tx.turns.settle(list(by_id), now=now):
+            return Reading()  # another process was faster; its memories are the ones that count
+        admissions = save(tx, prepared, capture.gate, actor=actor, now=now)
+        detail = {"turns": len(turns), "statements": len(drafts), "extractor": capture.extractor.name}
+        tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, detail=detail))
+        for rejection in rejections:
+            why = {"code": rejection.code}
+            tx.audit.add(AuditEvent(at=now, action=Action.REJECT, actor=actor, detail=why))
+    return Reading(len(turns), tuple(admissions), len(rejections))
+
+
+def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
+    """Return what was said just before: from the ring where it has it, otherwise from the store."""
+    first, read = turns[0], {turn.id for turn in turns}
+    ring = capture.sensory.recent(first.scope, session=first.session)
+    if first.id not in {turn.id for turn in ring[1:]}:
+        with capture.gate.store.read() as tx:
+            ring = list(tx.turns.list(scope=first.scope, session=first.session, limit=2 * MOST_TURNS))
+    before = [turn for turn in ring if turn.created_at <= first.created_at and turn.id not in read]
+    return before[-CONTEXT_TURNS:]
+
+
+def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
+    is_procedure, is_moment = one.category in _PROCEDURES, one.category == "moment"
+    return Draft(
+        content=one.content,
+        scope=turn.scope,
+        type=MemoryType.PROCEDURE if is_procedure else MemoryType.NARRATIVE if is_moment else MemoryType.FACT,
+        category=one.category,
+        kind=one.kind,
+        subject=one.subject,
+        predicate=one.predicate,
+        object=one.object,
+        provenance=Provenance(
+            source=_SOURCES.get(turn.role, Source.INGEST),
+            speaker=turn.speaker,
+            session=turn.session,
+            turns=(turn.id,),
+        ),
+        occurred_at=one.occurred_at or turn.occurred_at,
+        confidence=one.confidence,
+        importance=one.importance,
+        is_negated=one.is_negated,
+        replaces=one.replaces,
+        entities=one.entities,
+        extractor=extractor,
+        verbatim=one.verbatim,
+    )

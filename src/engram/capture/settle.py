@@ -1,0 +1,122 @@
+"""
+Decide what a new statement does to what is already known: reinforce, replace, weaken, or stand beside it.
+
+Called by the gate for each candidate with its neighbours. Pure: it returns a decision and changes nothing.
+Similarity finds the neighbours; `conflict` decides. A statement that says things have changed replaces the
+old one however well that was supported, because the old one was true in its time; a plain contradiction is
+weighed by evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from engram.capture.conflict import (
+    ComparesStatements,
+    Statement,
+    conflict,
+    may_share_subject,
+    same_relation,
+    same_specifics,
+)
+from engram.providers.likeness import overlap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.policy import CapturePolicy
+    from engram.values import Memory
+
+
+class Verdict(StrEnum):
+    """What becomes of the new statement and of its neighbour."""
+
+    CREATE = "create"
+    REINFORCE = "reinforce"
+    SUPERSEDE = "supersede"
+    WEAKEN = "weaken"
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory near a statement, how alike the two are, and whether a chat model sees a contradiction."""
+
+    memory: Memory
+    similarity: float
+    is_judged_contradicted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The decision, the neighbour that it is about, and the neighbours to link to."""
+
+    verdict: Verdict
+    target: Memory | None = None
+    reason: str = ""
+    links: tuple[Neighbour, ...] = ()
+
+
+def settle(
+    new: Statement,
+    neighbours: Sequence[Neighbour],
+    policy: CapturePolicy,
+    *,
+    likeness: ComparesStatements,
+) -> Settlement:
+    """Return what to do with the statement."""
+    nearest = sorted(neighbours, key=lambda one: -one.similarity)
+    against = _contradicted(new, nearest, policy)
+    links = _links(nearest, policy)
+    if against is not None:
+        old, reason = against
+        stays = evidence(old) >= policy.evidence_to_coexist and not new.is_change
+        return Settlement(Verdict.WEAKEN if stays else Verdict.SUPERSEDE, old, reason, links)
+    for one in nearest:
+        if same_relation(new, Statement.of(one.memory)) and policy.conflict_above < 1:
+            return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
+        is_near = one.similarity > policy.same_above and may_share_subject(new.memory, one.memory)
+        if is_near and same_specifics(new, Statement.of(one.memory), likeness):
+            return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
+        if policy.version_overlap_above < 1 and _is_version(new, one, policy):
+            return Settlement(Verdict.SUPERSEDE, one.memory, "a new version", links)
+    return Settlement(Verdict.CREATE, links=links)
+
+
+def _is_version(new: Statement, near: Neighbour, policy: CapturePolicy) -> bool:
+    return overlap(new.memory.content, near.memory.content) > policy.version_overlap_above
+
+
+def evidence(memory: Memory) -> int:
+    """Return how often a memory has been stated."""
+    return max(1 + memory.reinforcements, len(memory.provenance.turns), len(memory.provenance.episodes))
+
+
+def surprise(nearness: Sequence[float], policy: CapturePolicy) -> float | None:
+    """Return how new a statement is, 0 to 1, or None where too little is known to say."""
+    if len(nearness) < policy.surprise_neighbours:
+        return None
+    nearest = sorted(nearness, reverse=True)[: policy.surprise_neighbours]
+    return 1 - sum(nearest) / len(nearest)
+
+
+def _contradicted(
+    new: Statement, nearest: Sequence[Neighbour], policy: CapturePolicy
+) -> tuple[Memory, str] | None:
+    """Return the memory that the statement contradicts, and why."""
+    if policy.conflict_above >= 1:
+        return None
+    for one in nearest:
+        # A named replacement needs no likeness: "moved to Paris" and "lives in Berlin" need not sound alike.
+        if one.similarity > policy.conflict_above or new.is_change:
+            reason = conflict(new, Statement.of(one.memory))
+            if reason is not None:
+                return one.memory, reason
+    judged = (one.memory for one in nearest if one.is_judged_contradicted)
+    return next(((memory, "contradicted, says the chat model") for memory in judged), None)
+
+
+def _links(nearest: Sequence[Neighbour], policy: CapturePolicy) -> tuple[Neighbour, ...]:
+    fitting = [one for one in nearest if policy.link_above < one.similarity <= policy.same_above]
+    return tuple(fitting[: policy.link_most])

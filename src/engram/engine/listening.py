@@ -1,0 +1,81 @@
+"""
+From a turn that was just stored to the moment it is read: ring, signals, buffer, trigger, reading.
+
+Held by the engine. With a background thread a turn is read soon after `observe` has returned; without one,
+before. Either way it lies in the store already, and whoever opens the store next reads what is left unread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.capture.buffer import SmartBuffer
+from engram.capture.pipeline import read_turns
+from engram.capture.signals import is_urgent, scan
+from engram.engine.reader import Reader
+
+if TYPE_CHECKING:
+    from engram.capture.pipeline import Capture
+    from engram.engine.clock import Clock
+    from engram.engine.health import Health
+    from engram.values import Actor, Scope, Turn
+
+READING = "reading"
+"""What health calls the part that reads turns."""
+
+
+class Listener:
+    """Decides when turns are read, and has them read."""
+
+    def __init__(self, capture: Capture, *, clock: Clock, health: Health, actor: Actor) -> None:
+        self._capture = capture
+        self._clock = clock
+        self._health = health
+        self._actor = actor
+        self._buffer = SmartBuffer(capture.gate.policy)
+        self._reader: Reader | None = None
+
+    def start(self) -> None:
+        """Read in the background from now on, beginning with what an earlier process left unread."""
+        self._reader = Reader(read=self._read_all, patrol=self._read_overdue)
+        self._reader.wake(None)
+
+    def heard(self, turn: Turn) -> None:
+        """Take in a turn that has just been stored."""
+        self._capture.sensory.add(turn)
+        trigger = self._buffer.add(turn, is_urgent=is_urgent(scan(turn.content)))
+        if trigger is None:
+            return
+        if self._reader is None:
+            self._read_all((turn.scope, turn.session))
+        else:
+            self._reader.wake((turn.scope, turn.session))
+
+    def flush(self, within: tuple[Scope, str | None] | None = None) -> int:
+        """Read everything that waits, of one conversation or of all, and return how many turns that were."""
+        if self._reader is not None:
+            self._reader.wait(None)
+        return self._read_all(within)
+
+    def wait(self, seconds: float) -> bool:
+        """Give readings under way a moment; says False if they are not done then."""
+        return self._reader is None or self._reader.wait(seconds)
+
+    def close(self) -> None:
+        """End the background thread after the reading that is under way."""
+        if self._reader is not None:
+            self._reader.close()
+        self._capture.sensory.clear()
+
+    def _read_all(self, within: tuple[Scope, str | None] | None) -> int:
+        total = 0
+        with self._health.watch(READING):
+            while True:
+                reading = read_turns(self._capture, actor=self._actor, now=self._clock.now(), within=within)
+                if not reading.turns:
+                    return total
+                total += reading.turns
+
+    def _read_overdue(self) -> None:
+        for place in self._buffer.overdue(self._clock.now()):
+            self._read_all(place)

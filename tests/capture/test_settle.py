@@ -1,0 +1,170 @@
+"""What a new statement does to what is known: reinforce, replace, weaken, or stand beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.capture.candidate import candidate
+from engram.capture.conflict import Statement, conflict
+from engram.capture.draft import Draft
+from engram.capture.settle import Neighbour, Verdict, settle, surprise
+from engram.policy import CapturePolicy, choose
+from engram.providers.likeness import Likeness
+from engram.providers.static import StatementEmbedder, StaticEmbedder
+from engram.testing import ManualClock
+from engram.values import Kind, Memory, Provenance
+
+LIKENESS = Likeness(StatementEmbedder(StaticEmbedder()))
+POLICY = CapturePolicy()
+
+
+def statement(content: str, *, kind: Kind = Kind.NOTE) -> Statement:
+    """A statement of Ann's, as the gate reads it."""
+    draft = Draft(content=content, kind=kind, provenance=Provenance(speaker="Ann"))
+    return candidate(draft, POLICY, now=ManualClock().now()).statement
+
+
+def memory(content: str, *, stated: int = 1, kind: Kind = Kind.NOTE) -> Memory:
+    """A memory of Ann's, stated so many times."""
+    return statement(content, kind=kind).memory.evolve(reinforcements=stated - 1)
+
+
+def verdict(new: str, old: str, *, alike: float, stated: int = 1, policy: CapturePolicy = POLICY) -> Verdict:
+    """What becomes of a new statement beside an old one that is so much alike."""
+    near = [Neighbour(memory(old, stated=stated), alike)]
+    return settle(statement(new), near, policy, likeness=LIKENESS).verdict
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Ann lives in Paris", "Ann lives in Berlin"),
+        ("Ann moved to Paris", "Ann lives in Berlin"),
+        ("Ann switched from vim to Helix", "Ann uses vim"),
+        ("Ann switched to Helix", "Ann uses vim"),
+        ("Ann no longer uses vim", "Ann uses vim"),
+        ("Ann does not eat meat", "Ann eats meat"),
+        ("Ann works at Bosch", "Ann works at Siemens"),
+        ("The retry limit is 7", "The retry limit is 5"),
+        ("The limit is 200 requests per minute", "The limit is 100 requests per minute"),
+        ("My shell is fish", "My shell is zsh"),
+    ],
+)
+def test_true_contradictions_replace_what_was_known(new: str, old: str) -> None:
+    """A statement that cannot hold beside an old one takes its place."""
+    assert verdict(new, old, alike=0.8) is Verdict.SUPERSEDE
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Ann uses React", "Ann uses Rust"),
+        ("Ann likes coffee", "Ann likes tea"),
+        ("Ann speaks French", "Ann speaks German"),
+        ("Bob lives in Paris", "Ann lives in Berlin"),
+        ("Ann has a dog", "Ann has a cat"),
+        ("Ann does not like coffee", "Ann does not like tea"),
+        ("Ann visited Paris", "Ann visited Berlin"),
+        ("note 8", "note 7"),
+        ("Chapter 5 covers joins", "Chapter 4 covers joins"),
+        ("Room 102 is booked for Ann", "Room 101 is booked for Ann"),
+    ],
+)
+def test_false_contradictions_stand_side_by_side(new: str, old: str) -> None:
+    """Two statements that sound alike and may both be true both live, however alike they are."""
+    assert verdict(new, old, alike=0.8) is Verdict.CREATE
+    assert verdict(new, old, alike=0.95) is Verdict.CREATE
+
+
+def test_things_that_happened_do_not_contradict_one_another() -> None:
+    """Version 2.1 was deployed, and version 2.2 was deployed too."""
+    new, old = (
+        memory("Deployed version 2.2", kind=Kind.EPISODE),
+        memory("Deployed version 2.1", kind=Kind.EPISODE),
+    )
+
+    assert conflict(Statement(new), Statement(old)) is None
+
+
+def test_an_ambiguous_case_is_left_to_both() -> None:
+    """Where words do not decide, nothing is thrown away."""
+    assert verdict("Ann is tired", "Ann is happy", alike=0.8) is Verdict.CREATE
+
+
+@pytest.mark.parametrize(
+    ("alike", "expected"), [(0.85, Verdict.CREATE), (0.8501, Verdict.REINFORCE), (1.0, Verdict.REINFORCE)]
+)
+def test_only_above_the_upper_edge_two_statements_say_the_same(alike: float, expected: Verdict) -> None:
+    """0.85 is still apart, anything above it is the same."""
+    assert verdict("Ann prefers tea", "Ann prefers tea indeed", alike=alike) is expected
+
+
+@pytest.mark.parametrize(("alike", "expected"), [(0.70, Verdict.CREATE), (0.7001, Verdict.SUPERSEDE)])
+def test_only_above_the_lower_edge_a_contradiction_is_looked_for(alike: float, expected: Verdict) -> None:
+    """0.70 is too far apart, anything above it is checked."""
+    assert verdict("Ann works at Bosch", "Ann works at Siemens", alike=alike) is expected
+
+
+def test_a_named_change_needs_no_likeness() -> None:
+    """Moving to Paris ends living in Berlin, however different the words are."""
+    assert verdict("Ann moved to Paris", "Ann lives in Berlin", alike=0.3) is Verdict.SUPERSEDE
+
+
+@pytest.mark.parametrize(("stated", "expected"), [(2, Verdict.SUPERSEDE), (3, Verdict.WEAKEN)])
+def test_what_was_stated_three_times_is_weakened_and_stays(stated: int, expected: Verdict) -> None:
+    """One voice against three does not silence them."""
+    assert verdict("Ann works at Bosch", "Ann works at Siemens", alike=0.8, stated=stated) is expected
+
+
+def test_a_change_replaces_even_what_was_stated_often() -> None:
+    """What was true for years ends when it is said to have ended."""
+    assert verdict("Ann switched from vim to Helix", "Ann uses vim", alike=0.8, stated=9) is Verdict.SUPERSEDE
+
+
+def test_the_notebook_leaves_conflicts_to_consolidation() -> None:
+    """That preset deduplicates by fingerprint and nothing else."""
+    policy = choose("notebook").capture
+
+    assert verdict("Ann lives in Paris", "Ann lives in Berlin", alike=0.9, policy=policy) is Verdict.CREATE
+
+
+def test_the_tiered_preset_makes_a_new_version_of_a_near_repetition() -> None:
+    """More than seven tenths of the words in common make a version."""
+    policy = choose("tiered").capture
+    new = "The deployment runs every Thursday at noon on staging"
+    old = "The deployment runs every Thursday at noon on production"
+
+    assert verdict(new, old, alike=0.6, policy=policy) is Verdict.SUPERSEDE
+
+
+def test_a_chat_models_verdict_counts() -> None:
+    """What the rules cannot see, a model may."""
+    old = memory("Ann is a vegetarian")
+    near = [Neighbour(old, 0.75, is_judged_contradicted=True)]
+
+    settlement = settle(statement("Ann had a steak and loved it"), near, POLICY, likeness=LIKENESS)
+
+    assert settlement.verdict is Verdict.SUPERSEDE
+    assert settlement.target == old
+
+
+def test_the_same_fact_in_other_words_is_recognised_by_its_relation() -> None:
+    """Who moved to Paris lives in Paris, however little the sentences have in common."""
+    assert verdict("Ann lives in Paris", "Ann moved to Paris", alike=0.6) is Verdict.REINFORCE
+
+
+def test_links_go_to_at_most_three_neighbours_between_the_bands() -> None:
+    """Too far is no neighbour, too near is the same."""
+    alike = [0.39, 0.41, 0.5, 0.6, 0.7]
+    near = [Neighbour(memory(f"Ann owns {word}"), value) for word, value in zip("abcde", alike, strict=True)]
+
+    links = settle(statement("Ann owns a boat"), near, POLICY, likeness=LIKENESS).links
+
+    assert [link.similarity for link in links] == [0.7, 0.6, 0.5]
+
+
+def test_surprise_needs_five_neighbours() -> None:
+    """In an almost empty store nothing is known to be new."""
+    assert surprise([0.1, 0.2, 0.3, 0.4], POLICY) is None
+    assert surprise([0.0] * 5, POLICY) == 1.0
+    assert surprise([1.0] * 5, POLICY) == 0.0

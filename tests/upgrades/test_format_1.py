@@ -1,0 +1,116 @@
+"""A file of format 1 is brought up to date when it is opened, and everything in it is still there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+
+from engram.store.sqlite.migrations import APPLICATION_ID, FORMAT_VERSION, m001_first_layout
+from engram.store.sqlite.store import SqliteStore
+from engram.values import GLOBAL, Filters, Scope, Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+AT = 1_700_000_000_000_000
+
+MEMORY = """
+INSERT INTO memories VALUES (
+    7, 'm1', 3, x'00', 1, 'active', 'episodic', 'fact', 'general', 'note', 'Anna likes tea.', NULL, NULL,
+    NULL, 'human', 'Tom', 's1', '["t1"]', '[]', NULL, :at, :at, NULL, NULL, NULL, 0.9, 0.5, 1.0, 1.0, NULL,
+    2, 0.0, 0.0, 0.0, 1, :at, '[]', 1, 1, 1, NULL, NULL, 'cleartext', '{}', '{}'
+)
+"""
+
+
+@pytest.fixture
+def old_file(store_path: Path) -> Path:
+    """A file as version 0.1.0 left it: the first step alone, with a turn, a memory and its history."""
+    connection = apsw.Connection(str(store_path))
+    connection.pragma("journal_mode", "wal")
+    m001_first_layout.up(connection)
+    columns = "number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL"
+    connection.execute(f"CREATE TABLE migrations ({columns}) STRICT")
+    connection.execute("INSERT INTO migrations VALUES (1, 'm001_first_layout', :at)", {"at": AT})
+    connection.execute("INSERT INTO scopes VALUES (1, 'p', '', '', '', 'u')")
+    connection.execute(
+        "INSERT INTO turns VALUES (5, 't1', 1, 's1', 'user', 'Tom', 'I met Anna.', :at, :at)", {"at": AT}
+    )
+    connection.execute(MEMORY, {"at": AT})
+    connection.execute(
+        "INSERT INTO history VALUES (1, 'm1', :at, 'remember', 'x', 'person', NULL, 'active', '', '{}')",
+        {"at": AT},
+    )
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", 1)
+    connection.close()
+    return store_path
+
+
+SCOPE = Scope(project="p", user="u")
+
+
+def test_everything_is_still_there(old_file: Path) -> None:
+    """Turn, memory and history read as they were written, and nothing of the new is made up."""
+    store = SqliteStore.open(str(old_file), now=NOW)
+
+    with store.read() as tx:
+        (turn,) = tx.turns.list(scope=SCOPE, session="s1", limit=10)
+        memory = tx.memories.get("m1", scope=SCOPE)
+        listed = tx.memories.list(scope=SCOPE, filters=Filters(), limit=10, before=None)
+        entities = tx.entities.list(scope=SCOPE, limit=10)
+    store.close()
+
+    assert (turn.content, turn.speaker) == ("I met Anna.", "Tom")
+    assert memory is not None
+    assert (memory.content, memory.status, memory.reinforcements, memory.pinned) == (
+        "Anna likes tea.",
+        Status.ACTIVE,
+        2,
+        True,
+    )
+    assert list(listed) == [memory]
+    assert entities == []
+
+
+def test_old_rows_hold_what_the_step_promises(old_file: Path) -> None:
+    """Old turns wait to be extracted; old memories have no flags, extractor, verbatim text or box."""
+    SqliteStore.open(str(old_file), now=NOW).close()
+
+    connection = apsw.Connection(str(old_file))
+    turns = connection.execute("SELECT key, extracted_at, claimed_until FROM turns").fetchall()
+    memories = connection.execute("SELECT key, flags, extractor, verbatim, box FROM memories").fetchall()
+    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    version = connection.pragma("user_version")
+    connection.close()
+
+    assert turns == [(5, None, None)]
+    assert memories == [(7, "[]", None, None, None)]
+    assert broken == []
+    assert version == FORMAT_VERSION
+
+
+def test_the_old_keys_go_on_growing(old_file: Path) -> None:
+    """A new memory never takes the number of an old one, so no index mistakes it."""
+    store = SqliteStore.open(str(old_file), now=NOW)
+    with store.atomic() as tx:
+        old = tx.memories.get("m1", scope=SCOPE)
+        assert old is not None
+        key = tx.memories.add(old.evolve(id="m2", scope=GLOBAL), fingerprint=b"2")
+    store.close()
+
+    assert key > 7
+
+
+def test_opening_again_changes_nothing(old_file: Path) -> None:
+    """The step runs once."""
+    SqliteStore.open(str(old_file), now=NOW).close()
+    after_first = old_file.read_bytes()
+
+    SqliteStore.open(str(old_file), now=NOW).close()
+
+    assert old_file.read_bytes() == after_first
