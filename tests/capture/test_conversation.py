@@ -69,9 +69,9 @@ def run(path: Path) -> list[tuple[str, str, str]]:
             clock.advance(minutes=1)
         engram.flush()
         every = Filters(statuses=frozenset(Status))
-        return [(one.status, one.category, one.content) for one in engram.list(filters=every, limit=100)][
-            ::-1
-        ]
+        return [
+            (str(one.status), one.category, one.content) for one in engram.list(filters=every, limit=100)
+        ][::-1]
 
 
 EXPECTED = [

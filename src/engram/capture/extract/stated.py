@@ -1,8 +1,8 @@
 """
 What a single statement says of whom, read from its words.
 
-Used by the gate for statements that come without subject, relation and object: `remember`, corrections, imports.
-Reads only the first clause; what it does not understand it leaves open.
+Used by the gate for statements that come without subject, relation and object: `remember`, corrections,
+imports. Reads only the first clause; what it does not understand it leaves open.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engram.capture.extract.clauses import Who, read
-from engram.capture.extract.relations import relate
+from engram.capture.extract.clauses import read
+from engram.capture.extract.relations import relate, subject_of
 
 _ENDED = re.compile(r"\b(?:no longer|any ?more|never)\b", re.IGNORECASE)
 SOMEONE = "User"
@@ -36,14 +36,9 @@ def read_statement(content: str, *, speaker: str | None = None) -> Stated | None
         return None
     found = relate(clause)
     return Stated(
-        subject=_subject(clause.subject, clause.who, speaker or SOMEONE),
+        subject=subject_of(clause, found, speaker=speaker or SOMEONE),
         predicate=found.predicate,
         object=found.object,
         replaces=found.replaces,
         is_negated=clause.is_negated or found.is_ended or bool(_ENDED.search(content)),
     )
-
-
-def _subject(words: str, who: Who, speaker: str) -> str:
-    """Return the subject by name: mine and I are the speaker's."""
-    return speaker if who in (Who.SPEAKER, Who.OWNED) else words

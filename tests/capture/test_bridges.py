@@ -1,0 +1,79 @@
+"""What agents produce besides talk becomes memory too: summaries, results, findings, tool runs, sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engram import Engram, Layer, MemoryType, Settings
+from engram.text.affect import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def engram(store_path: Path) -> Iterator[Engram]:
+    """An engine without background threads."""
+    with Engram.open(store_path, settings=Settings(embedder="static"), background=False) as opened:
+        yield opened
+
+
+def test_a_compaction_is_cut_into_its_statements(engram: Engram) -> None:
+    """What a summary kept survives the next summary."""
+    kept = engram.compaction("The API moved to port 8080. Ok. Ben fixed the login bug.", session="s")
+
+    assert [memory.content for memory in kept] == ["The API moved to port 8080.", "Ben fixed the login bug."]
+    assert all(memory.importance == 0.6 for memory in kept)
+
+
+def test_a_failed_task_leaves_a_mark(engram: Engram) -> None:
+    """How it ended is told, and felt."""
+    memory = engram.task_result("migrate the database", "timed out after an hour", outcome=Outcome.FAILURE)
+
+    assert "failed" in memory.content
+    assert memory.affect.valence < 0
+
+
+def test_a_finding_names_its_sources(engram: Engram) -> None:
+    """A claim from the web can be looked up again."""
+    memory = engram.finding("HNSW loses recall under filters", urls=["https://example.org/a"], topic="search")
+
+    assert memory.traits.urls == ("https://example.org/a",)
+    assert memory.confidence == 0.6
+
+
+def test_runs_of_a_tool_are_counted_on_one_procedure(engram: Engram) -> None:
+    """Two successes and a failure are one memory with its record."""
+    for outcome in (Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE):
+        memory = engram.tool_run("pytest", "run the tests of the shop", outcome=outcome)
+
+    assert (memory.successes, memory.failures) == (2, 1)
+    assert memory.layer is Layer.PROCEDURAL
+    assert memory.type is MemoryType.PROCEDURE
+    assert len(engram.list()) == 1
+
+
+def test_a_session_of_four_turns_gets_a_summary(engram: Engram) -> None:
+    """It tells what was stated, and points to its turns."""
+    for text in ("I live in Berlin.", "I work at Siemens.", "Hello again.", "I moved to Paris."):
+        engram.observe(text, speaker="Ann", session="s")
+
+    summary = engram.end_session("s")
+
+    assert summary is not None
+    assert "Ann works at Siemens" in summary.content
+    assert len(summary.provenance.turns) == 4
+
+
+@pytest.mark.parametrize(
+    "talk", [["I live in Berlin.", "I moved to Paris."], ["hi", "hello", "how are you?", "fine, thanks"]]
+)
+def test_a_short_or_trivial_session_gets_none(engram: Engram, talk: list[str]) -> None:
+    """Less than four turns, or nothing stated, is no story."""
+    for text in talk:
+        engram.observe(text, speaker="Ann", session="s")
+
+    assert engram.end_session("s") is None

@@ -1,0 +1,96 @@
+"""The recall loop: what an agent was given and then repeats is neither news nor evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engram import Engram, Scope, Settings, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from engram.testing import ManualClock
+
+FACT = "The deployment of the shop runs every Thursday at noon"
+
+
+@pytest.fixture
+def engram(store_path: Path, clock: ManualClock) -> Iterator[Engram]:
+    """An engine that knows one fact."""
+    settings = Settings(embedder="static")
+    with Engram.open(store_path, settings=settings, clock=clock, background=False) as opened:
+        opened.remember(FACT)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        FACT,
+        "As I recall, the deployment of the shop runs every Thursday at noon.",
+        "The shop deployment runs each Thursday at noon",
+    ],
+    ids=["quotation", "quotation inside", "paraphrase"],
+)
+def test_an_agents_echo_is_no_evidence(engram: Engram, echo: str) -> None:
+    """Quoted or in other words: no second memory, and the first is not a bit stronger."""
+    before = engram.recall("when does the shop deploy?").hits[0].memory
+
+    answer = engram.remember(echo, source=Source.ASSISTANT)
+
+    assert answer.id == before.id
+    assert engram.list() == [before]
+
+
+def test_the_same_words_of_a_person_are_evidence(engram: Engram) -> None:
+    """A person who says it again confirms it, whatever the agent was given."""
+    engram.recall("when does the shop deploy?")
+
+    again = engram.remember(FACT)
+
+    assert again.reinforcements == 1
+
+
+def test_an_agents_own_news_is_kept(engram: Engram) -> None:
+    """What it was not given is news, even right after a recall."""
+    engram.recall("when does the shop deploy?")
+
+    news = engram.remember("The payment service returned an error on Monday", source=Source.ASSISTANT)
+
+    assert news.content in {memory.content for memory in engram.list()}
+    assert len(engram.list()) == 2
+
+
+def test_after_a_day_the_echo_is_forgotten(engram: Engram, clock: ManualClock) -> None:
+    """A statement made long after the recall stands on its own."""
+    engram.recall("when does the shop deploy?")
+    clock.advance(hours=25)
+
+    again = engram.remember(FACT, source=Source.ASSISTANT)
+
+    assert again.reinforcements == 1
+
+
+def test_the_guard_holds_across_processes(store_path: Path) -> None:
+    """One process recalls, another hears the agent repeat it."""
+    settings = Settings(embedder="static")
+    with Engram.open(store_path, settings=settings, background=False) as first:
+        fact = first.remember(FACT)
+        first.recall("when does the shop deploy?")
+
+    with Engram.open(store_path, settings=settings, background=False) as second:
+        second.remember(FACT, source=Source.ASSISTANT)
+
+        assert second.get(fact.id).reinforcements == 0
+
+
+def test_what_one_reader_was_given_is_news_elsewhere(engram: Engram) -> None:
+    """The guard belongs to the scope of the reader."""
+    engram.recall("when does the shop deploy?")
+
+    elsewhere = engram.remember(FACT, source=Source.ASSISTANT, scope=Scope(project="other"))
+
+    assert elsewhere.scope == Scope(project="other")
