@@ -38,8 +38,8 @@ BULK = 12
 """Drafts in one bulk write: all of them are kept, or none."""
 ROUNDS_PER_FILE = 6
 """Crashes that one file goes through before a fresh one, so that checking it stays quick."""
-MAX_LIFE_SECONDS = 0.12
-"""How long a process writes before it is killed; a write takes about a millisecond."""
+MAX_LIFE_SECONDS = 0.5
+"""How long a process lives before it is killed: a moment to load its word lists, then it writes."""
 EARLY_KILL = 0.15
 """Share of the processes that are killed while they are still opening the file."""
 SAMPLE = 4

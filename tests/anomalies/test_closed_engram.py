@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram
+from engram import Draft, Engram, Settings
 from engram.errors import StoreClosed
 from engram.testing import TinyEmbedder
 
@@ -58,7 +58,8 @@ def test_closing_twice_is_harmless(engram: Engram) -> None:
 
 def test_closing_waits_for_writes_under_way(store_path: Path) -> None:
     """A write that began before the close is either stored and acknowledged, or refused; nothing between."""
-    engram = Engram.open(store_path, embedder=TinyEmbedder(), background=False)
+    settings = Settings(policy="notebook")  # "note 1 2" and "note 1 3" are to stay two memories
+    engram = Engram.open(store_path, settings=settings, embedder=TinyEmbedder(), background=False)
     acknowledged: list[str] = []
     ready = threading.Barrier(5)
 

@@ -68,10 +68,8 @@ def run(path: Path) -> list[tuple[str, str, str]]:
             engram.observe(text, role=role, speaker="Ann" if role == "user" else None, session="monday")
             clock.advance(minutes=1)
         engram.flush()
-        every = Filters(statuses=frozenset(Status))
-        return [
-            (str(one.status), one.category, one.content) for one in engram.list(filters=every, limit=100)
-        ][::-1]
+        found = engram.list(filters=Filters(statuses=frozenset(Status)), limit=100)
+    return [(str(one.status), one.category, one.content) for one in reversed(found)]
 
 
 EXPECTED = [

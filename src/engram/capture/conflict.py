@@ -36,6 +36,8 @@ _SAME_OBJECT = 0.6
 _SAME_FRAME = 0.7
 _SAME_MEANING = 0.85
 _LEAST_WORDS = 2
+_EMPTY = frozenset("a an the is are was were be been i it that this and of veri realli just also so".split())  # noqa: SIM905
+"""Stems that add nothing. Before and after, to and from, not and no do."""
 
 
 class ComparesStatements(Protocol):
@@ -107,7 +109,7 @@ def same_specifics(new: Statement, old: Statement, likeness: ComparesStatements)
 
 
 def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
-    my_words, their_words = query_terms(mine), query_terms(theirs)
+    my_words, their_words = ([one for one in terms(text) if one not in _EMPTY] for text in (mine, theirs))
     added = [word for word in my_words if word not in their_words]
     if not added:
         return True
@@ -118,8 +120,8 @@ def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
     return alike > _SAME_MEANING
 
 
-def _numbers(text: str) -> set[str]:
-    return set(_NUMBER.findall(text))
+def _numbers(text: str) -> list[str]:
+    return _NUMBER.findall(text)
 
 
 def _names(text: str) -> set[str]:

@@ -68,8 +68,13 @@ def gather(
     for place, candidate in candidates.items():
         keys.setdefault(place, []).extend(_structured(tx, candidate))
     memories = tx.memories.by_keys(sorted({key for each in keys.values() for key in each}))
-    pairs = [(place, memories[key]) for place, each in keys.items() for key in dict.fromkeys(each)]
-    own = [(place, memory) for place, memory in pairs if memory.scope == candidates[place].memory.scope]
+    # The index may already know what this snapshot does not: such a neighbour is left out.
+    pairs = [(place, memories.get(key)) for place, each in keys.items() for key in dict.fromkeys(each)]
+    own = [
+        (place, memory)
+        for place, memory in pairs
+        if memory is not None and memory.scope == candidates[place].memory.scope
+    ]
     alike = likeness.pairwise(
         [candidates[place].memory.content for place, _ in own], [memory.content for _, memory in own]
     )

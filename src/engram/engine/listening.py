@@ -7,6 +7,7 @@ before. Either way it lies in the store already, and whoever opens the store nex
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.capture.buffer import SmartBuffer
@@ -43,13 +44,12 @@ class Listener:
     def heard(self, turn: Turn) -> None:
         """Take in a turn that has just been stored."""
         self._capture.sensory.add(turn)
+        place = (turn.scope, turn.session)
         trigger = self._buffer.add(turn, is_urgent=is_urgent(scan(turn.content)))
-        if trigger is None:
-            return
-        if self._reader is None:
-            self._read_all((turn.scope, turn.session))
-        else:
-            self._reader.wake((turn.scope, turn.session))
+        if trigger is not None and self._reader is not None:
+            self._reader.wake(place)
+        elif trigger is not None or (self._reader is None and self._is_overfull(place)):
+            self._read_all(place)
 
     def flush(self, within: tuple[Scope, str | None] | None = None) -> int:
         """Read everything that waits, of one conversation or of all, and return how many turns that were."""
@@ -66,6 +66,14 @@ class Listener:
         if self._reader is not None:
             self._reader.close()
         self._capture.sensory.clear()
+
+    def _is_overfull(self, place: tuple[Scope, str | None]) -> bool:
+        """Say whether more waits than this process has counted: every shell command is a new process."""
+        with self._capture.gate.store.read() as tx:
+            count, oldest = tx.turns.pending(place)
+        policy = self._capture.gate.policy
+        is_old = oldest is not None and self._clock.now() - oldest > timedelta(minutes=policy.buffer_minutes)
+        return count >= policy.buffer_turns or is_old
 
     def _read_all(self, within: tuple[Scope, str | None] | None) -> int:
         total = 0

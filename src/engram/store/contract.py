@@ -189,8 +189,8 @@ class Turns(Protocol):
         """Give claimed turns back."""
         ...
 
-    def pending(self) -> tuple[int, datetime | None]:
-        """Return how many turns wait to be read, and when the oldest of them came."""
+    def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
+        """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
         ...
 
     def count(self) -> int:

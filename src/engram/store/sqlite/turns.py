@@ -105,9 +105,11 @@ class TurnsTable:
         sql = "UPDATE turns SET claimed_until = NULL WHERE id IN (SELECT value FROM json_each(?))"
         self._connection.execute(sql, (to_json(list(turn_ids)),))
 
-    def pending(self) -> tuple[int, datetime | None]:
-        """Return how many turns wait to be read, and when the oldest of them came."""
-        row: Any = self._connection.execute(_PENDING).fetchone()
+    def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
+        """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
+        place: Any = () if within is None else (self._scopes.find(within[0]), within[1])
+        sql = _PENDING if within is None else f"{_PENDING} AND scope = ? AND session IS ?"
+        row: Any = self._connection.execute(sql, place).fetchone()
         return row[0], optional_from_microseconds(row[1])
 
     def count(self) -> int:

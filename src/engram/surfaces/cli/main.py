@@ -15,6 +15,7 @@ import typer
 from engram.surfaces.cli import models
 from engram.surfaces.cli.correct import correct
 from engram.surfaces.cli.doctor import doctor
+from engram.surfaces.cli.flush import flush
 from engram.surfaces.cli.forget import forget
 from engram.surfaces.cli.get import get
 from engram.surfaces.cli.history import history
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 VERBS: dict[str, Callable[..., None]] = {
     "init": init,
     "observe": observe,
+    "flush": flush,
     "remember": remember,
     "recall": recall,
     "get": get,

@@ -99,7 +99,9 @@ def show_status(report: StatusReport) -> None:
             "turns": str(report.turns),
             "policy": report.policy,
             "embedder": report.embedder,
+            "to be read": f"{report.awaiting_reading} turns" if report.awaiting_reading else None,
             "to be embedded": str(report.awaiting_embedding),
+            "to be enriched": str(report.awaiting_enrichment) if report.awaiting_enrichment else None,
         }
     )
     for scope, number in report.by_scope.items():
