@@ -23,7 +23,7 @@ def engram(store_path: Path) -> Iterator[Engram]:
 
 def test_a_compaction_is_cut_into_its_statements(engram: Engram) -> None:
     """What a summary kept survives the next summary."""
-    kept = engram.compaction("The API moved to port 8080. Ok. Ben fixed the login bug.", session="s")
+    kept = engram.capture.compaction("The API moved to port 8080. Ok. Ben fixed the login bug.", session="s")
 
     assert [memory.content for memory in kept] == ["The API moved to port 8080.", "Ben fixed the login bug."]
     assert all(memory.importance == 0.6 for memory in kept)
@@ -31,7 +31,9 @@ def test_a_compaction_is_cut_into_its_statements(engram: Engram) -> None:
 
 def test_a_failed_task_leaves_a_mark(engram: Engram) -> None:
     """How it ended is told, and felt."""
-    memory = engram.task_result("migrate the database", "timed out after an hour", outcome=Outcome.FAILURE)
+    memory = engram.capture.task_result(
+        "migrate the database", "timed out after an hour", outcome=Outcome.FAILURE
+    )
 
     assert "failed" in memory.content
     assert memory.affect.valence < 0
@@ -39,7 +41,9 @@ def test_a_failed_task_leaves_a_mark(engram: Engram) -> None:
 
 def test_a_finding_names_its_sources(engram: Engram) -> None:
     """A claim from the web can be looked up again."""
-    memory = engram.finding("HNSW loses recall under filters", urls=["https://example.org/a"], topic="search")
+    memory = engram.capture.finding(
+        "HNSW loses recall under filters", urls=["https://example.org/a"], topic="search"
+    )
 
     assert memory.traits.urls == ("https://example.org/a",)
     assert memory.confidence == 0.6
@@ -48,7 +52,7 @@ def test_a_finding_names_its_sources(engram: Engram) -> None:
 def test_runs_of_a_tool_are_counted_on_one_procedure(engram: Engram) -> None:
     """Two successes and a failure are one memory with its record."""
     for outcome in (Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE):
-        memory = engram.tool_run("pytest", "run the tests of the shop", outcome=outcome)
+        memory = engram.capture.tool_run("pytest", "run the tests of the shop", outcome=outcome)
 
     assert (memory.successes, memory.failures) == (2, 1)
     assert memory.layer is Layer.PROCEDURAL

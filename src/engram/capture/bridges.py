@@ -50,7 +50,7 @@ def compaction(summary: str, *, session: str | None, scope: Scope, occurred_at: 
 
 def task_result(
     task: str, result: str, *, outcome: Outcome, session: str | None, scope: Scope, occurred_at: datetime
-) -> list[Draft]:
+) -> Draft:
     """Return one statement of how a task ended."""
     told = {
         Outcome.SUCCESS: "succeeded",
@@ -59,39 +59,35 @@ def task_result(
         Outcome.RETRY: "was tried again",
     }
     content = f"Task “{_short(task)}” {told[outcome]}: {_short(result)}"
-    return [
-        Draft(
-            content=content,
-            scope=scope,
-            type=MemoryType.NARRATIVE,
-            category="context",
-            kind=Kind.EPISODE,
-            provenance=Provenance(source=Source.ASSISTANT, session=session),
-            occurred_at=occurred_at,
-            confidence=0.8,
-            outcome=outcome,
-            extractor="task-1",
-        )
-    ]
+    return Draft(
+        content=content,
+        scope=scope,
+        type=MemoryType.NARRATIVE,
+        category="context",
+        kind=Kind.EPISODE,
+        provenance=Provenance(source=Source.ASSISTANT, session=session),
+        occurred_at=occurred_at,
+        confidence=0.8,
+        outcome=outcome,
+        extractor="task-1",
+    )
 
 
 def finding(
     statement: str, *, urls: Sequence[str], topic: str | None, scope: Scope, occurred_at: datetime
-) -> list[Draft]:
+) -> Draft:
     """Return a research finding with its sources."""
     sources = f" (source: {', '.join(urls)})" if urls else ""
-    return [
-        Draft(
-            content=f"{statement.strip()}{sources}",
-            scope=scope,
-            category="technical" if topic is None else "fact",
-            provenance=Provenance(source=Source.INGEST),
-            subject=topic,
-            occurred_at=occurred_at,
-            confidence=0.6 if urls else 0.4,
-            extractor="finding-1",
-        )
-    ]
+    return Draft(
+        content=f"{statement.strip()}{sources}",
+        scope=scope,
+        category="technical" if topic is None else "fact",
+        provenance=Provenance(source=Source.INGEST),
+        subject=topic,
+        occurred_at=occurred_at,
+        confidence=0.6 if urls else 0.4,
+        extractor="finding-1",
+    )
 
 
 def tool_run(

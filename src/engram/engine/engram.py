@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from engram.capture import bridges
 from engram.capture.admit import admit
-from engram.capture.change import correct, count_run, find, set_pinned, set_status
+from engram.capture.change import correct, find, set_pinned, set_status
 from engram.capture.draft import Draft, chosen
 from engram.capture.enrich import enrich_pending
 from engram.capture.observe import observe
@@ -21,6 +21,7 @@ from engram.engine.assemble import Parts, assemble
 from engram.engine.clock import SystemClock
 from engram.engine.derived import embed_pending, rebuild
 from engram.engine.doctor import examine
+from engram.engine.doors import AgentDoors
 from engram.engine.handed import HandedOutNotes
 from engram.engine.health import EMBEDDER
 from engram.engine.listening import Listener
@@ -28,7 +29,6 @@ from engram.engine.overview import overview
 from engram.errors import EngramError, InvalidQuery, MemoryNotFound
 from engram.recall.pipeline import recall, with_missing
 from engram.settings import Settings
-from engram.text.affect import Outcome
 from engram.values import (
     GLOBAL,
     Action,
@@ -73,6 +73,8 @@ class Engram:
         self._actor = actor
         self._loader: threading.Thread | None = None
         self._listener = Listener(parts.capture, clock=parts.clock, health=parts.health, actor=READER)
+        self.capture = AgentDoors(parts, self._admit, scope=scope, actor=actor)
+        """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
         self._handed = HandedOutNotes(parts.store, keep_hours=parts.gate.policy.echo_hours)
 
     @classmethod
@@ -169,76 +171,6 @@ class Engram:
             stated = tx.memories.of_session(session, scope=place)
         drafts = bridges.session_summary(turns, stated, session=session, scope=place, occurred_at=self._now())
         return self._admit(drafts)[0] if drafts else None
-
-    def compaction(
-        self, summary: str, *, session: str | None = None, scope: Scope | None = None
-    ) -> Sequence[Memory]:
-        """Keep the statements of a summary that took the place of older messages."""
-        place = self._in(scope)
-        return self._admit(bridges.compaction(summary, session=session, scope=place, occurred_at=self._now()))
-
-    def task_result(
-        self,
-        task: str,
-        result: str,
-        *,
-        outcome: Outcome = Outcome.SUCCESS,
-        session: str | None = None,
-        scope: Scope | None = None,
-    ) -> Memory:
-        """Keep how a task ended."""
-        place = self._in(scope)
-        drafts = bridges.task_result(
-            task,
-            result,
-            outcome=chosen(Outcome, outcome),
-            session=session,
-            scope=place,
-            occurred_at=self._now(),
-        )
-        return self._admit(drafts)[0]
-
-    def finding(
-        self,
-        statement: str,
-        *,
-        urls: Sequence[str] = (),
-        topic: str | None = None,
-        scope: Scope | None = None,
-    ) -> Memory:
-        """Keep something that was found out, with where it was found."""
-        place = self._in(scope)
-        drafts = bridges.finding(statement, urls=urls, topic=topic, scope=place, occurred_at=self._now())
-        return self._admit(drafts)[0]
-
-    def tool_run(
-        self,
-        tool: str,
-        purpose: str,
-        *,
-        outcome: Outcome = Outcome.SUCCESS,
-        session: str | None = None,
-        scope: Scope | None = None,
-    ) -> Memory:
-        """Count a run of a tool or a flow for a purpose, as procedural memory."""
-        draft = bridges.tool_run(
-            tool,
-            purpose,
-            outcome=chosen(Outcome, outcome),
-            session=session,
-            scope=self._in(scope),
-            occurred_at=self._now(),
-        )
-        memory = self._admit([draft])[0]
-        is_success = draft.outcome in (Outcome.SUCCESS, Outcome.PARTIAL)
-        return count_run(
-            memory.id,
-            is_success=is_success,
-            store=self._parts.store,
-            scope=memory.scope,
-            actor=self._actor,
-            now=self._now(),
-        )
 
     def remember(
         self,
