@@ -95,6 +95,11 @@ class CapturePolicy:
     box_memories: int = 50
     """So many memories fill a box."""
 
+    @property
+    def settles(self) -> bool:
+        """Whether new statements are compared with their neighbours at all."""
+        return self.conflict_above < 1 or self.same_above < 1 or self.version_overlap_above < 1
+
     def __post_init__(self) -> None:
         shares = [field.name for field in dataclasses.fields(self) if field.name not in _COUNTS_AND_TIMES]
         _require_positive(self, *_COUNTS_AND_TIMES)

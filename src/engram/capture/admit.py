@@ -35,11 +35,16 @@ if TYPE_CHECKING:
     from engram.values import Actor, EmbedderIdentity, MemoryId, Scope
 
 
+NEAR_SHARE = 0.25
+
+
 class EmbedsDocuments(Protocol):
     """The part of an embedder that the gate needs."""
 
     @property
     def identity(self) -> EmbedderIdentity: ...
+    @property
+    def similarity_floor(self) -> float: ...
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
@@ -63,6 +68,8 @@ class Prepared:
     identity: EmbedderIdentity | None = None
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     neighbours: dict[int, list[Neighbour]] = field(default_factory=dict)
+    far: dict[int, int] = field(default_factory=dict)
+    """How many of the nearest memories were too far to look at."""
     siblings: dict[int, dict[int, float]] = field(default_factory=dict)
     """How alike a candidate is to earlier ones of its scope, by their places, where that is worth a look."""
 
@@ -101,12 +108,15 @@ def prepare(
         return Prepared(candidates)
     identity, vectors = _embed([candidates[place] for place in places], gate)
     by_place = dict(zip(places, vectors, strict=False))
+    if not gate.policy.settles:
+        return Prepared(candidates, identity, by_place)
     with gate.store.read() as tx:
-        neighbours = gather(
+        neighbours, far = gather(
             tx,
             {place: candidates[place] for place in places},
             by_place,
             index=gate.index,
+            floor=near_floor(gate.embedder.similarity_floor),
             likeness=gate.likeness,
             policy=gate.policy,
         )
@@ -115,7 +125,7 @@ def prepare(
             place: judged(candidates[place], near, gate.judge, gate.policy)
             for place, near in neighbours.items()
         }
-    return Prepared(candidates, identity, by_place, neighbours, _siblings(candidates, gate))
+    return Prepared(candidates, identity, by_place, neighbours, far, _siblings(candidates, gate))
 
 
 def save(tx: Transaction, prepared: Prepared, gate: Gate, *, actor: Actor, now: datetime) -> list[Admission]:
@@ -127,6 +137,7 @@ def save(tx: Transaction, prepared: Prepared, gate: Gate, *, actor: Actor, now: 
             one,
             place,
             neighbours=prepared.neighbours.get(place, []),
+            far=prepared.far.get(place, 0),
             siblings=prepared.siblings.get(place, {}),
             vector=prepared.vectors.get(place),
         )
@@ -136,6 +147,11 @@ def save(tx: Transaction, prepared: Prepared, gate: Gate, *, actor: Actor, now: 
         space = tx.vectors.make_space(prepared.identity)
         tx.vectors.put(space, list(write.vectors), write.stacked_vectors())
     return admissions
+
+
+def near_floor(similarity_floor: float) -> float:
+    """Return the cosine from which a neighbour is worth reading: some way up from unrelated to the same."""
+    return similarity_floor + NEAR_SHARE * (1 - similarity_floor)
 
 
 def _candidates(

@@ -102,11 +102,13 @@ def store_candidate(
     number: int,
     *,
     neighbours: Sequence[Neighbour],
+    far: int,
     siblings: Mapping[int, float],
     vector: NDArray[np.float32] | None,
 ) -> Admission:
     """Settle a candidate and write what follows; `number` is its place among the candidates of this write."""
-    admission = _settled(write, candidate, neighbours, siblings, vector)
+    near = [*neighbours, *(Neighbour(write.fresh[place], alike) for place, alike in siblings.items())]
+    admission = _settled(write, candidate, near, far=far, vector=vector)
     write.fresh[number] = admission.memory
     return admission
 
@@ -114,8 +116,9 @@ def store_candidate(
 def _settled(
     write: Write,
     candidate: Candidate,
-    neighbours: Sequence[Neighbour],
-    siblings: Mapping[int, float],
+    near: Sequence[Neighbour],
+    *,
+    far: int,
     vector: NDArray[np.float32] | None,
 ) -> Admission:
     memory = candidate.memory
@@ -125,11 +128,11 @@ def _settled(
     twin = write.tx.memories.active_twin(candidate.fingerprint, scope=memory.scope)
     if twin is not None:
         return _reinforce(write, twin, candidate, reason="said again")
-    near = [*neighbours, *(Neighbour(write.fresh[place], alike) for place, alike in siblings.items())]
     settlement = _settle_with_active(write, candidate, near)
     if settlement.verdict is Verdict.REINFORCE and settlement.target is not None:
         return _reinforce(write, settlement.target, candidate, reason=settlement.reason)
-    return _create(write, candidate, settlement, near, vector)
+    nearness = [one.similarity for one in near] + [0.0] * far
+    return _create(write, candidate, settlement, nearness, vector)
 
 
 def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neighbour]) -> Settlement:
@@ -150,10 +153,10 @@ def _create(
     write: Write,
     candidate: Candidate,
     settlement: Settlement,
-    near: Sequence[Neighbour],
+    nearness: Sequence[float],
     vector: NDArray[np.float32] | None,
 ) -> Admission:
-    memory = _weighted(candidate, [one.similarity for one in near], write.policy)
+    memory = _weighted(candidate, nearness, write.policy)
     if memory.provenance.session is not None:  # a box is a stretch of talk; single statements have none
         memory = memory.evolve(
             box=place(write.tx, candidate.topics, scope=memory.scope, policy=write.policy, now=write.now)

@@ -17,8 +17,8 @@ from engram.capture.extract.stated import read_statement
 from engram.errors import InjectionBlocked
 from engram.text.injection import scan
 from engram.text.normal import fingerprint
-from engram.text.pii import classify
 from engram.text.topics import topic_terms
+from engram.values import SecurityTier
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -54,7 +54,8 @@ def candidate(draft: Draft, policy: CapturePolicy, *, now: datetime, enrich: boo
     content = checked(draft, policy)
     flags = _flags(content, policy)
     statement = _statement(born(draft, content, policy, now=now), draft)
-    memory = statement.memory.evolve(flags=flags, security=classify(content).tier)
+    # What has not been classified yet is protected as if it needed it.
+    memory = statement.memory.evolve(flags=flags, security=SecurityTier.SENSITIVE)
     if enrich:
         memory = enriched(memory, outcome=draft.outcome)
     return Candidate(

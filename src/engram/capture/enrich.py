@@ -1,5 +1,5 @@
 """
-What is inferred from a statement's words: affect, traits, levels of detail, entities.
+What is inferred from a statement's words: security tier, affect, traits, levels of detail, entities.
 
 Done by the gate at once for single statements, and afterwards, in the background, for statements that came in
 bulk: it takes as long as everything else together, and nothing in it decides whether a statement may enter.
@@ -14,6 +14,7 @@ from engram.capture.entities import register
 from engram.text.affect import affect, sentiment
 from engram.text.detail import levels
 from engram.text.passage import passage
+from engram.text.pii import classify
 from engram.text.terms import terms
 from engram.text.traits import infer_traits
 
@@ -31,9 +32,10 @@ BATCH = 128
 
 
 def enriched(memory: Memory, *, outcome: Outcome | None = None) -> Memory:
-    """Return the memory with affect, traits and levels of detail."""
+    """Return the memory with security tier, affect, traits and levels of detail."""
     felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
     return memory.evolve(
+        security=classify(memory.content).tier,
         affect=felt,
         traits=infer_traits(memory.content, sentiment=sentiment(felt)),
         detail=levels(

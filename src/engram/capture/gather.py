@@ -60,11 +60,18 @@ def gather(
     vectors: Mapping[int, NDArray[np.float32]],
     *,
     index: FindsNeighbours,
+    floor: float,
     likeness: ComparesPairs,
     policy: CapturePolicy,
-) -> dict[int, list[Neighbour]]:
-    """Return each candidate's neighbours by its place, those nearest by vector first."""
-    keys = _nearest(tx, candidates, vectors, index, policy)
+) -> tuple[dict[int, list[Neighbour]], dict[int, int]]:
+    """
+    Return each candidate's neighbours by its place, and how many of the nearest were too far to look at.
+
+    A cosine below the `floor` is as far as any: reading such a memory would cost time and decide nothing.
+    """
+    nearest = _nearest(tx, candidates, vectors, index, policy)
+    keys = {place: [one.key for one in found if one.score >= floor] for place, found in nearest.items()}
+    far = {place: len(found) - len(keys[place]) for place, found in nearest.items()}
     for place, candidate in candidates.items():
         keys.setdefault(place, []).extend(_structured(tx, candidate))
     memories = tx.memories.by_keys(sorted({key for each in keys.values() for key in each}))
@@ -81,7 +88,7 @@ def gather(
     found: dict[int, list[Neighbour]] = {place: [] for place in keys}
     for (place, memory), similarity in zip(own, alike, strict=True):
         found[place].append(Neighbour(memory, similarity))
-    return found
+    return found, far
 
 
 def judged(
@@ -102,17 +109,16 @@ def _nearest(
     vectors: Mapping[int, NDArray[np.float32]],
     index: FindsNeighbours,
     policy: CapturePolicy,
-) -> dict[int, list[int]]:
+) -> dict[int, list[Found]]:
     """Return the nearest memories by vector, scope by scope, so that many are looked up in one pass."""
     places: defaultdict[Scope, list[int]] = defaultdict(list)
     for place in vectors:
         places[candidates[place].memory.scope].append(place)
-    found: dict[int, list[int]] = {}
+    found: dict[int, list[Found]] = {}
     for scope, wanted in places.items():
         rows = np.stack([vectors[place] for place in wanted])
         answers = index.neighbours(tx, rows, scope=scope, limit=policy.surprise_neighbours)
-        for place, answer in zip(wanted, answers, strict=True):
-            found[place] = [one.key for one in answer]
+        found.update(zip(wanted, answers, strict=True))
     return found
 
 

@@ -13,20 +13,20 @@ import re
 import unicodedata
 
 _EDGE_PUNCTUATION = ".,;:!?…\"'`´‘’“”«»()[]{}、。！？，；：「」『』"
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SPACES = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
     """Return the text as it will be stored: composed, with plain line ends, without NUL or outer space."""
-    printable = "".join(map(_printable, text.replace("\r\n", "\n").replace("\r", "\n")))
-    return unicodedata.normalize("NFC", printable).strip()
+    if not text.isprintable():
+        text = _CONTROLS.sub(_meant, text.replace("\r\n", "\n").replace("\r", "\n"))
+    return unicodedata.normalize("NFC", text).strip()
 
 
-def _printable(character: str) -> str:
+def _meant(control: re.Match[str]) -> str:
     """Return a control character as what it stands for: a form feed separates words, a NUL is nothing."""
-    if character in "\n\t" or unicodedata.category(character) != "Cc":
-        return character
-    return " " if character.isspace() else ""
+    return " " if control.group().isspace() else ""
 
 
 def is_text(text: str) -> bool:
