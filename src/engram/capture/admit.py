@@ -80,7 +80,8 @@ def admit(
     """
     Store all drafts in one write, in their order; if one is not valid, raises and writes none.
 
-    Without `enrich`, what is inferred from the words is left to `enrich_pending`.
+    Without `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbours
+    are looked for by relation and not by likeness.
     """
     prepared = prepare(drafts, gate, now=now, enrich=enrich)
     with gate.store.atomic() as tx:
@@ -114,7 +115,7 @@ def prepare(
         neighbours, far = gather(
             tx,
             {place: candidates[place] for place in places},
-            by_place,
+            by_place if enrich else {},
             index=gate.index,
             floor=near_floor(gate.embedder.similarity_floor),
             likeness=gate.likeness,

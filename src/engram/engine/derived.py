@@ -8,6 +8,7 @@ small writes, so that others get their turns, and never empties an index that qu
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from engram.capture.enrich import enrich_pending, index_terms
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _TERM_ROWS = 500
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
+_QUIET_SECONDS = 0.5
 
 
 def embed_pending(
@@ -102,6 +104,7 @@ class Backfill:
         self._thread: threading.Thread | None = None
         self._is_asked = False
         self._is_running = False
+        self._asked_at = 0.0
 
     def wake(self) -> None:
         """Begin, or look once more if it is at work already."""
@@ -109,6 +112,7 @@ class Backfill:
             if self._stop.is_set():
                 return
             self._is_asked = True
+            self._asked_at = time.monotonic()
             if not self._is_running:
                 self._is_running = True
                 self._thread = threading.Thread(target=self._run, name="engram-backfill", daemon=True)
@@ -125,6 +129,7 @@ class Backfill:
     def _run(self) -> None:
         pause = _FIRST_PAUSE_SECONDS
         while self._has_work():
+            self._let_others_finish()
             try:
                 enrich_pending(self._store, now=self._clock.now(), stop=self._stop)
                 embed_pending(self._store, self._embedder, stop=self._stop)
@@ -135,6 +140,12 @@ class Backfill:
                 self._stop.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
                 self.wake()
+
+    def _let_others_finish(self) -> None:
+        """Wait until nobody has asked for a moment: during a bulk import, enriching would be in the way."""
+        while (left := self._asked_at + _QUIET_SECONDS - time.monotonic()) > 0:
+            if self._stop.wait(left):
+                return
 
     def _has_work(self) -> bool:
         """Take the request that led here; without one the thread ends, and the next one starts another."""

@@ -218,7 +218,7 @@ class Engram:
         Store many statements, some hundreds to a write, and yield each as it is durable.
 
         What is inferred from their words (affect, traits, entities) follows in the background; `status` shows
-        how many wait, and `enrich` does it now.
+        how many wait, and `enrich` does it now. Repetitions in other words are not looked for in the store.
 
         Lazy: nothing is stored that is not asked for. A draft that is not valid raises, and what was
         yielded before it stays stored.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _FIRST_CAPACITY = 1024
 _GROWTH = 1.5
 _MEAN_ROWS = 16_384  # more rows do not move the mean
+_COMPARED_ROWS = 2_048  # times a few hundred vectors: a few megabytes at once
 _BLOCK_ROWS = 8_192  # keeps the floating-point copy small while codes are made
 
 
@@ -54,8 +55,8 @@ class Resident:
         """Return for each query the scores and rows of its best few, in no order."""
         scores = np.empty((len(queries), 0), np.float32)
         places = np.empty((len(queries), 0), np.intp)
-        for start in range(0, len(rows), _BLOCK_ROWS):
-            block = rows[start : start + _BLOCK_ROWS]
+        for start in range(0, len(rows), _COMPARED_ROWS):
+            block = rows[start : start + _COMPARED_ROWS]
             fresh = queries @ self._floats(block).T
             scores = np.concatenate([scores, fresh], axis=1)
             places = np.concatenate([places, np.broadcast_to(block, fresh.shape)], axis=1)

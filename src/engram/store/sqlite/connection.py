@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MAGIC = b"SQLite format 3\x00"
 _PAGE_BYTES = 4096
 _CACHE_KIBIBYTES = 16 * 1024
+_READER_CACHE_KIBIBYTES = 4 * 1024  # there are several, and the system caches the file once for all
 _MAX_NAP_SECONDS = 0.004
 
 
@@ -50,7 +51,7 @@ def connect(
         connection.pragma("foreign_keys", "on")
         connection.pragma("secure_delete", "on")
         connection.pragma("synchronous", "full" if is_durable else "normal")
-        connection.pragma("cache_size", -_CACHE_KIBIBYTES)
+        connection.pragma("cache_size", -(_READER_CACHE_KIBIBYTES if is_reader else _CACHE_KIBIBYTES))
         connection.pragma("temp_store", "memory")
         if is_reader:
             connection.pragma("query_only", "on")
