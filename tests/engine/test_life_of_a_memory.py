@@ -396,3 +396,13 @@ def test_an_index_made_by_older_rules_is_made_anew_on_opening(store_path: Path) 
 
         assert {reason.index for reason in answer.hits[0].reasons} == {"lexical", "vector"}
         assert engram.doctor().ok
+
+
+def test_a_memory_may_be_named_by_its_own_words(engram: Engram) -> None:
+    """Whoever knows what was stored needs no id to correct it."""
+    old = engram.remember("The API uses JWT tokens")
+
+    new = engram.correct("the API uses JWT tokens.", "The API uses PASETO tokens")
+
+    assert new.supersedes == old.id
+    assert contents(engram.recall("API tokens")) == ["The API uses PASETO tokens"]

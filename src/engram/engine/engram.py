@@ -29,6 +29,7 @@ from engram.engine.overview import overview
 from engram.errors import EngramError, InvalidQuery, MemoryNotFound
 from engram.recall.pipeline import recall, with_missing
 from engram.settings import Settings
+from engram.text.normal import fingerprint, is_text
 from engram.values import (
     GLOBAL,
     Action,
@@ -235,7 +236,11 @@ class Engram:
     def correct(
         self, memory_id: MemoryId, content: str, *, reason: str = "", scope: Scope | None = None
     ) -> Memory:
-        """Put a new statement in the place of an old one; the old stays in the history."""
+        """
+        Put a new statement in the place of an old one; the old stays in the history.
+
+        The old one is named by its id, by the last eight characters of it, or by its own words.
+        """
         target = self._resolve(memory_id, scope)
         corrected = correct(
             target,
@@ -421,11 +426,16 @@ class Engram:
         )
 
     def _resolve(self, memory_id: MemoryId, scope: Scope | None) -> MemoryId:
-        """Return the whole id for one that may be given by its last eight characters."""
-        if len(memory_id) != _ENDING:
-            return memory_id
+        """Return the whole id for one that may be given by its last eight characters, or by the words."""
+        place = self._in(scope)
+        if not is_text(memory_id):
+            raise MemoryNotFound("the id holds half a surrogate pair")
         with self._parts.store.read() as tx:
-            found = tx.memories.ids_ending_with(memory_id.lower(), scope=self._in(scope))
+            if len(memory_id) == _ENDING:
+                found = tx.memories.ids_ending_with(memory_id.lower(), scope=place)
+            else:
+                twin = tx.memories.active_twin(fingerprint(memory_id), scope=place)
+                found = [memory_id if twin is None else twin.id]
         if len(found) > 1:
             raise MemoryNotFound(f"{len(found)} memories end in {memory_id!r}", hint="Give the whole id.")
         return found[0] if found else memory_id
