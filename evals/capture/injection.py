@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from engram.policy import CapturePolicy
 from engram.text.injection import scan
 from evals.capture.labelled import HALVES, cases
 
 LATER = {2: "written after, then learned from", 3: "written after that"}
-FLAG_AT = 0.45
-REJECT_AT = 0.85
+FLAG_AT = CapturePolicy().injection_flag_above
+REJECT_AT = CapturePolicy().injection_reject_above
 
 
 def measure() -> list[dict[str, Any]]:

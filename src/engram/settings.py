@@ -82,13 +82,7 @@ class Settings:
         if self.durability not in DURABILITIES:
             raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
         _check_key(self.key)
-        for name in (
-            "readers",
-            "max_waiting_writers",
-            "busy_timeout_seconds",
-            "embedder_timeout_seconds",
-            "chat_timeout_seconds",
-        ):
+        for name in _ABOVE_ZERO:
             if not 0 < getattr(self, name) < math.inf:
                 raise InvalidSettings(f"{name}={getattr(self, name)} must be above 0 and finite")
         if self.vector_memory_megabytes < 0:

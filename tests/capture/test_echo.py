@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 
 from engram import Engram, Scope, Settings, Source
@@ -94,3 +95,15 @@ def test_what_one_reader_was_given_is_news_elsewhere(engram: Engram) -> None:
     elsewhere = engram.remember(FACT, source=Source.ASSISTANT, scope=Scope(project="other"))
 
     assert elsewhere.scope == Scope(project="other")
+
+
+def test_a_guard_that_cannot_be_kept_shows_in_the_status(engram: Engram, store_path: Path) -> None:
+    """A question is answered all the same, and whoever looks sees that echoes may slip through."""
+    engram.recall("when does the shop deploy?")
+    outside = apsw.Connection(str(store_path))
+    outside.execute("CREATE TRIGGER jam BEFORE INSERT ON handed_out BEGIN SELECT RAISE(ABORT, 'jam'); END")
+    outside.close()
+
+    engram.remember("The payment service moved to Oslo")
+
+    assert any(part.name == "echo guard" and part.is_failing for part in engram.status().parts)

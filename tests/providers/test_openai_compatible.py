@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from engram.errors import DimensionMismatch, EmbedderUnavailable, EngramError, InvalidSettings
-from engram.providers import openai_compatible
+from engram.providers import http_json
 from engram.providers.openai_compatible import OpenAICompatibleEmbedder
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def test_a_server_that_stays_busy_is_unavailable() -> None:
 )
 def test_waiting_is_bounded_whatever_the_server_asks(asked: str | None, waited: float) -> None:
     """A server cannot park an agent for a day."""
-    assert openai_compatible._wait_seconds(asked) == waited
+    assert http_json.wait_seconds(asked) == waited
 
 
 @pytest.mark.parametrize(

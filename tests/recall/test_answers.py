@@ -10,7 +10,7 @@ import pytest
 from engram import Filters, Layer, Source, Status
 from engram.policy import RecallPolicy
 from engram.recall.fuse import explain, fuse
-from engram.recall.quality import average, ndcg, tokens
+from engram.recall.quality import average, ndcg
 from engram.recall.trust import trust
 from engram.store.contract import Found
 from engram.values import Memory, Provenance
@@ -160,4 +160,3 @@ def test_quality_numbers_are_what_they_say() -> None:
     assert ndcg([]) == 0
     assert average([]) == 0
     assert average([0.2, 0.4]) == pytest.approx(0.3)
-    assert tokens(["x" * 45]) == 10

@@ -28,6 +28,7 @@ _TERM_ROWS = 500
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _QUIET_SECONDS = 0.5
+_LONGEST_QUIET_SECONDS = 30.0  # who never pauses is not waited for
 
 
 def embed_pending(
@@ -143,7 +144,8 @@ class Backfill:
 
     def _let_others_finish(self) -> None:
         """Wait until nobody has asked for a moment: during a bulk import, enriching would be in the way."""
-        while (left := self._asked_at + _QUIET_SECONDS - time.monotonic()) > 0:
+        latest = time.monotonic() + _LONGEST_QUIET_SECONDS
+        while (left := min(self._asked_at + _QUIET_SECONDS, latest) - time.monotonic()) > 0:
             if self._stop.wait(left):
                 return
 

@@ -76,7 +76,7 @@ class Engram:
         self._listener = Listener(parts.capture, clock=parts.clock, health=parts.health, actor=READER)
         self.capture = AgentDoors(parts, self._admit, scope=scope, actor=actor)
         """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        self._handed = HandedOutNotes(parts.store, keep_hours=parts.gate.policy.echo_hours)
+        self._handed = HandedOutNotes(parts.store, parts.health, keep_hours=parts.gate.policy.echo_hours)
 
     @classmethod
     def open(

@@ -2,7 +2,7 @@
 Remember for a while what readers were given, so that an agent's echo of it is not taken for news.
 
 Noted by the engine at every recall, in memory, and written with the next write or when the engine closes: a
-question must not wait for the disk. What cannot be written is let go: it only guards against repetition.
+question must not wait for the disk. What cannot be written is let go, and `status` says so.
 """
 
 from __future__ import annotations
@@ -17,17 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from engram.engine.health import Health
     from engram.store.contract import Store
     from engram.values import MemoryId, Scope
 
+ECHO_GUARD = "echo guard"
+"""What health calls these notes."""
 _MOST_WAITING = 10_000
 
 
 class HandedOutNotes:
     """What was given to whom and is not written yet."""
 
-    def __init__(self, store: Store, *, keep_hours: float) -> None:
+    def __init__(self, store: Store, health: Health, *, keep_hours: float) -> None:
         self._store = store
+        self._health = health
         self._keep = timedelta(hours=keep_hours)
         self._lock = threading.Lock()
         self._waiting: dict[tuple[Scope, str, MemoryId], datetime] = {}
@@ -51,5 +55,5 @@ class HandedOutNotes:
                 for (scope, session, memory_id), at in waiting.items():
                     tx.handed_out.add([memory_id], scope=scope, session=session, at=at)
                 tx.handed_out.prune(now - self._keep)
-        except StorageError:
-            return
+        except StorageError as exc:
+            self._health.failed(ECHO_GUARD, exc)

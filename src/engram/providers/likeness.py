@@ -9,7 +9,7 @@ compared by their shared terms. Measured in docs/lab/0010-calibration.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engram.text.terms import terms
 
@@ -19,23 +19,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.providers.calibration import Calibration
+    from engram.providers.calibration import Calibrated
 
 _LAST_LATIN = "\u024f"
-
-
-class EmbedsStatements(Protocol):
-    """The part of an embedder that likeness needs."""
-
-    @property
-    def calibration(self) -> Calibration: ...
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
 class Likeness:
     """Compares statements."""
 
-    def __init__(self, embedder: EmbedsStatements) -> None:
+    def __init__(self, embedder: Calibrated) -> None:
         self._embedder = embedder
 
     def between(self, statement: str, others: Sequence[str]) -> list[float]:

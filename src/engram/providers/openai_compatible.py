@@ -24,7 +24,6 @@ from engram.providers.http_json import (
     check_server,
     host_of,
     post_json,
-    wait_seconds,
 )
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS: Final = 20.0
 BATCH: Final = 32
 PROBE: Final = "dimension"
-
-_wait_seconds = wait_seconds  # under the name that the embedder's tests hold to its bound
 
 
 @dataclass(frozen=True, slots=True)

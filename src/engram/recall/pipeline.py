@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from engram.errors import EmbeddingError
 from engram.recall.fuse import Fused, explain, fuse
-from engram.recall.quality import average, ndcg, tokens
+from engram.recall.quality import average, ndcg
 from engram.recall.trust import trust
 from engram.store.contract import Found
+from engram.text.tokens import count_tokens
 from engram.values import Hit, Missing, Quality, Recall
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def _quality(
         candidates=len(fused),
         average_relevancy=average([hit.trust.relevance for hit in hits]),
         ndcg=ndcg([hit.trust.composite for hit in hits]),
-        tokens=tokens([hit.memory.content for hit in hits]),
+        tokens=sum(count_tokens(hit.memory.content) for hit in hits),
         milliseconds=milliseconds,
         stages=notes.stages,
     )

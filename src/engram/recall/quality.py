@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CHARACTERS_PER_TOKEN = 4.5
-"""English chat has 4.55 characters per o200k token and 4.37 per cl100k."""
-
 
 def average(grades: Sequence[float]) -> float:
     """Return the mean, 0 for none."""
@@ -26,11 +23,6 @@ def ndcg(grades: Sequence[float]) -> float:
     """Return how close the order of these grades is to the best order of the same grades."""
     ideal = _gain(sorted(grades, reverse=True))
     return _gain(grades) / ideal if ideal else 0.0
-
-
-def tokens(texts: Sequence[str]) -> int:
-    """Return about how many tokens the texts will cost in a prompt."""
-    return math.ceil(sum(len(text) for text in texts) / CHARACTERS_PER_TOKEN)
 
 
 def _gain(grades: Sequence[float]) -> float:
