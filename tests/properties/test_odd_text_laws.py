@@ -51,7 +51,7 @@ def test_any_text_is_remembered_or_refused_and_found(content: str, query: str) -
             engram.recall(query)
 
         if stored is not None:
-            assert engram.get(stored.id) == stored
+            assert engram.get(stored.id).content == stored.content
             assert stored.id in {hit.memory.id for hit in engram.recall(stored.content).hits}
         assert engram.doctor().ok
 

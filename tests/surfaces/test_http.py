@@ -65,9 +65,9 @@ def test_the_verbs_work_over_http(client: httpx.Client) -> None:
     """Remember, recall, get, list, correct, forget and status, with the library's own shapes."""
     old = remember(client, "My editor is vim", category="preference", importance=0.7)
 
-    assert recalled(client, "editor") == ["My editor is vim"]
     assert client.get(f"/v1/memories/{old['id'][-8:]}").json() == old
     assert client.get("/v1/memories", params={"category": "preference"}).json() == [old]
+    assert recalled(client, "editor") == ["My editor is vim"]
 
     body = {"id": old["id"], "content": "My editor is Helix", "reason": "switched"}
     new = client.post("/v1/correct", json=body).json()

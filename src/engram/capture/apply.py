@@ -16,8 +16,9 @@ import numpy as np
 from engram.capture.boxes import place
 from engram.capture.candidate import REDUNDANT
 from engram.capture.echo import echoes
-from engram.capture.enrich import index_terms, introduce
+from engram.capture.enrich import introduce
 from engram.capture.settle import Neighbour, Settlement, Verdict, settle, surprise
+from engram.text.passage import index_terms
 from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status
 
 if TYPE_CHECKING:
@@ -254,6 +255,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         confidence=min(1.0, known.confidence + write.policy.reinforce_confidence_by),
         importance=max(known.importance, new.importance if candidate.has_importance else 0.0),
         reinforcements=known.reinforcements + 1,
+        confirmed_at=write.now,
         pinned=known.pinned or new.pinned,
         provenance=_with_evidence(known.provenance, new.provenance),
         updated_at=write.now,

@@ -1,5 +1,5 @@
 """
-Change a memory that is already stored: its text, its status, its pin.
+Change a memory that is already stored: its text, its status, its layer, its pin.
 
 Called by the engine. Each change is one write with the memory, its indexes, its history and the audit row,
 so a forgotten memory is gone from every index at the moment that it is forgotten.
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from engram.capture.admit import prepare, save
 from engram.capture.draft import Draft
-from engram.capture.enrich import index_terms
 from engram.errors import AccessDenied, MemoryNotFound, StatusNotAllowed
-from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status, check_move
+from engram.store.moves import move, move_layer
+from engram.values import Action, ActorKind, AuditEvent, Edge, EdgeType, HistoryEvent, Layer, Status
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from engram.capture.admit import Gate
     from engram.store.contract import Store, Transaction
     from engram.values import Actor, Memory, MemoryId, Scope
+
+
+_LADDER = (Layer.WORKING, Layer.EPISODIC, Layer.SEMANTIC)
 
 
 def find(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
@@ -51,7 +54,7 @@ def correct(
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
         gone = old.evolve(valid_to=now)
-        _move(tx, gone, Status.SUPERSEDED, action=Action.CORRECT, reason=reason, actor=actor, now=now)
+        move(tx, gone, Status.SUPERSEDED, action=Action.CORRECT, reason=reason, actor=actor, now=now)
         (admission,) = save(tx, prepared, gate, actor=actor, now=now)
         new = admission.memory
         tx.memories.replace(gone.evolve(status=Status.SUPERSEDED, superseded_by=new.id, updated_at=now))
@@ -73,7 +76,65 @@ def set_status(
     """Move a memory to another status and return it as it is now."""
     with store.atomic() as tx:
         memory = find_own(tx, memory_id, scope)
-        return _move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
+        if status is Status.ERASED:
+            raise StatusNotAllowed(
+                "erasing is more than a status", hint="Use `forget`; this version cannot erase."
+            )
+        return move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
+
+
+def restore(
+    memory_id: MemoryId, *, store: Store, scope: Scope, reason: str, actor: Actor, now: datetime
+) -> Memory:
+    """Bring back what a rule removed; what a person removed needs `set_status` and a reason of its own."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope)
+        if not memory.status.is_terminal:
+            raise StatusNotAllowed(f"memory {memory_id} is {memory.status}: nothing is to be restored")
+        moves = [event for event in tx.history.of(memory_id) if event.new_status is memory.status]
+        if moves and moves[-1].actor.kind is not ActorKind.RULE:
+            raise StatusNotAllowed(
+                f"memory {memory_id} was not removed by a rule but by {moves[-1].actor.name!r}",
+                hint="Use set_status(…, 'active', reason='…').",
+            )
+        return move(tx, memory, Status.ACTIVE, action=Action.RESTORE, reason=reason, actor=actor, now=now)
+
+
+def set_layer(
+    memory_id: MemoryId,
+    layer: Layer | None,
+    *,
+    up: bool,
+    store: Store,
+    scope: Scope,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+) -> Memory:
+    """Put a memory into a layer, or one step up or down, where rules then leave it."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope)
+        wanted = layer or _next_layer(memory.layer, up=up)
+        if wanted is memory.layer:
+            raise StatusNotAllowed(f"memory {memory_id} is in the {wanted} layer already")
+        tx.audit.add(
+            AuditEvent(
+                at=now,
+                action=Action.PROMOTE if up else Action.DEMOTE,
+                actor=actor,
+                target=memory_id,
+                detail={"layer": wanted},
+            )
+        )
+        return move_layer(tx, memory, wanted, reason=reason, held=True, actor=actor, now=now)
+
+
+def _next_layer(layer: Layer, *, up: bool) -> Layer:
+    """Return the layer above or below on the way from working memory to knowledge; the ends stay."""
+    if layer not in _LADDER:
+        return layer if up else Layer.EPISODIC
+    place = _LADDER.index(layer) + (1 if up else -1)
+    return _LADDER[min(max(place, 0), len(_LADDER) - 1)]
 
 
 def set_pinned(
@@ -108,46 +169,6 @@ def count_run(
             HistoryEvent(memory_id=memory_id, at=now, action=Action.COUNT, actor=actor, changes=changes)
         )
         return changed
-
-
-def _move(
-    tx: Transaction, memory: Memory, new: Status, *, action: Action, reason: str, actor: Actor, now: datetime
-) -> Memory:
-    """Change the status with its history, and put the memory into or out of the indexes to match."""
-    check_move(memory.status, new, actor=actor, reason=reason)
-    if new is Status.ERASED:
-        raise StatusNotAllowed(
-            "erasing is more than a status", hint="Use `forget`; this version cannot erase."
-        )
-    if new is Status.ACTIVE and tx.memories.has_active_twin(memory.id):
-        raise StatusNotAllowed(
-            f"memory {memory.id} cannot become active: another active memory says the same",
-            hint="Use the other one.",
-        )
-    changed = memory.evolve(status=new, updated_at=now)
-    if new is Status.ACTIVE:
-        changed = changed.evolve(superseded_by=None, valid_to=None)
-    if new is Status.ACTIVE and memory.superseded_by is not None:
-        tx.edges.remove(memory.superseded_by, memory.id, EdgeType.SUPERSEDES)
-    key = tx.memories.replace(changed)
-    if memory.status.is_indexed and not new.is_indexed:
-        tx.terms.remove(key)
-        tx.vectors.remove(key)
-    elif new.is_indexed and not memory.status.is_indexed:
-        tx.terms.put(key, index_terms(changed))
-    tx.history.add(
-        HistoryEvent(
-            memory_id=memory.id,
-            at=now,
-            action=action,
-            actor=actor,
-            old_status=memory.status,
-            new_status=new,
-            reason=reason,
-        )
-    )
-    tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id, detail={"status": new}))
-    return changed
 
 
 def _replacement(old: Memory, text: str, now: datetime) -> Draft:

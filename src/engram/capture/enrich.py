@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from engram.capture.entities import register
 from engram.text.affect import affect, sentiment
 from engram.text.detail import levels
-from engram.text.passage import passage
+from engram.text.passage import index_terms
 from engram.text.pii import classify
-from engram.text.terms import terms
 from engram.text.traits import infer_traits
 
 if TYPE_CHECKING:
@@ -46,11 +45,6 @@ def enriched(memory: Memory, *, outcome: Outcome | None = None) -> Memory:
             category=memory.category,
         ),
     )
-
-
-def index_terms(memory: Memory) -> list[str]:
-    """Return what the text index finds the memory by: its words, its day, who said it, and its topics."""
-    return terms(f"{passage(memory)} {' '.join(memory.traits.topics)}")
 
 
 def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now: datetime) -> None:

@@ -35,6 +35,7 @@ from engram.text.terms import TERMS_VERSION
 if TYPE_CHECKING:
     from engram.capture.extract.extracted import Extractor
     from engram.engine.clock import Clock
+    from engram.policy import Policy
     from engram.providers.chat import ChatModel
     from engram.providers.embedder import Embedder
     from engram.settings import Settings
@@ -46,6 +47,7 @@ class Parts:
     """Everything that an `Engram` holds."""
 
     settings: Settings
+    policy: Policy
     clock: Clock
     store: Store
     embedder: WatchedEmbedder
@@ -77,6 +79,7 @@ def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, mus
     )
     return Parts(
         settings=settings,
+        policy=policy,
         clock=clock,
         store=store,
         embedder=watched,

@@ -11,9 +11,9 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from engram.capture.enrich import enrich_pending, index_terms
+from engram.capture.enrich import enrich_pending
 from engram.errors import EmbeddingError, StorageError
-from engram.text.passage import passage
+from engram.text.passage import index_terms, passage
 from engram.text.terms import TERMS_VERSION
 
 if TYPE_CHECKING:

@@ -7,34 +7,25 @@ own unless a call names another, and every write is made in the name of the hand
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from engram.capture import bridges
-from engram.capture.admit import admit
-from engram.capture.change import correct, find, set_pinned, set_status
+from engram.capture.change import correct, find
 from engram.capture.draft import Draft, chosen
-from engram.capture.enrich import enrich_pending
 from engram.capture.observe import observe
 from engram.engine.assemble import Parts, assemble
 from engram.engine.clock import SystemClock
-from engram.engine.derived import embed_pending, rebuild
-from engram.engine.doctor import examine
 from engram.engine.doors import AgentDoors
-from engram.engine.handed import HandedOutNotes
+from engram.engine.handle import BULK_ROWS
 from engram.engine.health import EMBEDDER
-from engram.engine.listening import Listener
-from engram.engine.overview import overview
-from engram.errors import EngramError, InvalidQuery, MemoryNotFound
+from engram.engine.life import Life
+from engram.engine.upkeep import Upkeep
+from engram.errors import InvalidQuery
 from engram.recall.pipeline import recall, with_missing
 from engram.settings import Settings
-from engram.text.normal import fingerprint, is_text
 from engram.values import (
     GLOBAL,
-    Action,
     Actor,
-    ActorKind,
     Filters,
     Kind,
     Layer,
@@ -43,7 +34,6 @@ from engram.values import (
     Query,
     Scope,
     Source,
-    Status,
 )
 from engram.values.query import MAX_LIMIT
 
@@ -51,32 +41,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from os import PathLike
-    from types import TracebackType
 
     from engram.engine.clock import Clock
     from engram.providers.embedder import Embedder
-    from engram.values import DoctorReport, HistoryEvent, Memory, MemoryId, Recall, StatusReport, Turn
+    from engram.values import Memory, MemoryId, Recall, Turn
 
-BULK_ROWS = 256
-"""Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
 READING_PATIENCE_SECONDS = 0.25
 """How long a question waits for turns that are being read, so that it sees what was just said."""
-READER = Actor("reader", ActorKind.RULE)
-_ENDING = 8
 
 
-class Engram:
+class Engram(Life, Upkeep):
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
-        self._parts = parts
-        self._scope = scope
-        self._actor = actor
-        self._loader: threading.Thread | None = None
-        self._listener = Listener(parts.capture, clock=parts.clock, health=parts.health, actor=READER)
+        super().__init__(parts, scope=scope, actor=actor)
         self.capture = AgentDoors(parts, self._admit, scope=scope, actor=actor)
         """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        self._handed = HandedOutNotes(parts.store, parts.health, keep_hours=parts.gate.policy.echo_hours)
 
     @classmethod
     def open(
@@ -107,24 +87,6 @@ class Engram:
             engram._listener.start()
         return engram
 
-    def close(self) -> None:
-        """Finish what is under way and let go of the store."""
-        self._parts.stop.set()
-        self._listener.close()
-        self._handed.write(self._now())
-        self._parts.backfill.close()
-        if self._loader is not None:
-            self._loader.join()
-        self._parts.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     # --- words in -------------------------------------------------------------------------------------------
 
     def observe(
@@ -143,7 +105,7 @@ class Engram:
         What it states is read out of it soon after: at once for a correction, a decision, a promise and the
         like, otherwise together with the turns around it. `flush` reads what still waits.
         """
-        self._handed.write(self._now())
+        self._reads.write(self._now())
         turn = observe(
             content,
             role=role,
@@ -167,11 +129,7 @@ class Engram:
         """Read what still waits of a session and store a summary of it; a short or trivial one gives none."""
         place = self._in(scope)
         self.flush(session=session, scope=place)
-        with self._parts.store.read() as tx:
-            turns = tx.turns.list(scope=place, session=session, limit=MAX_LIMIT)
-            stated = tx.memories.of_session(session, scope=place)
-        drafts = bridges.session_summary(turns, stated, session=session, scope=place, occurred_at=self._now())
-        return self._admit(drafts)[0] if drafts else None
+        return self._summarise(session, place)
 
     def remember(
         self,
@@ -272,11 +230,18 @@ class Engram:
         with self._parts.health.watch("recall"):
             answer = recall(asked, self._parts.sources, now=self._now())
         given = [hit.memory.id for hit in answer.hits]
-        self._handed.note(given, scope=asked.scope, session=session, at=self._now())
+        self._reads.note(
+            given,
+            scope=asked.scope,
+            session=session,
+            at=self._now(),
+            in_background=self._loader is not None,
+        )
         return answer if is_read else with_missing(answer, "turns", "some are still being read")
 
     def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
         """Return one memory by its id or the last eight characters of it."""
+        self._reads.write(self._now())
         target = self._resolve(memory_id, scope)
         with self._parts.store.read() as tx:
             return find(tx, target, self._in(scope))
@@ -306,142 +271,3 @@ class Engram:
         """Return the latest turns, oldest of them first."""
         with self._parts.store.read() as tx:
             return tx.turns.list(scope=self._in(scope), session=session, limit=limit)
-
-    def history(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[HistoryEvent]:
-        """Return everything that happened to a memory, oldest first."""
-        target = self._resolve(memory_id, scope)
-        with self._parts.store.read() as tx:
-            find(tx, target, self._in(scope))
-            return tx.history.of(target)
-
-    # --- a memory's life ------------------------------------------------------------------------------------
-
-    def forget(self, memory_id: MemoryId, *, reason: str = "", scope: Scope | None = None) -> Memory:
-        """Take a memory out of every index now; only a person can bring it back."""
-        return self._move(memory_id, Status.FORGOTTEN, Action.FORGET, reason, scope)
-
-    def set_status(
-        self, memory_id: MemoryId, status: Status, *, reason: str = "", scope: Scope | None = None
-    ) -> Memory:
-        """Move a memory to another status; bringing one back needs a reason."""
-        moved = self._move(memory_id, chosen(Status, status), Action.SET_STATUS, reason, scope)
-        if moved.status.is_indexed:
-            self._embed_later()
-        return moved
-
-    def pin(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
-        """Make a memory immune to every automatic loss."""
-        return self._pin(memory_id, scope, pinned=True)
-
-    def unpin(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
-        """Let a memory age again."""
-        return self._pin(memory_id, scope, pinned=False)
-
-    # --- the whole ------------------------------------------------------------------------------------------
-
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails."""
-        return overview(self._parts)
-
-    def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
-        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
-        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
-
-    def embed_pending(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Embed now what waits for it, and return how many memories that were."""
-        return embed_pending(self._parts.store, self._parts.embedder, progress=progress)
-
-    def enrich(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Infer now what waits to be inferred from statements that came in bulk, and return how many."""
-        return enrich_pending(self._parts.store, now=self._now(), progress=progress)
-
-    def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Make every derived index anew from the memories, and return how many there were."""
-        return rebuild(self._parts.store, self._parts.embedder, progress=progress)
-
-    # --- inside ---------------------------------------------------------------------------------------------
-
-    def _start(self) -> None:
-        """Load the vector index and embed what waits, in the background."""
-        self._loader = threading.Thread(target=self._load, name="engram-loader", daemon=True)
-        self._loader.start()
-
-    def _load(self) -> None:
-        parts = self._parts
-        try:
-            parts.spaces.load(parts.store, stop=parts.stop)
-            with parts.store.read() as tx:
-                space = tx.vectors.space(parts.embedder.identity)
-                is_waiting = bool(tx.vectors.pending(space, limit=1) or tx.memories.count_unenriched())
-        except EngramError:  # noted in health where it is the embedder's; the next call shows the store's own
-            is_waiting = True
-        if is_waiting and not parts.stop.is_set():
-            parts.backfill.wake()
-
-    def _admit(
-        self, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
-    ) -> Sequence[Memory]:
-        self._handed.write(self._now())
-        with self._parts.health.watch("write"):
-            admissions = admit(
-                drafts,
-                self._parts.gate,
-                actor=self._actor,
-                now=self._now(),
-                enrich=len(drafts) < BULK_ROWS,
-            )
-        if len(drafts) >= BULK_ROWS or not all(admission.is_embedded for admission in admissions):
-            self._embed_later()
-        if progress is not None:
-            progress(len(drafts))
-        return [admission.memory for admission in admissions]
-
-    def _embed_later(self) -> None:
-        """Embed what waits, unless this memory was opened without background work."""
-        if self._loader is not None:
-            self._parts.backfill.wake()
-
-    def _move(
-        self, memory_id: MemoryId, status: Status, action: Action, reason: str, scope: Scope | None
-    ) -> Memory:
-        return set_status(
-            self._resolve(memory_id, scope),
-            status,
-            store=self._parts.store,
-            scope=self._in(scope),
-            reason=reason,
-            action=action,
-            actor=self._actor,
-            now=self._now(),
-        )
-
-    def _pin(self, memory_id: MemoryId, scope: Scope | None, *, pinned: bool) -> Memory:
-        return set_pinned(
-            self._resolve(memory_id, scope),
-            pinned=pinned,
-            store=self._parts.store,
-            scope=self._in(scope),
-            actor=self._actor,
-            now=self._now(),
-        )
-
-    def _resolve(self, memory_id: MemoryId, scope: Scope | None) -> MemoryId:
-        """Return the whole id for one that may be given by its last eight characters, or by the words."""
-        place = self._in(scope)
-        if not is_text(memory_id):
-            raise MemoryNotFound("the id holds half a surrogate pair")
-        with self._parts.store.read() as tx:
-            if len(memory_id) == _ENDING:
-                found = tx.memories.ids_ending_with(memory_id.lower(), scope=place)
-            else:
-                twin = tx.memories.active_twin(fingerprint(memory_id), scope=place)
-                found = [memory_id if twin is None else twin.id]
-        if len(found) > 1:
-            raise MemoryNotFound(f"{len(found)} memories end in {memory_id!r}", hint="Give the whole id.")
-        return found[0] if found else memory_id
-
-    def _in(self, scope: Scope | None) -> Scope:
-        return self._scope if scope is None else scope
-
-    def _now(self) -> datetime:
-        return self._parts.clock.now()

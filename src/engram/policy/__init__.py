@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidSettings, UnknownPolicy
+from engram.policy.aging import BELIEFS, CORTEX, LAYERED, NOTEBOOK, TIERED, AgingPolicy
 from engram.policy.capture import CapturePolicy
 from engram.policy.recall import RecallPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PRESETS", "CapturePolicy", "Policy", "RecallPolicy", "choose"]
+__all__ = ["PRESETS", "AgingPolicy", "CapturePolicy", "Policy", "RecallPolicy", "choose"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class Policy:
     name: str
     capture: CapturePolicy = CapturePolicy()
     recall: RecallPolicy = RecallPolicy()
+    aging: AgingPolicy = AgingPolicy()
 
 
 PRESETS: dict[str, Policy] = {
@@ -42,14 +44,20 @@ PRESETS: dict[str, Policy] = {
             capture=CapturePolicy(
                 reinforce_confidence_by=0.0, same_above=1.0, conflict_above=1.0, novelty_boost=0.0
             ),
+            aging=NOTEBOOK,
         ),
-        Policy(name="layered", capture=CapturePolicy(conflict_above=0.8)),
-        Policy(name="cortex", capture=CapturePolicy(default_confidence=0.8)),
-        Policy(name="beliefs", capture=CapturePolicy(default_confidence=0.6, novelty_boost=0.0)),
+        Policy(name="layered", capture=CapturePolicy(conflict_above=0.8), aging=LAYERED),
+        Policy(name="cortex", capture=CapturePolicy(default_confidence=0.8), aging=CORTEX),
+        Policy(
+            name="beliefs",
+            capture=CapturePolicy(default_confidence=0.6, novelty_boost=0.0),
+            aging=BELIEFS,
+        ),
         # A near repetition is a new version, and strength begins at seven of ten.
         Policy(
             name="tiered",
             capture=CapturePolicy(default_importance=0.7, version_overlap_above=0.7, novelty_boost=0.0),
+            aging=TIERED,
         ),
     )
 }
@@ -78,10 +86,15 @@ def _override(policy: Policy, room: str, fields: object) -> object:
         if name not in known:
             raise InvalidSettings(f"policy.{room} has no field {name!r}")
         _require_same_type(f"policy.{room}.{name}", given, known[name])
-    return dataclasses.replace(part, **fields)
+    given_fields: Any = {
+        name: tuple(given) if isinstance(given, list) else given for name, given in fields.items()
+    }
+    return dataclasses.replace(part, **given_fields)
 
 
 def _require_same_type(name: str, given: object, default: object) -> None:
-    accepted = (int, float) if isinstance(default, float) else (type(default),)
+    accepted: tuple[type, ...] = (int, float) if isinstance(default, float) else (type(default),)
+    if isinstance(default, tuple):
+        accepted = (tuple, list)
     if not isinstance(given, accepted) or (isinstance(given, bool) and not isinstance(default, bool)):
         raise InvalidSettings(f"{name}={given!r} must be {type(default).__name__}")

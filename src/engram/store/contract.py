@@ -8,7 +8,7 @@ A memory has an `id`, which users see, and a `key`, a small ever-growing number 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engram.aging.population import Population
     from engram.values import (
         AuditEvent,
         Box,
@@ -49,7 +50,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Quantised:
-    """Vectors with eight bits a number: row `i` is `numbers[i] * scales[i]`."""
+    """Vectors with eight bits a number, however few are stored: row `i` is `numbers[i] * scales[i]`."""
 
     numbers: NDArray[np.int8]
     scales: NDArray[np.float32]
@@ -82,6 +83,32 @@ class Changes:
         return len(self.keys)
 
 
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A memory that readers were given: when, and in which sessions."""
+
+    memory_id: MemoryId
+    moments: tuple[datetime, ...]
+    sessions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """How far an ageing sweep came; `finished_at` is None while it is not done."""
+
+    started_at: datetime
+    policy: str
+    key: int = 0
+    finished_at: datetime | None = None
+    after_key: int = 0
+    looked_at: int = 0
+    by_rule: Mapping[str, int] = field(default_factory=dict)
+
+    def at(self, key: int) -> Sweep:
+        """Return the sweep under the key that the store gave it."""
+        return replace(self, key=key)
+
+
 class Memories(Protocol):
     """The memories themselves."""
 
@@ -103,6 +130,10 @@ class Memories(Protocol):
 
     def active_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         """Return the active memory of exactly this scope with this fingerprint."""
+        ...
+
+    def blank(self, memory_id: MemoryId) -> None:
+        """Take every word of a memory out of its row and out of the notes about who was given it."""
         ...
 
     def has_active_twin(self, memory_id: MemoryId) -> bool:
@@ -153,6 +184,49 @@ class Memories(Protocol):
 
     def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
         """Return the scopes with the most active memories."""
+        ...
+
+
+class Ages(Protocol):
+    """Memories as the columns that ageing computes with, and the count of their recalls."""
+
+    def page(
+        self,
+        *,
+        after_key: int,
+        limit: int,
+        scope: Scope | None = None,
+        session_ends: Mapping[tuple[int, str], int] | None = None,
+    ) -> Population:
+        """Return the next memories that can age, of the whole store or of what a scope may see."""
+        ...
+
+    def of(
+        self, keys: Sequence[int], *, session_ends: Mapping[tuple[int, str], int] | None = None
+    ) -> Population:
+        """Return these memories, where they can still age."""
+        ...
+
+    def session_ends(self, *, before: int) -> dict[tuple[int, str], int]:
+        """Return when the sessions without a summary ended, of those that ended before that moment."""
+        ...
+
+    def count_recalls(
+        self, recalled: Sequence[Recalled], *, stability_per_recall: float, stability_most: float
+    ) -> None:
+        """Add recalls to the logs of the memories; none is lost, however many processes count at once."""
+        ...
+
+
+class Sweeps(Protocol):
+    """How far each ageing sweep came."""
+
+    def latest(self) -> Sweep | None:
+        """Return the sweep that was begun last."""
+        ...
+
+    def put(self, sweep: Sweep) -> Sweep:
+        """Store how far a sweep came; a new one has key 0 and is given its own."""
         ...
 
 
@@ -250,6 +324,14 @@ class Vectors(Protocol):
 
     def put(self, space: int, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
         """Store one vector per memory in place of any earlier one, and mark the memories as changed."""
+        ...
+
+    def requantise(self, space: int, keys: Sequence[int], bits: int) -> int:
+        """
+        Store these memories' vectors with so many bits a number, 8, 4, 2 or 1, and return how many changed.
+
+        Only ever downwards, and without a mark of change: what readers hold in memory is the better vector.
+        """
         ...
 
     def remove(self, key: int) -> None:
@@ -420,6 +502,10 @@ class Scopes(Protocol):
         """Return the number of exactly this scope, if anything was stored in it."""
         ...
 
+    def get(self, number: int) -> Scope:
+        """Return the scope with this number."""
+        ...
+
 
 class Transaction(Protocol):
     """Every table, in one snapshot or one write."""
@@ -446,6 +532,10 @@ class Transaction(Protocol):
     def boxes(self) -> Boxes: ...
     @property
     def handed_out(self) -> HandedOut: ...
+    @property
+    def ages(self) -> Ages: ...
+    @property
+    def sweeps(self) -> Sweeps: ...
 
 
 class Store(Protocol):

@@ -1,13 +1,15 @@
 """
-Write a memory the way that an embedder should read it: `[8 May 2023] Caroline: text`.
+Write a memory the way that an embedder and the text index should read it: `[8 May 2023] Caroline: text`.
 
-Called by the gate and by the backfill, which must agree, or a rebuilt vector would differ.
+Called by the gate and by the backfill, which must agree, or a rebuilt index would differ.
 On LoCoMo the speaker and the date are worth more than the choice of model: docs/lab/0002-passage.md.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from engram.text.terms import terms
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,6 +37,11 @@ def passage(memory: Memory) -> str:
     day = f"[{long_date(memory.occurred_at)}] " if memory.occurred_at else ""
     speaker = f"{memory.provenance.speaker}: " if memory.provenance.speaker else ""
     return f"{day}{speaker}{memory.content}"
+
+
+def index_terms(memory: Memory) -> list[str]:
+    """Return what the text index finds the memory by: its words, its day, who said it, and its topics."""
+    return terms(f"{passage(memory)} {' '.join(memory.traits.topics)}")
 
 
 def long_date(moment: datetime) -> str:

@@ -4,6 +4,7 @@ The nouns of Engram: frozen, without I/O and without a clock.
 Every room speaks in these; they import nothing but `errors`. `docs/concepts/words.md` explains each.
 """
 
+from engram.values.aging import AgeReport, Census, Change, Forecast, Importance, Moved, Outlook, Tier
 from engram.values.box import Box
 from engram.values.edge import Edge, EdgeType, check_edge
 from engram.values.entity import Entity, EntityType, Mention
@@ -40,8 +41,11 @@ __all__ = [
     "Actor",
     "ActorKind",
     "Affect",
+    "AgeReport",
     "AuditEvent",
     "Box",
+    "Census",
+    "Change",
     "Check",
     "ConfidenceTier",
     "Detail",
@@ -52,8 +56,10 @@ __all__ = [
     "Entity",
     "EntityType",
     "Filters",
+    "Forecast",
     "HistoryEvent",
     "Hit",
+    "Importance",
     "Kind",
     "Layer",
     "Memory",
@@ -61,6 +67,8 @@ __all__ = [
     "MemoryType",
     "Mention",
     "Missing",
+    "Moved",
+    "Outlook",
     "PartHealth",
     "Provenance",
     "Quality",
@@ -73,6 +81,7 @@ __all__ = [
     "Source",
     "Status",
     "StatusReport",
+    "Tier",
     "Traits",
     "Trust",
     "Turn",

@@ -187,6 +187,8 @@ class Memory:
     object: str | None = None
     provenance: Provenance = Provenance()
     occurred_at: datetime | None = None
+    confirmed_at: datetime | None = None
+    """When evidence for it last came in again; None while the first statement is all there is."""
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     forget_after: datetime | None = None
@@ -214,6 +216,8 @@ class Memory:
     successes: int = 0
     failures: int = 0
     """How often a procedure worked and did not."""
+    layer_held: bool = False
+    """Whether a person chose the layer, so that rules leave it there."""
     box: str | None = None
     """The box of the topic that it was stored under."""
 

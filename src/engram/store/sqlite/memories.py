@@ -32,6 +32,13 @@ _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
 _UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
 _NEXT_CHANGE = "UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value"
 _INDEXED = to_json([status for status in Status if status.is_indexed])
+_BLANK = (
+    "DELETE FROM handed_out WHERE memory_id = ?",
+    "DELETE FROM recall_sessions WHERE memory = (SELECT key FROM memories WHERE id = ?)",
+    "UPDATE memories SET content = '', fingerprint = randomblob(32), subject = NULL, predicate = NULL, "
+    "object = NULL, speaker = NULL, session = NULL, verbatim = NULL, detail = '{}', traits = '{}', "
+    "turns = '[]', category = 'general', enriched = 1 WHERE id = ?",
+)
 _COUNTS = {
     "status": "SELECT status, count(*) FROM memories GROUP BY 1",
     "layer": "SELECT layer, count(*) FROM memories WHERE status = 'active' GROUP BY 1",
@@ -90,6 +97,11 @@ class MemoriesTable:
         sql = f"{_SELECT} WHERE m.scope = ? AND m.fingerprint = ? AND m.status = 'active'"
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
+
+    def blank(self, memory_id: MemoryId) -> None:
+        """Take every word of a memory out of its row and out of the notes about who was given it."""
+        for sql in _BLANK:
+            self._connection.execute(sql, (memory_id,))
 
     def has_active_twin(self, memory_id: MemoryId) -> bool:
         """Say whether another memory of the same scope is active with the same fingerprint."""

@@ -86,6 +86,8 @@ COLUMNS = [
     "box",
     "successes",
     "failures",
+    "confirmed_at",
+    "layer_held",
 ]
 """The columns that hold the memory itself; `key`, `change`, `fingerprint` and `scope` are apart."""
 
@@ -115,6 +117,7 @@ def to_row(memory: Memory) -> tuple[Any, ...]:
         *(to_json(memory.detail), to_json(memory.traits)),
         *(to_json(memory.flags), memory.extractor, memory.verbatim, memory.box),
         *(memory.successes, memory.failures),
+        *(optional_to_microseconds(memory.confirmed_at), int(memory.layer_held)),
     )
 
 
@@ -168,6 +171,8 @@ def _memory(row: Sequence[Any]) -> Memory:
         box=got["box"],
         successes=got["successes"],
         failures=got["failures"],
+        confirmed_at=optional_from_microseconds(got["confirmed_at"]),
+        layer_held=bool(got["layer_held"]),
     )
 
 

@@ -7,12 +7,12 @@ by a handful of look-ups in one unique index, however many there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from engram.values import Scope
 
 if TYPE_CHECKING:
     import apsw
-
-    from engram.values import Scope
 
 VISIBLE = (
     "SELECT id FROM scopes WHERE project IN ('', ?) AND squad IN ('', ?) AND agent IN ('', ?) "
@@ -47,6 +47,13 @@ class ScopesTable:
                 return None
             self._known[scope] = row[0]
         return self._known[scope]
+
+    def get(self, number: int) -> Scope:
+        """Return the scope with this number."""
+        sql = "SELECT project, squad, agent, channel, user FROM scopes WHERE id = ?"
+        rows: list[Any] = self._connection.execute(sql, (number,)).fetchall()
+        project, squad, agent, channel, user = (name or None for name in rows[0])
+        return Scope(project=project, squad=squad, agent=agent, channel=channel, user=user)
 
     def make(self, scope: Scope) -> int:
         """Return the number of this scope, made if need be."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engram.errors import StoreBusy, StoreClosed, StoreUnreadable
+from engram.store.sqlite.ages import AgesTable
 from engram.store.sqlite.boxes import BoxesTable
 from engram.store.sqlite.checks import checks
 from engram.store.sqlite.connection import connect
@@ -31,6 +32,7 @@ from engram.store.sqlite.memories import MemoriesTable
 from engram.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
 from engram.store.sqlite.queue import WriteQueue
 from engram.store.sqlite.scopes import ScopesTable
+from engram.store.sqlite.sweeps import SweepsTable
 from engram.store.sqlite.terms import TermsTable
 from engram.store.sqlite.turns import TurnsTable
 from engram.store.sqlite.vectors import VectorsTable
@@ -57,6 +59,8 @@ class Tables:
     scopes: ScopesTable
     boxes: BoxesTable
     handed_out: HandedOutTable
+    ages: AgesTable
+    sweeps: SweepsTable
 
     @classmethod
     def over(cls, connection: apsw.Connection) -> Tables:
@@ -73,6 +77,8 @@ class Tables:
             scopes=ScopesTable(connection),
             boxes=BoxesTable(connection),
             handed_out=HandedOutTable(connection),
+            ages=AgesTable(connection),
+            sweeps=SweepsTable(connection),
         )
 
 

@@ -11,7 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import MigrationFailed, NotAnEngramStore, StoreTooNew
-from engram.store.sqlite.migrations import m001_first_layout, m002_entities_and_capture_state
+from engram.store.sqlite.migrations import (
+    m001_first_layout,
+    m002_entities_and_capture_state,
+    m003_ageing,
+)
 from engram.store.sqlite.times import to_microseconds
 
 if TYPE_CHECKING:
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x456E6772
 """`Engr`: what tools such as `file` see in the header."""
 
-MIGRATIONS = (m001_first_layout, m002_entities_and_capture_state)
+MIGRATIONS = (m001_first_layout, m002_entities_and_capture_state, m003_ageing)
 
 FORMAT_VERSION = len(MIGRATIONS)
 

@@ -1,0 +1,171 @@
+"""
+How much of a memory is left: the retention curves, each in [0, 1].
+
+Called for a whole population by the verdict, the forecast and the plots; `retention_of` is the same for one
+memory. No curve rises with idle time, and one more recall never lowers it. Where the systems that they come
+from leave a constant open, docs/concepts/aging.md says what was chosen and why.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engram.aging.population import population_of, to_microseconds
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from engram.aging.population import Moment, Population
+    from engram.policy import AgingPolicy
+    from engram.values import Memory
+
+    Floats = NDArray[np.float64]
+
+SPACING_PER_SESSION = 0.3
+"""What ln(sessions) adds to strength: recalls on different occasions last longer than a burst."""
+AROUSAL_ADDS = 0.5
+"""What full arousal adds to the first strength."""
+RECALL_ADDS_SALIENCE = 0.02
+RECALLS_ADD_MOST = 0.2
+SHORTEST_DAYS = 1 / 24
+"""A recall counts as at least an hour ago, so that one of this very moment is not worth infinitely much."""
+
+
+def retention(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    """Return how much is left of each memory under this policy."""
+    curve = {
+        "none": _whole,
+        "ebbinghaus": _ebbinghaus,
+        "l2": _l2,
+        "huber": _huber,
+        "elastic": _elastic,
+        "half_life": _half_life,
+        "reinforced": _reinforced,
+    }[policy.curve]
+    left: Floats = np.clip(curve(population, policy, now), 0.0, 1.0)
+    return left
+
+
+def retention_of(memory: Memory, policy: AgingPolicy, now: datetime) -> float:
+    """Return how much is left of one memory."""
+    return float(retention(population_of([memory]), policy, to_microseconds(now))[0])
+
+
+def ebbinghaus(
+    idle_days: Floats, *, first: Floats, recalls: Floats, sessions: Floats, arousal: Floats, tau_days: float
+) -> Floats:
+    """Return strength by the forgetting curve: slower with recalls and feeling, more with many sessions."""
+    tau = tau_days * (1 + np.log(np.maximum(recalls, 1))) * (1 + arousal)
+    spacing = 1 + SPACING_PER_SESSION * np.log(np.maximum(sessions, 1))
+    strength: Floats = (first + AROUSAL_ADDS * arousal) * np.exp(-idle_days / tau) * spacing
+    return strength
+
+
+def l2(half_lives: Floats) -> Floats:
+    """Return the plain exponential: a half after each half-life."""
+    left: Floats = np.exp2(-half_lives)
+    return left
+
+
+def huber(half_lives: Floats, *, tail: float) -> Floats:
+    """Return the exponential up to one half-life and a straight line from there to nothing at `tail`."""
+    line = 0.5 * (tail - half_lives) / (tail - 1)
+    return np.where(half_lives <= 1, l2(half_lives), np.maximum(line, 0))
+
+
+def elastic(half_lives: Floats, *, l1: float) -> Floats:
+    """Return the exponential with `l1` cut off either end: the strong stays whole, the weak is gone."""
+    return np.clip((l2(half_lives) - l1) / (1 - 2 * l1), 0, 1)
+
+
+def half_life(idle_days: Floats, *, confidence: Floats, stability: Floats, half_life_days: float) -> Floats:
+    """Return the confidence that is left: halved every half-life times stability."""
+    return confidence * l2(idle_days / (half_life_days * stability))
+
+
+def reinforced(age_days: Floats, *, salience: Floats, boost: Floats, lambda_per_day: float) -> Floats:
+    """Return salience that falls with age, and what recent recalls add to it."""
+    score: Floats = np.minimum(1, salience * np.exp(-lambda_per_day * age_days) + boost)
+    return score
+
+
+def _whole(population: Population, _policy: AgingPolicy, _now: Moment) -> Floats:
+    return np.ones(len(population))
+
+
+def _ebbinghaus(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return ebbinghaus(
+        _idle_days(population, now),
+        first=np.clip(population.strength, 0, 1),
+        recalls=population.recalls.astype(np.float64),
+        sessions=population.sessions.astype(np.float64),
+        arousal=population.arousal,
+        tau_days=policy.half_life_days / math.log(2),
+    )
+
+
+def _l2(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return l2(_half_lives(population, policy, now)) + _recall_bonus(population, policy)
+
+
+def _huber(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    left = huber(_half_lives(population, policy, now), tail=policy.huber_tail_half_lives)
+    return left + _recall_bonus(population, policy)
+
+
+def _elastic(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return elastic(_half_lives(population, policy, now), l1=policy.elastic_l1) + _recall_bonus(
+        population, policy
+    )
+
+
+def _half_life(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return half_life(
+        population.days_since(population.confirmed, now),
+        confidence=population.confidence,
+        stability=np.maximum(population.stability, 0.1),
+        half_life_days=policy.half_life_days,
+    )
+
+
+def _reinforced(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    days_ago = np.maximum(population.days_since_recalls(now), SHORTEST_DAYS)
+    boost = population.sum_of_recalls(policy.sigma_days / days_ago)
+    gained = np.minimum(RECALLS_ADD_MOST, RECALL_ADDS_SALIENCE * population.recalls)
+    return reinforced(
+        population.days_since(np.maximum(population.created, population.confirmed), now),
+        salience=type_weights(population, policy) + gained,
+        boost=boost,
+        lambda_per_day=policy.lambda_per_day,
+    )
+
+
+def type_weights(population: Population, policy: AgingPolicy) -> Floats:
+    """Return the salience that each memory's category gives it."""
+    names, places = np.unique(population.categories, return_inverse=True)
+    weights = [policy.type_weights.get(str(name), policy.type_weight_default) for name in names]
+    return np.array(weights, np.float64)[places]
+
+
+def _idle_days(population: Population, now: Moment) -> Floats:
+    """Days since a memory was last recalled, confirmed or made."""
+    return population.days_since(np.maximum(population.recalled, population.confirmed), now)
+
+
+def _half_lives(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return _idle_days(population, now) / half_lives_days(population, policy)
+
+
+def half_lives_days(population: Population, policy: AgingPolicy) -> Floats:
+    """Return each memory's half-life: what was extracted fades faster than what was stated."""
+    return np.where(population.extracted, policy.half_life_days / policy.auto_speed, policy.half_life_days)
+
+
+def _recall_bonus(population: Population, policy: AgingPolicy) -> Floats:
+    bonus: Floats = np.minimum(policy.recall_adds_most, policy.recall_adds * np.log1p(population.recalls))
+    return bonus

@@ -1,0 +1,82 @@
+"""
+Choose who leaves where being due is not enough: the lowest of a sweep, and what is too much for a project.
+
+Held by the sweep, which shows it every page once and then asks for the losers. Looks at the whole store
+before it chooses, so the size of a page changes nothing. Keeps three numbers for each memory that is due.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engram.aging.population import LAYERS
+from engram.aging.rules import LIVING, RULES
+from engram.aging.verdict import STAYS, choose_crowded, choose_evicted
+from engram.values import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from engram.aging.rules import Rule
+    from engram.aging.verdict import Verdicts
+    from engram.policy import AgingPolicy
+
+EVICTED, CROWDED_OUT = "evicted", "crowded_out"
+_PASSING = [LAYERS.index(layer) for layer in (Layer.WORKING, Layer.EPISODIC)]
+
+
+class Contest:
+    """Who is due for the rules that choose, of the whole store."""
+
+    def __init__(self, policy: AgingPolicy, *, already: Mapping[str, int]) -> None:
+        self._policy = policy
+        self._evict_most = max(0, policy.evict_most - already.get(EVICTED, 0))
+        self._due: dict[str, list[NDArray[np.float64]]] = {EVICTED: [], CROWDED_OUT: []}
+        self._totals: Counter[int] = Counter()
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether the policy has such a rule at all."""
+        return any(name in self._policy.rules for name in self._due)
+
+    def enter(self, verdicts: Verdicts) -> None:
+        """Take in one page."""
+        population = verdicts.measured.population
+        scores = {EVICTED: verdicts.measured.retention, CROWDED_OUT: population.importance}
+        for name, due in verdicts.due.items():
+            columns = np.stack([population.keys, scores[name], population.projects])
+            self._due[name].append(columns[:, due])
+        is_here = np.isin(population.layers, _PASSING) & population.has(*LIVING) & (verdicts.leaving == STAYS)
+        for project, number in zip(*np.unique(population.projects[is_here], return_counts=True), strict=True):
+            self._totals[int(project)] += int(number)
+
+    def losers(self) -> Iterator[tuple[Rule, list[int]]]:
+        """Yield each rule with the keys of those that leave by it."""
+        gone: set[int] = set()
+        if EVICTED in self._policy.rules:
+            keys, scores, projects = self._columns(EVICTED)
+            places = choose_evicted(scores, keys, most=self._evict_most)
+            gone = set(keys[places].tolist())
+            self._totals.subtract(Counter(projects[places].tolist()))
+            yield RULES[EVICTED], sorted(gone)
+        if CROWDED_OUT in self._policy.rules:
+            keys, scores, projects = self._columns(CROWDED_OUT)
+            is_left = ~np.isin(keys, list(gone))
+            places = choose_crowded(
+                scores[is_left],
+                keys[is_left],
+                projects[is_left],
+                totals=self._totals,
+                most=self._policy.project_most,
+            )
+            yield RULES[CROWDED_OUT], sorted(keys[is_left][places].tolist())
+
+    def _columns(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        pages = self._due[name]
+        keys, scores, projects = np.concatenate(pages, axis=1) if pages else np.empty((3, 0))
+        return keys.astype(np.int64), scores, projects.astype(np.int64)

@@ -1,0 +1,125 @@
+"""
+The verbs of one memory's life: forget, restore, pin, promote, and what happened to it.
+
+Part of `Engram`; each is a few lines that call one room. A person's word stands: what is forgotten stays
+forgotten for every rule, and a layer chosen by hand is left alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.capture.change import find, restore, set_layer, set_pinned, set_status
+from engram.capture.draft import chosen
+from engram.engine.handle import Handle
+from engram.values import Action, Layer, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.values import HistoryEvent, Memory, MemoryId, Scope
+
+
+class Life(Handle):
+    """Verbs that change or tell one memory's life."""
+
+    def forget(self, memory_id: MemoryId, *, reason: str = "", scope: Scope | None = None) -> Memory:
+        """Take a memory out of every index now; only a person can bring it back."""
+        return self._move(memory_id, Status.FORGOTTEN, Action.FORGET, reason, scope)
+
+    def set_status(
+        self, memory_id: MemoryId, status: Status, *, reason: str = "", scope: Scope | None = None
+    ) -> Memory:
+        """Move a memory to another status; bringing one back needs a reason."""
+        moved = self._move(memory_id, chosen(Status, status), Action.SET_STATUS, reason, scope)
+        if moved.status.is_indexed:
+            self._embed_later()
+        return moved
+
+    def pin(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
+        """Make a memory immune to every automatic loss."""
+        return self._pin(memory_id, scope, pinned=True)
+
+    def unpin(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
+        """Let a memory age again."""
+        return self._pin(memory_id, scope, pinned=False)
+
+    def restore(self, memory_id: MemoryId, *, reason: str = "", scope: Scope | None = None) -> Memory:
+        """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
+        back = restore(
+            self._resolve(memory_id, scope),
+            store=self._parts.store,
+            scope=self._in(scope),
+            reason=reason or "restored",
+            actor=self._actor,
+            now=self._now(),
+        )
+        self._embed_later()
+        return back
+
+    def promote(
+        self,
+        memory_id: MemoryId,
+        *,
+        layer: Layer | None = None,
+        reason: str = "",
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Put a memory one layer up, or into the layer given; rules then leave it there."""
+        return self._set_layer(memory_id, layer, reason, scope, up=True)
+
+    def demote(
+        self,
+        memory_id: MemoryId,
+        *,
+        layer: Layer | None = None,
+        reason: str = "",
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Put a memory one layer down, or into the layer given; rules then leave it there."""
+        return self._set_layer(memory_id, layer, reason, scope, up=False)
+
+    def history(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[HistoryEvent]:
+        """Return everything that happened to a memory, oldest first."""
+        target = self._resolve(memory_id, scope)
+        with self._parts.store.read() as tx:
+            find(tx, target, self._in(scope))
+            return tx.history.of(target)
+
+    def _move(
+        self, memory_id: MemoryId, status: Status, action: Action, reason: str, scope: Scope | None
+    ) -> Memory:
+        return set_status(
+            self._resolve(memory_id, scope),
+            status,
+            store=self._parts.store,
+            scope=self._in(scope),
+            reason=reason,
+            action=action,
+            actor=self._actor,
+            now=self._now(),
+        )
+
+    def _pin(self, memory_id: MemoryId, scope: Scope | None, *, pinned: bool) -> Memory:
+        return set_pinned(
+            self._resolve(memory_id, scope),
+            pinned=pinned,
+            store=self._parts.store,
+            scope=self._in(scope),
+            actor=self._actor,
+            now=self._now(),
+        )
+
+    def _set_layer(
+        self, memory_id: MemoryId, layer: Layer | None, reason: str, scope: Scope | None, *, up: bool
+    ) -> Memory:
+        return set_layer(
+            self._resolve(memory_id, scope),
+            None if layer is None else chosen(Layer, layer),
+            up=up,
+            store=self._parts.store,
+            scope=self._in(scope),
+            reason=reason,
+            actor=self._actor,
+            now=self._now(),
+        )

@@ -1,0 +1,130 @@
+"""
+The verbs for the whole store: its state, its health, its derived data, its ageing and what will become of it.
+
+Part of `Engram`; each is a few lines that call one room. They look at the whole store whatever the scope, and
+answer with counts and ids; only a forecast shows memories, and those of its scope alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.capture.change import find
+from engram.capture.enrich import enrich_pending
+from engram.dream.age import Sweeper, sweep
+from engram.engine import ageing
+from engram.engine.derived import embed_pending, rebuild
+from engram.engine.doctor import examine
+from engram.engine.handle import Handle
+from engram.engine.overview import overview
+from engram.errors import EngramError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from engram.values import AgeReport, Census, DoctorReport, Forecast, MemoryId, Scope, StatusReport
+
+
+class Upkeep(Handle):
+    """Verbs that look after the whole store."""
+
+    def status(self) -> StatusReport:
+        """Return a look at the whole: counts, sizes, what waits, what fails."""
+        return overview(self._parts)
+
+    def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
+        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
+        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+
+    def embed_pending(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """Embed now what waits for it, and return how many memories that were."""
+        return embed_pending(self._parts.store, self._parts.embedder, progress=progress)
+
+    def enrich(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """Infer now what waits to be inferred from statements that came in bulk, and return how many."""
+        return enrich_pending(self._parts.store, now=self._now(), progress=progress)
+
+    def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """Make every derived index anew from the memories, and return how many there were."""
+        return rebuild(self._parts.store, self._parts.embedder, progress=progress)
+
+    def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
+        """
+        Let the whole store age once: layers change, and what a rule of the policy is due for leaves.
+
+        Works in small writes beside everything else; an interrupted sweep goes on where it stopped. With
+        `dry_run` it only tells what it would do. `restore` brings back what a rule removed.
+        """
+        policy = self._parts.policy
+        self._reads.write(self._now())
+        with self._parts.health.watch("ageing"):
+            return sweep(
+                Sweeper(
+                    store=self._parts.store,
+                    policy=policy.aging,
+                    policy_name=policy.name,
+                    now=self._now(),
+                    dry_run=dry_run,
+                    summarise=self._summarise_sessions,
+                    stop=self._parts.stop,
+                    progress=progress,
+                )
+            )
+
+    def forecast(
+        self,
+        memory_id: MemoryId | None = None,
+        *,
+        days: float = 365,
+        everywhere: bool = False,
+        scope: Scope | None = None,
+    ) -> Forecast:
+        """
+        Say what will fade, move and leave within so many days if nothing happens, of one memory or of all.
+
+        Covers what the scope sees; `everywhere` counts the whole store instead and shows no memory.
+        """
+        policy, now, place = self._parts.policy, self._now(), self._in(scope)
+        self._reads.write(now)
+        if memory_id is not None:
+            target = self._resolve(memory_id, scope)
+            with self._parts.store.read() as tx:
+                memory = find(tx, target, place)
+            return ageing.forecast_one(memory, policy.aging, policy.name, now=now, days=days)
+        return ageing.forecast(
+            self._parts.store,
+            policy.aging,
+            policy.name,
+            scope=None if everywhere else place,
+            now=now,
+            days=days,
+        )
+
+    def compare_policies(
+        self,
+        *,
+        days: Sequence[float] = (30, 90, 365),
+        everywhere: bool = False,
+        scope: Scope | None = None,
+    ) -> Mapping[str, Sequence[Census]]:
+        """Say what each preset would keep of these memories after so many days each, if nothing happens."""
+        policy = self._parts.policy
+        return ageing.compare(
+            self._parts.store,
+            ageing.presets_with(policy.name, policy.aging),
+            scope=None if everywhere else self._in(scope),
+            now=self._now(),
+            days=days,
+        )
+
+    def _summarise_sessions(self, ends: Mapping[tuple[int, str], int]) -> Sequence[str]:
+        """Summarise the sessions that are about to lose their episodes, and return what failed."""
+        failed = []
+        for number, session in ends:
+            with self._parts.store.read() as tx:
+                place = tx.scopes.get(number)
+            try:
+                self._summarise(session, place)
+            except EngramError as exc:
+                failed.append(f"{exc.code}: a session could not be summarised")
+        return failed

@@ -1,0 +1,106 @@
+"""
+Move a memory to another status, layer or out of the file, with its indexes and its history in the same write.
+
+Called by every room that changes what is stored: `capture` for people, the sweep and the dream for rules. The
+one place that knows which indexes a status belongs to, so a forgotten memory is gone from all of them at the
+moment that it is forgotten. Speaks to a store by its contract alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.errors import StatusNotAllowed
+from engram.text.passage import index_terms
+from engram.values import Action, AuditEvent, EdgeType, HistoryEvent, Status, check_move
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.store.contract import Transaction
+    from engram.values import Actor, Layer, Memory
+
+
+def move(
+    tx: Transaction, memory: Memory, new: Status, *, action: Action, reason: str, actor: Actor, now: datetime
+) -> Memory:
+    """Change the status with its history, and put the memory into or out of the indexes to match."""
+    check_move(memory.status, new, actor=actor, reason=reason)
+    if new is Status.ERASED:
+        return erase(tx, memory, reason=reason, actor=actor, now=now)
+    if new is Status.ACTIVE and tx.memories.has_active_twin(memory.id):
+        raise StatusNotAllowed(
+            f"memory {memory.id} cannot become active: another active memory says the same",
+            hint="Use the other one.",
+        )
+    changed = memory.evolve(status=new, updated_at=now)
+    if new is Status.ACTIVE:
+        changed = _brought_back(tx, changed, now)
+    key = tx.memories.replace(changed)
+    if memory.status.is_indexed and not new.is_indexed:
+        tx.terms.remove(key)
+        tx.vectors.remove(key)
+    elif new.is_indexed and not memory.status.is_indexed:
+        tx.terms.put(key, index_terms(changed))
+    _note(tx, memory, new, action=action, reason=reason, actor=actor, now=now)
+    return changed
+
+
+def move_layer(
+    tx: Transaction, memory: Memory, layer: Layer, *, reason: str, held: bool, actor: Actor, now: datetime
+) -> Memory:
+    """Put a memory into another layer; `held` keeps rules from moving it again."""
+    order = list(type(layer))
+    action = Action.PROMOTE if order.index(layer) > order.index(memory.layer) else Action.DEMOTE
+    changed = memory.evolve(layer=layer, layer_held=held, updated_at=now)
+    tx.memories.replace(changed)
+    changes = {"layer": (memory.layer, layer)}
+    event = HistoryEvent(
+        memory_id=memory.id, at=now, action=action, actor=actor, reason=reason, changes=changes
+    )
+    tx.history.add(event)
+    return changed
+
+
+def erase(tx: Transaction, memory: Memory, *, reason: str, actor: Actor, now: datetime) -> Memory:
+    """Take the words of a memory out of the file; the row and its history stay and hold no text."""
+    gone = memory.evolve(status=Status.ERASED, content="", updated_at=now)
+    key = tx.memories.replace(gone)
+    tx.terms.remove(key)
+    tx.vectors.remove(key)
+    tx.entities.unlink(memory.id)
+    for edge in tx.edges.of(memory.id):
+        tx.edges.remove(edge.source, edge.target, edge.type)
+    tx.memories.blank(memory.id)
+    _note(tx, memory, Status.ERASED, action=Action.ERASE, reason=reason, actor=actor, now=now)
+    return gone
+
+
+def _brought_back(tx: Transaction, memory: Memory, now: datetime) -> Memory:
+    """Return a memory that counts again from now on: nothing replaces it, no date lets go of it at once."""
+    if memory.superseded_by is not None:
+        tx.edges.remove(memory.superseded_by, memory.id, EdgeType.SUPERSEDES)
+    is_over = memory.forget_after is not None and memory.forget_after <= now
+    return memory.evolve(
+        superseded_by=None,
+        valid_to=None,
+        confirmed_at=now,
+        forget_after=None if is_over else memory.forget_after,
+    )
+
+
+def _note(
+    tx: Transaction, memory: Memory, new: Status, *, action: Action, reason: str, actor: Actor, now: datetime
+) -> None:
+    tx.history.add(
+        HistoryEvent(
+            memory_id=memory.id,
+            at=now,
+            action=action,
+            actor=actor,
+            old_status=memory.status,
+            new_status=new,
+            reason=reason,
+        )
+    )
+    tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id, detail={"status": new}))
