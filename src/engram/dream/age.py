@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engram.aging.curves import retention
 from engram.aging.population import LAYERS, to_microseconds
-from engram.aging.tiers import TIERS
+from engram.aging.tiers import TIERS, tiers
 from engram.aging.verdict import STAYS, judge
 from engram.dream.choose import Contest
 from engram.store.contract import Sweep
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from engram.aging.verdict import Verdicts
     from engram.policy import AgingPolicy
     from engram.store.contract import Store, Transaction
-    from engram.values import Memory
+    from engram.values import EmbedderIdentity, Memory
 
     Summarise = Callable[[Mapping[tuple[int, str], int]], Sequence[str]]
 
@@ -49,6 +50,7 @@ RESUME_WITHIN = timedelta(hours=12)
 FIRST_WRITE_ROWS = 32
 MOST_WRITE_ROWS = 512
 MOVES_SHOWN = 1_000
+WHOLE_BITS = 8
 AGER = Actor("ageing", ActorKind.RULE)
 
 
@@ -63,6 +65,7 @@ class _Tally:
     failures: list[str] = field(default_factory=list)
     longest_write: float = 0.0
     write_rows: int = FIRST_WRITE_ROWS
+    requantised: int = 0
 
     def note(self, moved: Moved) -> None:
         """Count a move, and keep it to show."""
@@ -87,6 +90,8 @@ class Sweeper:
     now: datetime
     dry_run: bool = False
     page_rows: int = PAGE_ROWS
+    identity: EmbedderIdentity | None = None
+    """Whose vectors are kept with fewer bits as memories cool, where the policy says so."""
     summarise: Summarise | None = None
     """Writes the summaries of sessions that are about to lose their episodes, and says what failed."""
     stop: threading.Event | None = None
@@ -115,11 +120,10 @@ def sweep(sweeper: Sweeper) -> AgeReport:
         if not len(page):
             break
         _age_page(sweeper, tally, page, ends)
+        _cool(sweeper, tally, page)
         if sweeper.progress is not None:
             sweeper.progress(len(page))
-    else:
-        return _report(sweeper, tally, is_resumed, started)
-    _hold_contests(sweeper, tally)
+    _hold_contests(sweeper, tally, ends)
     _finish(sweeper, tally)
     return _report(sweeper, tally, is_resumed, started)
 
@@ -165,13 +169,15 @@ def _age_page(sweeper: Sweeper, tally: _Tally, page: Population, ends: Mapping[t
         tally.by_tier[TIERS[code]] += int(number)
     changing = (verdicts.leaving != STAYS) | (verdicts.layers != page.layers)
     keys = page.keys[changing].tolist()
-    last = int(page.keys[-1])
-    tally.sweep = replace(tally.sweep, looked_at=tally.sweep.looked_at + len(page))
-    while keys:
+    before, end = tally.sweep.looked_at, int(page.keys[-1])
+    while keys and not sweeper.is_stopped:
         now_keys, keys = keys[: tally.write_rows], keys[tally.write_rows :]
-        tally.sweep = replace(tally.sweep, after_key=now_keys[-1] if keys else last)
+        reached = now_keys[-1] if keys else end
+        seen = int(np.searchsorted(page.keys, reached, side="right"))
+        tally.sweep = replace(tally.sweep, after_key=reached, looked_at=before + seen)
         apply(sweeper, tally, now_keys, lambda tx, chosen: _verdicts(sweeper, tx, chosen, ends))
-    tally.sweep = replace(tally.sweep, after_key=last)
+    if not keys:
+        tally.sweep = replace(tally.sweep, after_key=end, looked_at=before + len(page))
 
 
 def _verdicts(
@@ -239,25 +245,44 @@ def _may_leave(tx: Transaction, memory: Memory, rule: Rule) -> bool:
     return bool(moves) and moves[-1].actor.kind is ActorKind.RULE
 
 
-def _hold_contests(sweeper: Sweeper, tally: _Tally) -> None:
+def _cool(sweeper: Sweeper, tally: _Tally, page: Population) -> None:
+    """Keep the vectors of cooler memories with fewer bits, where the policy says so; bits never come back."""
+    policy = sweeper.policy
+    bits = np.array([getattr(policy, f"embedding_bits_{tier}") for tier in TIERS])
+    if sweeper.dry_run or sweeper.identity is None or (bits == WHOLE_BITS).all():
+        return
+    wanted = bits[tiers(retention(page, policy, sweeper.moment), policy)]
+    for few in np.unique(wanted[wanted < WHOLE_BITS]):
+        keys = page.keys[wanted == few].tolist()
+        for start in range(0, len(keys), MOST_WRITE_ROWS):
+            with sweeper.store.atomic() as tx:
+                space = tx.vectors.space(sweeper.identity)
+                if space is not None:
+                    chosen = keys[start : start + MOST_WRITE_ROWS]
+                    tally.requantised += tx.vectors.requantise(space, chosen, int(few))
+
+
+def _hold_contests(sweeper: Sweeper, tally: _Tally, ends: Mapping[tuple[int, str], int]) -> None:
     """Let the rules choose that take only some of those who are due, in a second look at everything."""
     contest = Contest(sweeper.policy, already=tally.by_rule)
-    if not contest.is_needed:
+    if sweeper.is_stopped or not contest.is_needed:
         return
     after = 0
     while True:
         with sweeper.store.read() as tx:
-            page = tx.ages.page(after_key=after, limit=sweeper.page_rows)
+            page = tx.ages.page(after_key=after, limit=sweeper.page_rows, session_ends=ends)
         if not len(page):
             break
         after = int(page.keys[-1])
         contest.enter(judge(page, sweeper.policy, sweeper.moment))
-    for rule, keys in contest.losers():
-        for start in range(0, len(keys), tally.write_rows):
+    for rule, losers in contest.losers():
+        keys = losers
+        while keys and not sweeper.is_stopped:
+            now_keys, keys = keys[: tally.write_rows], keys[tally.write_rows :]
             apply(
                 sweeper,
                 tally,
-                keys[start : start + tally.write_rows],
+                now_keys,
                 lambda tx, chosen, rule=rule: _still_due(sweeper, tx, chosen, rule),  # type: ignore[misc]
             )
 
@@ -274,7 +299,7 @@ def _still_due(
 
 
 def _finish(sweeper: Sweeper, tally: _Tally) -> None:
-    if sweeper.dry_run:
+    if sweeper.dry_run or sweeper.is_stopped:
         return
     tally.sweep = replace(tally.sweep, finished_at=sweeper.now, by_rule=dict(tally.by_rule))
     with sweeper.store.atomic() as tx:
@@ -290,6 +315,7 @@ def _report(sweeper: Sweeper, tally: _Tally, is_resumed: bool, started: float) -
         by_rule=dict(tally.by_rule),
         by_tier=dict(tally.by_tier),
         moves=tuple(tally.moves),
+        requantised=tally.requantised,
         resumed=is_resumed,
         milliseconds=(time.perf_counter() - started) * 1000,
         longest_write_milliseconds=tally.longest_write * 1000,

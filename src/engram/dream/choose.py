@@ -2,7 +2,7 @@
 Choose who leaves where being due is not enough: the lowest of a sweep, and what is too much for a project.
 
 Held by the sweep, which shows it every page once and then asks for the losers. Looks at the whole store
-before it chooses, so the size of a page changes nothing. Keeps three numbers for each memory that is due.
+before it chooses, so the size of a page changes nothing. Keeps four numbers for each memory that is due.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ class Contest:
         """Take in one page."""
         population = verdicts.measured.population
         scores = {EVICTED: verdicts.measured.retention, CROWDED_OUT: population.importance}
+        is_passing = np.isin(population.layers, _PASSING)
         for name, due in verdicts.due.items():
-            columns = np.stack([population.keys, scores[name], population.projects])
+            columns = np.stack([population.keys, scores[name], population.projects, is_passing])
             self._due[name].append(columns[:, due])
-        is_here = np.isin(population.layers, _PASSING) & population.has(*LIVING) & (verdicts.leaving == STAYS)
+        is_here = is_passing & population.has(*LIVING) & (verdicts.leaving == STAYS)
         for project, number in zip(*np.unique(population.projects[is_here], return_counts=True), strict=True):
             self._totals[int(project)] += int(number)
 
@@ -59,13 +60,13 @@ class Contest:
         """Yield each rule with the keys of those that leave by it."""
         gone: set[int] = set()
         if EVICTED in self._policy.rules:
-            keys, scores, projects = self._columns(EVICTED)
+            keys, scores, projects, is_passing = self._columns(EVICTED)
             places = choose_evicted(scores, keys, most=self._evict_most)
             gone = set(keys[places].tolist())
-            self._totals.subtract(Counter(projects[places].tolist()))
+            self._totals.subtract(projects[places][is_passing[places]].tolist())
             yield RULES[EVICTED], sorted(gone)
         if CROWDED_OUT in self._policy.rules:
-            keys, scores, projects = self._columns(CROWDED_OUT)
+            keys, scores, projects, _ = self._columns(CROWDED_OUT)
             is_left = ~np.isin(keys, list(gone))
             places = choose_crowded(
                 scores[is_left],
@@ -76,7 +77,9 @@ class Contest:
             )
             yield RULES[CROWDED_OUT], sorted(keys[is_left][places].tolist())
 
-    def _columns(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    def _columns(
+        self, name: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
         pages = self._due[name]
-        keys, scores, projects = np.concatenate(pages, axis=1) if pages else np.empty((3, 0))
-        return keys.astype(np.int64), scores, projects.astype(np.int64)
+        keys, scores, projects, is_passing = np.concatenate(pages, axis=1) if pages else np.empty((4, 0))
+        return keys.astype(np.int64), scores, projects.astype(np.int64), is_passing.astype(np.bool_)

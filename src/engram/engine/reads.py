@@ -42,6 +42,7 @@ class ReadNotes:
         self._aging = policy.aging
         self._keep = timedelta(hours=policy.capture.echo_hours)
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._handed_out: dict[tuple[Scope, str, MemoryId], datetime] = {}
         self._recalls: defaultdict[MemoryId, list[tuple[datetime, str]]] = defaultdict(list)
         self._waiting = 0
@@ -71,7 +72,20 @@ class ReadNotes:
             self.write(at)
 
     def write(self, now: datetime) -> None:
-        """Write what was noted and drop what is too old to matter."""
+        """Write what was noted and drop what is too old to matter; also waits for whoever does so already."""
+        with self._writing:
+            self._write(now)
+
+    def close(self, now: datetime) -> None:
+        """Write what is left, and start no more timers."""
+        with self._lock:
+            timer = self._timer
+        if timer is not None:
+            timer.cancel()
+            timer.join()
+        self.write(now)
+
+    def _write(self, now: datetime) -> None:
         with self._lock:
             handed_out, self._handed_out = self._handed_out, {}
             recalls, self._recalls = self._recalls, defaultdict(list)
@@ -98,12 +112,3 @@ class ReadNotes:
                 tx.handed_out.prune(now - self._keep)
         except StorageError:  # noted in health; an answer is worth more than the count of it
             return
-
-    def close(self, now: datetime) -> None:
-        """Write what is left, and start no more timers."""
-        with self._lock:
-            timer = self._timer
-        if timer is not None:
-            timer.cancel()
-            timer.join()
-        self.write(now)

@@ -17,12 +17,21 @@ from engram.engine.derived import embed_pending, rebuild
 from engram.engine.doctor import examine
 from engram.engine.handle import Handle
 from engram.engine.overview import overview
-from engram.errors import EngramError
+from engram.errors import EmbeddingError, EngramError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.values import AgeReport, Census, DoctorReport, Forecast, MemoryId, Scope, StatusReport
+    from engram.values import (
+        AgeReport,
+        Census,
+        DoctorReport,
+        EmbedderIdentity,
+        Forecast,
+        MemoryId,
+        Scope,
+        StatusReport,
+    )
 
 
 class Upkeep(Handle):
@@ -65,6 +74,7 @@ class Upkeep(Handle):
                     policy_name=policy.name,
                     now=self._now(),
                     dry_run=dry_run,
+                    identity=self._identity(),
                     summarise=self._summarise_sessions,
                     stop=self._parts.stop,
                     progress=progress,
@@ -116,6 +126,13 @@ class Upkeep(Handle):
             now=self._now(),
             days=days,
         )
+
+    def _identity(self) -> EmbedderIdentity | None:
+        """Return whose vectors the store holds; None while the embedder cannot say."""
+        try:
+            return self._parts.embedder.identity
+        except EmbeddingError:
+            return None
 
     def _summarise_sessions(self, ends: Mapping[tuple[int, str], int]) -> Sequence[str]:
         """Summarise the sessions that are about to lose their episodes, and return what failed."""

@@ -328,9 +328,9 @@ class Vectors(Protocol):
 
     def requantise(self, space: int, keys: Sequence[int], bits: int) -> int:
         """
-        Store these memories' vectors with so many bits a number, 8, 4, 2 or 1, and return how many changed.
+        Store these memories' vectors with 8, 4, 2 or 1 bits a number, and return how many changed.
 
-        Only ever downwards, and without a mark of change: what readers hold in memory is the better vector.
+        Only ever downwards, and without a mark of change: readers hold the better vector in memory.
         """
         ...
 

@@ -1,6 +1,7 @@
 """
-The tables `spaces` and `vectors`: eight bits a number, four bytes of scale in front.
+The tables `spaces` and `vectors`: eight bits a number as they come in, fewer once a memory is cold.
 
+Called through the store; `precision` knows the blobs, and readers get eight bits whatever is stored.
 Eight bits lose nothing that ranking needs and take a quarter of the room. The feed of changes is what
 keeps the index in memory true, in this process and in others.
 """
@@ -11,10 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram.errors import DimensionMismatch, StoreCorrupt
-from engram.store.contract import Changes, Quantised
+from engram.errors import DimensionMismatch
+from engram.store.contract import Changes
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.memories import next_change
+from engram.store.sqlite.precision import (
+    PRECISIONS,
+    SHORTEST,
+    decode,
+    decode_quantised,
+    encode,
+    quantise,
+    row_bytes,
+)
 from engram.store.sqlite.rows import SELECTED, from_row, to_json
 from engram.store.sqlite.scopes import VISIBLE, names
 from engram.values import Status
@@ -25,12 +35,16 @@ if TYPE_CHECKING:
     import apsw
     from numpy.typing import NDArray
 
+    from engram.store.contract import Quantised
     from engram.values import EmbedderIdentity, Memory, Scope
 
-_SCALE_BYTES = 4
+__all__ = ["VectorsTable", "quantise"]
+
+_STORED_BITS = 8
 _INDEXED = to_json([status for status in Status if status.is_indexed])
 _SPACE = "SELECT id FROM spaces WHERE name = ? AND dimension = ? AND revision = ? AND metric = ?"
 _DIMENSION = "SELECT dimension FROM spaces WHERE id = ?"
+_OF_KEYS = "SELECT memory, vector FROM vectors WHERE space = ? AND memory IN (SELECT value FROM json_each(?))"
 _PENDING = (
     "FROM memories m JOIN scopes s ON s.id = m.scope WHERE m.status IN (SELECT value FROM json_each(?)) "
     "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.memory = m.key)"
@@ -70,11 +84,32 @@ class VectorsTable:
             raise DimensionMismatch(
                 f"{vectors.shape} numbers for {len(keys)} memories of {dimension} dimensions"
             )
-        blobs = _pack(quantise(vectors))
+        blobs = encode(vectors, bits=_STORED_BITS)
         rows = ((space, key, blob) for key, blob in zip(keys, blobs, strict=True))
         self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
         marks = ((next_change(self._connection), key) for key in keys)
         self._connection.executemany("UPDATE memories SET change = ? WHERE key = ?", marks)
+
+    def requantise(self, space: int, keys: Sequence[int], bits: int) -> int:
+        """
+        Store these memories' vectors with 8, 4, 2 or 1 bits a number, and return how many changed.
+
+        Only ever downwards: bits that were dropped come back by embedding anew and `put`, so a vector that
+        has as few already is left, as is one too short to gain. Nothing is marked as changed, because a
+        reader that still holds the earlier vector holds the better one.
+        """
+        if bits not in PRECISIONS:
+            raise ValueError(f"{bits} bits a number are none of {PRECISIONS}")
+        dimension: int = only(self._connection, _DIMENSION, (space,))
+        if dimension < SHORTEST:
+            return 0
+        larger = f"{_OF_KEYS} AND length(vector) > ?"
+        parameters = (space, to_json(list(keys)), row_bytes(dimension, bits))
+        rows: list[Any] = self._connection.execute(larger, parameters).fetchall()
+        blobs = encode(decode([blob for _, blob in rows], dimension=dimension), bits=bits)
+        changed = [(blob, space, key) for (key, _), blob in zip(rows, blobs, strict=True)]
+        self._connection.executemany("UPDATE vectors SET vector = ? WHERE space = ? AND memory = ?", changed)
+        return len(changed)
 
     def remove(self, key: int) -> None:
         """Take a memory's vectors out of every space."""
@@ -108,11 +143,9 @@ class VectorsTable:
 
     def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], Quantised]:
         """Return the keys that have a vector, and their vectors in that order."""
-        wanted = "SELECT value FROM json_each(?)"
-        sql = f"SELECT memory, vector FROM vectors WHERE space = ? AND memory IN ({wanted})"
-        rows: list[Any] = self._connection.execute(sql, (space, to_json(list(keys)))).fetchall()
+        rows: list[Any] = self._connection.execute(_OF_KEYS, (space, to_json(list(keys)))).fetchall()
         dimension: int = only(self._connection, _DIMENSION, (space,))
-        return [key for key, _ in rows], _unpack([blob for _, blob in rows], _SCALE_BYTES + dimension)
+        return [key for key, _ in rows], decode_quantised([blob for _, blob in rows], dimension=dimension)
 
     def latest_change(self) -> int:
         """Return the cursor of the newest change in the store."""
@@ -124,7 +157,7 @@ class VectorsTable:
         rows = self._connection.execute(_CHANGES, (space, since, limit)).fetchall()
         columns = list(zip(*rows, strict=True)) or [()] * 10
         change, keys, scopes, when, statuses, layers, types, kinds, categories, blobs = columns
-        empty = bytes(_SCALE_BYTES + dimension)
+        empty = bytes(row_bytes(dimension, _STORED_BITS))
         return Changes(
             cursor=change[-1] if change else since,
             keys=np.array(keys, np.int64),
@@ -136,29 +169,10 @@ class VectorsTable:
             kinds=list(kinds),
             categories=list(categories),
             has_vector=np.array([blob is not None for blob in blobs], np.bool_),
-            vectors=_unpack([blob or empty for blob in blobs], len(empty)),
+            vectors=decode_quantised(
+                [empty if blob is None else blob for blob in blobs], dimension=dimension
+            ),
         )
-
-
-def quantise(vectors: NDArray[np.float32]) -> Quantised:
-    """Return the vectors with eight bits a number, each row stretched to the full range."""
-    scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
-    scales[scales == 0] = 1
-    numbers = np.rint(vectors / scales[:, None]).astype(np.int8)
-    return Quantised(numbers, scales.astype(np.float32))
-
-
-def _pack(vectors: Quantised) -> list[bytes]:
-    rows = np.concatenate([vectors.scales.astype("<f4")[:, None].view(np.int8), vectors.numbers], axis=1)
-    return [row.tobytes() for row in rows]
-
-
-def _unpack(blobs: list[bytes], row_bytes: int) -> Quantised:
-    if any(len(blob) != row_bytes for blob in blobs):
-        raise StoreCorrupt("a stored vector has the wrong length", hint="Run `engram doctor --fix`.")
-    rows = np.frombuffer(b"".join(blobs), np.int8).reshape(len(blobs), row_bytes)
-    scales = np.ascontiguousarray(rows[:, :_SCALE_BYTES]).view("<f4")
-    return Quantised(rows[:, _SCALE_BYTES:], scales.reshape(len(blobs)).astype(np.float32))
 
 
 def _parts(identity: EmbedderIdentity) -> tuple[str, int, str, str]:
