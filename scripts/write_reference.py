@@ -3,13 +3,12 @@ Write docs/reference: the command line, settings, errors, HTTP routes and polici
 
 Run by `make docs`; with `--check` it changes nothing and ends with 1 when a page is stale.
 The pages hold nothing that depends on the machine or the moment, so the same code gives the same bytes.
-Explanations of fields are the string literals below them; only the source holds those, hence `ast`.
+Explanations of fields and presets come from `engram.surfaces.meanings`, as on the command line.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import dataclasses
 import inspect
 import sys
@@ -26,6 +25,7 @@ from engram.settings import FILE_NAME, PREFIX, Settings, setting_fields
 from engram.surfaces.cli.main import app
 from engram.surfaces.errors import EXIT_CODES, answer_for
 from engram.surfaces.http.app import create_app
+from engram.surfaces.meanings import field_meanings, preset_sentence, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -141,36 +141,19 @@ def policy_page() -> Iterator[str]:
         f"A table such as `[policy.recall]` in `{FILE_NAME}` overrides single fields.",
         "A value in **bold** differs from `balanced`.",
     )
+    yield ""
+    yield from (f"- `{name}`: {preset_sentence(name)}" for name in policy.PRESETS)
     usual = policy.PRESETS["balanced"]
     for room in (one.name for one in dataclasses.fields(policy.Policy) if one.name != "name"):
         part = getattr(usual, room)
         meanings = field_meanings(type(part))
-        yield from ("", f"## {room}", "", _summary(type(part)), "")
+        yield from ("", f"## {room}", "", summary(type(part)), "")
         yield f"| field | {' | '.join(policy.PRESETS)} | meaning |"
         yield "|---|" + "---|" * (len(policy.PRESETS) + 1)
         for one in dataclasses.fields(part):
             values = [getattr(getattr(preset, room), one.name) for preset in policy.PRESETS.values()]
             cells = [f"{value}" if value == getattr(part, one.name) else f"**{value}**" for value in values]
             yield f"| `{one.name}` | {' | '.join(cells)} | {_cell(meanings.get(one.name, ''))} |"
-
-
-def field_meanings(owner: type) -> dict[str, str]:
-    """Return the string literal below each field of a class."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
-    assert isinstance(definition, ast.ClassDef)  # noqa: S101 - the source of a class
-    found = {}
-    for field, below in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and _is_text(below):
-            found[field.target.id] = ast.literal_eval(below.value)  # type: ignore[attr-defined]
-    return found
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
 
 
 # --- errors -------------------------------------------------------------------------------------------------
@@ -191,7 +174,7 @@ def errors_page() -> Iterator[str]:
     for kind in error_classes():
         answer = answer_for(kind(""))
         yield (
-            f"| {kind.code} | `{kind.__name__}` | {_cell(_summary(kind))} | {_cell(kind.default_hint)} |"
+            f"| {kind.code} | `{kind.__name__}` | {_cell(summary(kind))} | {_cell(kind.default_hint)} |"
             f" {answer.exit_code} | {answer.http_status} |"
         )
 
@@ -276,10 +259,6 @@ def _shown(default: object) -> str:
 
 
 # --- small things -------------------------------------------------------------------------------------------
-
-
-def _summary(owner: type) -> str:
-    return (inspect.getdoc(owner) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def _paragraphs(text: str) -> Iterator[str]:

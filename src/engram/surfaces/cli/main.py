@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engram.surfaces.cli import models
+from engram.surfaces.cli import models, policy
+from engram.surfaces.cli.age import age
 from engram.surfaces.cli.correct import correct
 from engram.surfaces.cli.doctor import doctor
 from engram.surfaces.cli.flush import flush
+from engram.surfaces.cli.forecast import forecast
 from engram.surfaces.cli.forget import forget
 from engram.surfaces.cli.get import get
 from engram.surfaces.cli.history import history
@@ -23,8 +25,10 @@ from engram.surfaces.cli.init import init
 from engram.surfaces.cli.list import list_memories
 from engram.surfaces.cli.observe import observe
 from engram.surfaces.cli.pin import pin, unpin
+from engram.surfaces.cli.promote import demote, promote
 from engram.surfaces.cli.recall import recall
 from engram.surfaces.cli.remember import remember
+from engram.surfaces.cli.restore import restore
 from engram.surfaces.cli.serve import serve
 from engram.surfaces.cli.status import status
 from engram.surfaces.cli.verb import verb
@@ -45,7 +49,12 @@ VERBS: dict[str, Callable[..., None]] = {
     "forget": forget,
     "pin": pin,
     "unpin": unpin,
+    "promote": promote,
+    "demote": demote,
+    "restore": restore,
     "history": history,
+    "forecast": forecast,
+    "age": age,
     "status": status,
     "doctor": doctor,
     "serve": serve,
@@ -55,6 +64,12 @@ MODEL_VERBS: dict[str, Callable[..., None]] = {
     "add": models.add,
     "use": models.use,
 }
+POLICY_VERBS: dict[str, Callable[..., None]] = {
+    "list": policy.list_presets,
+    "show": policy.show,
+    "compare": policy.compare,
+    "plot": policy.plot,
+}
 
 app = typer.Typer(
     name="engram",
@@ -63,13 +78,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-models_app = typer.Typer(help="See, add and choose embedders.", no_args_is_help=True, rich_markup_mode=None)
 
 for _name, _function in VERBS.items():
     app.command(_name)(verb(_function))
-for _name, _function in MODEL_VERBS.items():
-    models_app.command(_name)(verb(_function))
-app.add_typer(models_app, name="models")
+for _group, _meaning, _verbs in (
+    ("models", "See, add and choose embedders.", MODEL_VERBS),
+    ("policy", "See and compare the presets of the lifecycle.", POLICY_VERBS),
+):
+    _inner = typer.Typer(help=_meaning, no_args_is_help=True, rich_markup_mode=None)
+    for _name, _function in _verbs.items():
+        _inner.command(_name)(verb(_function))
+    app.add_typer(_inner, name=_group)
 
 
 def _show_version(wanted: bool) -> None:

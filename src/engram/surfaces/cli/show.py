@@ -36,12 +36,13 @@ def show_memory(memory: Memory) -> None:
     """Show everything about one memory that a person may want to know."""
     out(visible(memory.content))
     out()
-    _rows(
+    show_rows(
         {
             "id": memory.id,
             "status": memory.status + (", pinned" if memory.pinned else ""),
             "scope": str(memory.scope),
-            "kind": f"{memory.kind}, {memory.type}, {memory.category}, {memory.layer}",
+            "kind": f"{memory.kind}, {memory.type}, {memory.category}, {memory.layer}"
+            + (" by hand" if memory.layer_held else ""),
             "when": minute(memory.when),
             "stored": minute(memory.created_at),
             "forget after": minute(memory.forget_after) if memory.forget_after else None,
@@ -51,6 +52,7 @@ def show_memory(memory: Memory) -> None:
             "session": memory.provenance.session,
             "source": memory.provenance.source,
             "repeated": f"{memory.reinforcements} times" if memory.reinforcements else None,
+            "recalled": recalls(memory),
             "version": str(memory.version),
             "replaces": memory.supersedes,
             "replaced by": memory.superseded_by,
@@ -89,7 +91,7 @@ def show_history(events: Sequence[HistoryEvent]) -> None:
 def show_status(report: StatusReport) -> None:
     """Show the whole at a glance."""
     counts = ", ".join(f"{number} {name}" for name, number in report.by_status.items())
-    _rows(
+    show_rows(
         {
             "store": report.store,
             "size": f"{report.size_bytes / 1_000_000:.1f} MB, format {report.format_version}"
@@ -127,11 +129,17 @@ def _show_hit(hit: Hit) -> None:
     out(f"{short(hit.memory.id)}  {dim(about)}")
 
 
+def recalls(memory: Memory) -> str | None:
+    """Return how often and when last a memory was recalled, if ever."""
+    log = memory.access
+    return None if log.last_at is None else f"{log.count} times, last {minute(log.last_at)}"
+
+
 def _show_quality(answer: Recall) -> None:
     quality = answer.quality
     missing = [f"{one.index}: {one_line(one.reason)}" for one in quality.missing]
     out()
-    _rows(
+    show_rows(
         {
             "answered": ", ".join(quality.answered) or "no index",
             "missing": "; ".join(missing) or "nothing",
@@ -144,7 +152,7 @@ def _show_quality(answer: Recall) -> None:
     )
 
 
-def _rows(named: dict[str, str | None]) -> None:
+def show_rows(named: dict[str, str | None]) -> None:
     """Show names and values, leaving out what has no value."""
     for name, value in named.items():
         if value is not None:

@@ -118,6 +118,27 @@ class ForgetBody(Scoped):
     reason: str = ""
 
 
+class RestoreBody(Scoped):
+    """Which memory to bring back, and why."""
+
+    id: str
+    reason: str = ""
+
+
+class LayerBody(Scoped):
+    """Which memory to put into another layer, and why; without a layer, into the next one."""
+
+    id: str
+    layer: Layer | None = None
+    reason: str = ""
+
+
+class AgeBody(Body):
+    """Whether to let the store age, or only to tell what that would do."""
+
+    dry_run: bool = False
+
+
 class CorrectBody(Scoped):
     """Which memory to replace, and by what."""
 

@@ -14,7 +14,16 @@ from starlette.responses import Response
 
 from engram import __version__
 from engram.errors import EngramError
-from engram.surfaces.http.bodies import CorrectBody, ForgetBody, RecallBody, RememberBody, ScopeBody
+from engram.surfaces.http.bodies import (
+    AgeBody,
+    CorrectBody,
+    ForgetBody,
+    LayerBody,
+    RecallBody,
+    RememberBody,
+    RestoreBody,
+    ScopeBody,
+)
 from engram.surfaces.http.replies import reply
 from engram.values import Filters, Status
 
@@ -86,6 +95,52 @@ def memory_routes(engram: Engram) -> APIRouter:
     def get(memory_id: str, scope: InScope) -> Response:
         """Return one Memory by its id or the last eight characters of it."""
         return reply(engram.get(memory_id, scope=_chosen(scope)))
+
+    return router
+
+
+def life_routes(engram: Engram) -> APIRouter:
+    """Return the routes of ageing: what leaves, what will, and how a person decides otherwise."""
+    router = APIRouter(prefix="/v1", default_response_class=Response)
+
+    @router.post("/restore")
+    def restore(body: RestoreBody) -> Response:
+        """Bring back what a rule removed and return the Memory as it is now."""
+        return reply(engram.restore(body.id, reason=body.reason, scope=body.chosen_scope()))
+
+    @router.post("/promote")
+    def promote(body: LayerBody) -> Response:
+        """Put a memory one layer up, or into the layer named, and return the Memory as it is now."""
+        return reply(engram.promote(body.id, layer=body.layer, reason=body.reason, scope=body.chosen_scope()))
+
+    @router.post("/demote")
+    def demote(body: LayerBody) -> Response:
+        """Put a memory one layer down, or into the layer named, and return the Memory as it is now."""
+        return reply(engram.demote(body.id, layer=body.layer, reason=body.reason, scope=body.chosen_scope()))
+
+    @router.post("/age")
+    def age(body: AgeBody) -> Response:
+        """Let the whole store age once and return an AgeReport; `dry_run` only tells what it would do."""
+        return reply(engram.age(dry_run=body.dry_run))
+
+    @router.get("/forecast")
+    def forecast(
+        scope: InScope,
+        memory_id: Annotated[str | None, Query(alias="id")] = None,
+        days: float = 365,
+        everywhere: bool = False,
+    ) -> Response:
+        """Return a Forecast: what fades, moves and leaves if nothing happens, of one memory or all."""
+        return reply(engram.forecast(memory_id, days=days, everywhere=everywhere, scope=_chosen(scope)))
+
+    @router.get("/policies/compare")
+    def compare_policies(
+        scope: InScope,
+        days: Annotated[list[float], Query()] = [30, 90, 365],  # noqa: B006 - copied for every request
+        everywhere: bool = False,
+    ) -> Response:
+        """Return a list of Census by preset: what each would keep of this store after so many days."""
+        return reply(engram.compare_policies(days=days, everywhere=everywhere, scope=_chosen(scope)))
 
     return router
 
