@@ -1,27 +1,74 @@
 """
-The table `edges`: typed links between memories, free of circles of inference.
+The tables `edges` and `edge_removals`: typed links between memories, and which of them were taken away.
+
+Written by the gate, by `relate` and by the dream; followed by the graph index of every process through the
+feed of changes, which names memories by key. A link stands in the feed at its latest change, and a removal
+for as long as a process may reasonably lag behind; one that lags further is told so, and reads everything.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from engram.store.contract import EdgeColumns, SharedEntities
+from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
 from engram.store.sqlite.rows import to_json
 from engram.store.sqlite.times import from_microseconds, to_microseconds
 from engram.values import Edge, EdgeType, check_edge
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import apsw
 
     from engram.values import MemoryId
 
-_COLUMNS = "source, target, type, weight, created_at"
+KEPT_CHANGES = 50_000
+"""Removals older than so many changes are dropped: a megabyte, and reading all again costs little more."""
+
 _INFERENCE = to_json([one for one in EdgeType if one.is_inference])
+_KEY = "(SELECT key FROM memories WHERE id = ?)"
+_ADD = (
+    "INSERT OR REPLACE INTO edges (change, source, target, type, weight, created_at) "
+    f"VALUES (?, {_KEY}, {_KEY}, ?, ?, ?)"
+)
+_REMOVE = f"DELETE FROM edges WHERE source = {_KEY} AND target = {_KEY} AND type = ? RETURNING source, target"
+_OF = (
+    "SELECT s.id, t.id, e.type, e.weight, e.created_at FROM edges e "
+    "JOIN memories s ON s.key = e.source JOIN memories t ON t.key = e.target "
+    f"WHERE e.source = {_KEY} OR e.target = {_KEY} ORDER BY e.change"
+)
+_INFERRED_FROM = (
+    "SELECT t.id FROM edges e JOIN memories t ON t.key = e.target "
+    f"WHERE e.source = {_KEY} AND e.type IN (SELECT value FROM json_each(?))"
+)
+_NEXT_CHANGE = "UPDATE counters SET value = value + 1 WHERE name = 'edge_change' RETURNING value"
+_COUNTER = "SELECT value FROM counters WHERE name = ?"
+_CHANGES = (
+    "SELECT change, source, target, type, weight FROM edges WHERE change > ?1 "
+    "UNION ALL SELECT change, source, target, type, 0.0 FROM edge_removals WHERE change > ?1 "
+    "ORDER BY change LIMIT ?2"
+)
+_TOUCHING = (
+    "SELECT e.change, e.source, e.target, e.type, e.weight "
+    "FROM json_each(?1) k CROSS JOIN edges e ON e.source = k.value "
+    "UNION SELECT e.change, e.source, e.target, e.type, e.weight "
+    "FROM json_each(?1) k CROSS JOIN edges e ON e.target = k.value"
+)
+_SHARING = (
+    "SELECT DISTINCT a.memory, b.memory, e.mentions FROM json_each(?) k "
+    "CROSS JOIN entity_mentions a ON a.memory = CAST(k.key AS INTEGER) "
+    "CROSS JOIN entities e ON e.key = a.entity AND e.mentions <= k.value "
+    "CROSS JOIN entity_mentions b ON b.entity = e.key AND b.memory <> a.memory "
+    "ORDER BY e.mentions, a.memory, b.memory LIMIT ?"
+)
 
 
 class EdgesTable:
-    """Links by either end."""
+    """Links by either end, and as a feed."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -29,25 +76,76 @@ class EdgesTable:
     def add(self, edge: Edge) -> None:
         """Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`."""
         check_edge(edge, self._inferred_from)
-        row = (edge.source, edge.target, edge.type, edge.weight, to_microseconds(edge.created_at))
-        self._connection.execute(f"INSERT OR REPLACE INTO edges ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
+        made = to_microseconds(edge.created_at)
+        row = (self._next_change(), edge.source, edge.target, edge.type, edge.weight, made)
+        self._connection.execute(_ADD, row)
 
     def remove(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
         """Take a link away, if it is there."""
-        sql = "DELETE FROM edges WHERE source = ? AND target = ? AND type = ?"
-        self._connection.execute(sql, (source, target, kind))
+        removed: list[Any] = self._connection.execute(_REMOVE, (source, target, kind)).fetchall()
+        for ends in removed:
+            change = self._next_change()
+            self._connection.execute("INSERT INTO edge_removals VALUES (?, ?, ?, ?)", (change, *ends, kind))
+            self._prune(change - KEPT_CHANGES)
 
     def of(self, memory_id: MemoryId) -> list[Edge]:
-        """Return the links that leave or reach a memory."""
-        either = "SELECT {0} FROM edges WHERE source = ? UNION SELECT {0} FROM edges WHERE target = ?"
-        rows: list[Any] = self._connection.execute(either.format(_COLUMNS), (memory_id, memory_id)).fetchall()
+        """Return the links that leave or reach a memory, the latest changed last."""
+        rows: list[Any] = self._connection.execute(_OF, (memory_id, memory_id)).fetchall()
         with readable("edges"):
             return [
                 Edge(source=a, target=b, type=EdgeType(kind), weight=weight, created_at=from_microseconds(at))
                 for a, b, kind, weight, at in rows
             ]
 
+    def latest_change(self) -> int:
+        """Return the cursor of the newest change of a link."""
+        number: int = only(self._connection, _COUNTER, ("edge_change",))
+        return number
+
+    def pruned_change(self) -> int:
+        """Return the newest removal that the feed has dropped; who stopped before it must begin again."""
+        number: int = only(self._connection, _COUNTER, ("edge_pruned",))
+        return number
+
+    def changes(self, *, since: int, limit: int) -> tuple[int, EdgeColumns]:
+        """Return a new cursor and the links that changed after the given one, in order; 0 begins anew."""
+        rows: list[Any] = self._connection.execute(_CHANGES, (since, limit)).fetchall()
+        return rows[-1][0] if rows else since, _columns(rows)
+
+    def touching(self, keys: Sequence[int]) -> EdgeColumns:
+        """Return the links that leave or reach any of these memories."""
+        return _columns(self._connection.execute(_TOUCHING, (to_json(list(keys)),)).fetchall())
+
+    def sharing_entities(self, most_mentions: Mapping[int, int], *, limit: int) -> SharedEntities:
+        """Return who speaks of the same as these memories, of what at most so many speak of; rarest first."""
+        asked = to_json({str(key): most for key, most in most_mentions.items()})
+        rows: list[Any] = self._connection.execute(_SHARING, (asked, limit)).fetchall()
+        origins, others, mentions = list(zip(*rows, strict=True)) or [()] * 3
+        return SharedEntities(
+            np.array(origins, np.int64), np.array(others, np.int64), np.array(mentions, np.int64)
+        )
+
+    def _prune(self, before: int) -> None:
+        sql = "DELETE FROM edge_removals WHERE change <= ? RETURNING change"
+        dropped: list[Any] = self._connection.execute(sql, (before,)).fetchall()
+        if dropped:
+            newest = max(change for (change,) in dropped)
+            self._connection.execute("UPDATE counters SET value = ? WHERE name = 'edge_pruned'", (newest,))
+
+    def _next_change(self) -> int:
+        number: int = only(self._connection, _NEXT_CHANGE)
+        return number
+
     def _inferred_from(self, memory_id: MemoryId) -> list[MemoryId]:
-        sql = "SELECT target FROM edges WHERE source = ? AND type IN (SELECT value FROM json_each(?))"
-        rows: list[Any] = self._connection.execute(sql, (memory_id, _INFERENCE)).fetchall()
+        rows: list[Any] = self._connection.execute(_INFERRED_FROM, (memory_id, _INFERENCE)).fetchall()
         return [target for (target,) in rows]
+
+
+def _columns(rows: Sequence[Any]) -> EdgeColumns:
+    _, sources, targets, types, weights = list(zip(*rows, strict=True)) or [()] * 5
+    return EdgeColumns(
+        sources=np.array(sources, np.int64),
+        targets=np.array(targets, np.int64),
+        types=list(types),
+        weights=np.array(weights, np.float32),
+    )

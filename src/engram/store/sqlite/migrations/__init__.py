@@ -15,6 +15,8 @@ from engram.store.sqlite.migrations import (
     m001_first_layout,
     m002_entities_and_capture_state,
     m003_ageing,
+    m004_graph_feed,
+    m006_feedback,
 )
 from engram.store.sqlite.times import to_microseconds
 
@@ -26,7 +28,13 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x456E6772
 """`Engr`: what tools such as `file` see in the header."""
 
-MIGRATIONS = (m001_first_layout, m002_entities_and_capture_state, m003_ageing)
+MIGRATIONS = (
+    m001_first_layout,
+    m002_entities_and_capture_state,
+    m003_ageing,
+    m004_graph_feed,
+    m006_feedback,
+)
 
 FORMAT_VERSION = len(MIGRATIONS)
 
