@@ -1,12 +1,14 @@
 """
 Evidence recall on LoCoMo: does `recall` find the turns that answer each question?
 
-    python -m evals.locomo --data FILE [--embedder e5-small] [--home FOLDER] [--json FILE]
+    python -m evals.locomo --data FILE [--embedder e5-small] [--home FOLDER] [--try NAME=VALUE …]
 
-Every turn of a conversation is stored as a memory with its speaker and time, one store per conversation,
-and every question of categories 1 to 4 with evidence is asked through `Engram.recall`. The one tuned number,
-the vector index's weight, is chosen for each conversation on the others, so no question is scored by a weight
-that it helped to choose. Any file of LoCoMo's form will do; it is read, never copied.
+Every turn of a conversation is stored as a memory with its speaker, session and time, one store per
+conversation, and every question of categories 1 to 4 with evidence is asked through `Engram.recall`: by
+words alone, by meaning alone, by both (*fused*), and with every signal of the policy (*full*). The
+signals' weights were chosen on the first three conversations of the development file; the others were
+kept out of that and are reported apart. `--try session_reach=[0.3,0.2]` measures the full policy with a
+field changed. Any file of LoCoMo's form will do; it is read, never copied.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from engram.values import Provenance
 from evals.report import keep, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -36,8 +38,25 @@ if TYPE_CHECKING:
     from engram.providers.embedder import Embedder
     from engram.values import EmbedderIdentity
 
-WEIGHTS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 CUTS = (5, 10, 20)
+TUNED_ON = ("conv-26", "conv-30", "conv-41")
+"""The conversations whose questions the weights were chosen by."""
+BARE: dict[str, Any] = {
+    "session_reach": [],
+    "subject_bonus": 0.0,
+    "time_bonus": 0.0,
+    "graph_bonus": 0.0,
+    "entity_bonus": 0.0,
+    "expand_aliases": 0,
+    "plans_by_intent": False,
+    "balances_by_shape": False,
+}
+MODES: dict[str, dict[str, Any]] = {
+    "text only": BARE | {"vector_weight": 0.0},
+    "vector only": BARE | {"vector_weight": 1.0},
+    "fused": BARE,
+    "full": {},
+}
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 
 
@@ -64,6 +83,7 @@ class Score:
     """How well one question was answered."""
 
     category: int
+    is_tuned_on: bool
     recalls: dict[int, float]
     reciprocal_rank: float
 
@@ -126,61 +146,74 @@ def _drafts(conversation: dict[str, Any]) -> Iterator[tuple[str, Draft]]:
             yield turn["dia_id"], draft
 
 
-def ask_all(conversation: Conversation, embedder: Embedder, folder: Path) -> dict[float, list[Score]]:
-    """Store the conversation once and ask every question at every weight."""
+def ask_all(
+    conversation: Conversation, embedder: Embedder, folder: Path, modes: dict[str, dict[str, Any]]
+) -> dict[str, list[Score]]:
+    """Store the conversation once and ask every question in every mode."""
     path = folder / f"{conversation.name}.db"
     settings = Settings(home=folder, durability="relaxed")
     with Engram.open(path, settings=settings, embedder=embedder, background=False) as engram:
         stored = list(engram.remember_many(conversation.drafts.values()))
+        engram.enrich()
     turns_of: defaultdict[str, set[str]] = defaultdict(set)  # the same words said twice are one memory
     for turn_id, memory in zip(conversation.drafts, stored, strict=True):
         turns_of[memory.id].add(turn_id)
     scores = {}
-    for weight in WEIGHTS:
-        weighted = replace(settings, overrides={"recall": {"vector_weight": weight}})
-        with Engram.open(path, settings=weighted, embedder=embedder, background=False) as engram:
-            scores[weight] = [_score(engram, question, turns_of) for question in conversation.questions]
+    for name, changed in modes.items():
+        chosen = replace(settings, overrides={"recall": changed})
+        with Engram.open(path, settings=chosen, embedder=embedder, background=False) as engram:
+            scores[name] = [_score(engram, conversation, one, turns_of) for one in conversation.questions]
     return scores
 
 
-def _score(engram: Engram, question: Question, turns_of: dict[str, set[str]]) -> Score:
+def _score(
+    engram: Engram, conversation: Conversation, question: Question, turns_of: dict[str, set[str]]
+) -> Score:
     ranked = [turns_of[hit.memory.id] for hit in engram.recall(question.text, limit=100).hits]
     recalls = {
         cut: len(question.evidence & set().union(*ranked[:cut])) / len(question.evidence) for cut in CUTS
     }
     ranks = (rank for rank, turns in enumerate(ranked, start=1) if turns & question.evidence)
-    return Score(question.category, recalls, 1 / next(ranks, float("inf")))
-
-
-def held_out(scores: list[dict[float, list[Score]]]) -> tuple[list[Score], list[float]]:
-    """Return every conversation's scores at the weight that the other conversations prefer."""
-    chosen = []
-    for held in range(len(scores)):
-        others = [one for place, one in enumerate(scores) if place != held] or scores
-        chosen.append(max(WEIGHTS, key=lambda weight: _mean([s for one in others for s in one[weight]])))
-    return [score for one, weight in zip(scores, chosen, strict=True) for score in one[weight]], chosen
-
-
-def _mean(scores: Sequence[Score], cut: int = 10) -> float:
-    return sum(score.recalls[cut] for score in scores) / max(1, len(scores))
+    return Score(question.category, conversation.name in TUNED_ON, recalls, 1 / next(ranks, float("inf")))
 
 
 def _row(label: str, scores: Sequence[Score]) -> dict[str, Any]:
-    rank = sum(score.reciprocal_rank for score in scores) / max(1, len(scores))
-    return {"": label, "questions": len(scores), **{f"R@{c}": _mean(scores, c) for c in CUTS}, "MRR": rank}
+    asked = max(1, len(scores))
+    recalls = {f"R@{cut}": sum(score.recalls[cut] for score in scores) / asked for cut in CUTS}
+    hits = {f"hit@{cut}": sum(score.recalls[cut] > 0 for score in scores) / asked for cut in CUTS}
+    rank = sum(score.reciprocal_rank for score in scores) / asked
+    return {"": label, "questions": len(scores), **recalls, **hits, "MRR": rank}
 
 
-def measure(path: Path, embedder: Embedder) -> dict[str, Any]:
-    """Return the rows of the report for one embedder."""
-    conversations = read(path)
+def measure(path: Path, embedder: Embedder, tried: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
+    """Return the rows of the report for one embedder, a table for each part of the questions."""
+    modes = MODES | (tried or {})
     remembering = RememberingEmbedder(embedder)
+    scores: defaultdict[str, list[Score]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        scores = [ask_all(conversation, remembering, Path(folder)) for conversation in conversations]
-    fair, chosen = held_out(scores)
-    rows = [_row("all, weight held out", fair)]
-    rows += [_row(name, [s for s in fair if s.category == number]) for number, name in CATEGORIES.items()]
-    by_weight = [_row(f"weight {weight}", [s for one in scores for s in one[weight]]) for weight in WEIGHTS]
-    return {"embedder": str(embedder.identity), "rows": rows, "chosen": chosen, "by_weight": by_weight}
+        for conversation in read(path):
+            for name, found in ask_all(conversation, remembering, Path(folder), modes).items():
+                scores[name] += found
+    parts: dict[str, Callable[[Score], bool]] = {
+        "all": lambda _: True,
+        "held out": lambda score: not score.is_tuned_on,
+        **{
+            name: lambda score, number=number: score.category == number for number, name in CATEGORIES.items()
+        },
+        **{
+            f"{name}, held out": lambda score, number=number: (
+                score.category == number and not score.is_tuned_on
+            )
+            for number, name in CATEGORIES.items()
+        },
+    }
+    return {
+        "embedder": str(embedder.identity),
+        "tables": {
+            part: [_row(name, [one for one in found if belongs(one)]) for name, found in scores.items()]
+            for part, belongs in parts.items()
+        },
+    }
 
 
 def main() -> None:
@@ -190,13 +223,15 @@ def main() -> None:
     parser.add_argument("--embedder", default="auto", help="auto, static or e5-small")
     parser.add_argument("--home", type=Path, default=Settings.load().home, help="folder with the model packs")
     parser.add_argument("--json", type=Path, help="where to write the numbers")
+    parser.add_argument("--try", dest="tried", nargs="*", default=[], metavar="NAME=VALUE")
     arguments = parser.parse_args()
     embedder = open_embedder(arguments.embedder, arguments.home)
-    found = measure(arguments.data, embedder)
-    show(f"LoCoMo, turn evidence recall, {embedder.identity.name}", found["rows"])
-    show("The same weight for all (not held out)", found["by_weight"])
-    print(f"\nWeights chosen on the other conversations: {found['chosen']}")
-    print(f"Written to {keep('locomo', found, path=arguments.json)}")
+    changes = dict(one.split("=", 1) for one in arguments.tried)
+    tried = {" ".join(arguments.tried): {name: json.loads(text) for name, text in changes.items()}}
+    found = measure(arguments.data, embedder, tried if changes else None)
+    for part, rows in found["tables"].items():
+        show(f"LoCoMo, turn evidence recall, {embedder.identity.name}: {part}", rows)
+    print(f"\nWritten to {keep('locomo', found, path=arguments.json)}")
 
 
 if __name__ == "__main__":

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from engram.index import vector
+from engram.errors import DimensionMismatch
+from engram.index import backend, mirror
 from engram.index.vector import VectorIndex
-from engram.store.sqlite.store import SqliteStore
 from engram.store.sqlite.vectors import quantise
-from engram.values import GLOBAL, EmbedderIdentity, Filters, Memory, Scope, Status, new_id
+from engram.values import GLOBAL, Filters, Status
+
+from .made import ANN, DIMENSION, IDENTITY, add, ask, families, fill, loaded, open_store, unit, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,15 +23,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.store.contract import Transaction
+    from engram.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.xdist_group("vector-index")
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-ROWS, DIMENSION, CLUSTERS = 12_000, 64, 150
-IDENTITY = EmbedderIdentity(name="random", dimension=DIMENSION, revision="1")
+ROWS, CLUSTERS = 12_000, 150
 RARE = Filters(categories=frozenset({"rare"}))
-ANN = Scope(user="ann")
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
     rng = np.random.default_rng(7)
     centres = rng.normal(size=(CLUSTERS, DIMENSION))
     raw = centres[rng.integers(CLUSTERS, size=ROWS)] + 0.6 * rng.normal(size=(ROWS, DIMENSION)) + 0.4
-    vectors = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
+    vectors = unit_rows(raw)
     is_rare, is_anns = rng.random(ROWS) < 0.01, rng.random(ROWS) < 0.1
-    path = tmp_path_factory.mktemp("vectors") / "memory.db"
-    store = SqliteStore.open(str(path), now=NOW, is_durable=False)
+    store = open_store(tmp_path_factory.mktemp("vectors") / "memory.db")
     with store.atomic() as tx:
         keys = [
             add(
@@ -74,63 +71,35 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
         ]
         tx.vectors.put(tx.vectors.make_space(IDENTITY), keys, vectors)
     kept = quantise(vectors)
-    exact = kept.numbers.astype(np.float32) * kept.scales[:, None]
+    exact = unit_rows(kept.numbers.astype(np.float32))
     yield Corpus(store, np.array(keys, np.int64), exact, is_rare, is_anns)
     store.close()
-
-
-def add(tx: Transaction, content: str, *, category: str = "general", scope: Scope = GLOBAL) -> int:
-    """Store a memory without a vector and return its key."""
-    memory = Memory(
-        id=new_id(NOW), content=content, created_at=NOW, updated_at=NOW, category=category, scope=scope
-    )
-    return tx.memories.add(memory, fingerprint=content.encode())
 
 
 def questions(corpus: Corpus, count: int = 60) -> NDArray[np.float32]:
     """Vectors near to stored ones."""
     rng = np.random.default_rng(11)
     raw = corpus.vectors[rng.integers(ROWS, size=count)] + 0.08 * rng.normal(size=(count, DIMENSION))
-    unit: NDArray[np.float32] = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
-    return unit
-
-
-def loaded(corpus: Corpus, *, memory_bytes: int = 10**9) -> VectorIndex:
-    """An index that has read the whole store."""
-    index = VectorIndex(IDENTITY, memory_bytes=memory_bytes)
-    index.load(corpus.store, stop=threading.Event())
-    assert index.state().is_loaded
-    return index
-
-
-def ask(
-    index: VectorIndex,
-    store: SqliteStore,
-    query: NDArray[np.float32],
-    *,
-    scope: Scope = ANN,
-    filters: Filters = Filters(),
-    limit: int = 10,
-) -> list[int]:
-    """The keys that the index finds, nearest first."""
-    with store.read() as tx:
-        return [one.key for one in index.search(tx, query, scope=scope, filters=filters, limit=limit).found]
+    return unit_rows(raw)
 
 
 def test_the_shortlist_holds_what_an_exact_look_would_find(corpus: Corpus) -> None:
     """Scanning one bit per dimension first loses at most three of a hundred of the true top ten."""
-    index = loaded(corpus)
+    index = loaded(corpus.store)
     asked = questions(corpus)
 
-    overlap = [len(set(ask(index, corpus.store, query)) & set(corpus.exactly(query))) / 10 for query in asked]
+    overlap = [
+        len(set(ask(index, corpus.store, query, scope=ANN)) & set(corpus.exactly(query))) / 10
+        for query in asked
+    ]
 
-    assert ROWS > vector.EXACT_ROWS
+    assert ROWS > backend.EXACT_ROWS
     assert np.mean(overlap) >= 0.97
 
 
 def test_the_nearest_of_all_is_found_first(corpus: Corpus) -> None:
     """A question that is a stored vector finds that memory, with a similarity of one."""
-    index = loaded(corpus)
+    index = loaded(corpus.store)
 
     with corpus.store.read() as tx:
         for row in (0, 5_000, ROWS - 1):
@@ -143,29 +112,28 @@ def test_the_nearest_of_all_is_found_first(corpus: Corpus) -> None:
 
 def test_vectors_that_do_not_fit_in_memory_give_the_same_answers(corpus: Corpus) -> None:
     """An index that may keep no vectors reads them from the store and finds the same memories."""
-    resident, frugal = loaded(corpus), loaded(corpus, memory_bytes=0)
+    resident, frugal = loaded(corpus.store), loaded(corpus.store, memory_bytes=0)
 
     for query in questions(corpus, 20):
-        assert ask(frugal, corpus.store, query) == ask(resident, corpus.store, query)
+        assert ask(frugal, corpus.store, query, scope=ANN) == ask(resident, corpus.store, query, scope=ANN)
     assert frugal.state().bytes < resident.state().bytes / 4
 
 
-def test_questions_are_answered_exactly_while_the_index_is_loading(corpus: Corpus) -> None:
-    """An index that has read nothing yet scans the store, and says what an exact look would say."""
-    fresh = VectorIndex(IDENTITY, memory_bytes=10**9)
+def test_a_question_of_an_index_that_has_read_nothing_sees_everything(corpus: Corpus) -> None:
+    """The first question after a start waits for the index and is answered as any later one."""
+    fresh, warm = VectorIndex(IDENTITY, memory_bytes=10**9, patience_seconds=60), loaded(corpus.store)
 
     for query in questions(corpus, 5):
-        assert ask(fresh, corpus.store, query) == corpus.exactly(query)
-    assert not fresh.state().is_loaded
+        assert ask(fresh, corpus.store, query, scope=ANN) == ask(warm, corpus.store, query, scope=ANN)
 
 
 @pytest.mark.parametrize("memory_bytes", [10**9, 0], ids=["resident", "frugal"])
 def test_a_filter_that_lets_one_in_a_hundred_through_is_exact(corpus: Corpus, memory_bytes: int) -> None:
     """Filters choose before the search, so a narrow one never comes back with too few or with others."""
-    index = loaded(corpus, memory_bytes=memory_bytes)
+    index = loaded(corpus.store, memory_bytes=memory_bytes)
 
     for query in questions(corpus, 20):
-        found = ask(index, corpus.store, query, filters=RARE)
+        found = ask(index, corpus.store, query, scope=ANN, filters=RARE)
 
         assert found == corpus.exactly(query, among=corpus.is_rare)
 
@@ -173,8 +141,8 @@ def test_a_filter_that_lets_one_in_a_hundred_through_is_exact(corpus: Corpus, me
 def test_a_scope_is_exact_on_every_path(corpus: Corpus) -> None:
     """What the reader may not see is not found: by codes, from the store, or by the scan."""
     indexes = [
-        loaded(corpus),
-        loaded(corpus, memory_bytes=0),
+        loaded(corpus.store),
+        loaded(corpus.store, memory_bytes=0),
         VectorIndex(IDENTITY, memory_bytes=10**9),
     ]
     everyones = set(corpus.keys[~corpus.is_anns].tolist())
@@ -186,9 +154,9 @@ def test_a_scope_is_exact_on_every_path(corpus: Corpus) -> None:
 
 def test_asking_for_more_than_there_is_gives_all(corpus: Corpus) -> None:
     """A limit above the number of allowed memories is no error and loses none."""
-    index = loaded(corpus)
+    index = loaded(corpus.store)
 
-    found = ask(index, corpus.store, questions(corpus, 1)[0], filters=RARE, limit=1000)
+    found = ask(index, corpus.store, questions(corpus, 1)[0], scope=ANN, filters=RARE, limit=1000)
 
     assert set(found) == set(corpus.keys[corpus.is_rare].tolist())
 
@@ -197,23 +165,15 @@ def test_no_status_means_no_memory(corpus: Corpus) -> None:
     """A filter that lets no status through finds nothing, on every path."""
     nothing = Filters(statuses=frozenset())
 
-    assert ask(loaded(corpus), corpus.store, questions(corpus, 1)[0], filters=nothing) == []
+    assert ask(loaded(corpus.store), corpus.store, questions(corpus, 1)[0], scope=ANN, filters=nothing) == []
 
 
 @pytest.fixture
 def store(store_path: Path) -> Iterator[SqliteStore]:
     """An empty store."""
-    opened = SqliteStore.open(str(store_path), now=NOW, is_durable=False)
+    opened = open_store(store_path)
     yield opened
     opened.close()
-
-
-def unit(*numbers: float) -> NDArray[np.float32]:
-    """A vector with these first numbers and the length one."""
-    row = np.zeros(DIMENSION, np.float32)
-    row[: len(numbers)] = numbers
-    normal: NDArray[np.float32] = row / np.linalg.norm(row)
-    return normal
 
 
 def test_writes_of_another_process_are_found_by_the_next_question(
@@ -221,18 +181,18 @@ def test_writes_of_another_process_are_found_by_the_next_question(
 ) -> None:
     """The index catches up before it answers: with new, changed and forgotten memories."""
     index = VectorIndex(IDENTITY, memory_bytes=10**9)
-    assert ask(index, store, unit(1), scope=GLOBAL) == []
-    other = SqliteStore.open(str(store_path), now=NOW, is_durable=False)
+    assert ask(index, store, unit(1)) == []
+    other = open_store(store_path)
 
     with other.atomic() as tx:
         key = add(tx, "from elsewhere")
         tx.vectors.put(tx.vectors.make_space(IDENTITY), [key], unit(1)[None])
-    after_write = ask(index, store, unit(1), scope=GLOBAL)
+    after_write = ask(index, store, unit(1))
     with other.atomic() as tx:
         memory = tx.memories.by_keys([key])[key]
         tx.memories.replace(memory.evolve(status=Status.FORGOTTEN))
         tx.vectors.remove(key)
-    after_forgetting = ask(index, store, unit(1), scope=GLOBAL)
+    after_forgetting = ask(index, store, unit(1))
     other.close()
 
     assert after_write == [key]
@@ -261,7 +221,7 @@ def add_and_ask(store: SqliteStore, index: VectorIndex) -> None:
     with store.atomic() as tx:
         space = tx.vectors.make_space(IDENTITY)
         tx.vectors.put(space, [add(tx, "second")], unit(1, 1)[None])
-    ask(index, store, unit(1), scope=GLOBAL)
+    ask(index, store, unit(1))
 
 
 def test_a_changed_vector_replaces_the_old_one(store: SqliteStore) -> None:
@@ -291,23 +251,23 @@ def test_a_new_space_that_fills_slowly_finds_as_well_as_one_that_was_full(store:
     """
     rng = np.random.default_rng(3)
     raw = rng.normal(size=(6_000, DIMENSION)) + 3.0  # all in one corner, as e5's are
-    vectors = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
+    vectors = unit_rows(raw)
     with store.atomic() as tx:
         keys = [add(tx, f"note {number}") for number in range(len(vectors))]
         space = tx.vectors.make_space(IDENTITY)
     index = VectorIndex(IDENTITY, memory_bytes=10**9)
 
-    empty = ask(index, store, vectors[0], scope=GLOBAL)
+    empty = ask(index, store, vectors[0])
     for rows in (slice(0, 1), slice(1, 10), slice(10, 6_000)):
         with store.atomic() as tx:
             tx.vectors.put(space, keys[rows], vectors[rows])
-        ask(index, store, vectors[0], scope=GLOBAL)
+        ask(index, store, vectors[0])
     at_once = VectorIndex(IDENTITY, memory_bytes=10**9)
     at_once.load(store, stop=threading.Event())
 
     assert empty == []
     for query in vectors[::300]:
-        assert ask(index, store, query, scope=GLOBAL) == ask(at_once, store, query, scope=GLOBAL)
+        assert ask(index, store, query) == ask(at_once, store, query)
 
 
 def test_what_waits_for_its_vector_is_counted_in_scope(store: SqliteStore) -> None:
@@ -324,3 +284,81 @@ def test_what_waits_for_its_vector_is_counted_in_scope(store: SqliteStore) -> No
         ann = index.search(tx, unit(1), scope=ANN, filters=Filters(), limit=5)
 
     assert (everyone.waiting, ann.waiting) == (1, 2)
+
+
+def test_memories_embedded_newest_first_are_all_found(store: SqliteStore) -> None:
+    """
+    The feed of changes may bring older memories after newer ones, over several steps of loading.
+
+    That is how a background re-embedding leaves a store; every memory keeps its own row.
+    """
+    vectors = families(mirror.STEP_ROWS // 10 + 300)
+    with store.atomic() as tx:
+        keys = [add(tx, f"note {number}") for number in range(len(vectors))]
+        space = tx.vectors.make_space(IDENTITY)
+        for start in range(len(keys) - 1000, -1, -1000):
+            tx.vectors.put(space, keys[start : start + 1000], vectors[start : start + 1000])
+
+    index = loaded(store)
+
+    asked = range(0, len(keys), 997)
+    assert index.state().rows == len(keys)
+    assert [ask(index, store, vectors[row], limit=1) for row in asked] == [[keys[row]] for row in asked]
+
+
+def test_an_answer_says_how_much_it_has_not_seen(store: SqliteStore) -> None:
+    """Out of patience, a question is answered from what is loaded and from what other indexes found."""
+    vectors = families(mirror.STEP_ROWS // 10 + 100)
+    keys = fill(store, vectors)
+    hasty = VectorIndex(IDENTITY, memory_bytes=10**9, patience_seconds=0)
+
+    with store.read() as tx:
+        early = hasty.search(tx, vectors[-1], scope=GLOBAL, filters=Filters(), limit=3, also=[keys[-1]])
+        later = hasty.search(tx, vectors[-1], scope=GLOBAL, filters=Filters(), limit=3)
+
+    assert early.unread == 1000
+    assert keys[-1] in {one.key for one in early.found}
+    assert later.unread == 0
+    assert later.found[0].key == keys[-1]
+
+
+@pytest.mark.parametrize("memory_bytes", [10**9, 0], ids=["resident", "frugal"])
+def test_what_other_indexes_found_is_scored_by_the_same_measure(corpus: Corpus, memory_bytes: int) -> None:
+    """A memory far from the question gets its true similarity, whether vectors are in memory or not."""
+    index = loaded(corpus.store, memory_bytes=memory_bytes)
+    query = questions(corpus, 1)[0]
+    far = int(np.argmin(corpus.vectors @ query))
+
+    with corpus.store.read() as tx:
+        found = index.search(
+            tx, query, scope=ANN, filters=Filters(), limit=5, also=[int(corpus.keys[far])]
+        ).found
+
+    assert len(found) == 6
+    assert found[-1].key == corpus.keys[far]
+    assert found[-1].score == pytest.approx(float(corpus.vectors[far] @ query), abs=0.01)
+
+
+def test_only_the_keys_that_another_filter_let_through_are_found(corpus: Corpus) -> None:
+    """Filters that the columns do not know come as keys, and are as exact as the others."""
+    index = loaded(corpus.store)
+    chosen = np.arange(ROWS) % 7 == 0
+
+    for query in questions(corpus, 10):
+        with corpus.store.read() as tx:
+            found = index.search(tx, query, scope=ANN, filters=RARE, limit=5, among=corpus.keys[chosen]).found
+
+        assert [one.key for one in found] == corpus.exactly(query, limit=5, among=corpus.is_rare & chosen)
+
+
+def test_a_vector_of_another_length_is_an_error_with_a_code(corpus: Corpus) -> None:
+    """A question from another model is refused, not answered with nonsense."""
+    index = loaded(corpus.store)
+
+    with corpus.store.read() as tx:
+        with pytest.raises(DimensionMismatch) as asked:
+            index.search(tx, np.ones(DIMENSION + 1, np.float32), scope=ANN, filters=Filters(), limit=1)
+        with pytest.raises(DimensionMismatch):
+            index.neighbours(tx, np.ones((2, 3), np.float32), scope=ANN, limit=1)
+
+    assert asked.value.code == "E3003"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Filters, Layer, Source, Status
+from engram import Filters, Layer, Status
 from engram.policy import RecallPolicy
 from engram.recall.fuse import explain, fuse
 from engram.recall.quality import average, ndcg
 from engram.recall.trust import trust
 from engram.store.contract import Found
-from engram.values import Memory, Provenance
+from engram.values import Memory
 
 if TYPE_CHECKING:
     from engram import Engram
@@ -125,29 +125,12 @@ def test_freshness_halves_with_every_half_life(engram: Engram, clock: ManualCloc
     assert aged == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(
-    ("source", "accuracy"), [(Source.HUMAN, 0.8), (Source.ASSISTANT, 0.56), (Source.INGEST, 0.4)]
-)
-def test_accuracy_is_confidence_times_the_trust_in_its_source(source: Source, accuracy: float) -> None:
-    """People are believed before agents, and agents before imported text."""
-    memory = Memory(
-        id="m",
-        content="x",
-        created_at=NOW,
-        updated_at=NOW,
-        confidence=0.8,
-        provenance=Provenance(source=source),
-    )
-
-    assert trust(memory, relevance=1, now=NOW, policy=RecallPolicy()).accuracy == pytest.approx(accuracy)
-
-
 def test_a_memory_from_the_future_is_no_fresher_than_now() -> None:
     """A clock that was wrong when something was stored does not push trust above one."""
     later = NOW + timedelta(days=365)
     memory = Memory(id="m", content="x", created_at=later, updated_at=later)
 
-    believed = trust(memory, relevance=1, now=NOW, policy=RecallPolicy())
+    believed = trust(memory, relevance=1, is_contradicted=False, now=NOW, policy=RecallPolicy())
 
     assert believed.freshness == 1
     assert believed.composite <= 1

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.aging.population import Population
+    from engram.aging.population import Moment, Population
     from engram.aging.rules import Rule
     from engram.aging.verdict import Verdicts
     from engram.policy import AgingPolicy
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 DAY = 86_400_000_000
 PRECISION = 1_000_000
-"""How exactly a moment is found, in microseconds."""
+"""How exactly the moment of a change is found, in microseconds."""
 _WORKING = LAYERS.index(Layer.WORKING)
 
 
@@ -66,7 +66,7 @@ def foresee(population: Population, policy: AgingPolicy, now: int, *, until: int
     """Return what will happen to each memory between now and the horizon."""
     layer_at, settled = _settled(population, policy, now)
     leaves_at = first_moment(
-        lambda moments: _leaving(settled, policy, moments) != STAYS, len(population), now, until
+        lambda some, moments: _leaving(some, policy, moments) != STAYS, settled, now, until, precision=1
     )
     return Future(
         settled=settled,
@@ -94,17 +94,27 @@ def census(
         yield moment, _counted(tiers(here, policy)), _by_name(future.rules, left)
 
 
-def first_moment(is_so: Callable[[Ints], Flags], size: int, start: int, end: int) -> Ints:
-    """Return for each row the first moment from `start` on at which it is so; `NEVER` if not by `end`."""
-    low = np.full(size, start, np.int64)
-    high = np.full(size, end, np.int64)
-    already, at_last = is_so(low), is_so(high)
-    while (high - low).max(initial=0) > PRECISION:
+def first_moment(
+    is_so: Callable[[Population, Moment], Flags],
+    population: Population,
+    start: int,
+    end: int,
+    *,
+    precision: int = PRECISION,
+) -> Ints:
+    """Return for each memory the first moment from `start` on at which it is so; `NEVER` if not by `end`."""
+    already, at_last = is_so(population, start), is_so(population, end)
+    rows = np.flatnonzero(at_last & ~already)
+    some = population.take(rows)
+    low, high = np.full(len(rows), start, np.int64), np.full(len(rows), end, np.int64)
+    while (high - low).max(initial=0) > precision:
         middle = low + (high - low) // 2
-        holds = is_so(middle)
+        holds = is_so(some, middle)
         high = np.where(holds, middle, high)
         low = np.where(holds, low, middle)
-    return np.where(already, start, np.where(at_last, high, NEVER))
+    moments = np.where(already, np.int64(start), np.int64(NEVER))
+    moments[rows] = high
+    return moments
 
 
 def simulate(
@@ -189,7 +199,7 @@ def _settled(population: Population, policy: AgingPolicy, now: int) -> tuple[Int
     return np.where(waits, over_at, layer_at), last
 
 
-def _leaving(population: Population, policy: AgingPolicy, moments: Ints) -> NDArray[np.int16]:
+def _leaving(population: Population, policy: AgingPolicy, moments: Moment) -> NDArray[np.int16]:
     """Return the place of the rule that each memory is due for, `STAYS` for none; being evictable counts."""
     verdicts = judge(population, policy, moments)
     places = verdicts.leaving.copy()
@@ -210,6 +220,6 @@ def _by_name(rules: Sequence[Rule], numbers: NDArray[np.int64]) -> dict[str, int
 def _falls_below(population: Population, policy: AgingPolicy, tier: Tier, now: int, until: int) -> Ints:
     """Return when retention falls below a tier's floor; for those that are below already, never."""
     floor = floor_of(tier, policy)
-    moments = first_moment(lambda at: retention(population, policy, at) < floor, len(population), now, until)
+    moments = first_moment(lambda some, at: retention(some, policy, at) < floor, population, now, until)
     is_in_tier = tiers(retention(population, policy, now), policy) <= TIERS.index(tier)
     return np.where(is_in_tier, moments, NEVER)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engram.aging.importance import importance
 from engram.aging.population import LAYERS
 from engram.values import Layer, Status
 
@@ -39,7 +40,11 @@ class Measured:
     policy: AgingPolicy
     now: Moment
     retention: Floats
-    importance: Floats
+
+    @property
+    def importance(self) -> Floats:
+        """How much each memory matters now; computed when a rule asks, since most policies never do."""
+        return importance(self.population, self.policy, self.now)
 
     @property
     def age_days(self) -> Floats:
@@ -159,8 +164,12 @@ def _evicted(measured: Measured) -> Flags:
 
 
 def _crowded_out(measured: Measured) -> Flags:
+    """Who may leave a full project: not, for one half-life, what was stated again or brought back."""
+    population = measured.population
     passing = [LAYERS.index(layer) for layer in (Layer.WORKING, Layer.EPISODIC)]
-    return np.isin(measured.population.layers, passing)
+    is_renewed = population.confirmed > population.created
+    is_spared = is_renewed & (measured.age_days <= measured.policy.half_life_days)
+    return np.isin(population.layers, passing) & ~is_spared
 
 
 def _archive_ended(measured: Measured) -> Flags:

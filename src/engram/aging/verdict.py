@@ -53,7 +53,8 @@ def judge(population: Population, policy: AgingPolicy, now: Moment) -> Verdicts:
     """Return what one sweep at this moment does with each memory."""
     living = population.has(*LIVING)
     layers = next_layers(population, policy, now)
-    measured = measure(population.in_layers(layers), policy, now)
+    settled = population.in_layers(layers)
+    measured = Measured(population=settled, policy=policy, now=now, retention=retention(settled, policy, now))
     rules = chosen_rules(policy)
     leaving = np.full(len(population), STAYS, np.int16)
     due = {}
@@ -73,17 +74,6 @@ def judge(population: Population, policy: AgingPolicy, now: Moment) -> Verdicts:
     )
 
 
-def measure(population: Population, policy: AgingPolicy, now: Moment) -> Measured:
-    """Return the population with its retention and importance at this moment."""
-    return Measured(
-        population=population,
-        policy=policy,
-        now=now,
-        retention=retention(population, policy, now),
-        importance=importance(population, policy, now),
-    )
-
-
 def next_layers(population: Population, policy: AgingPolicy, now: Moment) -> NDArray[np.int8]:
     """Return the layer that each memory belongs to: working ones become episodes, used ones knowledge."""
     minutes = population.days_since(population.created, now) * _MINUTES_PER_DAY
@@ -93,9 +83,12 @@ def next_layers(population: Population, policy: AgingPolicy, now: Moment) -> NDA
         may_move & (population.layers == _WORKING) & is_over, _EPISODIC, population.layers
     ).astype(np.int8)
 
-    matters = importance(population.in_layers(layers), policy, now) >= policy.semantic_importance
-    is_known = matters & (population.recalls >= policy.semantic_recalls)
-    return np.where(may_move & (layers == _EPISODIC) & is_known, _SEMANTIC, layers).astype(np.int8)
+    is_used = may_move & (layers == _EPISODIC) & (population.recalls >= policy.semantic_recalls)
+    rows = np.flatnonzero(is_used)  # few, so that the nine factors of all the others need not be added up
+    moments = np.broadcast_to(np.asarray(now, np.int64), (len(population),))[rows]
+    matters = importance(population.in_layers(layers).take(rows), policy, moments)
+    layers[rows[matters >= policy.semantic_importance]] = _SEMANTIC
+    return layers
 
 
 def choose_evicted(

@@ -18,9 +18,12 @@ from engram.values import Action, ActorKind, AuditEvent, Edge, EdgeType, History
 if TYPE_CHECKING:
     from datetime import datetime
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from engram.capture.admit import Gate
     from engram.store.contract import Store, Transaction
-    from engram.values import Actor, Memory, MemoryId, Scope
+    from engram.values import Actor, EmbedderIdentity, Memory, MemoryId, Scope
 
 
 _LADDER = (Layer.WORKING, Layer.EPISODIC, Layer.SEMANTIC)
@@ -135,6 +138,35 @@ def _next_layer(layer: Layer, *, up: bool) -> Layer:
         return layer if up else Layer.EPISODIC
     place = _LADDER.index(layer) + (1 if up else -1)
     return _LADDER[min(max(place, 0), len(_LADDER) - 1)]
+
+
+def give_feedback(
+    memory_id: MemoryId,
+    *,
+    is_helpful: bool,
+    question: bytes | None,
+    vector: NDArray[np.float32] | None,
+    identity: EmbedderIdentity | None,
+    store: Store,
+    scope: Scope,
+    actor: Actor,
+    now: datetime,
+) -> Memory:
+    """Note that a memory helped or did not, for a question of which only fingerprint and vector are kept."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope)
+        name = "helped" if is_helpful else "unhelpful"
+        before = getattr(memory, name)
+        changed = memory.evolve(**{name: before + 1})
+        key = tx.memories.replace(changed)
+        space = None if identity is None else tx.vectors.space(identity)
+        tx.feedback.add(key, at=now, is_helpful=is_helpful, question=question, space=space, vector=vector)
+        changes = {name: (before, before + 1)}
+        tx.history.add(
+            HistoryEvent(memory_id=memory_id, at=now, action=Action.FEEDBACK, actor=actor, changes=changes)
+        )
+        tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=memory_id))
+        return changed
 
 
 def set_pinned(

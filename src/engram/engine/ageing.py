@@ -7,6 +7,7 @@ reports ids and numbers only; a forecast shows memories, so it keeps to the scop
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -26,11 +27,15 @@ from engram.values import Census, Change, Forecast, Outlook
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from engram.aging.forecast import Future
     from engram.aging.population import Population
     from engram.policy import AgingPolicy
     from engram.store.contract import Store, Transaction
     from engram.values import Memory, Scope
+
+    Ints = NDArray[np.int64]
 
 PAGE_ROWS = 20_000
 POINTS = 53
@@ -38,6 +43,8 @@ POINTS = 53
 SOONEST = 20
 """So many memories are shown with their own outlook."""
 MOST_DAYS = 36_500
+SUMMARIES = "session-"
+"""How the extractor of a session's summary is called, which does not leave with the session."""
 
 
 def forecast(
@@ -49,6 +56,7 @@ def forecast(
     with store.read() as tx:
         population = _living(tx, policy, scope=scope)
         shown = [] if scope is None else _soonest(tx, population, policy, now=moment, days=days)
+        ends = session_ends(tx, shown, policy)
     points = [moment + int(days * DAY * step / (POINTS - 1)) for step in range(POINTS)]
     return Forecast(
         made_at=now,
@@ -56,12 +64,14 @@ def forecast(
         policy=name,
         population=len(population),
         census=_census(population, policy, moment, points),
-        soonest=tuple(outlooks(shown, policy, now=now, days=days)),
+        soonest=tuple(outlooks(shown, policy, now=now, days=days, ends=ends)),
     )
 
 
-def forecast_one(memory: Memory, policy: AgingPolicy, name: str, *, now: datetime, days: float) -> Forecast:
-    """Return what becomes of one memory."""
+def forecast_one(
+    memory: Memory, policy: AgingPolicy, name: str, *, now: datetime, days: float, ends: Ints
+) -> Forecast:
+    """Return what becomes of one memory, whose session ended then."""
     _check(days)
     moment = to_microseconds(now)
     points = [moment + int(days * DAY * step / (POINTS - 1)) for step in range(POINTS)]
@@ -70,8 +80,8 @@ def forecast_one(memory: Memory, policy: AgingPolicy, name: str, *, now: datetim
         days=days,
         policy=name,
         population=1,
-        census=_census(population_of([memory]), policy, moment, points),
-        soonest=tuple(outlooks([memory], policy, now=now, days=days)),
+        census=_census(_columns([memory], ends), policy, moment, points),
+        soonest=tuple(outlooks([memory], policy, now=now, days=days, ends=ends)),
     )
 
 
@@ -100,7 +110,20 @@ def presets_with(name: str, own: AgingPolicy) -> dict[str, AgingPolicy]:
     return {preset: own if preset == name else policy.aging for preset, policy in PRESETS.items()}
 
 
-def outlooks(memories: Sequence[Memory], policy: AgingPolicy, *, now: datetime, days: float) -> list[Outlook]:
+def session_ends(tx: Transaction, memories: Sequence[Memory], policy: AgingPolicy) -> Ints:
+    """Return when the session of each memory ended, as the sweep sees it, where the policy asks for that."""
+    ends = tx.ages.session_ends(before=NEVER) if "stale_session" in policy.rules else {}
+    found = []
+    for memory in memories:
+        is_summary = (memory.extractor or "").startswith(SUMMARIES)
+        session = "" if is_summary else memory.provenance.session or ""
+        found.append(ends.get((tx.scopes.find(memory.scope) or 0, session), NEVER))
+    return np.array(found, np.int64)
+
+
+def outlooks(
+    memories: Sequence[Memory], policy: AgingPolicy, *, now: datetime, days: float, ends: Ints
+) -> list[Outlook]:
     """Return each memory's future, as it is and as it would be after one more recall."""
     if not memories:
         return []
@@ -115,8 +138,8 @@ def outlooks(memories: Sequence[Memory], policy: AgingPolicy, *, now: datetime, 
         for memory in memories
     ]
     left = retention(population_of(memories), policy, to_microseconds(now))
-    plain = _changes(population_of(memories), policy, now=now, days=days)
-    better = _changes(population_of(recalled), policy, now=now, days=days)
+    plain = _changes(_columns(memories, ends), policy, now=now, days=days)
+    better = _changes(_columns(recalled, ends), policy, now=now, days=days)
     return [
         Outlook(
             memory=memory,
@@ -128,6 +151,10 @@ def outlooks(memories: Sequence[Memory], policy: AgingPolicy, *, now: datetime, 
         )
         for row, memory in enumerate(memories)
     ]
+
+
+def _columns(memories: Sequence[Memory], ends: Ints) -> Population:
+    return dataclasses.replace(population_of(memories), session_ended=ends)
 
 
 def _changes(

@@ -17,10 +17,12 @@ from engram.capture.extract.heuristic import HeuristicExtractor
 from engram.capture.extract.model import ModelExtractor
 from engram.capture.pipeline import Capture
 from engram.engine.absent import AbsentEmbedder
+from engram.engine.answers import AnswerLog
 from engram.engine.derived import Backfill, rebuild_terms
 from engram.engine.health import CHAT, Health, WatchedEmbedder
 from engram.engine.judging import ChatJudge
 from engram.errors import EmbeddingError, MissingExtra, StoreNotFound, StoreUnreadable
+from engram.index.graph import GraphIndex
 from engram.index.lexical import LexicalIndex
 from engram.index.spaces import VectorSpaces
 from engram.providers.chat import CallLog
@@ -28,7 +30,7 @@ from engram.providers.chat_models import open_chat
 from engram.providers.likeness import Likeness
 from engram.providers.models import Endpoint, open_embedder
 from engram.providers.static import StatementEmbedder, StaticEmbedder
-from engram.recall.pipeline import Sources
+from engram.recall.gather import Sources
 from engram.store import open_store
 from engram.text.terms import TERMS_VERSION
 
@@ -55,9 +57,11 @@ class Parts:
     gate: Gate
     sources: Sources
     spaces: VectorSpaces
+    graph: GraphIndex
     backfill: Backfill
     capture: Capture
     calls: CallLog
+    answers: AnswerLog
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -68,6 +72,7 @@ def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, mus
     watched = WatchedEmbedder(embedder or _chosen_embedder(settings), health)
     store = _open(settings, clock, must_exist=must_exist)
     spaces = VectorSpaces(watched, memory_bytes=settings.vector_memory_megabytes * 1_000_000)
+    graph = GraphIndex()
     chat, calls = _chosen_chat(settings), CallLog()
     gate = Gate(
         store=store,
@@ -86,12 +91,19 @@ def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, mus
         health=health,
         gate=gate,
         sources=Sources(
-            store=store, embedder=watched, lexical=LexicalIndex(), vector=spaces, policy=policy.recall
+            store=store,
+            embedder=watched,
+            lexical=LexicalIndex(),
+            vector=spaces,
+            graph=graph,
+            policy=policy.recall,
         ),
         spaces=spaces,
+        graph=graph,
         backfill=Backfill(store, watched, clock=clock),
         capture=Capture(gate=gate, extractor=_chosen_extractor(chat, calls, health), sensory=SensoryBuffer()),
         calls=calls,
+        answers=AnswerLog(policy.recall),
     )
 
 

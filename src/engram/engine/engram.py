@@ -21,6 +21,7 @@ from engram.engine.health import EMBEDDER
 from engram.engine.life import Life
 from engram.engine.upkeep import Upkeep
 from engram.errors import InvalidQuery
+from engram.policy.recall import STRATEGIES
 from engram.recall.pipeline import recall, with_missing
 from engram.settings import Settings
 from engram.values import (
@@ -222,13 +223,27 @@ class Engram(Life, Upkeep):
         limit: int = 10,
         filters: Filters | None = None,
         session: str | None = None,
+        strategy: str | None = None,
+        explain: bool = False,
         scope: Scope | None = None,
     ) -> Recall:
-        """Return the memories that fit the question, best first, with reasons, and how good the answer is."""
+        """
+        Return the memories that fit the question, best first, with reasons, and how good the answer is.
+
+        Every memory that is given counts as recalled, in this `session` if one is named. `strategy` puts the
+        candidates in another order than the policy does; `explain` also shows what was nearly given.
+        """
         asked = Query(text=query, scope=self._in(scope), filters=filters or Filters(), limit=limit)
         is_read = self._listener.wait(READING_PATIENCE_SECONDS)
         with self._parts.health.watch("recall"):
-            answer = recall(asked, self._parts.sources, now=self._now())
+            answer = recall(
+                asked,
+                self._parts.sources,
+                now=self._now(),
+                strategy=_known(strategy),
+                with_explanation=explain,
+            )
+        self._parts.answers.add(answer)
         given = [hit.memory.id for hit in answer.hits]
         self._reads.note(
             given,
@@ -271,3 +286,10 @@ class Engram(Life, Upkeep):
         """Return the latest turns, oldest of them first."""
         with self._parts.store.read() as tx:
             return tx.turns.list(scope=self._in(scope), session=session, limit=limit)
+
+
+def _known(strategy: str | None) -> str | None:
+    """Return the strategy, checked: a word that means nothing must not be taken for the default."""
+    if strategy is not None and strategy not in STRATEGIES:
+        raise InvalidQuery(f"no strategy is called {strategy!r}", hint=f"Use one of {', '.join(STRATEGIES)}.")
+    return strategy

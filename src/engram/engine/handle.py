@@ -71,6 +71,8 @@ class Handle:
         parts = self._parts
         try:
             parts.spaces.load(parts.store, stop=parts.stop)
+            if parts.policy.recall.uses_graph:
+                parts.graph.load(parts.store, stop=parts.stop)
             with parts.store.read() as tx:
                 space = tx.vectors.space(parts.embedder.identity)
                 is_waiting = bool(tx.vectors.pending(space, limit=1) or tx.memories.count_unenriched())

@@ -7,11 +7,14 @@ forgotten for every rule, and a layer chosen by hand is left alone.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
-from engram.capture.change import find, restore, set_layer, set_pinned, set_status
+from engram.capture.change import find, give_feedback, restore, set_layer, set_pinned, set_status
 from engram.capture.draft import chosen
 from engram.engine.handle import Handle
+from engram.errors import EmbeddingError
+from engram.text.normal import fingerprint
 from engram.values import Action, Layer, Status
 
 if TYPE_CHECKING:
@@ -43,6 +46,37 @@ class Life(Handle):
     def unpin(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
         """Let a memory age again."""
         return self._pin(memory_id, scope, pinned=False)
+
+    def feedback(
+        self,
+        memory_id: MemoryId,
+        *,
+        helpful: bool,
+        query: str | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """
+        Say whether a memory helped, and for which question.
+
+        Of no help, it is not given again to such questions for a while; to others it is. The question is kept
+        as a fingerprint and a vector, not as words.
+        """
+        vector, identity = None, None
+        if query is not None:
+            with contextlib.suppress(EmbeddingError):  # without a vector, the same words still count
+                (vector,) = self._parts.embedder.embed_queries([query])
+                identity = self._parts.embedder.identity
+        return give_feedback(
+            self._resolve(memory_id, scope),
+            is_helpful=helpful,
+            question=None if query is None else fingerprint(query),
+            vector=vector,
+            identity=identity,
+            store=self._parts.store,
+            scope=self._in(scope),
+            actor=self._actor,
+            now=self._now(),
+        )
 
     def restore(self, memory_id: MemoryId, *, reason: str = "", scope: Scope | None = None) -> Memory:
         """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""

@@ -45,8 +45,9 @@ def overview(parts: Parts) -> StatusReport:
             awaiting_enrichment=tx.memories.count_unenriched(),
             awaiting_reading=tx.turns.pending()[0],
             chat={name: _spent(usage) for name, usage in parts.calls.by_purpose().items()},
+            recalls=parts.answers.summary(),
             parts=parts.health.parts(),
-            advice=tuple(_advice(embedder, space_error, waiting)),
+            advice=(*_advice(embedder, space_error, waiting), *_doubts(parts)),
         )
 
 
@@ -68,6 +69,14 @@ def _embedder_name(parts: Parts) -> tuple[str, str | None]:
     except EmbeddingError as exc:
         return parts.settings.embedder, str(exc)
     return f"{identity.name} ({identity.dimension} dimensions, revision {identity.revision})", None
+
+
+def _doubts(parts: Parts) -> Iterator[str]:
+    if parts.answers.is_poor:
+        yield (
+            f"The last {parts.policy.recall.poor_in_a_row} answers or more were poor: either nothing about "
+            "them was ever stored, or the embedder does not fit these memories."
+        )
 
 
 def _advice(embedder: str, error: str | None, waiting: int) -> Iterator[str]:

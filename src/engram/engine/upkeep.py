@@ -100,7 +100,8 @@ class Upkeep(Handle):
             target = self._resolve(memory_id, scope)
             with self._parts.store.read() as tx:
                 memory = find(tx, target, place)
-            return ageing.forecast_one(memory, policy.aging, policy.name, now=now, days=days)
+                ends = ageing.session_ends(tx, [memory], policy.aging)
+            return ageing.forecast_one(memory, policy.aging, policy.name, now=now, days=days, ends=ends)
         return ageing.forecast(
             self._parts.store,
             policy.aging,

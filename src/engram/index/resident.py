@@ -1,7 +1,8 @@
 """
 Eight-bit vectors held in memory, row for row beside the roster.
 
-Used by the vector index to score its shortlist without asking the store.
+The vector backend of small stores, for which every allowed row is worth an exact look, and in larger ones
+what the index scores its shortlist from, without asking the store. Knows rows, not memories.
 """
 
 from __future__ import annotations
@@ -10,43 +11,58 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engram.index.codes import Codes
+from engram.index.backend import Snapshot
+from engram.index.metrics import similarities
+from engram.store.contract import Quantised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from engram.store.contract import Quantised
-
 _FIRST_CAPACITY = 1024
 _GROWTH = 1.5
-_MEAN_ROWS = 16_384  # more rows do not move the mean
 _COMPARED_ROWS = 2_048  # times a few hundred vectors: a few megabytes at once
-_BLOCK_ROWS = 8_192  # keeps the floating-point copy small while codes are made
+_SCALE_BYTES = 4
 
 
 class Resident:
     """Vectors by row; rows without a vector are zero."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, *, metric: str = "cosine") -> None:
+        self._metric = metric
         self._numbers = np.zeros((_FIRST_CAPACITY, dimension), np.int8)
         self._scales = np.zeros(_FIRST_CAPACITY, np.float32)
         self._length = 0
 
+    def __len__(self) -> int:
+        return self._length
+
     @property
     def bytes(self) -> int:
         """How much memory the rows in use take."""
-        return self._length * (self._numbers.shape[1] + self._scales.itemsize)
+        return self._length * (self._numbers.shape[1] + _SCALE_BYTES)
 
     def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
         """Set the vectors of these rows, with room made for them."""
-        self._length = max(self._length, int(rows.max(initial=-1)) + 1)
-        self._grow(self._length)
+        self._grow(int(rows.max(initial=-1)) + 1)
         self._numbers[rows] = vectors.numbers
         self._scales[rows] = vectors.scales
 
+    def shortlist(
+        self,
+        query: NDArray[np.float32],  # noqa: ARG002 - what is near matters to other backends
+        allowed: NDArray[np.bool_],
+        count: int,  # noqa: ARG002
+    ) -> NDArray[np.intp]:
+        """Return every allowed row."""
+        return np.flatnonzero(allowed)
+
+    def read(self, rows: NDArray[np.intp]) -> Quantised:
+        """Return the vectors of these rows."""
+        return Quantised(self._numbers[rows], self._scales[rows])
+
     def scores(self, rows: NDArray[np.intp], query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the similarity of each row to the query."""
-        scores: NDArray[np.float32] = (self._numbers[rows].astype(np.float32) @ query) * self._scales[rows]
+        scores: NDArray[np.float32] = similarities(self._metric, self.read(rows), query[None, :])[0]
         return scores
 
     def best(
@@ -57,7 +73,7 @@ class Resident:
         places = np.empty((len(queries), 0), np.intp)
         for start in range(0, len(rows), _COMPARED_ROWS):
             block = rows[start : start + _COMPARED_ROWS]
-            fresh = queries @ self._floats(block).T
+            fresh = similarities(self._metric, self.read(block), queries)
             scores = np.concatenate([scores, fresh], axis=1)
             places = np.concatenate([places, np.broadcast_to(block, fresh.shape)], axis=1)
             if scores.shape[1] > limit:
@@ -66,20 +82,22 @@ class Resident:
                 places = np.take_along_axis(places, top, axis=1)
         return scores, places
 
-    def codes(self, has_vector: NDArray[np.bool_]) -> Codes:
-        """Return the sign bits of all rows around the mean of those that have a vector."""
-        mean = self._floats(np.flatnonzero(has_vector)[:_MEAN_ROWS]).mean(axis=0)
-        codes = Codes(mean, self._length)
-        for start in range(0, self._length, _BLOCK_ROWS):
-            rows = np.arange(start, min(start + _BLOCK_ROWS, self._length))
-            codes.put(rows, self._floats(rows))
-        return codes
+    def snapshot(self) -> Snapshot:
+        """Return the scale and the numbers of each row."""
+        scales = self._scales[: self._length].astype("<f4")[:, None].view(np.uint8)
+        return Snapshot(b"", np.concatenate([scales, self._numbers[: self._length].view(np.uint8)], axis=1))
 
-    def _floats(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        floats: NDArray[np.float32] = self._numbers[rows].astype(np.float32) * self._scales[rows, None]
-        return floats
+    @classmethod
+    def restore(cls, snapshot: Snapshot, *, metric: str = "cosine") -> Resident:
+        """Return the vectors that a snapshot was taken of."""
+        scales = np.ascontiguousarray(snapshot.rows[:, :_SCALE_BYTES]).view("<f4")
+        numbers = snapshot.rows[:, _SCALE_BYTES:].view(np.int8)
+        resident = cls(numbers.shape[1], metric=metric)
+        resident.put(np.arange(len(numbers)), Quantised(numbers, scales.reshape(-1).astype(np.float32)))
+        return resident
 
     def _grow(self, length: int) -> None:
+        self._length = max(self._length, length)
         if length <= len(self._scales):
             return
         capacity = max(length, int(len(self._scales) * _GROWTH))

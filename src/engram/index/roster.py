@@ -1,9 +1,10 @@
 """
 What every memory is, as columns in memory: enough to say which may be seen, without asking the store.
 
-Kept by the vector index, row for row beside its codes, and fed from the store's changes. A filter is an
+Kept by the vector index, row for row beside its vectors, and fed from the store's changes. A filter is an
 exact mask over rows, and says the same as the store's WHERE clause; a test holds the two together.
-Keys only ever grow, so rows are sorted by key and a new memory is always appended.
+Memories come in the order of their last change, whatever their keys: rows are numbered as they come, and a
+table says which row a key has. Keys are small and ever-growing, so the table is an array.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from engram.errors import StoreCorrupt
+from engram.index.backend import Snapshot
 from engram.values import Kind, Layer, MemoryType, Status
 
 if TYPE_CHECKING:
@@ -31,7 +34,20 @@ _TYPES = {one.value: number for number, one in enumerate(MemoryType)}
 _KINDS = {kind.value: number for number, kind in enumerate(Kind)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_MARKS = [[*_STATUSES], [*_LAYERS], [*_TYPES], [*_KINDS]]
 _FIRST_CAPACITY = 1024
+_LAYOUT = {
+    "keys": "<i8",
+    "when": "<i8",
+    "scopes": "<i4",
+    "categories": "<u4",
+    "statuses": "u1",
+    "layers": "u1",
+    "types": "u1",
+    "kinds": "u1",
+    "has_vector": "?",
+}
+_ROW_BYTES = sum(np.dtype(one).itemsize for one in _LAYOUT.values())
 
 
 @dataclass(slots=True)
@@ -45,10 +61,20 @@ class Columns:
     layers: NDArray[np.uint8]
     types: NDArray[np.uint8]
     kinds: NDArray[np.uint8]
-    categories: NDArray[np.uint16]
+    categories: NDArray[np.uint32]
     has_vector: NDArray[np.bool_]
 
-    NAMES = ("keys", "scopes", "when", "statuses", "layers", "types", "kinds", "categories", "has_vector")
+
+NOWHERE = -1
+"""The row of a key that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the numbers in a snapshot's rows stand for."""
+
+    marks: list[list[str]]
+    categories: list[str]
 
 
 class Categories:
@@ -57,10 +83,15 @@ class Categories:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def numbers(self, names: Sequence[str]) -> NDArray[np.uint16]:
+    def numbers(self, names: Sequence[str]) -> NDArray[np.uint32]:
         """Return a number for each name."""
-        known = self._numbers
-        return np.array([known.setdefault(name, len(known)) for name in names], np.uint16)
+        for name in dict.fromkeys(names):
+            self._numbers.setdefault(name, len(self._numbers))
+        return np.fromiter(map(self._numbers.__getitem__, names), np.uint32, len(names))
+
+    def names(self) -> list[str]:
+        """Return the names in the order of their numbers."""
+        return list(self._numbers)
 
     def known(self, names: Iterable[str]) -> list[int]:
         """Return the numbers of the names that were ever met."""
@@ -73,6 +104,7 @@ class Roster:
     def __init__(self) -> None:
         self._categories = Categories()
         self._columns = _empty(_FIRST_CAPACITY)
+        self._row_of_key = np.full(_FIRST_CAPACITY, NOWHERE, np.int32)
         self._length = 0
 
     def __len__(self) -> int:
@@ -84,20 +116,26 @@ class Roster:
 
     def apply(self, changes: Changes) -> NDArray[np.intp]:
         """Take in changed and new memories and return the row of each."""
-        fresh = self.encode(changes)
-        highest = self._columns.keys[self._length - 1] if self._length else 0
-        is_new = fresh.keys > highest
-        new_keys = np.sort(fresh.keys[is_new])
-        self._grow(len(new_keys))
-        self._columns.keys[self._length : self._length + len(new_keys)] = new_keys
-        length = self._length + len(new_keys)
-        rows = np.searchsorted(self._columns.keys[:length], fresh.keys)
-        for name in Columns.NAMES:
+        fresh = self._encode(changes)
+        rows = self.rows_of(fresh.keys)
+        is_new = rows == NOWHERE
+        length = self._length + int(np.count_nonzero(is_new))
+        rows[is_new] = np.arange(self._length, length)
+        self._grow(length, highest_key=int(fresh.keys.max(initial=0)))
+        self._row_of_key[fresh.keys] = rows
+        for name in _LAYOUT:
             getattr(self._columns, name)[rows] = getattr(fresh, name)
         self._length = length
         return rows
 
-    def encode(self, changes: Changes) -> Columns:
+    def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return the row of each key, `NOWHERE` for those that have none."""
+        known = self._row_of_key
+        rows = known[np.minimum(keys, len(known) - 1)].astype(np.intp)
+        rows[keys >= len(known)] = NOWHERE
+        return rows
+
+    def _encode(self, changes: Changes) -> Columns:
         """Return changed memories as columns with numbers for names."""
         return Columns(
             keys=changes.keys,
@@ -129,46 +167,73 @@ class Roster:
             allowed &= columns.when < (filters.until - _EPOCH) // _MICROSECOND
         return allowed
 
-    def count_waiting(self, columns: Columns, *, scopes: Sequence[int]) -> int:
-        """Return how many rows in these scopes should have a vector and have none yet."""
+    def waiting(self, columns: Columns, *, scopes: Sequence[int] | None = None) -> NDArray[np.int64]:
+        """Return the keys of those, in these scopes or any, that should have a vector and have none yet."""
         without = ~columns.has_vector
         if not without.any():
-            return 0
+            return np.empty(0, np.int64)
         indexed = [number for name, number in _STATUSES.items() if Status(name).is_indexed]
-        without &= _among(columns.statuses, indexed) & _among(columns.scopes, scopes)
-        return int(np.count_nonzero(without))
+        without &= _among(columns.statuses, indexed)
+        if scopes is not None:
+            without &= _among(columns.scopes, scopes)
+        return columns.keys[without]
 
-    def _grow(self, more: int) -> None:
+    def snapshot(self) -> Snapshot:
+        """Return the meaning of the numbers, and the columns of each row."""
+        head = _Head(marks=_MARKS, categories=self._categories.names())
+        columns = self.columns()
+        rows = [
+            np.ascontiguousarray(getattr(columns, name), dtype)[:, None].view(np.uint8)
+            for name, dtype in _LAYOUT.items()
+        ]
+        return Snapshot(msgspec.json.encode(head), np.concatenate(rows, axis=1))
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Roster:
+        """Return the roster that a snapshot was taken of; raises `StoreCorrupt` if it cannot be read."""
+        try:
+            head = msgspec.json.decode(snapshot.head, type=_Head)
+        except msgspec.MsgspecError as exc:
+            raise StoreCorrupt("a snapshot of the vector index cannot be read") from exc
+        if head.marks != _MARKS or snapshot.rows.shape[1] != _ROW_BYTES:
+            raise StoreCorrupt("a snapshot of the vector index was taken by another version of Engram")
+        roster, length = cls(), len(snapshot.rows)
+        roster._categories.numbers(head.categories)
+        columns, start = {}, 0
+        for name, dtype in _LAYOUT.items():
+            stop = start + np.dtype(dtype).itemsize
+            columns[name] = np.ascontiguousarray(snapshot.rows[:, start:stop]).view(dtype).reshape(length)
+            start = stop
+        roster._columns = Columns(**columns)
+        roster._row_of_key = np.full(int(columns["keys"].max(initial=0)) + 1, NOWHERE, np.int32)
+        roster._row_of_key[columns["keys"]] = np.arange(length)
+        roster._length = length
+        return roster
+
+    def _grow(self, length: int, *, highest_key: int) -> None:
         capacity = len(self._columns.keys)
-        if self._length + more <= capacity:
-            return
-        larger = _empty(max(2 * capacity, self._length + more))
-        for name in Columns.NAMES:
-            getattr(larger, name)[: self._length] = getattr(self._columns, name)[: self._length]
-        self._columns = larger
+        if length > capacity:
+            larger = _empty(max(2 * capacity, length))
+            for name in _LAYOUT:
+                getattr(larger, name)[: self._length] = getattr(self._columns, name)[: self._length]
+            self._columns = larger
+        known = self._row_of_key
+        if highest_key >= len(known):
+            self._row_of_key = np.full(max(2 * len(known), highest_key + 1), NOWHERE, np.int32)
+            self._row_of_key[: len(known)] = known
 
 
 def _empty(capacity: int) -> Columns:
-    return Columns(
-        keys=np.zeros(capacity, np.int64),
-        scopes=np.zeros(capacity, np.int32),
-        when=np.zeros(capacity, np.int64),
-        statuses=np.zeros(capacity, np.uint8),
-        layers=np.zeros(capacity, np.uint8),
-        types=np.zeros(capacity, np.uint8),
-        kinds=np.zeros(capacity, np.uint8),
-        categories=np.zeros(capacity, np.uint16),
-        has_vector=np.zeros(capacity, np.bool_),
-    )
+    return Columns(**{name: np.zeros(capacity, dtype) for name, dtype in _LAYOUT.items()})
 
 
 def _slice(columns: Columns, length: int) -> Columns:
-    return Columns(**{name: getattr(columns, name)[:length] for name in Columns.NAMES})
+    return Columns(**{name: getattr(columns, name)[:length] for name in _LAYOUT})
 
 
 def _numbers(names: Sequence[str], known: dict[str, int]) -> NDArray[np.uint8]:
     try:
-        return np.array([known[name] for name in names], np.uint8)
+        return np.fromiter(map(known.__getitem__, names), np.uint8, len(names))
     except KeyError as exc:
         raise StoreCorrupt(f"a memory has the unknown mark {exc}") from exc
 

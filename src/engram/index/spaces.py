@@ -1,42 +1,72 @@
 """
-The vector index of whichever space the embedder speaks in, made when that is first known.
+The vector indexes by space: the one that the embedder speaks in now, and older ones while they are needed.
 
-Asked by `recall` in place of a single index: some embedders learn their dimension only by being asked, and
-a changed embedder begins a new space.
+Asked by `recall` and the gate in place of a single index. A changed embedder begins a new, empty space. While
+its memories are embedded anew, those that still wait are looked up where they have a vector, with the older
+embedder, and their scores are put on the newer one's scale. Some embedders learn their dimension only by
+being asked, so an index is made when its space is first known.
 """
 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
+from engram.errors import EmbeddingError
 from engram.index.vector import IndexState, Nearest, VectorIndex
+from engram.store.contract import Found
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from engram.store.contract import Found, Store, Transaction
+    from engram.index.foreign import ForeignBackend
+    from engram.index.snapshots import KeepsParts
+    from engram.store.contract import Store, Transaction
     from engram.values import EmbedderIdentity, Filters, Scope
 
 
-class HasIdentity(Protocol):
-    """The part of an embedder that names its space."""
+class SpeaksIn(Protocol):
+    """The part of an embedder that names its space and says where unrelated texts lie in it."""
 
     @property
     def identity(self) -> EmbedderIdentity: ...
+    @property
+    def similarity_floor(self) -> float: ...
+
+
+class EmbedsQueries(SpeaksIn, Protocol):
+    """The part of an older embedder that asking its space takes."""
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
 class VectorSpaces:
     """Vector indexes by space."""
 
-    def __init__(self, embedder: HasIdentity, *, memory_bytes: int) -> None:
+    def __init__(
+        self,
+        embedder: SpeaksIn,
+        *,
+        memory_bytes: int,
+        older: Sequence[EmbedsQueries] = (),
+        foreign: ForeignBackend | None = None,
+        kept: Callable[[Transaction], KeepsParts] | None = None,
+    ) -> None:
+        """`older` are embedders whose spaces may still hold what the present one lacks, the latest first."""
         self._embedder = embedder
+        self._older = older
         self._memory_bytes = memory_bytes
+        self._foreign = foreign
+        self._kept = kept
         self._lock = threading.Lock()
         self._indexes: dict[EmbedderIdentity, VectorIndex] = {}
+        self._latest: EmbedderIdentity | None = None
 
     def search(
         self,
@@ -47,9 +77,24 @@ class VectorSpaces:
         filters: Filters,
         limit: int,
         also: Sequence[int] = (),
+        among: NDArray[np.int64] | None = None,
+        text: str = "",
     ) -> Nearest:
-        """Return the memories nearest to the query in the embedder's space, and how near `also` are."""
-        return self._current().search(tx, query, scope=scope, filters=filters, limit=limit, also=also)
+        """
+        Return the memories nearest to the query in the embedder's space, and how near `also` are.
+
+        With the `text` of the question, memories that wait to be embedded are looked for in older spaces.
+        """
+        asked = _Asked(text, scope, filters, limit, also, among)
+        current = self._current()
+        nearest = asked.of(current, tx, query)
+        if nearest.waiting and text:
+            missing = current.waiting(tx, scope=scope)
+            for embedder in self._older:
+                nearest, missing = self._borrow(tx, embedder, asked, nearest, missing)
+        elif len(self._indexes) > 1 and current.is_complete(tx):
+            self._let_go_of_older()
+        return nearest
 
     def neighbours(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
@@ -58,18 +103,129 @@ class VectorSpaces:
         return self._current().neighbours(tx, vectors, scope=scope, limit=limit)
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
-        """Bring the embedder's space into memory; for a background thread."""
-        self._current().load(store, stop=stop)
+        """Bring the embedder's space into memory, and older ones that it needs; for a background thread."""
+        current = self._current()
+        current.load(store, stop=stop)
+        for embedder in self._older:
+            with suppress(EmbeddingError):  # a question that needs it will say so
+                with store.read() as tx:
+                    index = None if current.is_complete(tx) else self._older_index(tx, embedder)
+                if index is not None:
+                    index.load(store, stop=stop)
+
+    def rebuild(self, store: Store) -> None:
+        """Make the index of the embedder's space anew, while the old one goes on answering."""
+        self._current().rebuild(store)
+
+    def keep(self, store: Store) -> None:
+        """Keep a snapshot of the embedder's space for the next start, if that is worth it."""
+        self._current().keep(store)
 
     def state(self) -> IndexState | None:
-        """Return how much of the newest space is loaded, or None if none was asked for."""
+        """Return how much of the present space is loaded, or None if none was asked for."""
         with self._lock:
-            indexes = list(self._indexes.values())
-        return indexes[-1].state() if indexes else None
+            index = None if self._latest is None else self._indexes.get(self._latest)
+        return None if index is None else index.state()
+
+    def _borrow(
+        self,
+        tx: Transaction,
+        embedder: EmbedsQueries,
+        asked: _Asked,
+        nearest: Nearest,
+        missing: NDArray[np.int64] | None,
+    ) -> tuple[Nearest, NDArray[np.int64] | None]:
+        """Return the answer with what an older space knows of what is missing, and what is missing yet."""
+        try:
+            index = self._older_index(tx, embedder)
+            if index is None or not nearest.waiting:
+                return nearest, missing
+            (query,) = embedder.embed_queries([asked.text])
+        except EmbeddingError as exc:
+            return replace(nearest, notes=(*nearest.notes, f"an older embedder failed: {exc}")), missing
+        answer = asked.within(missing).of(index, tx, query)
+        waiting = answer.waiting
+        if missing is not None:
+            missing = missing[~index.has_vectors(missing)]
+            waiting = len(missing)
+        found = _on_scale(answer.found, embedder.similarity_floor, self._embedder.similarity_floor)
+        merged = Nearest(
+            _merge(nearest.found, found, limit=asked.limit, also=asked.also),
+            waiting=waiting,
+            unread=max(nearest.unread, answer.unread),
+            borrowed=nearest.borrowed + nearest.waiting - waiting,
+            notes=(*nearest.notes, *answer.notes),
+        )
+        return merged, missing
 
     def _current(self) -> VectorIndex:
-        identity = self._embedder.identity
+        self._latest = self._embedder.identity
+        return self._of(self._latest)
+
+    def _older_index(self, tx: Transaction, embedder: EmbedsQueries) -> VectorIndex | None:
+        """Return the index of an older embedder's space, or None if it has none that helps."""
+        identity = embedder.identity
+        has_space = identity != self._latest and tx.vectors.space(identity) is not None
+        return self._of(identity) if has_space else None
+
+    def _of(self, identity: EmbedderIdentity) -> VectorIndex:
         with self._lock:
             if identity not in self._indexes:
-                self._indexes[identity] = VectorIndex(identity, memory_bytes=self._memory_bytes)
+                self._indexes[identity] = VectorIndex(
+                    identity,
+                    memory_bytes=self._memory_bytes,
+                    foreign=self._foreign if identity == self._latest else None,
+                    kept=self._kept,
+                )
             return self._indexes[identity]
+
+    def _let_go_of_older(self) -> None:
+        with self._lock:
+            self._indexes = {one: index for one, index in self._indexes.items() if one == self._latest}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question, to be asked of one index or another."""
+
+    text: str
+    scope: Scope
+    filters: Filters
+    limit: int
+    also: Sequence[int]
+    among: NDArray[np.int64] | None
+
+    def of(self, index: VectorIndex, tx: Transaction, query: NDArray[np.float32]) -> Nearest:
+        """Return an index's answer."""
+        return index.search(
+            tx,
+            query,
+            scope=self.scope,
+            filters=self.filters,
+            limit=self.limit,
+            also=self.also,
+            among=self.among,
+        )
+
+    def within(self, keys: NDArray[np.int64] | None) -> _Asked:
+        """Return the question asked of these keys only, and of the same as before."""
+        if keys is None or self.among is None:
+            return replace(self, among=self.among if keys is None else keys)
+        return replace(self, among=np.intersect1d(keys, self.among))
+
+
+def _on_scale(found: Sequence[Found], floor: float, newer_floor: float) -> list[Found]:
+    """Return scores of an older space as the newer one would put them: both call their floor unrelated."""
+    stretch = (1 - newer_floor) / (1 - floor)
+    return [Found(one.key, newer_floor + (one.score - floor) * stretch) for one in found]
+
+
+def _merge(
+    found: Sequence[Found], borrowed: Sequence[Found], *, limit: int, also: Sequence[int]
+) -> list[Found]:
+    """Return the best few of both, best first, with all that were asked for by name after them."""
+    known = {one.key for one in found}
+    every = [*found, *(one for one in borrowed if one.key not in known)]
+    every.sort(key=lambda one: (-one.score, one.key))
+    named = set(also)
+    return every[:limit] + [one for one in every[limit:] if one.key in named]

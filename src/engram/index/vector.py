@@ -1,44 +1,44 @@
 """
 The vector index: which memories mean something like this?
 
-Asked by `recall`; fed from the store's changes, its own process's writes and others' alike. Codes of one
-bit per dimension are scanned for a shortlist, which is then scored exactly from eight-bit vectors, held
-in memory while they fit the budget and read from the store when not. While a large store is still being
-loaded, questions are answered by an exact scan of it. Why not a graph or a library:
-docs/decisions/0002-vector-index.md.
+Asked by `recall` and by the gate; looks at a mirror of the store, which its own process's writes and others'
+reach alike. A backend proposes rows, and they are scored exactly from eight-bit vectors, held in memory while
+they fit the budget and read from the store when not. A question asked of a large store that is still being
+loaded waits for it, up to its patience, and then says how much it has not seen.
+Why not a graph or a library: docs/decisions/0002-vector-index.md and 0007-vector-backends.md.
 """
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from engram.index.resident import Resident
-from engram.index.roster import Columns, Roster
-from engram.store.contract import Found, Quantised
+from engram.index.backend import shortlist_size
+from engram.index.foreign import Refusal
+from engram.index.metrics import check_dimension, similarities
+from engram.index.mirror import Mirror
+from engram.index.roster import NOWHERE
+from engram.store.contract import Found
 from engram.values import Filters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import threading
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from engram.index.codes import Codes
-    from engram.store.contract import Changes, Store, Transaction
+    from engram.index.foreign import ForeignBackend
+    from engram.index.mirror import View
+    from engram.index.snapshots import IndexSnapshot, KeepsParts
+    from engram.store.contract import Store, Transaction
     from engram.values import EmbedderIdentity, Scope
 
-EXACT_ROWS = 4096
-"""Up to so many rows every vector is scored exactly; scanning codes first would save nothing."""
-SHORTLIST_PER_RESULT = 8
-MIN_SHORTLIST = 500
-"""Rows scored exactly for a question: 500 by bits hold 99.7 % of the true top ten on e5."""
-MANY_VECTORS = 8
+MANY_VECTORS: Final = 8
 """From so many on, comparing vectors with every row in one pass beats looking each up by its bits."""
-STEP_ROWS = 20_000
-"""Changes read at a time; a question waits for one step of catching up, and scans where more is missing."""
+PATIENCE_SECONDS: Final = 1.0
+"""How long a question waits for the index to load; about 200,000 memories come in meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +48,46 @@ class IndexState:
     rows: int
     is_loaded: bool
     bytes: int
+    backend: str = "exact"
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """An answer, and how many memories could not take part because they wait to be embedded."""
+    """
+    An answer, and what could not take part in it.
+
+    `waiting` memories wait to be embedded, `unread` ones to be loaded; `borrowed` ones were looked up in an
+    older space, and count as waiting only where that failed. `notes` say what else went another way.
+    """
 
     found: list[Found]
     waiting: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """The index at one moment, for one question."""
-
-    columns: Columns
-    codes: Codes | None
-    resident: Resident | None
+    unread: int = 0
+    borrowed: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class VectorIndex:
     """The vectors of one space of one store."""
 
-    def __init__(self, identity: EmbedderIdentity, *, memory_bytes: int) -> None:
+    def __init__(
+        self,
+        identity: EmbedderIdentity,
+        *,
+        memory_bytes: int,
+        patience_seconds: float = PATIENCE_SECONDS,
+        foreign: ForeignBackend | None = None,
+        kept: Callable[[Transaction], KeepsParts] | None = None,
+    ) -> None:
         self._identity = identity
-        self._memory_bytes = memory_bytes
-        self._lock = threading.Lock()
-        self._roster = Roster()
-        self._resident: Resident | None = Resident(identity.dimension)
-        self._codes: Codes | None = None
-        self._cursor = 0
-        self._is_loaded = False
+        self._patience_seconds = patience_seconds
+        self._foreign = foreign
+        self._mirror = Mirror(
+            identity,
+            memory_bytes=memory_bytes,
+            kept=kept if foreign is None else None,  # a snapshot has no vectors to hand on
+            listener=None if foreign is None else foreign.put,
+        )
 
     def search(
         self,
@@ -89,20 +98,31 @@ class VectorIndex:
         filters: Filters,
         limit: int,
         also: Sequence[int] = (),
+        among: NDArray[np.int64] | None = None,
     ) -> Nearest:
         """
         Return the memories nearest to the query, nearest first, with everything that the snapshot has.
 
-        `also` are keys that another index found: they are scored too, and follow after the nearest.
+        `also` are keys that another index found: they are scored too, and follow after the nearest. `among`
+        are the only keys that may be found, for filters that the roster does not know.
         """
+        check_dimension(query, self._identity.dimension)
         space = tx.vectors.space(self._identity)
         if space is None:
             return Nearest([], waiting=tx.vectors.count_pending(None, scope=scope))
-        nearest = self._nearest(
-            tx, space, query, scopes=tx.scopes.visible(scope), filters=filters, limit=limit
+        view = self._mirror.caught_up(tx, space, patience_seconds=self._patience_seconds)
+        scopes = tx.scopes.visible(scope)
+        allowed = self._allowed(view, scopes, filters, among)
+        rows, notes = self._shortlist(view, query, allowed, limit)
+        look = _Look(tx, space, view, self._identity.metric)
+        found = look.best(rows, query, limit)
+        others = sorted(set(also) - {one.key for one in found})
+        return Nearest(
+            found + look.scored(others, query),
+            waiting=len(view.roster.waiting(view.columns, scopes=scopes)),
+            unread=look.unread(),
+            notes=notes,
         )
-        others = self._score_others(tx, space, nearest.found, also, query)
-        return Nearest(nearest.found + others, nearest.waiting)
 
     def neighbours(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
@@ -112,157 +132,138 @@ class VectorIndex:
 
         Many vectors are compared in one pass over the index. The transaction must be a snapshot, not a write.
         """
+        check_dimension(vectors, self._identity.dimension)
         space, owner = tx.vectors.space(self._identity), tx.scopes.find(scope)
         if space is None or owner is None:
             return [[] for _ in vectors]
-        view = self._caught_up(tx, space) if len(vectors) >= MANY_VECTORS else None
-        if view is None or view.resident is None:
-            one = [
-                self._nearest(tx, space, v, scopes=[owner], filters=Filters(), limit=limit) for v in vectors
-            ]
-            return [nearest.found for nearest in one]
-        allowed = self._roster.mask(view.columns, scopes=[owner], filters=Filters())
-        rows = np.flatnonzero(allowed)
-        scores, places = view.resident.best(rows, vectors, limit)
+        view = self._mirror.caught_up(tx, space)
+        allowed = self._allowed(view, [owner], Filters(), None)
+        if len(vectors) < MANY_VECTORS or view.resident is None:
+            look = _Look(tx, space, view, self._identity.metric)
+            rows = [self._shortlist(view, vector, allowed, limit)[0] for vector in vectors]
+            return [look.best(near, vector, limit) for near, vector in zip(rows, vectors, strict=True)]
+        scores, places = view.resident.best(np.flatnonzero(allowed), vectors, limit)
         keys = view.columns.keys[places]
         return [_best(key, score, limit) for key, score in zip(keys, scores, strict=True)]
 
-    def _nearest(
-        self,
-        tx: Transaction,
-        space: int,
-        query: NDArray[np.float32],
-        *,
-        scopes: list[int],
-        filters: Filters,
-        limit: int,
-    ) -> Nearest:
-        behind = tx.vectors.latest_change() - self._cursor
-        if behind > STEP_ROWS and not self._is_loaded:
-            return self._scan(tx, space, query, scopes=scopes, filters=filters, limit=limit)
-        view = self._caught_up(tx, space)
-        allowed = self._roster.mask(view.columns, scopes=scopes, filters=filters)
-        waiting = self._roster.count_waiting(view.columns, scopes=scopes)
-        rows = self._shortlist(view, query, allowed, limit)
-        if view.resident is not None:
-            found = _best(view.columns.keys[rows], view.resident.scores(rows, query), limit)
-        else:
-            found = self._score_stored(tx, space, view.columns.keys[rows].tolist(), query, limit)
-        return Nearest(found, waiting)
+    def waiting(self, tx: Transaction, *, scope: Scope) -> NDArray[np.int64] | None:
+        """Return the keys that this scope may see and that wait to be embedded; None if all do."""
+        if tx.vectors.space(self._identity) is None:
+            return None
+        view = self._mirror.view
+        return view.roster.waiting(view.columns, scopes=tx.scopes.visible(scope))
+
+    def is_complete(self, tx: Transaction) -> bool:
+        """Say whether every memory that should have a vector in this space has one, as far as is known."""
+        view = self._mirror.view
+        has_space = self._mirror.is_loaded and tx.vectors.space(self._identity) is not None
+        return has_space and not len(view.roster.waiting(view.columns))
+
+    def has_vectors(self, keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of the keys have a vector here."""
+        view = self._mirror.view
+        rows, has = _known_rows(view, keys)
+        has[has] = view.columns.has_vector[rows]
+        return has
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
-        """Catch up step by step, so that questions and writes get their turns; for a background thread."""
-        while not stop.is_set() and not self._is_loaded:
-            with store.read() as tx:
-                space = tx.vectors.space(self._identity)
-                if space is None:
-                    self._is_loaded = True
-                    return
-                with self._lock:
-                    self._step(tx, space)
+        """Bring everything into memory, and keep a snapshot of it; for a background thread."""
+        self._mirror.load(store, stop=stop)
+
+    def rebuild(self, store: Store) -> None:
+        """Make the backend anew from the store's vectors, while the old one goes on answering."""
+        self._mirror.rebuild(store)
+
+    def keep(self, store: Store) -> None:
+        """Keep a snapshot for the next start, if that is worth it."""
+        self._mirror.keep(store)
+
+    def snapshot(self) -> IndexSnapshot:
+        """Return everything that answering takes, as it is now."""
+        return self._mirror.snapshot()
+
+    def restore(self, snapshot: IndexSnapshot) -> None:
+        """Go on from a snapshot."""
+        self._mirror.restore(snapshot)
 
     def state(self) -> IndexState:
         """Return how much is loaded and what it takes."""
-        with self._lock:
-            parts = [part.bytes for part in (self._codes, self._resident) if part is not None]
-            return IndexState(rows=len(self._roster), is_loaded=self._is_loaded, bytes=sum(parts))
-
-    def _caught_up(self, tx: Transaction, space: int) -> _View:
-        with self._lock:
-            latest = tx.vectors.latest_change()
-            while self._cursor < latest and self._step(tx, space):
-                pass
-            return _View(self._roster.columns(), self._codes, self._resident)
-
-    def _step(self, tx: Transaction, space: int) -> bool:
-        """Take in the next changes and say whether there may be more."""
-        changes = tx.vectors.changes(
-            space, dimension=self._identity.dimension, since=self._cursor, limit=STEP_ROWS
+        view = self._mirror.view
+        is_exact = view.backend is view.resident
+        parts = {id(part): part.bytes for part in (view.backend, view.resident) if part is not None}
+        return IndexState(
+            rows=len(view.columns.keys),
+            is_loaded=self._mirror.is_loaded,
+            bytes=sum(parts.values()),
+            backend="exact" if is_exact else "compressed",
         )
-        if len(changes):
-            self._take_in(changes)
-        is_more = len(changes) == STEP_ROWS
-        self._is_loaded = self._is_loaded or not is_more
-        return is_more
 
-    def _take_in(self, changes: Changes) -> None:
-        rows = self._roster.apply(changes)
-        if self._resident is not None:
-            self._resident.put(rows, changes.vectors)
-        if self._codes is not None:
-            self._codes.put(rows, _floats(changes.vectors))
-        elif len(self._roster) > EXACT_ROWS and self._resident is not None:
-            has_vector = self._roster.columns().has_vector
-            if np.count_nonzero(has_vector) > EXACT_ROWS:  # the mean of a few would spoil the codes of all
-                self._codes = self._resident.codes(has_vector)
-        if (
-            self._resident is not None
-            and self._codes is not None
-            and self._resident.bytes > self._memory_bytes
-        ):
-            self._resident = None
-        self._cursor = changes.cursor
+    def _allowed(
+        self, view: View, scopes: Sequence[int], filters: Filters, among: NDArray[np.int64] | None
+    ) -> NDArray[np.bool_]:
+        allowed = view.roster.mask(view.columns, scopes=scopes, filters=filters)
+        if among is not None:
+            chosen = np.zeros(len(allowed), np.bool_)
+            chosen[_known_rows(view, among)[0]] = True
+            allowed &= chosen
+        return allowed
 
     def _shortlist(
-        self, view: _View, query: NDArray[np.float32], allowed: NDArray[np.bool_], limit: int
-    ) -> NDArray[np.intp]:
-        """Return the rows to score exactly: all where that is cheap, otherwise the nearest by their bits."""
-        wanted = max(MIN_SHORTLIST, SHORTLIST_PER_RESULT * limit)
-        affordable = EXACT_ROWS if view.resident is not None else wanted
-        if view.codes is None or np.count_nonzero(allowed) <= affordable:
-            return np.flatnonzero(allowed)
-        return view.codes.nearest(query, allowed, wanted)
+        self, view: View, query: NDArray[np.float32], allowed: NDArray[np.bool_], limit: int
+    ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+        """Return the rows to score exactly, all where that is cheap, and what went another way."""
+        if self._mirror.looks_at_all(view, allowed):
+            return np.flatnonzero(allowed), ()
+        count = shortlist_size(limit)
+        if self._foreign is None:
+            return view.backend.shortlist(query, allowed, count), ()
+        proposed = self._foreign.shortlist(query, allowed, count)
+        if isinstance(proposed, Refusal):
+            return view.backend.shortlist(query, allowed, count), (proposed.reason,)
+        return proposed, ()
 
-    def _score_others(
-        self,
-        tx: Transaction,
-        space: int,
-        found: Sequence[Found],
-        also: Sequence[int],
-        query: NDArray[np.float32],
-    ) -> list[Found]:
-        others = sorted(set(also) - {one.key for one in found})
-        return self._score_stored(tx, space, others, query, len(others)) if others else []
 
-    def _score_stored(
-        self, tx: Transaction, space: int, keys: Sequence[int], query: NDArray[np.float32], limit: int
-    ) -> list[Found]:
-        stored, vectors = tx.vectors.fetch(space, keys)
-        return _best(np.array(stored, np.int64), _scores(vectors, query), limit)
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One question's look at the store and at its mirror."""
 
-    def _scan(
-        self,
-        tx: Transaction,
-        space: int,
-        query: NDArray[np.float32],
-        *,
-        scopes: list[int],
-        filters: Filters,
-        limit: int,
-    ) -> Nearest:
-        """Score every allowed vector in the store, a step at a time, keeping the best."""
-        best: list[Found] = []
-        waiting = 0
-        scratch = Roster()
-        for changes in self._all_changes(tx, space):
-            columns = scratch.encode(changes)
-            rows = np.flatnonzero(scratch.mask(columns, scopes=scopes, filters=filters))
-            vectors = Quantised(changes.vectors.numbers[rows], changes.vectors.scales[rows])
-            found = _best(columns.keys[rows], _scores(vectors, query), limit)
-            best = sorted([*best, *found], key=_nearest_first)[:limit]
-            waiting += scratch.count_waiting(columns, scopes=scopes)
-        return Nearest(best, waiting)
+    tx: Transaction
+    space: int
+    view: View
+    metric: str
 
-    def _all_changes(self, tx: Transaction, space: int) -> Iterator[Changes]:
-        cursor = 0
-        while True:
-            changes = tx.vectors.changes(
-                space, dimension=self._identity.dimension, since=cursor, limit=STEP_ROWS
-            )
-            if not len(changes):
-                return
-            yield changes
-            cursor = changes.cursor
+    def best(self, rows: NDArray[np.intp], query: NDArray[np.float32], limit: int) -> list[Found]:
+        """Return the nearest of these rows."""
+        keys = self.view.columns.keys[rows]
+        if self.view.resident is None:
+            return self._best_stored(keys, query, limit)
+        return _best(keys, self.view.resident.scores(rows, query), limit)
+
+    def scored(self, keys: Sequence[int], query: NDArray[np.float32]) -> list[Found]:
+        """Return the given memories with their scores, those without a vector left out."""
+        wanted = np.array(keys, np.int64)
+        rows, is_known = _known_rows(self.view, wanted)
+        if self.view.resident is None or not is_known.all():
+            return self._best_stored(wanted, query, len(keys))
+        return self.best(rows[self.view.columns.has_vector[rows]], query, len(keys))
+
+    def unread(self) -> int:
+        """Return how many memories were not looked at because patience ran out."""
+        if self.view.cursor >= self.tx.vectors.latest_change():
+            return 0
+        return max(1, self.tx.memories.count() - len(self.view.columns.keys))
+
+    def _best_stored(self, keys: NDArray[np.int64], query: NDArray[np.float32], limit: int) -> list[Found]:
+        stored, vectors = self.tx.vectors.fetch(self.space, keys.tolist())
+        (scores,) = similarities(self.metric, vectors, query[None, :])
+        return _best(np.array(stored, np.int64), scores, limit)
+
+
+def _known_rows(view: View, keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the rows of the keys that the view has, and which of the keys those are."""
+    rows = view.roster.rows_of(keys)
+    is_known = (rows > NOWHERE) & (rows < len(view.columns.keys))
+    return rows[is_known], is_known
 
 
 def _best(keys: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> list[Found]:
@@ -271,18 +272,4 @@ def _best(keys: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> l
         top = np.argpartition(-scores, limit - 1)[:limit]
         keys, scores = keys[top], scores[top]
     found = [Found(int(key), float(score)) for key, score in zip(keys, scores, strict=True)]
-    return sorted(found, key=_nearest_first)
-
-
-def _nearest_first(found: Found) -> tuple[float, int]:
-    return -found.score, found.key
-
-
-def _scores(vectors: Quantised, query: NDArray[np.float32]) -> NDArray[np.float32]:
-    scores: NDArray[np.float32] = (vectors.numbers.astype(np.float32) @ query) * vectors.scales
-    return scores
-
-
-def _floats(vectors: Quantised) -> NDArray[np.float32]:
-    floats: NDArray[np.float32] = vectors.numbers.astype(np.float32) * vectors.scales[:, None]
-    return floats
+    return sorted(found, key=lambda one: (-one.score, one.key))

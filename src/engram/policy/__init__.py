@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidSettings, UnknownPolicy
-from engram.policy.aging import BELIEFS, CORTEX, LAYERED, NOTEBOOK, TIERED, AgingPolicy
+from engram.policy import aging, recall
+from engram.policy.aging import AgingPolicy
 from engram.policy.capture import CapturePolicy
 from engram.policy.recall import RecallPolicy
 
@@ -44,20 +45,26 @@ PRESETS: dict[str, Policy] = {
             capture=CapturePolicy(
                 reinforce_confidence_by=0.0, same_above=1.0, conflict_above=1.0, novelty_boost=0.0
             ),
-            aging=NOTEBOOK,
+            aging=aging.NOTEBOOK,
         ),
-        Policy(name="layered", capture=CapturePolicy(conflict_above=0.8), aging=LAYERED),
-        Policy(name="cortex", capture=CapturePolicy(default_confidence=0.8), aging=CORTEX),
+        Policy(name="layered", capture=CapturePolicy(conflict_above=0.8), aging=aging.LAYERED),
+        Policy(
+            name="cortex",
+            capture=CapturePolicy(default_confidence=0.8),
+            recall=recall.CORTEX,
+            aging=aging.CORTEX,
+        ),
         Policy(
             name="beliefs",
             capture=CapturePolicy(default_confidence=0.6, novelty_boost=0.0),
-            aging=BELIEFS,
+            recall=recall.BELIEFS,
+            aging=aging.BELIEFS,
         ),
         # A near repetition is a new version, and strength begins at seven of ten.
         Policy(
             name="tiered",
             capture=CapturePolicy(default_importance=0.7, version_overlap_above=0.7, novelty_boost=0.0),
-            aging=TIERED,
+            aging=aging.TIERED,
         ),
     )
 }

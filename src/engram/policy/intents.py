@@ -1,10 +1,10 @@
 """
 How each kind of question is searched for: which signals count, which layers first, how wide, how deep.
 
-Handed to `recall.plan`; imports no other room, so intents, indexes and layers are plain names here, and tests hold
-them to the real ones. Lookup, exploratory, procedural and causal are the numbers that Engram was asked for;
-comparative, temporal and entity were only described, and are ours. They are starting points: what is switched
-on, an eval decides (docs/lab/0012-intents.md).
+Handed to `recall.plan`; imports no other room, so intents, indexes and layers are plain names here, and
+tests hold them to the real ones. Lookup, exploratory, procedural and causal have the numbers that Engram
+was asked for; comparative, temporal and entity were only described, and theirs are ours. They are
+starting points: what is switched on, an eval decides (docs/lab/0012-intents.md).
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class IntentWeights:
         if not 0 <= self.hops <= MOST_HOPS:
             raise InvalidSettings(f"policy intents: hops={self.hops} is outside 0 to {MOST_HOPS}")
         if not set(self.layers) <= set(LAYERS) or len(set(self.layers)) < len(self.layers):
-            raise InvalidSettings(f"policy intents: layers={self.layers!r} must be some of {', '.join(LAYERS)}")
+            raise InvalidSettings(
+                f"policy intents: layers={self.layers!r} must be some of {', '.join(LAYERS)}"
+            )
 
     @property
     def shares(self) -> dict[str, float]:

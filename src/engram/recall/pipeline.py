@@ -1,5 +1,5 @@
 """
-Answer one query: gather from every index, fuse, weigh, explain.
+Answer one query: plan → gather → fuse → add signals → rerank → fetch → weigh → explain.
 
 Called by the engine; reads one snapshot of the store from beginning to end. An index that fails or has
 only part of the memories is named in the answer with its reason, and the others answer without it.
@@ -8,116 +8,107 @@ only part of the memories is named in the answer with its reason, and the others
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from engram.errors import EmbeddingError
-from engram.recall.fuse import Fused, explain, fuse
+import numpy as np
+
+from engram.recall.collapse import collapse
+from engram.recall.fuse import explain, fuse, with_signals
+from engram.recall.gather import LEXICAL, VECTOR, Notes, Sources, embed, gather
+from engram.recall.plan import plan
 from engram.recall.quality import average, ndcg
-from engram.recall.trust import trust
-from engram.store.contract import Found
+from engram.recall.rerank import MMR_POOL, by_difference, by_model, by_rank
+from engram.recall.signals import SUBJECT, signals
+from engram.recall.suppress import unhelpful
+from engram.recall.surround import crowd_score
+from engram.recall.trust import belief_score, trust
 from engram.text.tokens import count_tokens
-from engram.values import Hit, Missing, Quality, Recall
+from engram.values import EdgeType, Hit, Missing, Quality, Recall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from engram.index.vector import Nearest
     from engram.policy import RecallPolicy
-    from engram.store.contract import Store, Transaction
-    from engram.values import Filters, Memory, Query, Scope
+    from engram.recall.fuse import Fused, Signal
+    from engram.recall.plan import Planned
+    from engram.store.contract import Found, Transaction
+    from engram.values import Memory, Query, Reason
 
-LEXICAL, VECTOR = "lexical", "vector"
-
-
-class EmbedsQueries(Protocol):
-    """The part of an embedder that recall needs."""
-
-    @property
-    def similarity_floor(self) -> float: ...
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
-
-
-class FindsByWords(Protocol):
-    """The part of the lexical index that recall needs."""
-
-    def search(
-        self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
-    ) -> list[Found]: ...
-
-
-class FindsByVector(Protocol):
-    """The part of the vector index that recall needs."""
-
-    def search(
-        self,
-        tx: Transaction,
-        query: NDArray[np.float32],
-        *,
-        scope: Scope,
-        filters: Filters,
-        limit: int,
-        also: Sequence[int],
-    ) -> Nearest: ...
+CONSIDERED = 20
+"""With `explain`, so many candidates that were left out are shown."""
+_SPARE = 10
+"""So many more than asked are fetched, since some stand for the same thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """Everything that recall reads from."""
+class _Asking:
+    """A query under way: what it is asked of, how it is to be answered, and what was noted so far."""
 
-    store: Store
-    embedder: EmbedsQueries
-    lexical: FindsByWords
-    vector: FindsByVector
-    policy: RecallPolicy
+    query: Query
+    sources: Sources
+    notes: Notes
+    now: datetime
+    strategy: str
+    vector: NDArray[np.float32] | None
+    plan: Planned
 
-
-@dataclass(slots=True)
-class _Notes:
-    """What is learned on the way, for the quality of the answer."""
-
-    missing: list[Missing] = field(default_factory=list)
-    stages: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Add the block's milliseconds to the stage."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.stages[stage] = self.stages.get(stage, 0.0) + (time.perf_counter() - started) * 1000
+    @property
+    def policy(self) -> RecallPolicy:
+        """The numbers that it is answered by."""
+        return self.sources.policy
 
 
-def recall(query: Query, sources: Sources, *, now: datetime) -> Recall:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranked:
+    """Candidates in order, and where their scores come from."""
+
+    order: list[Fused]
+    answers: Mapping[str, list[Found]]
+    weights: Mapping[str, float]
+    signals: Sequence[Signal]
+
+    def reasons(self, keys: Sequence[int]) -> dict[int, tuple[Reason, ...]]:
+        """Return what each index and signal gave to each of these memories."""
+        return explain(keys, self.answers, self.weights, self.signals)
+
+
+def recall(
+    query: Query,
+    sources: Sources,
+    *,
+    now: datetime,
+    strategy: str | None = None,
+    with_explanation: bool = False,
+) -> Recall:
     """Return the memories that fit the query, best first, and how the answer came about."""
-    notes, started = _Notes(), time.perf_counter()
-    weights = {VECTOR: sources.policy.vector_weight, LEXICAL: 1 - sources.policy.vector_weight}
-    vector = _embed(query, sources, notes)
+    notes, started = Notes(), time.perf_counter()
+    with notes.timed("plan"):
+        planned = plan(query.text, sources.policy, now=now)
+    asking = _Asking(
+        query=query,
+        sources=sources,
+        notes=notes,
+        now=now,
+        strategy=strategy or sources.policy.strategy,
+        vector=embed(query.text, sources, notes),
+        plan=planned,
+    )
+    wanted = query.limit + (CONSIDERED if with_explanation else 0)
     with sources.store.read() as tx:
-        answers = _gather(tx, query, vector, sources, notes)
-        with notes.timed("fuse"):
-            fused = fuse(answers, weights)
+        ranked = _reordered(tx, asking, _without_unhelpful(tx, asking, _rank(tx, asking)))
         with notes.timed("fetch"):
-            best = _fetch(tx, fused, query)
+            best = _fetch(tx, asking, ranked.order, wanted=wanted)
+            disputed = _contradicted(tx, [memory for _, memory in best])
     with notes.timed("weigh"):
-        reasons = explain([one.key for one, _ in best], answers, weights)
-        hits = tuple(
-            Hit(
-                memory=memory,
-                score=one.score,
-                trust=trust(memory, relevance=one.score, now=now, policy=sources.policy),
-                reasons=reasons[one.key],
-            )
-            for one, memory in best
-        )
+        hits = _weighed(asking, ranked, best, disputed)
     elapsed = (time.perf_counter() - started) * 1000
-    return Recall(query=query, hits=hits, quality=_quality(hits, fused, answers, notes, elapsed))
+    shown = tuple(hits[: query.limit])
+    quality = _quality(asking, ranked, shown, milliseconds=elapsed)
+    return Recall(query=query, hits=shown, quality=quality, also_considered=tuple(hits[query.limit :]))
 
 
 def with_missing(answer: Recall, index: str, reason: str) -> Recall:
@@ -126,77 +117,139 @@ def with_missing(answer: Recall, index: str, reason: str) -> Recall:
     return replace(answer, quality=replace(answer.quality, missing=missing))
 
 
-def _embed(query: Query, sources: Sources, notes: _Notes) -> NDArray[np.float32] | None:
-    with notes.timed("embed"):
-        try:
-            (vector,) = sources.embedder.embed_queries([query.text])
-        except EmbeddingError as exc:
-            notes.missing.append(Missing(index=VECTOR, reason=str(exc)))
-            return None
-        found: NDArray[np.float32] = vector
-        return found
+def _rank(tx: Transaction, asking: _Asking) -> _Ranked:
+    """Return the candidates in order of what the indexes and the signals give them."""
+    notes, weights = asking.notes, asking.plan.weights
+    answers = gather(
+        tx,
+        asking.query,
+        asking.vector,
+        asking.sources,
+        notes,
+        words=asking.query.text,
+        candidates=asking.plan.candidates,
+    )
+    with notes.timed("fuse"):
+        fused = fuse(answers, weights)
+    added = signals(tx, fused, asking.query, asking.sources, plan=asking.plan, notes=notes)
+    order = with_signals(fused, added, unfound=crowd_score(fused, asking.policy))
+    return _Ranked(order=order, answers=answers, weights=weights, signals=added)
 
 
-def _gather(
-    tx: Transaction, query: Query, vector: NDArray[np.float32] | None, sources: Sources, notes: _Notes
-) -> dict[str, list[Found]]:
-    limit = max(sources.policy.candidates, query.limit)
-    answers = {}
-    with notes.timed(LEXICAL):
-        answers[LEXICAL] = sources.lexical.search(
-            tx, query.text, scope=query.scope, filters=query.filters, limit=limit
+def _without_unhelpful(tx: Transaction, asking: _Asking, ranked: _Ranked) -> _Ranked:
+    """Return the candidates without those that were of no help for such a question."""
+    with asking.notes.timed("feedback"):
+        gone = unhelpful(
+            tx,
+            [one.key for one in ranked.order],
+            asking.query.text,
+            asking.vector,
+            embedder=asking.sources.embedder,
+            policy=asking.policy,
+            now=asking.now,
         )
-    if vector is not None:
-        with notes.timed(VECTOR):
-            nearest = sources.vector.search(
-                tx,
-                vector,
-                scope=query.scope,
-                filters=query.filters,
-                limit=limit,
-                also=[one.key for one in answers[LEXICAL]],
-            )
-            answers[VECTOR] = above_floor(nearest.found, sources.embedder.similarity_floor)
-        if nearest.waiting:
-            notes.missing.append(
-                Missing(index=VECTOR, reason=f"{nearest.waiting} memories wait to be embedded")
-            )
-    return answers
+    return replace(ranked, order=[one for one in ranked.order if one.key not in gone]) if gone else ranked
 
 
-def above_floor(found: Sequence[Found], floor: float) -> list[Found]:
-    """Return cosines as similarities: 0 for what is unrelated in the embedder's eyes, 1 for the same."""
-    return [Found(one.key, max(0.0, (one.score - floor) / (1 - floor))) for one in found]
+def _reordered(tx: Transaction, asking: _Asking, ranked: _Ranked) -> _Ranked:
+    """Return the candidates in the order of the strategy; one that cannot be followed says so."""
+    policy, order = asking.policy, ranked.order
+    with asking.notes.timed("rerank"):
+        if asking.strategy == "cross_encoder":
+            order = _read_by_model(tx, asking, order)
+        if asking.strategy in ("rrf", "rrf_then_mmr"):
+            order = by_rank(order, ranked.answers, ranked.weights, constant=policy.rank_constant)
+        if asking.strategy in ("mmr", "rrf_then_mmr") and asking.vector is not None:
+            floor = asking.sources.embedder.similarity_floor
+            vectors = _vectors(tx, asking, order)
+            order = by_difference(order, vectors, relevance=policy.mmr_lambda, floor=floor)
+    return replace(ranked, order=order)
 
 
-def _fetch(tx: Transaction, fused: Sequence[Fused], query: Query) -> list[tuple[Fused, Memory]]:
+def _read_by_model(tx: Transaction, asking: _Asking, order: list[Fused]) -> list[Fused]:
+    model = asking.sources.reranker
+    if model is None:
+        asking.notes.lost("reranker", "no cross-encoder is available; the order of scores was kept")
+        return order
+    top = order[: max(asking.query.limit, asking.policy.candidates // 2)]
+    memories = tx.memories.by_keys([one.key for one in top])
+    texts = {key: memory.content for key, memory in memories.items()}
+    return by_model(order, asking.query.text, texts, model)
+
+
+def _vectors(tx: Transaction, asking: _Asking, order: Sequence[Fused]) -> dict[int, NDArray[np.float32]]:
+    space = tx.vectors.space(asking.sources.embedder.identity)
+    if space is None:
+        return {}
+    keys, found = tx.vectors.fetch(space, [one.key for one in order[:MMR_POOL]])
+    rows = found.numbers * found.scales[:, None]
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return dict(zip(keys, rows, strict=True))
+
+
+def _fetch(
+    tx: Transaction, asking: _Asking, order: Sequence[Fused], *, wanted: int
+) -> list[tuple[Fused, Memory]]:
     """Return the best as memories; whatever an index remembers wrongly is left out here once more."""
     best: list[tuple[Fused, Memory]] = []
-    for start in range(0, len(fused), query.limit):
-        page = fused[start : start + query.limit]
+    page_size = wanted + _SPARE
+    for start in range(0, len(order), page_size):
+        page = [one for one in order[start : start + page_size] if one.score >= asking.policy.least_score]
         memories = tx.memories.by_keys([one.key for one in page])
         found = [(one, memories[one.key]) for one in page if one.key in memories]
-        best += [(one, memory) for one, memory in found if _fits(memory, query)]
-        if len(best) >= query.limit:
+        best += [(one, memory) for one, memory in found if _fits(memory, asking.query)]
+        best = collapse(best, lambda pair: pair[1])
+        if len(best) >= wanted or len(page) < page_size:
             break
-    return best[: query.limit]
+    return best[:wanted]
 
 
 def _fits(memory: Memory, query: Query) -> bool:
     return query.scope.sees(memory.scope) and memory.status in query.filters.statuses
 
 
-def _quality(
-    hits: Sequence[Hit],
-    fused: Sequence[Fused],
-    answers: dict[str, list[Found]],
-    notes: _Notes,
-    milliseconds: float,
-) -> Quality:
+def _contradicted(tx: Transaction, memories: Sequence[Memory]) -> set[str]:
+    """Return which of these memories stand against another one."""
+    return {
+        memory.id
+        for memory in memories
+        if any(edge.type is EdgeType.CONTRADICTS for edge in tx.edges.of(memory.id))
+    }
+
+
+def _weighed(
+    asking: _Asking, ranked: _Ranked, best: Sequence[tuple[Fused, Memory]], disputed: set[str]
+) -> list[Hit]:
+    """Return the hits with their trust, in the order of the policy's formula."""
+    reasons = ranked.reasons([one.key for one, _ in best])
+    hits = [_hit(asking, one, memory, reasons[one.key], disputed) for one, memory in best]
+    return hits if asking.policy.formula == "relevance" else sorted(hits, key=lambda hit: -hit.score)
+
+
+def _hit(asking: _Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...], disputed: set[str]) -> Hit:
+    policy, relevance = asking.policy, min(1.0, max(0.0, one.score))
+    is_contradicted = memory.id in disputed
+    believed = trust(
+        memory, relevance=relevance, is_contradicted=is_contradicted, now=asking.now, policy=policy
+    )
+    score = believed.composite if policy.formula == "trust" else relevance
+    if policy.formula == "beliefs":
+        is_subject = any(reason.index == SUBJECT for reason in reasons)
+        score = belief_score(memory, relevance=relevance, is_subject=is_subject, now=asking.now)
+    return Hit(memory=memory, score=score, trust=believed, reasons=reasons)
+
+
+def _quality(asking: _Asking, ranked: _Ranked, hits: Sequence[Hit], *, milliseconds: float) -> Quality:
+    notes, period = asking.notes, asking.plan.period
     return Quality(
-        answered=tuple(answers),
+        answered=tuple(ranked.answers),
         missing=tuple(notes.missing),
-        candidates=len(fused),
+        level=notes.level,
+        intent=asking.plan.intent,
+        strategy=asking.strategy,
+        text_weight=ranked.weights[LEXICAL] if VECTOR in ranked.answers else 1.0,
+        period=None if period is None else (period.start, period.end),
+        candidates=len(ranked.order),
         average_relevancy=average([hit.trust.relevance for hit in hits]),
         ndcg=ndcg([hit.trust.composite for hit in hits]),
         tokens=sum(count_tokens(hit.memory.content) for hit in hits),

@@ -84,6 +84,25 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
+class Objection:
+    """A question for which a memory was of no help: its fingerprint, and its vector in a space."""
+
+    key: int
+    question: bytes | None
+    space: int | None
+    vector: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """What ranking needs to know of a memory: who said it, what it is about, and when, in microseconds."""
+
+    speaker: str | None
+    subject: str | None
+    when: int
+
+
+@dataclass(frozen=True, slots=True)
 class Recalled:
     """A memory that readers were given: when, and in which sessions."""
 
@@ -184,6 +203,49 @@ class Memories(Protocol):
 
     def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
         """Return the scopes with the most active memories."""
+        ...
+
+    def visible_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
+        """Return those of the keys whose memories this scope may see and the filters let through."""
+        ...
+
+
+class Feedback(Protocol):
+    """Which memory helped or did not, and for what kind of question."""
+
+    def add(
+        self,
+        key: int,
+        *,
+        at: datetime,
+        is_helpful: bool,
+        question: bytes | None,
+        space: int | None,
+        vector: NDArray[np.float32] | None,
+    ) -> None:
+        """Note that a memory helped or did not; the question is its fingerprint and its vector."""
+        ...
+
+    def against(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:
+        """Return the questions for which these memories were of no help since then."""
+        ...
+
+
+class Candidates(Protocol):
+    """What recall asks about memories that were found, before it fetches any."""
+
+    def sketches(self, keys: Sequence[int]) -> dict[int, Sketch]:
+        """Return what ranking needs to know of memories that were found."""
+        ...
+
+    def passing(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
+        """Return which of these memories the scope may see and the filters let through."""
+        ...
+
+    def beside(
+        self, keys: Sequence[int], *, reach: int, scope: Scope, filters: Filters
+    ) -> list[tuple[int, int, int]]:
+        """Return (memory, neighbour, distance) for the active memories beside each in its own session."""
         ...
 
 
@@ -410,6 +472,10 @@ class History(Protocol):
         """Return a memory's changes, oldest first."""
         ...
 
+    def since(self, memory_ids: Sequence[MemoryId], moment: datetime) -> dict[MemoryId, list[HistoryEvent]]:
+        """Return what happened to these memories after a moment, oldest first, where anything did."""
+        ...
+
 
 class Audit(Protocol):
     """Who did what in the store."""
@@ -421,6 +487,28 @@ class Audit(Protocol):
     def recent(self, *, limit: int) -> list[AuditEvent]:
         """Return the latest actions, newest first."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeColumns:
+    """Links by the keys of their ends, one column per field; a link that was taken away weighs 0."""
+
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    types: list[str]
+    weights: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEntities:
+    """Pairs of memories that speak of the same entity, and how many memories speak of it."""
+
+    origins: NDArray[np.int64]
+    others: NDArray[np.int64]
+    mentions: NDArray[np.int64]
 
 
 class Edges(Protocol):
@@ -435,7 +523,27 @@ class Edges(Protocol):
         ...
 
     def of(self, memory_id: MemoryId) -> list[Edge]:
-        """Return the links that leave or reach a memory."""
+        """Return the links that leave or reach a memory, the latest changed last."""
+        ...
+
+    def latest_change(self) -> int:
+        """Return the cursor of the newest change of a link."""
+        ...
+
+    def pruned_change(self) -> int:
+        """Return the newest removal that the feed has dropped; who stopped before it must begin again."""
+        ...
+
+    def changes(self, *, since: int, limit: int) -> tuple[int, EdgeColumns]:
+        """Return a new cursor and the links that changed after the given one, in order; 0 begins anew."""
+        ...
+
+    def touching(self, keys: Sequence[int]) -> EdgeColumns:
+        """Return the links that leave or reach any of these memories."""
+        ...
+
+    def sharing_entities(self, most_mentions: Mapping[int, int], *, limit: int) -> SharedEntities:
+        """Return who speaks of the same as these memories, of what at most so many speak of; rarest first."""
         ...
 
 
@@ -532,6 +640,10 @@ class Transaction(Protocol):
     def boxes(self) -> Boxes: ...
     @property
     def handed_out(self) -> HandedOut: ...
+    @property
+    def candidates(self) -> Candidates: ...
+    @property
+    def feedback(self) -> Feedback: ...
     @property
     def ages(self) -> Ages: ...
     @property

@@ -10,17 +10,26 @@ docs/lab/0006-extraction.md.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from engram.text.moment_phrases import RULES, Seen, direction_of
+from engram.text import (
+    moment_calendar,
+    moment_distances,
+    moment_frames,
+    moment_phrases,
+    moment_spans,
+    moment_unspaced,
+)
+from engram.text.moment_rules import Rulebook, Seen, direction_of
 from engram.text.stretches import Precision
 
 if TYPE_CHECKING:
-    from engram.text.moment_phrases import Reader
-    from engram.text.stretches import Stretch
+    from engram.text.moment_rules import Reader
+    from engram.text.stretches import Direction, Stretch
 
 __all__ = ["MomentRange", "Precision", "Relation", "find_moments", "resolve"]
 
@@ -63,15 +72,31 @@ class MomentRange:
         return self.start if self.relation is Relation.BEFORE else self.end
 
 
-def find_moments(text: str, *, now: datetime) -> list[MomentRange]:
-    """Return the time phrases of a text in their order; where two overlap, the one that begins first."""
+_RULES = Rulebook(
+    (
+        *moment_distances.RULES,
+        *moment_phrases.RULES,
+        *moment_calendar.RULES,
+        *moment_spans.RULES,
+        *moment_frames.RULES,
+        *moment_unspaced.RULES,
+    )
+)
+
+
+def find_moments(text: str, *, now: datetime, direction: Direction | None = None) -> list[MomentRange]:
+    """
+    Return the time phrases of a text in their order.
+
+    Where two overlap, the one that begins first is kept, then the longer. A caller who knows which way
+    a bare "on Friday" points says so; otherwise the verbs decide, as far as they tell.
+    """
     local = now if now.tzinfo else now.replace(tzinfo=UTC)
     lower = text.lower()
-    direction = direction_of(lower)
+    direction = direction or direction_of(lower)
     found = [
         moment
-        for rule in RULES
-        if any(key in lower for key in rule.keys)
+        for rule in _RULES.worth_trying(lower)
         for match in rule.pattern.finditer(text)
         if (moment := _moment(Seen(match, local, direction), rule.read))
     ]
@@ -84,7 +109,7 @@ def find_moments(text: str, *, now: datetime) -> list[MomentRange]:
 
 
 def resolve(text: str, *, now: datetime) -> tuple[str, datetime | None]:
-    """Return the text with relative phrases made absolute, and the moment it is about, if it names one."""
+    """Return the text with relative phrases made absolute, and the moment that it is about, if any."""
     moments = find_moments(text, now=now)
     said, end = [], 0
     for moment in moments:
@@ -98,11 +123,29 @@ _RELATIONS = {
     "since": Relation.SINCE,
     "before": Relation.BEFORE,
     "after": Relation.AFTER,
+    "starting": Relation.SINCE,
+    "starting in": Relation.SINCE,
+    "starting on": Relation.SINCE,
+    "starting from": Relation.SINCE,
+    "prior to": Relation.BEFORE,
+    "earlier than": Relation.BEFORE,
+    "leading up to": Relation.BEFORE,
+    "ahead of": Relation.BEFORE,
+    "pre": Relation.BEFORE,
+    "later than": Relation.AFTER,
+    "post": Relation.AFTER,
+    "no later than": Relation.UNTIL,
     "by": Relation.UNTIL,
     "until": Relation.UNTIL,
     "till": Relation.UNTIL,
+    "as of": Relation.UNTIL,
 }
+_SIDES: dict[str, Relation] = {
+    f"is_{relation}": relation for relation in Relation if relation is not Relation.WITHIN
+}
+"""The groups by which the patterns of other languages say the same."""
 _KEPT_PREPOSITIONS = (*_RELATIONS, "for", "from", "around")
+_ONWARDS = re.compile(r"\s+(?:onwards?|forward)\b|\s+on(?=\s*(?:[,.?!]|\Z))", re.IGNORECASE)
 
 
 def _moment(seen: Seen, read: Reader) -> MomentRange | None:
@@ -114,15 +157,26 @@ def _moment(seen: Seen, read: Reader) -> MomentRange | None:
         start, end = stretch.start.astimezone(UTC), stretch.end.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    if start >= end:
+        return None
+    onwards = _ONWARDS.match(seen.match.string, seen.match.end()) if seen["before"] == "from" else None
     return MomentRange(
         first=seen.match.start(),
-        last=seen.match.end(),
+        last=onwards.end() if onwards else seen.match.end(),
         start=start,
         end=end,
         precision=stretch.precision,
-        relation=_RELATIONS.get(seen["before"], Relation.WITHIN),
-        wording=_wording(seen, stretch),
+        relation=Relation.SINCE if onwards else _relation(seen),
+        wording=None if onwards else _wording(seen, stretch),
     )
+
+
+def _relation(seen: Seen) -> Relation:
+    """Return what the words around the stretch make of it; before the end of May is until it."""
+    before = _RELATIONS.get(seen["before"], Relation.WITHIN)
+    side = next((relation for group, relation in _SIDES.items() if seen[group]), before)
+    is_end = bool(seen["end"]) or seen["third"] == "end"
+    return Relation.UNTIL if is_end and side is Relation.BEFORE else side
 
 
 def _wording(seen: Seen, stretch: Stretch) -> str | None:

@@ -1,9 +1,9 @@
 """
-Stretches of the calendar: a day, part of a day, a week, a month, a year, and those some steps away.
+Stretches of the calendar: days, weeks, months, years, parts of them, and those some steps away.
 
-Used by `moments` to say what a phrase means. Knows no words of any language but the English names that a
-stretch is given; works in the time zone of the `now` it gets. Weeks begin on Monday. A day that no calendar
-has raises ValueError, a year beyond 1–9999 ValueError or OverflowError.
+Used by the rules of `moments` to say what a phrase means. Knows no words of any language but the
+English names that a stretch is given; works in the time zone of the `now` it gets. Weeks begin on
+Monday. A day that no calendar has raises ValueError, a year beyond 1–9999 ValueError or OverflowError.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Literal
 
 from engram.text.moment_words import MONTHS
@@ -99,13 +100,31 @@ def season(year_number: int, first_month: int, *, now: datetime) -> Stretch:
     return Stretch(start, end, Precision.SEASON, "in", f"{name} {year_number}")
 
 
+def season_away(first_month: int, count: int, *, now: datetime) -> Stretch:
+    """Return last, this or next summer: the last one is over, the next has not begun."""
+    this_year = season(now.year, first_month, now=now)
+    if count < 0:
+        return season(now.year - (this_year.end > now), first_month, now=now)
+    return season(now.year + (count > 0 and this_year.start <= now), first_month, now=now)
+
+
+def decade(first_year: int, *, now: datetime) -> Stretch:
+    """Return the ten years from a first one."""
+    start = year(first_year, now=now).start
+    return Stretch(start, start.replace(year=first_year + 10), Precision.YEAR, "in", f"the {first_year}s")
+
+
 def date(year_number: int, month_number: int, day_number: int, *, now: datetime) -> Stretch:
     """Return a day by its date."""
     return day(_midnight(now).replace(year=year_number, month=month_number, day=day_number))
 
 
 def steps_away(unit: str, count: int, *, now: datetime) -> Stretch:
-    """Return the day, week, month or year that lies `count` units from now; hours are told by their day."""
+    """Return the day, week, weekend, month or year `count` units from now, for hours their day."""
+    if unit == "weekend":
+        return weekend(now + timedelta(weeks=count))
+    if unit == "fortnight":
+        unit, count = "week", 2 * count
     if unit in ("minute", "hour", "day", "week"):
         moment = now + timedelta(**{f"{unit}s": count})
         return week(moment) if unit == "week" else day(moment)
@@ -119,6 +138,59 @@ def end_of(stretch: Stretch) -> Stretch:
     """Return the last day of a stretch, called the end of it."""
     last_day = day(stretch.end - timedelta(days=1))
     return replace(last_day, preposition="at", name=f"the end of {stretch.name}")
+
+
+def portion(stretch: Stretch, number: int, *, of: int) -> Stretch:
+    """
+    Return the first, second… of so many parts: whole months of what is long, else whole days.
+
+    The last part has what is left over, so early, mid and late March are 10, 10 and 11 days, and the
+    quarters, thirds and halves of a year are 3, 4 and 6 months.
+    """
+    start, end = stretch.start, stretch.end
+    months = (end.year - start.year) * 12 + end.month - start.month
+    if months > 1:
+        size, edge = months // of, partial(_months_after, start)
+    else:
+        size, edge = (end - start).days // of, partial(_days_after, start)
+    last = end if number == of else edge(size * number)
+    return replace(stretch, start=edge(size * (number - 1)), end=last, name=None)
+
+
+def leading(stretch: Stretch, unit: str, count: int) -> Stretch:
+    """Return the first so many days, weeks or months of a stretch."""
+    end = moment_back(unit, -count, now=stretch.start)
+    return replace(stretch, end=min(end, stretch.end), name=None)
+
+
+def trailing(stretch: Stretch, unit: str, count: int) -> Stretch:
+    """Return the last so many days, weeks or months of a stretch."""
+    start = moment_back(unit, count, now=stretch.end)
+    return replace(stretch, start=max(start, stretch.start), name=None)
+
+
+def spanning(first: Stretch, last: Stretch) -> Stretch:
+    """Return the stretch from the start of one to the end of another; ValueError if that is before."""
+    if first.start >= last.end:
+        raise ValueError("a stretch must begin before it ends")
+    return Stretch(first.start, last.end, first.precision)
+
+
+def moment_back(unit: str, count: int, *, now: datetime) -> datetime:
+    """Return the moment so many units before now: the same day of an earlier month, or its last day."""
+    if unit == "fortnight":
+        unit, count = "week", 2 * count
+    if unit in ("minute", "hour", "day", "week"):
+        return now - timedelta(**{f"{unit}s": count})
+    first = _months_after(_midnight(now).replace(day=1), -count * (12 if unit == "year" else 1))
+    last_day = (_months_after(first, 1) - timedelta(days=1)).day
+    return now.replace(year=first.year, month=first.month, day=min(now.day, last_day))
+
+
+def nearest_weekend(*, now: datetime, direction: Direction) -> Stretch:
+    """Return the weekend that has begun last, or else the one that ends next."""
+    has_begun = now.weekday() >= 5
+    return weekend(now if has_begun or direction != "past" else now - timedelta(weeks=1))
 
 
 def nearest_weekday(number: int, *, now: datetime, direction: Direction) -> datetime:
@@ -137,6 +209,16 @@ def nearest_year(place: tuple[int, ...], *, now: datetime, direction: Direction)
     if direction == "past":
         return now.year - (place > here)
     return now.year + (place < here)
+
+
+def _months_after(moment: datetime, count: int) -> datetime:
+    """Return the same day of a month so many months later; only the first of a month is always there."""
+    months = moment.year * 12 + moment.month - 1 + count
+    return moment.replace(year=months // 12, month=months % 12 + 1)
+
+
+def _days_after(moment: datetime, count: int) -> datetime:
+    return moment + timedelta(days=count)
 
 
 def _midnight(moment: datetime) -> datetime:

@@ -26,7 +26,7 @@ from engram.values.memory import (
     Traits,
 )
 from engram.values.query import Filters, Query
-from engram.values.recall import Hit, Missing, Quality, Reason, Recall, Trust
+from engram.values.recall import Hit, Level, Missing, Quality, Reason, Recall, Trust
 from engram.values.report import Check, DoctorReport, PartHealth, StatusReport
 from engram.values.scope import GLOBAL, Scope
 from engram.values.space import EmbedderIdentity
@@ -62,6 +62,7 @@ __all__ = [
     "Importance",
     "Kind",
     "Layer",
+    "Level",
     "Memory",
     "MemoryId",
     "MemoryType",

@@ -38,6 +38,7 @@ class Action(StrEnum):
     DEMOTE = "demote"
     AGE = "age"
     ERASE = "erase"
+    FEEDBACK = "feedback"
     PIN = "pin"
     UNPIN = "unpin"
     SET_STATUS = "set_status"

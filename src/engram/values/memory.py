@@ -213,6 +213,9 @@ class Memory:
     """Which extractor and version read it out of a turn; None for what was stated outright."""
     verbatim: str | None = None
     """The exact words, where they must not be paraphrased: a quotation, code, a command."""
+    helped: int = 0
+    unhelpful: int = 0
+    """How often feedback said that it helped, and that it did not."""
     successes: int = 0
     failures: int = 0
     """How often a procedure worked and did not."""

@@ -8,13 +8,26 @@ in `quality.missing`; an empty answer is never the same as a failed one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from engram.values.memory import Memory
     from engram.values.query import Query
+
+
+class Level(StrEnum):
+    """How much of the machinery took part in an answer."""
+
+    FULL = "full"
+    DISK_VECTORS = "disk vectors"
+    """Every vector was looked at, but read from the file: slower, not worse."""
+    REDUCED = "reduced"
+    """Some memories could not be found by meaning."""
+    TEXT_ONLY = "text only"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +75,16 @@ class Quality:
 
     answered: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
+    level: Level = Level.FULL
+    """How much of the machinery took part."""
+    intent: str | None = None
+    """What kind of question it was taken for, where that shifted anything."""
+    strategy: str = "score"
+    """How the candidates were put in order."""
+    text_weight: float = 0.0
+    """The share of words in the score, the rest being meaning."""
+    period: tuple[datetime | None, datetime | None] | None = None
+    """The time that the question asks for, where it names one."""
     candidates: int = 0
     average_relevancy: float = 0.0
     ndcg: float = 0.0
@@ -82,3 +105,5 @@ class Recall:
     query: Query
     hits: tuple[Hit, ...] = ()
     quality: Quality = Quality()
+    also_considered: tuple[Hit, ...] = ()
+    """With `explain`, the candidates that came next and were left out."""

@@ -53,6 +53,8 @@ class StatusReport:
     """Turns that nobody has read statements out of yet."""
     chat: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """What the chat model was asked in this process, by purpose: calls, failures, tokens, milliseconds."""
+    recalls: Mapping[str, float] = field(default_factory=dict)
+    """The answers of this process: how many, how relevant, how quick, and how many poor ones in a row."""
     parts: tuple[PartHealth, ...] = ()
     advice: tuple[str, ...] = ()
 

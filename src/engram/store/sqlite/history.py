@@ -6,6 +6,7 @@ Rows are only ever added, in the transaction of the change that they tell of.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from engram.store.sqlite.failures import readable
@@ -14,6 +15,9 @@ from engram.store.sqlite.times import from_microseconds, to_microseconds
 from engram.values import Action, Actor, ActorKind, AuditEvent, HistoryEvent, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
     import apsw
 
     from engram.values import MemoryId
@@ -39,21 +43,34 @@ class HistoryTable:
     def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
         """Return a memory's changes, oldest first."""
         sql = f"SELECT {_HISTORY} FROM history WHERE memory_id = ? ORDER BY key"
-        rows: list[Any] = self._connection.execute(sql, (memory_id,)).fetchall()
-        with readable("history"):
-            return [
-                HistoryEvent(
-                    memory_id=memory,
-                    at=from_microseconds(at),
-                    action=Action(action),
-                    actor=Actor(actor, ActorKind(kind)),
-                    old_status=Status(old) if old else None,
-                    new_status=Status(new) if new else None,
-                    reason=reason,
-                    changes={name: (before, after) for name, (before, after) in from_json(changes).items()},
-                )
-                for memory, at, action, actor, kind, old, new, reason, changes in rows
-            ]
+        return _events(self._connection.execute(sql, (memory_id,)).fetchall())
+
+    def since(self, memory_ids: Sequence[MemoryId], moment: datetime) -> dict[MemoryId, list[HistoryEvent]]:
+        """Return what happened to these memories after a moment, oldest first, where anything did."""
+        among = "memory_id IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT {_HISTORY} FROM history WHERE {among} AND at > ? ORDER BY key"
+        rows = self._connection.execute(sql, (to_json(list(memory_ids)), to_microseconds(moment))).fetchall()
+        found: defaultdict[MemoryId, list[HistoryEvent]] = defaultdict(list)
+        for event in _events(rows):
+            found[event.memory_id].append(event)
+        return dict(found)
+
+
+def _events(rows: list[Any]) -> list[HistoryEvent]:
+    with readable("history"):
+        return [
+            HistoryEvent(
+                memory_id=memory,
+                at=from_microseconds(at),
+                action=Action(action),
+                actor=Actor(actor, ActorKind(kind)),
+                old_status=Status(old) if old else None,
+                new_status=Status(new) if new else None,
+                reason=reason,
+                changes={name: (before, after) for name, (before, after) in from_json(changes).items()},
+            )
+            for memory, at, action, actor, kind, old, new, reason, changes in rows
+        ]
 
 
 class AuditTable:

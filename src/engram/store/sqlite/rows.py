@@ -88,6 +88,8 @@ COLUMNS = [
     "failures",
     "confirmed_at",
     "layer_held",
+    "helped",
+    "unhelpful",
 ]
 """The columns that hold the memory itself; `key`, `change`, `fingerprint` and `scope` are apart."""
 
@@ -118,6 +120,7 @@ def to_row(memory: Memory) -> tuple[Any, ...]:
         *(to_json(memory.flags), memory.extractor, memory.verbatim, memory.box),
         *(memory.successes, memory.failures),
         *(optional_to_microseconds(memory.confirmed_at), int(memory.layer_held)),
+        *(memory.helped, memory.unhelpful),
     )
 
 
@@ -173,6 +176,8 @@ def _memory(row: Sequence[Any]) -> Memory:
         failures=got["failures"],
         confirmed_at=optional_from_microseconds(got["confirmed_at"]),
         layer_held=bool(got["layer_held"]),
+        helped=got["helped"],
+        unhelpful=got["unhelpful"],
     )
 
 

@@ -21,11 +21,13 @@ import apsw
 from engram.errors import StoreBusy, StoreClosed, StoreUnreadable
 from engram.store.sqlite.ages import AgesTable
 from engram.store.sqlite.boxes import BoxesTable
+from engram.store.sqlite.candidates import CandidatesTable
 from engram.store.sqlite.checks import checks
 from engram.store.sqlite.connection import connect
 from engram.store.sqlite.edges import EdgesTable
 from engram.store.sqlite.entities import EntitiesTable
 from engram.store.sqlite.failures import translated
+from engram.store.sqlite.feedback import FeedbackTable
 from engram.store.sqlite.handed_out import HandedOutTable
 from engram.store.sqlite.history import AuditTable, HistoryTable
 from engram.store.sqlite.memories import MemoriesTable
@@ -59,6 +61,8 @@ class Tables:
     scopes: ScopesTable
     boxes: BoxesTable
     handed_out: HandedOutTable
+    candidates: CandidatesTable
+    feedback: FeedbackTable
     ages: AgesTable
     sweeps: SweepsTable
 
@@ -77,6 +81,8 @@ class Tables:
             scopes=ScopesTable(connection),
             boxes=BoxesTable(connection),
             handed_out=HandedOutTable(connection),
+            candidates=CandidatesTable(connection),
+            feedback=FeedbackTable(connection),
             ages=AgesTable(connection),
             sweeps=SweepsTable(connection),
         )

@@ -1,0 +1,44 @@
+"""
+Leave out of an answer what another hit says better: the episode that a fact was made of, the same words
+twice.
+
+Called by `recall.pipeline` on the memories that it fetched. Knowledge wins over the event that it rests
+on; of the same words the more lasting layer wins, and then the higher place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from engram.text.normal import fingerprint
+from engram.values import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engram.values import Memory
+
+    One = TypeVar("One")
+
+_LASTING = {Layer.SEMANTIC: 0, Layer.PROCEDURAL: 0, Layer.CODEBASE: 1, Layer.EPISODIC: 2, Layer.WORKING: 3}
+
+
+def collapse(hits: Sequence[One], memory_of: Callable[[One], Memory]) -> list[One]:
+    """Return the hits without those that another of them stands for, in the same order."""
+    memories = [memory_of(hit) for hit in hits]
+    told = {episode for one in memories if one.layer is Layer.SEMANTIC for episode in one.provenance.episodes}
+    best: dict[bytes, Memory] = {}
+    for memory in memories:
+        words = _words(memory)
+        known = best.get(words)
+        if known is None or _LASTING[memory.layer] < _LASTING[known.layer]:
+            best[words] = memory
+    return [
+        hit
+        for hit, memory in zip(hits, memories, strict=True)
+        if memory.id not in told and best[_words(memory)].id == memory.id
+    ]
+
+
+def _words(memory: Memory) -> bytes:
+    return fingerprint(memory.content, speaker=memory.provenance.speaker)

@@ -1,0 +1,1 @@
+"""The indexes: by words, by meaning, by links."""
