@@ -31,6 +31,8 @@ from engram.testing import ManualClock, TinyEmbedder
 from engram.values import AccessLog, Affect, Kind, Layer, Memory, Provenance, Scope, Source, Status, new_id
 
 if TYPE_CHECKING:
+    from engram.aging.forecast import Future
+    from engram.aging.population import Population
     from engram.policy import AgingPolicy
     from engram.values import Census
 
@@ -48,7 +50,7 @@ curves = st.sampled_from(every_curve)
 
 
 @st.composite
-def memories(draw: st.DrawFn, **fixed: Any) -> Memory:
+def memories(draw: st.DrawFn, /, **fixed: Any) -> Memory:
     """A memory with a past: made, confirmed, recalled at any time up to now."""
     made = NOW - timedelta(seconds=draw(seconds_ago))
     since = int((NOW - made).total_seconds())
@@ -222,7 +224,7 @@ def test_a_rule_is_due_from_the_foreseen_moment_on(memory: Memory, policy: Aging
     assert all(wanted(future.settled, policy, at + days * DAY) for days in (1, 10, 100, 1000))
 
 
-def wanted(population: Any, policy: AgingPolicy, at: int) -> str | None:
+def wanted(population: Population, policy: AgingPolicy, at: int) -> str | None:
     """The rule that wants the only memory of a population at a moment; to be evictable counts."""
     verdicts = judge(population, policy, at)
     if verdicts.leaving[0] != STAYS:
@@ -264,7 +266,7 @@ def assert_counted(engram: Engram, told: Census, left: Counter[str]) -> None:
         assert told.left == left
 
 
-def assert_left_as_foreseen(engram: Engram, future: Any, days_left: dict[str, tuple[int, str]]) -> None:
+def assert_left_as_foreseen(engram: Engram, future: Future, days_left: dict[str, tuple[int, str]]) -> None:
     """Each memory left at the first sweep after its moment, by its rule or one that was due by then too."""
     with engram._parts.store.read() as tx:
         ids = {key: one.id for key, one in tx.memories.by_keys(future.settled.keys.tolist()).items()}
@@ -323,7 +325,7 @@ def put(engram: Engram, some: list[Memory]) -> None:
             tx.memories.mark_enriched(key)
 
 
-def living(engram: Engram) -> Any:
+def living(engram: Engram) -> Population:
     """The living memories as columns."""
     with engram._parts.store.read() as tx:
         page = tx.ages.page(after_key=0, limit=1_000)

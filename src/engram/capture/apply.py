@@ -18,6 +18,7 @@ from engram.capture.candidate import REDUNDANT
 from engram.capture.echo import echoes
 from engram.capture.enrich import introduce
 from engram.capture.settle import Neighbour, Settlement, Verdict, settle, surprise
+from engram.store.moves import differences
 from engram.text.passage import index_terms
 from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status
 
@@ -219,7 +220,8 @@ def _retire(write: Write, old: Memory, new: Memory, reason: str) -> Memory:
     ended = new.occurred_at or write.now
     retired = old.evolve(status=Status.SUPERSEDED, superseded_by=new.id, valid_to=ended, updated_at=write.now)
     write.tx.memories.replace(retired)
-    write.note(old, Action.SUPERSEDE, old=old.status, new=Status.SUPERSEDED, reason=reason)
+    changes = differences(old, retired)
+    write.note(old, Action.SUPERSEDE, old=old.status, new=Status.SUPERSEDED, reason=reason, changes=changes)
     return retired
 
 
@@ -230,9 +232,9 @@ def _join(write: Write, new: Memory, old: Memory, settlement: Settlement) -> Non
     else:
         edge, weight = EdgeType.CONTRADICTS, 1.0
         weaker = max(min(write.policy.weakest, old.confidence), old.confidence - write.policy.weaken_by)
-        write.tx.memories.replace(old.evolve(confidence=weaker, updated_at=write.now))
-        changes = {"confidence": (old.confidence, weaker)}
-        write.note(old, Action.WEAKEN, reason=settlement.reason, changes=changes)
+        weakened = old.evolve(confidence=weaker, updated_at=write.now)
+        write.tx.memories.replace(weakened)
+        write.note(old, Action.WEAKEN, reason=settlement.reason, changes=differences(old, weakened))
     write.tx.edges.add(Edge(source=new.id, target=old.id, type=edge, weight=weight, created_at=write.now))
 
 
@@ -261,12 +263,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         updated_at=write.now,
     )
     write.tx.memories.replace(stronger)
-    changes = {
-        name: (getattr(known, name), getattr(stronger, name))
-        for name in ("confidence", "importance", "reinforcements", "pinned")
-        if getattr(known, name) != getattr(stronger, name)
-    }
-    write.note(known, Action.REINFORCE, reason=reason, changes=changes)
+    write.note(known, Action.REINFORCE, reason=reason, changes=differences(known, stronger))
     return Admission(stronger, Outcome.REINFORCED)
 
 

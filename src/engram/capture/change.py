@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engram.capture.admit import prepare, save
 from engram.capture.draft import Draft
 from engram.errors import AccessDenied, MemoryNotFound, StatusNotAllowed
-from engram.store.moves import move, move_layer
+from engram.store.moves import differences, move, move_layer, note_move
 from engram.values import Action, ActorKind, AuditEvent, Edge, EdgeType, HistoryEvent, Layer, Status
 
 if TYPE_CHECKING:
@@ -56,11 +56,13 @@ def correct(
         old = find_own(tx, memory_id, scope)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
-        gone = old.evolve(valid_to=now)
-        move(tx, gone, Status.SUPERSEDED, action=Action.CORRECT, reason=reason, actor=actor, now=now)
+        gone = old.evolve(status=Status.SUPERSEDED, valid_to=now, updated_at=now)
+        tx.memories.replace(gone)  # or else the gate would take the new statement for a repetition of it
         (admission,) = save(tx, prepared, gate, actor=actor, now=now)
         new = admission.memory
-        tx.memories.replace(gone.evolve(status=Status.SUPERSEDED, superseded_by=new.id, updated_at=now))
+        gone = gone.evolve(superseded_by=new.id)
+        tx.memories.replace(gone)
+        note_move(tx, old, gone, action=Action.CORRECT, reason=reason, actor=actor, now=now)
         tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
     return new
 
@@ -156,12 +158,11 @@ def give_feedback(
     with store.atomic() as tx:
         memory = find_own(tx, memory_id, scope)
         name = "helped" if is_helpful else "unhelpful"
-        before = getattr(memory, name)
-        changed = memory.evolve(**{name: before + 1})
+        changed = memory.evolve(**{name: getattr(memory, name) + 1})
         key = tx.memories.replace(changed)
         space = None if identity is None else tx.vectors.space(identity)
         tx.feedback.add(key, at=now, is_helpful=is_helpful, question=question, space=space, vector=vector)
-        changes = {name: (before, before + 1)}
+        changes = differences(memory, changed)
         tx.history.add(
             HistoryEvent(memory_id=memory_id, at=now, action=Action.FEEDBACK, actor=actor, changes=changes)
         )
@@ -180,7 +181,7 @@ def set_pinned(
         action = Action.PIN if pinned else Action.UNPIN
         changed = memory.evolve(pinned=pinned, updated_at=now)
         tx.memories.replace(changed)
-        changes = {"pinned": (memory.pinned, pinned)}
+        changes = differences(memory, changed)
         tx.history.add(HistoryEvent(memory_id=memory.id, at=now, action=action, actor=actor, changes=changes))
         tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id))
         return changed
@@ -193,10 +194,9 @@ def count_run(
     with store.atomic() as tx:
         memory = find_own(tx, memory_id, scope)
         name = "successes" if is_success else "failures"
-        before = getattr(memory, name)
-        changed = memory.evolve(**{name: before + 1}, updated_at=now)
+        changed = memory.evolve(**{name: getattr(memory, name) + 1}, updated_at=now)
         tx.memories.replace(changed)
-        changes = {name: (before, before + 1)}
+        changes = differences(memory, changed)
         tx.history.add(
             HistoryEvent(memory_id=memory_id, at=now, action=Action.COUNT, actor=actor, changes=changes)
         )

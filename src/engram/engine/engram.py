@@ -22,7 +22,9 @@ from engram.engine.life import Life
 from engram.engine.upkeep import Upkeep
 from engram.errors import InvalidQuery
 from engram.policy.recall import STRATEGIES
+from engram.recall.as_of import INDEXED
 from engram.recall.pipeline import recall, with_missing
+from engram.recall.timeline import timeline
 from engram.settings import Settings
 from engram.values import (
     GLOBAL,
@@ -45,10 +47,12 @@ if TYPE_CHECKING:
 
     from engram.engine.clock import Clock
     from engram.providers.embedder import Embedder
-    from engram.values import Memory, MemoryId, Recall, Turn
+    from engram.values import Memory, MemoryId, Recall, Timeline, Turn
 
 READING_PATIENCE_SECONDS = 0.25
 """How long a question waits for turns that are being read, so that it sees what was just said."""
+TIMELINE_RELEVANCE = 0.35
+"""What fits a topic less than this is not part of its story."""
 
 
 class Engram(Life, Upkeep):
@@ -223,6 +227,7 @@ class Engram(Life, Upkeep):
         limit: int = 10,
         filters: Filters | None = None,
         session: str | None = None,
+        as_of: datetime | None = None,
         strategy: str | None = None,
         explain: bool = False,
         scope: Scope | None = None,
@@ -230,9 +235,13 @@ class Engram(Life, Upkeep):
         """
         Return the memories that fit the question, best first, with reasons, and how good the answer is.
 
-        Every memory that is given counts as recalled, in this `session` if one is named. `strategy` puts the
-        candidates in another order than the policy does; `explain` also shows what was nearly given.
+        What is given and fits counts as recalled, in this `session` if named. With `as_of` the answer is
+        what was believed at that moment, and counts as nothing; what was forgotten since stays forgotten.
+        `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
+        nearly given.
         """
+        if as_of is not None and as_of.tzinfo is None:
+            raise InvalidQuery("as_of has no time zone", hint="Give one, such as datetime.UTC.")
         asked = Query(text=query, scope=self._in(scope), filters=filters or Filters(), limit=limit)
         is_read = self._listener.wait(READING_PATIENCE_SECONDS)
         with self._parts.health.watch("recall"):
@@ -240,19 +249,30 @@ class Engram(Life, Upkeep):
                 asked,
                 self._parts.sources,
                 now=self._now(),
+                as_of=as_of,
                 strategy=_known(strategy),
                 with_explanation=explain,
             )
         self._parts.answers.add(answer)
-        given = [hit.memory.id for hit in answer.hits]
-        self._reads.note(
-            given,
-            scope=asked.scope,
-            session=session,
-            at=self._now(),
-            in_background=self._loader is not None,
-        )
+        least = self._parts.policy.recall.least_score
+        if as_of is None:
+            self._reads.note(
+                [hit.memory.id for hit in answer.hits],
+                fitting={hit.memory.id for hit in answer.hits if hit.trust.relevance >= least},
+                scope=asked.scope,
+                session=session,
+                at=self._now(),
+                in_background=self._loader is not None,
+            )
         return answer if is_read else with_missing(answer, "turns", "some are still being read")
+
+    def timeline(self, topic: str, *, limit: int = 50, scope: Scope | None = None) -> Timeline:
+        """Return how the knowledge of a topic came to be: what was added, confirmed, corrected, disputed."""
+        asked = Query(text=topic, scope=self._in(scope), filters=Filters(statuses=INDEXED), limit=limit)
+        found = recall(asked, self._parts.sources, now=self._now()).hits
+        relevant = [hit.memory for hit in found if hit.trust.relevance >= TIMELINE_RELEVANCE]
+        with self._parts.store.read() as tx:
+            return timeline(tx, topic, relevant)
 
     def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
         """Return one memory by its id or the last eight characters of it."""

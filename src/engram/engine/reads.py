@@ -17,7 +17,7 @@ from engram.errors import StorageError
 from engram.store.contract import Recalled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
     from datetime import datetime
 
     from engram.engine.health import Health
@@ -52,16 +52,18 @@ class ReadNotes:
         self,
         memory_ids: Sequence[MemoryId],
         *,
+        fitting: Set[MemoryId],
         scope: Scope,
         session: str | None,
         at: datetime,
         in_background: bool,
     ) -> None:
-        """Note that a reader was given these memories."""
+        """Note that a reader was given these memories; those that fit the question count as recalled."""
         with self._lock:
             for one in memory_ids:
                 self._handed_out[scope, session or "", one] = at
-                self._recalls[one].append((at, session or ""))
+                if one in fitting:
+                    self._recalls[one].append((at, session or ""))
             self._waiting += len(memory_ids)
             is_full = self._waiting >= MOST_WAITING
             if in_background and self._waiting and self._timer is None:

@@ -71,7 +71,9 @@ class RecallPolicy:
     formula: str = "relevance"
     """What a hit's score is: relevance, trust, or the formula of `beliefs`."""
     least_score: float = 0.05
-    """What scores less is not an answer."""
+    """What scores less is no answer and does not count as recalled;"""
+    least_hits: int = 3
+    """but so many are given all the same, where nothing better is there."""
     trust_relevance: float = 0.35
     """The share of fitting the question in a hit's trust; the four shares make 1."""
     trust_accuracy: float = 0.25
@@ -100,7 +102,7 @@ class RecallPolicy:
         require_positive(
             self, "candidates", "freshness_half_life_days", "session_crowd", "rank_constant", "suppress_days"
         )
-        require_positive(self, "graph_seeds", "graph_hops", "poor_in_a_row")
+        require_positive(self, "graph_seeds", "graph_hops", "poor_in_a_row", "least_hits")
         require_share(self, *_SHARES, *_TRUST_PARTS)
         if not all(0 <= share <= 1 for share in self.session_reach):
             raise InvalidSettings("policy recall: session_reach has a share outside 0 to 1")

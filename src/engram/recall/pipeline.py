@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engram.recall.as_of import believed, widened
 from engram.recall.collapse import collapse
 from engram.recall.fuse import explain, fuse, with_signals
 from engram.recall.gather import LEXICAL, VECTOR, Notes, Sources, embed, gather
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 CONSIDERED = 20
 """With `explain`, so many candidates that were left out are shown."""
+PAST_CANDIDATES = 4
+"""Of the past so many times as many candidates are looked at, since many were not there yet."""
 _SPARE = 10
 """So many more than asked are fetched, since some stand for the same thing."""
 
@@ -52,6 +55,7 @@ class _Asking:
     sources: Sources
     notes: Notes
     now: datetime
+    as_of: datetime | None
     strategy: str
     vector: NDArray[np.float32] | None
     plan: Planned
@@ -60,6 +64,13 @@ class _Asking:
     def policy(self) -> RecallPolicy:
         """The numbers that it is answered by."""
         return self.sources.policy
+
+    @property
+    def search(self) -> Query:
+        """What the indexes are asked: of the past, also what has another status or layer today."""
+        if self.as_of is None:
+            return self.query
+        return replace(self.query, filters=widened(self.query.filters))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +92,16 @@ def recall(
     sources: Sources,
     *,
     now: datetime,
+    as_of: datetime | None = None,
     strategy: str | None = None,
     with_explanation: bool = False,
 ) -> Recall:
-    """Return the memories that fit the query, best first, and how the answer came about."""
+    """
+    Return the memories that fit the query, best first, and how the answer came about.
+
+    With `as_of` the answer is what was believed at that moment: memories that were stored by then, with the
+    status, the layer and the confidence that they had.
+    """
     notes, started = Notes(), time.perf_counter()
     with notes.timed("plan"):
         planned = plan(query.text, sources.policy, now=now)
@@ -93,6 +110,7 @@ def recall(
         sources=sources,
         notes=notes,
         now=now,
+        as_of=as_of,
         strategy=strategy or sources.policy.strategy,
         vector=embed(query.text, sources, notes),
         plan=planned,
@@ -101,8 +119,8 @@ def recall(
     with sources.store.read() as tx:
         ranked = _reordered(tx, asking, _without_unhelpful(tx, asking, _rank(tx, asking)))
         with notes.timed("fetch"):
-            best = _fetch(tx, asking, ranked.order, wanted=wanted)
-            disputed = _contradicted(tx, [memory for _, memory in best])
+            best = _answering(asking, _fetch(tx, asking, ranked.order, wanted=wanted))
+            disputed = _contradicted(tx, asking, [memory for _, memory in best])
     with notes.timed("weigh"):
         hits = _weighed(asking, ranked, best, disputed)
     elapsed = (time.perf_counter() - started) * 1000
@@ -119,19 +137,19 @@ def with_missing(answer: Recall, index: str, reason: str) -> Recall:
 
 def _rank(tx: Transaction, asking: _Asking) -> _Ranked:
     """Return the candidates in order of what the indexes and the signals give them."""
-    notes, weights = asking.notes, asking.plan.weights
+    notes, weights, query = asking.notes, asking.plan.weights, asking.search
     answers = gather(
         tx,
-        asking.query,
+        query,
         asking.vector,
         asking.sources,
         notes,
-        words=asking.query.text,
-        candidates=asking.plan.candidates,
+        words=query.text,
+        candidates=asking.plan.candidates * (1 if asking.as_of is None else PAST_CANDIDATES),
     )
     with notes.timed("fuse"):
         fused = fuse(answers, weights)
-    added = signals(tx, fused, asking.query, asking.sources, plan=asking.plan, notes=notes)
+    added = signals(tx, fused, query, asking.sources, plan=asking.plan, notes=notes)
     order = with_signals(fused, added, unfound=crowd_score(fused, asking.policy))
     return _Ranked(order=order, answers=answers, weights=weights, signals=added)
 
@@ -187,14 +205,26 @@ def _vectors(tx: Transaction, asking: _Asking, order: Sequence[Fused]) -> dict[i
     return dict(zip(keys, rows, strict=True))
 
 
+def _answering(asking: _Asking, best: Sequence[tuple[Fused, Memory]]) -> list[tuple[Fused, Memory]]:
+    """Return what fits well enough to be an answer, and a few at any rate: the best may be asked in vain."""
+    policy = asking.policy
+    return [
+        pair
+        for place, pair in enumerate(best)
+        if place < policy.least_hits or pair[0].score >= policy.least_score
+    ]
+
+
 def _fetch(
     tx: Transaction, asking: _Asking, order: Sequence[Fused], *, wanted: int
 ) -> list[tuple[Fused, Memory]]:
     """Return the best as memories; whatever an index remembers wrongly is left out here once more."""
+    if asking.as_of is not None:
+        return _fetch_past(tx, asking, order, asking.as_of, wanted=wanted)
     best: list[tuple[Fused, Memory]] = []
     page_size = wanted + _SPARE
     for start in range(0, len(order), page_size):
-        page = [one for one in order[start : start + page_size] if one.score >= asking.policy.least_score]
+        page = order[start : start + page_size]
         memories = tx.memories.by_keys([one.key for one in page])
         found = [(one, memories[one.key]) for one in page if one.key in memories]
         best += [(one, memory) for one, memory in found if _fits(memory, asking.query)]
@@ -204,16 +234,38 @@ def _fetch(
     return best[:wanted]
 
 
+def _fetch_past(
+    tx: Transaction, asking: _Asking, order: Sequence[Fused], moment: datetime, *, wanted: int
+) -> list[tuple[Fused, Memory]]:
+    """Return the best as the memories that they were at that moment."""
+    scored = {one.key: one for one in order}
+    found = believed(
+        tx,
+        list(scored),
+        moment=moment,
+        scope=asking.query.scope,
+        statuses=asking.query.filters.statuses,
+        layers=asking.query.filters.layers,
+        limit=wanted + _SPARE,
+    )
+    if len(found) < wanted and len(order) >= asking.plan.candidates * PAST_CANDIDATES:
+        asking.notes.lost("past", "most candidates were stored later; older ones may be missing")
+    return collapse([(scored[key], memory) for key, memory in found], lambda pair: pair[1])[:wanted]
+
+
 def _fits(memory: Memory, query: Query) -> bool:
     return query.scope.sees(memory.scope) and memory.status in query.filters.statuses
 
 
-def _contradicted(tx: Transaction, memories: Sequence[Memory]) -> set[str]:
-    """Return which of these memories stand against another one."""
+def _contradicted(tx: Transaction, asking: _Asking, memories: Sequence[Memory]) -> set[str]:
+    """Return which of these memories stand against another one, by the moment that is asked about."""
+    until = asking.as_of or asking.now
     return {
         memory.id
         for memory in memories
-        if any(edge.type is EdgeType.CONTRADICTS for edge in tx.edges.of(memory.id))
+        if any(
+            edge.type is EdgeType.CONTRADICTS and edge.created_at <= until for edge in tx.edges.of(memory.id)
+        )
     }
 
 
@@ -230,7 +282,11 @@ def _hit(asking: _Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...
     policy, relevance = asking.policy, min(1.0, max(0.0, one.score))
     is_contradicted = memory.id in disputed
     believed = trust(
-        memory, relevance=relevance, is_contradicted=is_contradicted, now=asking.now, policy=policy
+        memory,
+        relevance=relevance,
+        is_contradicted=is_contradicted,
+        now=asking.as_of or asking.now,
+        policy=policy,
     )
     score = believed.composite if policy.formula == "trust" else relevance
     if policy.formula == "beliefs":

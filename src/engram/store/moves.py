@@ -8,7 +8,7 @@ moment that it is forgotten. Speaks to a store by its contract alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engram.errors import StatusNotAllowed
 from engram.text.passage import index_terms
@@ -19,6 +19,27 @@ if TYPE_CHECKING:
 
     from engram.store.contract import Transaction
     from engram.values import Actor, Layer, Memory
+
+RECORDED = (
+    *("layer", "layer_held", "pinned", "confidence", "importance", "reinforcements"),
+    *("successes", "failures", "helped", "unhelpful"),
+    *("confirmed_at", "valid_to", "forget_after", "superseded_by"),
+)
+"""What a memory's history notes of a change: enough to undo it, and never a word of text."""
+
+
+def differences(old: Memory, new: Memory) -> dict[str, tuple[Any, Any]]:
+    """Return what the history says of a change; of the evidence, how many pieces there were and are."""
+    found = {
+        name: (getattr(old, name), getattr(new, name))
+        for name in RECORDED
+        if getattr(old, name) != getattr(new, name)
+    }
+    for name in ("turns", "episodes"):
+        before, after = (len(getattr(one.provenance, name)) for one in (old, new))
+        if before != after:
+            found[name] = (before, after)
+    return found
 
 
 def move(
@@ -42,7 +63,7 @@ def move(
         tx.vectors.remove(key)
     elif new.is_indexed and not memory.status.is_indexed:
         tx.terms.put(key, index_terms(changed))
-    _note(tx, memory, new, action=action, reason=reason, actor=actor, now=now)
+    note_move(tx, memory, changed, action=action, reason=reason, actor=actor, now=now)
     return changed
 
 
@@ -54,11 +75,16 @@ def move_layer(
     action = Action.PROMOTE if order.index(layer) > order.index(memory.layer) else Action.DEMOTE
     changed = memory.evolve(layer=layer, layer_held=held, updated_at=now)
     tx.memories.replace(changed)
-    changes = {"layer": (memory.layer, layer)}
-    event = HistoryEvent(
-        memory_id=memory.id, at=now, action=action, actor=actor, reason=reason, changes=changes
+    tx.history.add(
+        HistoryEvent(
+            memory_id=memory.id,
+            at=now,
+            action=action,
+            actor=actor,
+            reason=reason,
+            changes=differences(memory, changed),
+        )
     )
-    tx.history.add(event)
     return changed
 
 
@@ -72,7 +98,7 @@ def erase(tx: Transaction, memory: Memory, *, reason: str, actor: Actor, now: da
     for edge in tx.edges.of(memory.id):
         tx.edges.remove(edge.source, edge.target, edge.type)
     tx.memories.blank(memory.id)
-    _note(tx, memory, Status.ERASED, action=Action.ERASE, reason=reason, actor=actor, now=now)
+    note_move(tx, memory, gone, action=Action.ERASE, reason=reason, actor=actor, now=now)
     return gone
 
 
@@ -89,18 +115,21 @@ def _brought_back(tx: Transaction, memory: Memory, now: datetime) -> Memory:
     )
 
 
-def _note(
-    tx: Transaction, memory: Memory, new: Status, *, action: Action, reason: str, actor: Actor, now: datetime
+def note_move(
+    tx: Transaction, old: Memory, new: Memory, *, action: Action, reason: str, actor: Actor, now: datetime
 ) -> None:
+    """Record that a memory has another status, with all that changed along with it."""
     tx.history.add(
         HistoryEvent(
-            memory_id=memory.id,
+            memory_id=old.id,
             at=now,
             action=action,
             actor=actor,
-            old_status=memory.status,
-            new_status=new,
+            old_status=old.status,
+            new_status=new.status,
             reason=reason,
+            changes=differences(old, new),
         )
     )
-    tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id, detail={"status": new}))
+    detail = {"status": new.status}
+    tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=old.id, detail=detail))

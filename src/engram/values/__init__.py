@@ -31,6 +31,7 @@ from engram.values.report import Check, DoctorReport, PartHealth, StatusReport
 from engram.values.scope import GLOBAL, Scope
 from engram.values.space import EmbedderIdentity
 from engram.values.status import Actor, ActorKind, Status, check_move
+from engram.values.timeline import BusyPeriod, KnowledgeChange, Timeline, TimelineEntry
 from engram.values.turn import Role, Turn
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "AgeReport",
     "AuditEvent",
     "Box",
+    "BusyPeriod",
     "Census",
     "Change",
     "Check",
@@ -61,6 +63,7 @@ __all__ = [
     "Hit",
     "Importance",
     "Kind",
+    "KnowledgeChange",
     "Layer",
     "Level",
     "Memory",
@@ -83,6 +86,8 @@ __all__ = [
     "Status",
     "StatusReport",
     "Tier",
+    "Timeline",
+    "TimelineEntry",
     "Traits",
     "Trust",
     "Turn",
