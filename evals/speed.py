@@ -45,7 +45,8 @@ SINGLE_ADDS = 200
 QUESTIONS = 200
 THREADS = 8
 CENTRES = 400
-CATEGORIES = ("fact", "preference", "decision", "person", "technical")
+TENTH, HUNDREDTH = "tenth", "hundredth"
+"""Categories of a tenth and of a hundredth of the memories, to filter by."""
 
 
 class RandomDocuments:
@@ -155,7 +156,8 @@ def _fill(engram: Engram, size: int, sentences: Sentences) -> tuple[list[str], f
             content = sentences.next()
             if number % every == 0:
                 samples.append(content)
-            yield Draft(content=content, category=CATEGORIES[number % len(CATEGORIES)])
+            category = HUNDREDTH if number % 100 == 7 else TENTH if number % 10 == 3 else "fact"
+            yield Draft(content=content, category=category)
 
     prepared = list(drafts())  # making sentences up is not part of adding them
     started = time.perf_counter()
@@ -174,7 +176,6 @@ def _enrich(engram: Engram) -> float:
 
 
 def _ask(engram: Engram, questions: Sequence[str]) -> dict[str, Any]:
-    rare = Filters(categories=frozenset({"person"}))
     first = milliseconds(lambda: engram.recall(questions[0]))
     stages: dict[str, list[float]] = {}
     times = []
@@ -183,21 +184,28 @@ def _ask(engram: Engram, questions: Sequence[str]) -> dict[str, Any]:
         times.append(answer.quality.milliseconds)
         for stage, spent in answer.quality.stages.items():
             stages.setdefault(stage, []).append(spent)
-    filtered = [milliseconds(lambda q=question: engram.recall(q, filters=rare)) for question in questions]  # type: ignore[misc]
-    slowest = max(stages, key=lambda stage: float(np.median(stages[stage])))
+    slowest = sorted(stages, key=lambda stage: -float(np.median(stages[stage])))[:3]
     return {
         "first recall ms": first,
         **spread(times, "recall"),
-        "filtered p50 ms": float(np.median(filtered)),
-        "slowest stage": f"{slowest} {np.median(stages[slowest]):.2f}",
+        **spread(_filtered(engram, questions, TENTH), "10 % filter"),
+        **spread(_filtered(engram, questions, HUNDREDTH), "1 % filter"),
+        "slowest stages": ", ".join(f"{stage} {np.median(stages[stage]):.2f}" for stage in slowest),
     }
+
+
+def _filtered(engram: Engram, questions: Sequence[str], category: str) -> list[float]:
+    filters = Filters(categories=frozenset({category}))
+    return [engram.recall(question, filters=filters).quality.milliseconds for question in questions]
 
 
 def _ask_in_threads(engram: Engram, questions: Sequence[str]) -> dict[str, float]:
     with ThreadPoolExecutor(THREADS) as pool:
         started = time.perf_counter()
-        list(pool.map(engram.recall, questions))
-        return {f"recalls/s {THREADS} threads": len(questions) / (time.perf_counter() - started)}
+        answers = list(pool.map(engram.recall, questions))
+        spent = time.perf_counter() - started
+    times = [answer.quality.milliseconds for answer in answers]
+    return {f"recalls/s {THREADS} threads": len(questions) / spent, **spread(times, f"{THREADS} threads")}
 
 
 def _open_cold(path: Path, settings: Settings, embedder: Embedder, question: str) -> dict[str, float]:

@@ -46,7 +46,10 @@ PROTECTED = ["preference", "decision", "principle", "correction"]
 PROJECT_MOST = 250
 """A limit that this year reaches, in place of the ten thousand of `tiered`."""
 LIVING = (Status.ACTIVE, Status.CHALLENGED)
-EVERY_PRESET = pytest.mark.parametrize("preset", list(PRESETS))
+EVERY_PRESET = pytest.mark.parametrize(
+    "preset", [pytest.param(name, marks=pytest.mark.xdist_group(f"year-{name}")) for name in PRESETS]
+)
+"""Those of one preset run in one process, which lives its year once."""
 
 
 @dataclass
@@ -80,6 +83,7 @@ def test_the_store_stays_bounded(preset: str) -> None:
     assert living[-1] - living[-1 - quarter] <= 0.5 * living[quarter]
 
 
+@pytest.mark.xdist_group("year-tiered")
 def test_a_project_never_holds_more_than_its_limit() -> None:
     """Under `tiered` no more working memory and episodes than the policy allows."""
     here = Counter(
@@ -148,25 +152,25 @@ def test_what_a_person_brought_back_is_not_taken_at_once(preset: str) -> None:
     assert lived.taken_again == []
 
 
-@EVERY_PRESET
-def test_the_same_year_twice_ends_the_same(preset: str) -> None:
-    """Nothing depends on luck: not on ids, not on how long a write took."""
-    first, second = year(preset), live(preset)
+@pytest.mark.xdist_group("year-tiered")
+def test_the_same_year_twice_ends_the_same() -> None:
+    """Nothing depends on luck: not on ids, not on how long a write took, not even where rules choose."""
+    first, second = year("tiered"), live("tiered")
 
     assert first.living == second.living
     assert first.by_rule == second.by_rule
 
 
-def test_use_keeps_memories() -> None:
-    """Of those that are recalled every few days more are left than of the others, where there is a curve."""
-    for preset in ("layered", "cortex", "beliefs", "tiered"):
-        lived = year(preset)
-        open_ones = [one for one in lived.made.values() if not is_protected(one, preset)]
-        kept = {one.id for one in open_ones if lived.end[one.id].status in LIVING}
-        used = {one.id for one in open_ones if one.id in lived.favourites}
-        unused = {one.id for one in open_ones} - used
+@EVERY_PRESET
+def test_use_keeps_memories(preset: str) -> None:
+    """Of those that are recalled every few days more are left than of the others that may go."""
+    lived = year(preset)
+    may_go = {one.id for one in lived.made.values() if not is_protected(one, preset)}
+    kept = {one for one in may_go if lived.end[one].status in LIVING}
+    used = may_go & lived.favourites
+    unused = may_go - used
 
-        assert len(kept & used) / len(used) > 1.5 * len(kept & unused) / len(unused)
+    assert len(kept & used) / len(used) > 1.2 * len(kept & unused) / len(unused)
 
 
 def is_protected(memory: Memory, preset: str) -> bool:

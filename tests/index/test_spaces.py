@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engram.errors import EmbedderUnavailable
+from engram.index.scale import LEAST_SHARED, Scale, fit_scale
 from engram.index.spaces import VectorSpaces
+from engram.store.contract import Found
 from engram.testing import TinyEmbedder
 from engram.values import GLOBAL, EmbedderIdentity, Filters, Scope
 
@@ -117,6 +119,33 @@ def test_scores_of_both_spaces_are_on_the_newer_ones_scale(store: SqliteStore) -
     scores = {one.key: one.score for one in answer.found}
     assert scores[4] == pytest.approx(1, abs=0.02)
     assert max(scores[2], scores[3]) < 0.5  # by the raw cosine of their space, above 0.7
+
+
+def test_memories_in_both_spaces_teach_the_scale() -> None:
+    """With enough of them, mean and spread of the older scores become those of the newer ones."""
+    older = {key: 0.70 + 0.001 * key for key in range(100)}
+    newer = {key: 0.10 + 0.004 * key for key in range(50, 150)}
+
+    scale = fit_scale(older, newer, floors=(0.7, 0.1))
+
+    assert [one.score for one in scale([Found(1, 0.75), Found(2, 0.80)])] == pytest.approx([0.30, 0.50])
+
+
+@pytest.mark.parametrize("shared", [0, LEAST_SHARED - 1])
+def test_too_few_memories_in_both_spaces_leave_the_floors(shared: int) -> None:
+    """What is unrelated in one space is unrelated in the other, and the same stays the same."""
+    scores = dict.fromkeys(range(shared), 0.5)
+
+    scale = fit_scale(scores, scores, floors=(0.7, 0.1))
+
+    assert [one.score for one in scale([Found(1, 0.7), Found(2, 1.0)])] == pytest.approx([0.1, 1.0])
+
+
+def test_equal_scores_teach_nothing() -> None:
+    """A sample without spread falls back to the floors instead of dividing by nothing."""
+    scores = dict.fromkeys(range(100), 0.5)
+
+    assert fit_scale(scores, scores, floors=(0.0, 0.0)) == Scale(1.0, 0.0)
 
 
 def test_when_all_are_embedded_the_older_space_is_let_go(store: SqliteStore) -> None:

@@ -227,9 +227,10 @@ def test_a_rule_is_due_from_the_foreseen_moment_on(memory: Memory, policy: Aging
 def wanted(population: Population, policy: AgingPolicy, at: int) -> str | None:
     """The rule that wants the only memory of a population at a moment; to be evictable counts."""
     verdicts = judge(population, policy, at)
-    if verdicts.leaving[0] != STAYS:
-        return verdicts.rules[verdicts.leaving[0]].name
-    return "evicted" if verdicts.due.get("evicted", np.zeros(1))[0] else None
+    place = int(verdicts.leaving[0])
+    if place != STAYS:
+        return verdicts.rules[place].name
+    return "evicted" if "evicted" in verdicts.due and verdicts.due["evicted"][0] else None
 
 
 @presets

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from engram.errors import EmbeddingError
+from engram.index.scale import SAMPLE, fit_scale
 from engram.index.vector import IndexState, Nearest, VectorIndex
-from engram.store.contract import Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from engram.index.foreign import ForeignBackend
     from engram.index.snapshots import KeepsParts
-    from engram.store.contract import Store, Transaction
+    from engram.store.contract import Found, Store, Transaction
     from engram.values import EmbedderIdentity, Filters, Scope
 
 
@@ -85,7 +85,7 @@ class VectorSpaces:
 
         With the `text` of the question, memories that wait to be embedded are looked for in older spaces.
         """
-        asked = _Asked(text, scope, filters, limit, also, among)
+        asked = _Asked(text, query, scope, filters, limit, also, among)
         current = self._current()
         nearest = asked.of(current, tx, query)
         if nearest.waiting and text:
@@ -148,9 +148,15 @@ class VectorSpaces:
         if missing is not None:
             missing = missing[~index.has_vectors(missing)]
             waiting = len(missing)
-        found = _on_scale(answer.found, embedder.similarity_floor, self._embedder.similarity_floor)
+        current = self._current()
+        both = current.sample(SAMPLE)
+        scale = fit_scale(
+            index.scores_of(tx, query, both),
+            current.scores_of(tx, asked.query, both),
+            floors=(embedder.similarity_floor, self._embedder.similarity_floor),
+        )
         merged = Nearest(
-            _merge(nearest.found, found, limit=asked.limit, also=asked.also),
+            _merge(nearest.found, scale(answer.found), limit=asked.limit, also=asked.also),
             waiting=waiting,
             unread=max(nearest.unread, answer.unread),
             borrowed=nearest.borrowed + nearest.waiting - waiting,
@@ -189,6 +195,7 @@ class _Asked:
     """A question, to be asked of one index or another."""
 
     text: str
+    query: NDArray[np.float32]
     scope: Scope
     filters: Filters
     limit: int
@@ -212,12 +219,6 @@ class _Asked:
         if keys is None or self.among is None:
             return replace(self, among=self.among if keys is None else keys)
         return replace(self, among=np.intersect1d(keys, self.among))
-
-
-def _on_scale(found: Sequence[Found], floor: float, newer_floor: float) -> list[Found]:
-    """Return scores of an older space as the newer one would put them: both call their floor unrelated."""
-    stretch = (1 - newer_floor) / (1 - floor)
-    return [Found(one.key, newer_floor + (one.score - floor) * stretch) for one in found]
 
 
 def _merge(

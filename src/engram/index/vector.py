@@ -40,6 +40,8 @@ MANY_VECTORS: Final = 8
 PATIENCE_SECONDS: Final = 1.0
 """How long a question waits for the index to load; about 200,000 memories come in meanwhile."""
 
+_TRIED_ROWS = 16  # for each that a sample needs: few may have a vector yet
+
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
@@ -165,6 +167,22 @@ class VectorIndex:
         rows, has = _known_rows(view, keys)
         has[has] = view.columns.has_vector[rows]
         return has
+
+    def sample(self, count: int) -> list[int]:
+        """Return the keys of some memories that have a vector here, spread over all of them."""
+        columns = self._mirror.view.columns
+        rows = np.arange(0, len(columns.keys), max(1, len(columns.keys) // (_TRIED_ROWS * count)))
+        rows = rows[columns.has_vector[rows]]
+        keys: list[int] = columns.keys[rows[:: max(1, len(rows) // count)]].tolist()
+        return keys
+
+    def scores_of(self, tx: Transaction, query: NDArray[np.float32], keys: Sequence[int]) -> dict[int, float]:
+        """Return how near these memories are, those that have a vector here."""
+        space = tx.vectors.space(self._identity)
+        if space is None:
+            return {}
+        look = _Look(tx, space, self._mirror.view, self._identity.metric)
+        return {one.key: one.score for one in look.scored(keys, query)}
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Bring everything into memory, and keep a snapshot of it; for a background thread."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from engram.text import moment_words as words
@@ -44,21 +45,31 @@ Reader: TypeAlias = "Callable[[Seen], Stretch | None]"
 class Rule:
     """A pattern, what it means, and the words or pieces of which a matching text has one."""
 
-    pattern: re.Pattern[str]
+    source: str
     read: Reader
     words: tuple[str, ...]
     pieces: tuple[str, ...]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern, made when it is first tried: most processes never try most of them."""
+        return _made(self.source)
+
+
+@cache
+def _made(source: str) -> re.Pattern[str]:
+    return re.compile(source, re.IGNORECASE)
 
 
 def rule(keys: str | Iterable[str], read: Reader, pattern: str) -> Rule:
     """Return a rule from a pattern, in which capitals are small letters, and the words that it needs."""
     every = keys.split() if isinstance(keys, str) else keys
-    return Rule(re.compile(pattern, re.IGNORECASE), read, tuple(every), ())
+    return Rule(pattern, read, tuple(every), ())
 
 
 def rule_by_piece(pieces: str, read: Reader, pattern: str) -> Rule:
     """Return a rule for what has no words of its own: digits, signs, and writing without spaces."""
-    return Rule(re.compile(pattern, re.IGNORECASE), read, (), tuple(pieces.split()))
+    return Rule(pattern, read, (), tuple(pieces.split()))
 
 
 class Rulebook:
