@@ -147,9 +147,10 @@ def _reinforced(population: Population, policy: AgingPolicy, now: Moment) -> Flo
 
 def type_weights(population: Population, policy: AgingPolicy) -> Floats:
     """Return the salience that each memory's category gives it."""
-    names, places = np.unique(population.categories, return_inverse=True)
-    weights = [policy.type_weights.get(str(name), policy.type_weight_default) for name in names]
-    return np.array(weights, np.float64)[places]
+    weights = np.full(len(population), policy.type_weight_default)
+    for category, weight in policy.type_weights.items():
+        weights[population.is_about(category)] = weight
+    return weights
 
 
 def _idle_days(population: Population, now: Moment) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 
 from engram.aging.curves import retention
 from engram.aging.population import LAYERS, NEVER, STATUSES
-from engram.aging.rules import LIVING, chosen_rules
+from engram.aging.rules import LIVING, PASSING, chosen_rules
 from engram.aging.tiers import TIERS, floor_of, tiers
 from engram.aging.verdict import STAYS, choose_crowded, choose_evicted, judge, next_layers
 from engram.values import Layer
@@ -157,7 +157,7 @@ def _choose(here: Population, policy: AgingPolicy, verdicts: Verdicts) -> dict[s
         gone["evicted"] = _marked(places[chosen], len(here))
         leaving = leaving | gone["evicted"]
     if "crowded_out" in due:
-        passing = np.isin(here.layers, [_WORKING, LAYERS.index(Layer.EPISODIC)]) & ~leaving
+        passing = here.is_in(*PASSING) & ~leaving
         places = np.flatnonzero(due["crowded_out"] & passing)
         chosen = choose_crowded(
             here.importance[places],

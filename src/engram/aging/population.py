@@ -11,14 +11,14 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from engram.values import AccessLog, Kind, Layer, Source, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,6 +44,14 @@ def to_microseconds(moment: datetime) -> int:
     """Return a moment as whole microseconds since 1970."""
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def is_one_of(column: NDArray[Any], values: Iterable[object]) -> Flags:
+    """Return which rows of a column hold one of a few values: several times as fast as `numpy.isin`."""
+    found = np.zeros(len(column), np.bool_)
+    for value in values:
+        found |= column == value
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +101,17 @@ class Population:
         is_stated: Flags = ~self.extracted & (self.sources == SOURCES.index(Source.HUMAN))
         return is_stated
 
-    def is_in(self, layer: Layer) -> Flags:
-        """Which rows are in a layer."""
-        is_there: Flags = self.layers == LAYERS.index(layer)
-        return is_there
+    def is_in(self, *layers: Layer) -> Flags:
+        """Which rows are in one of these layers."""
+        return is_one_of(self.layers, [LAYERS.index(layer) for layer in layers])
 
     def has(self, *statuses: Status) -> Flags:
         """Which rows have one of these statuses."""
-        return np.isin(self.statuses, [STATUSES.index(status) for status in statuses])
+        return is_one_of(self.statuses, [STATUSES.index(status) for status in statuses])
+
+    def is_about(self, *categories: str) -> Flags:
+        """Which rows have one of these categories."""
+        return is_one_of(self.categories, categories)
 
     def days_since(self, moments: Ints, now: Moment) -> Floats:
         """Return the days from each moment to now, 0 for what lies ahead; now may differ from row to row."""

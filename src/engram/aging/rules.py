@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engram.aging.importance import importance
-from engram.aging.population import LAYERS
 from engram.values import Layer, Status
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 LIVING = (Status.ACTIVE, Status.CHALLENGED)
+PASSING = (Layer.WORKING, Layer.EPISODIC)
+"""The layers that count towards a project's limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ class Measured:
     @property
     def is_open(self) -> Flags:
         """What the policy protects neither by category nor because a person asked to remember it."""
-        is_protected = np.isin(self.population.categories, self.policy.protected)
+        is_protected = self.population.is_about(*self.policy.protected)
         if self.policy.spares_stated:
             is_protected |= self.population.stated
         return ~is_protected
@@ -87,7 +88,7 @@ def _speculative(measured: Measured) -> Flags:
 
 
 def _commitment(measured: Measured) -> Flags:
-    is_promise: Flags = measured.population.categories == "commitment"
+    is_promise = measured.population.is_about("commitment")
     return is_promise & (measured.age_days > measured.policy.commitment_days)
 
 
@@ -97,7 +98,7 @@ def _unused(measured: Measured) -> Flags:
         (measured.age_days > policy.unused_days)
         & (population.importance < policy.unused_importance)
         & (population.recalls <= policy.unused_recalls)
-        & (population.categories != "correction")
+        & ~population.is_about("correction")
         & measured.is_open
     )
     return is_due
@@ -105,13 +106,12 @@ def _unused(measured: Measured) -> Flags:
 
 def _faded(measured: Measured) -> Flags:
     policy, population = measured.policy, measured.population
-    lasting = [LAYERS.index(layer) for layer in (Layer.SEMANTIC, Layer.PROCEDURAL, Layer.CODEBASE)]
     return (
         (measured.age_days > policy.faded_days)
         & (measured.retention < policy.faded_retention)
         & (measured.importance < policy.faded_importance)
         & (population.recalls < policy.faded_recalls)
-        & ~np.isin(population.layers, lasting)
+        & ~population.is_in(Layer.SEMANTIC, Layer.PROCEDURAL, Layer.CODEBASE)
         & measured.is_open
     )
 
@@ -166,10 +166,9 @@ def _evicted(measured: Measured) -> Flags:
 def _crowded_out(measured: Measured) -> Flags:
     """Who may leave a full project: not, for one half-life, what was stated again or brought back."""
     population = measured.population
-    passing = [LAYERS.index(layer) for layer in (Layer.WORKING, Layer.EPISODIC)]
     is_renewed = population.confirmed > population.created
     is_spared = is_renewed & (measured.age_days <= measured.policy.half_life_days)
-    return np.isin(population.layers, passing) & ~is_spared
+    return population.is_in(*PASSING) & ~is_spared
 
 
 def _archive_ended(measured: Measured) -> Flags:

@@ -113,8 +113,9 @@ def choose_crowded(
     """
     chosen = []
     for project in np.unique(projects):
-        places = np.flatnonzero(projects == project)
         too_many = max(0, totals[int(project)] - most)
-        order = np.lexsort((keys[places], importance[places]))
-        chosen.append(places[order[:too_many]])
+        if too_many:
+            places = np.flatnonzero(projects == project)
+            order = np.lexsort((keys[places], importance[places]))
+            chosen.append(places[order[:too_many]])
     return np.concatenate(chosen) if chosen else np.empty(0, np.int64)

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engram.aging.population import LAYERS
-from engram.aging.rules import LIVING, RULES
+from engram.aging.rules import LIVING, PASSING, RULES
 from engram.aging.verdict import STAYS, choose_crowded, choose_evicted
-from engram.values import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from engram.policy import AgingPolicy
 
 EVICTED, CROWDED_OUT = "evicted", "crowded_out"
-_PASSING = [LAYERS.index(layer) for layer in (Layer.WORKING, Layer.EPISODIC)]
 
 
 class Contest:
@@ -48,10 +45,10 @@ class Contest:
         """Take in one page."""
         population = verdicts.measured.population
         scores = {EVICTED: verdicts.measured.retention, CROWDED_OUT: population.importance}
-        is_passing = np.isin(population.layers, _PASSING)
+        is_passing = population.is_in(*PASSING)
         for name, due in verdicts.due.items():
-            columns = np.stack([population.keys, scores[name], population.projects, is_passing])
-            self._due[name].append(columns[:, due])
+            columns = (population.keys, scores[name], population.projects, is_passing)
+            self._due[name].append(np.stack([column[due] for column in columns]))
         is_here = is_passing & population.has(*LIVING) & (verdicts.leaving == STAYS)
         for project, number in zip(*np.unique(population.projects[is_here], return_counts=True), strict=True):
             self._totals[int(project)] += int(number)

@@ -25,7 +25,7 @@ from engram.policy import PRESETS
 from engram.values import Census, Change, Forecast, Outlook
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,7 +54,7 @@ def forecast(
     _check(days)
     moment = to_microseconds(now)
     with store.read() as tx:
-        population = _living(tx, policy, scope=scope)
+        population = _living(tx, [policy], scope=scope)
         shown = [] if scope is None else _soonest(tx, population, policy, now=moment, days=days)
         ends = session_ends(tx, shown, policy)
     points = [moment + int(days * DAY * step / (POINTS - 1)) for step in range(POINTS)]
@@ -97,12 +97,10 @@ def compare(
     moment = to_microseconds(now)
     for one in days:
         _check(one)
-    found = {}
-    for name, policy in chosen.items():
-        with store.read() as tx:
-            population = _living(tx, policy, scope=scope)
-        found[name] = _census(population, policy, moment, [moment + int(one * DAY) for one in sorted(days)])
-    return found
+    with store.read() as tx:
+        population = _living(tx, chosen.values(), scope=scope)
+    points = [moment + int(one * DAY) for one in sorted(days)]
+    return {name: _census(population, policy, moment, points) for name, policy in chosen.items()}
 
 
 def presets_with(name: str, own: AgingPolicy) -> dict[str, AgingPolicy]:
@@ -195,9 +193,10 @@ def _leaves(future: Future, row: int) -> list[Change]:
     return [Change(at=_moment(int(future.leaves_at[row])), what=rule.name, kind="leaves", status=rule.to)]
 
 
-def _living(tx: Transaction, policy: AgingPolicy, *, scope: Scope | None) -> Population:
-    """Return the living memories that a scope sees, or all of them, in one population."""
-    ends = tx.ages.session_ends(before=NEVER) if "stale_session" in policy.rules else {}
+def _living(tx: Transaction, policies: Iterable[AgingPolicy], *, scope: Scope | None) -> Population:
+    """Return the living memories that a scope sees, or all of them, in one population for these policies."""
+    asks_for_sessions = any("stale_session" in policy.rules for policy in policies)
+    ends = tx.ages.session_ends(before=NEVER) if asks_for_sessions else {}
     pages, after = [], 0
     while len(page := tx.ages.page(after_key=after, limit=PAGE_ROWS, scope=scope, session_ends=ends)):
         pages.append(page.take(page.has(*LIVING)))

@@ -3,7 +3,7 @@ One bit per dimension: which vectors point roughly the same way?
 
 The vector backend of large stores. Bits are signs after the mean is taken away: some models crowd all their
 vectors into one corner, and there the raw signs say little. Codes are kept word by word, so that a scan runs
-through memory in a straight line; a narrow filter picks its rows first, which is cheaper for a tenth or less.
+through memory in a straight line; a narrow filter picks its rows first, which is cheaper for a seventh or less.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.store.contract import Quantised
 
-PICKED_SHARE: Final = 0.1
+PICKED_SHARE: Final = 0.15
 """Below this share of allowed rows, picking them and scanning those beats scanning all: docs/lab/0015."""
 _WORD_BITS = 64
 _WORD_BYTES = 8

@@ -232,7 +232,7 @@ class VectorIndex:
         """Return the rows to score exactly, all where that is cheap, and what went another way."""
         if self._mirror.looks_at_all(view, allowed):
             return np.flatnonzero(allowed), ()
-        count = shortlist_size(limit)
+        count = shortlist_size(limit, from_memory=view.resident is not None)
         if self._foreign is None:
             return view.backend.shortlist(query, allowed, count), ()
         proposed = self._foreign.shortlist(query, allowed, count)

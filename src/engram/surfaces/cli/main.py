@@ -2,7 +2,8 @@
 The command `engram`: every verb in one application.
 
 Started by the shell as `engram`. Each command stands in the file of its name; `verb` wraps it.
-Help is written without rich, whose import alone would take as long as all the rest.
+Help is written without rich, and plain values are taken without pydantic: the import of either would take
+as long as all the rest.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from engram.surfaces.cli import models, policy
 from engram.surfaces.cli.age import age
 from engram.surfaces.cli.correct import correct
 from engram.surfaces.cli.doctor import doctor
+from engram.surfaces.cli.feedback import feedback
 from engram.surfaces.cli.flush import flush
 from engram.surfaces.cli.forecast import forecast
 from engram.surfaces.cli.forget import forget
@@ -26,11 +28,13 @@ from engram.surfaces.cli.list import list_memories
 from engram.surfaces.cli.observe import observe
 from engram.surfaces.cli.pin import pin, unpin
 from engram.surfaces.cli.promote import demote, promote
+from engram.surfaces.cli.quick import QuickCommand
 from engram.surfaces.cli.recall import recall
 from engram.surfaces.cli.remember import remember
 from engram.surfaces.cli.restore import restore
 from engram.surfaces.cli.serve import serve
 from engram.surfaces.cli.status import status
+from engram.surfaces.cli.timeline import timeline
 from engram.surfaces.cli.verb import verb
 from engram.surfaces.errors import INTERRUPTED
 
@@ -43,6 +47,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "flush": flush,
     "remember": remember,
     "recall": recall,
+    "timeline": timeline,
+    "feedback": feedback,
     "get": get,
     "list": list_memories,
     "correct": correct,
@@ -80,14 +86,14 @@ app = typer.Typer(
 )
 
 for _name, _function in VERBS.items():
-    app.command(_name)(verb(_function))
+    app.command(_name, cls=QuickCommand)(verb(_function))
 for _group, _meaning, _verbs in (
     ("models", "See, add and choose embedders.", MODEL_VERBS),
     ("policy", "See and compare the presets of the lifecycle.", POLICY_VERBS),
 ):
     _inner = typer.Typer(help=_meaning, no_args_is_help=True, rich_markup_mode=None)
     for _name, _function in _verbs.items():
-        _inner.command(_name)(verb(_function))
+        _inner.command(_name, cls=QuickCommand)(verb(_function))
     app.add_typer(_inner, name=_group)
 
 

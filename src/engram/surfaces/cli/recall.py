@@ -5,13 +5,15 @@ Calls `Engram.recall`. Hits go to stdout; what did not take part in the answer g
 so that an empty answer is never mistaken for a failed one.
 """
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
+from engram.surfaces.cli.answer import show_recall, show_recall_explained
+from engram.surfaces.cli.moments import moment
 from engram.surfaces.cli.options import Limit, Narrowing, Shared, given_text
-from engram.surfaces.cli.output import one_line, present, talk, warning
-from engram.surfaces.cli.show import show_recall, show_recall_explained
+from engram.surfaces.cli.output import minute, one_line, present, talk, warning
 from engram.values import Recall
 
 
@@ -21,7 +23,22 @@ def recall(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to look for, or - for stdin.")],
     *,
     limit: Limit = 10,
-    explain: Annotated[bool, typer.Option("--explain", help="Show every reason and all timings.")] = False,
+    as_of: Annotated[
+        datetime | None,
+        typer.Option(metavar="TIME", parser=moment, help="Answer from what was believed at this moment."),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Order the candidates by score, rrf, mmr, rrf_then_mmr or cross_encoder; else as the policy.",
+        ),
+    ] = None,
+    session: Annotated[str | None, typer.Option(metavar="NAME", help="The conversation that asks.")] = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Show the plan, every signal, what was left out, and all timings."),
+    ] = False,
 ) -> None:
     """
     Ask a question and see the memories that fit, best first.
@@ -30,10 +47,20 @@ def recall(
     """
     asked = given_text(question)
     with shared.open_existing() as engram:
-        answer = engram.recall(asked, limit=limit, filters=narrowing.filters)
+        answer = engram.recall(
+            asked,
+            limit=limit,
+            filters=narrowing.filters,
+            session=session,
+            as_of=as_of,
+            strategy=strategy,
+            explain=explain,
+        )
 
     present(answer, show_recall_explained if explain else show_recall, as_json=shared.json)
     _tell_quality(answer)
+    if as_of is not None:
+        talk(f"This is what was believed at {minute(as_of)}.")
 
 
 def _tell_quality(answer: Recall) -> None:

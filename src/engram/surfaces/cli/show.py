@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.surfaces.cli.output import bold, dim, indented, minute, one_line, out, short, visible, warning
+from engram.surfaces.cli.output import dim, indented, minute, one_line, out, short, visible, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from engram.values import DoctorReport, HistoryEvent, Hit, Memory, Recall, StatusReport
+    from engram.values import DoctorReport, HistoryEvent, Memory, StatusReport
 
-_BESIDE_SCORE = " " * 10
-_TRUST_PARTS = ("relevance", "accuracy", "freshness", "utility")
+_UNDER_ID = " " * 10
 
 
 def show_line(memory: Memory) -> None:
     """Show a memory as one line of a list."""
     first = f"{short(memory.id)}  {dim(minute(memory.when))}  {memory.category}  "
-    out(indented(first, one_line(memory.content), indent=_BESIDE_SCORE))
+    out(indented(first, one_line(memory.content), indent=_UNDER_ID))
 
 
 def show_lines(memories: Sequence[Memory]) -> None:
@@ -51,32 +50,16 @@ def show_memory(memory: Memory) -> None:
             "said by": memory.provenance.speaker,
             "session": memory.provenance.session,
             "source": memory.provenance.source,
-            "repeated": f"{memory.reinforcements} times" if memory.reinforcements else None,
+            "repeated": times(memory.reinforcements) if memory.reinforcements else None,
+            "confirmed": minute(memory.confirmed_at) if memory.confirmed_at else None,
             "recalled": recalls(memory),
+            "feedback": feedbacks(memory),
             "version": str(memory.version),
             "replaces": memory.supersedes,
             "replaced by": memory.superseded_by,
+            **_traits(memory),
         }
     )
-
-
-def show_recall(answer: Recall) -> None:
-    """Show the hits with score, content, time and what found them."""
-    for hit in answer.hits:
-        _show_hit(hit)
-
-
-def show_recall_explained(answer: Recall) -> None:
-    """Show the hits with every reason, and how the answer came about."""
-    for hit in answer.hits:
-        _show_hit(hit)
-        for reason in hit.reasons:
-            place = f"{reason.index}: place {reason.rank}, score {reason.score:.3f}"
-            out(_BESIDE_SCORE + dim(f"{place}, gives {reason.contribution:.3f}"))
-        believed = {part: f"{getattr(hit.trust, part):.2f}" for part in _TRUST_PARTS}
-        parts = ", ".join(f"{part} {value}" for part, value in believed.items())
-        out(_BESIDE_SCORE + dim(f"trust {hit.trust.composite:.2f}: {parts}"))
-    _show_quality(answer)
 
 
 def show_history(events: Sequence[HistoryEvent]) -> None:
@@ -101,6 +84,7 @@ def show_status(report: StatusReport) -> None:
             "turns": str(report.turns),
             "policy": report.policy,
             "embedder": report.embedder,
+            "recalls": _answers(report.recalls),
             "to be read": f"{report.awaiting_reading} turns" if report.awaiting_reading else None,
             "to be embedded": str(report.awaiting_embedding),
             "to be enriched": str(report.awaiting_enrichment) if report.awaiting_enrichment else None,
@@ -121,35 +105,51 @@ def show_doctor(report: DoctorReport) -> None:
         out(f"{mark:<8}  {check.name}: {one_line(check.found)}")
 
 
-def _show_hit(hit: Hit) -> None:
-    out(indented(f"{bold(f'{hit.score:.2f}')}      ", one_line(hit.memory.content), indent=_BESIDE_SCORE))
-    found_by = ", ".join(f"{reason.index} #{reason.rank}" for reason in hit.reasons)
-    said_by = f" · {one_line(hit.memory.provenance.speaker)}" if hit.memory.provenance.speaker else ""
-    about = f"{minute(hit.memory.when)}{said_by} · {hit.memory.category} · {found_by}"
-    out(f"{short(hit.memory.id)}  {dim(about)}")
-
-
 def recalls(memory: Memory) -> str | None:
     """Return how often and when last a memory was recalled, if ever."""
     log = memory.access
-    return None if log.last_at is None else f"{log.count} times, last {minute(log.last_at)}"
+    return None if log.last_at is None else f"{times(log.count)}, last {minute(log.last_at)}"
 
 
-def _show_quality(answer: Recall) -> None:
-    quality = answer.quality
-    missing = [f"{one.index}: {one_line(one.reason)}" for one in quality.missing]
-    out()
-    show_rows(
-        {
-            "answered": ", ".join(quality.answered) or "no index",
-            "missing": "; ".join(missing) or "nothing",
-            "candidates": str(quality.candidates),
-            "relevancy": f"{quality.average_relevancy:.2f} on average, NDCG {quality.ndcg:.2f}",
-            "tokens": f"about {quality.tokens}",
-            "took": f"{quality.milliseconds:.1f} ms: "
-            + ", ".join(f"{name} {spent:.1f}" for name, spent in quality.stages.items()),
-        }
-    )
+def feedbacks(memory: Memory) -> str | None:
+    """Return how often a memory was said to help and not to, if ever."""
+    told = (("helped", memory.helped), ("did not help", memory.unhelpful))
+    return ", ".join(f"{what} {times(number)}" for what, number in told if number) or None
+
+
+def times(number: int) -> str:
+    """Return a number of times in words."""
+    return "once" if number == 1 else f"{number} times"
+
+
+def _traits(memory: Memory) -> dict[str, str | None]:
+    """Return what was inferred from the content, which filters can ask for."""
+    found = memory.traits
+    listed = {name: ", ".join(getattr(found, name)) for name in ("people", "technologies", "paths", "topics")}
+    return {
+        **{name: one_line(value) if value else None for name, value in listed.items()},
+        "language": found.language,
+        "sentiment": found.sentiment,
+    }
+
+
+def _answers(recalled: Mapping[str, float]) -> str:
+    """Return how good the answers of this process were; a command that has just begun gave none."""
+    count = int(recalled.get("answers", 0))
+    if not count:
+        return "none by this command; a server counts its own"
+    found = [f"{count} in this process"]
+    if "average_relevancy" in recalled:
+        found += [
+            f"relevancy {recalled['average_relevancy']:.2f}, NDCG {recalled['ndcg']:.2f}",
+            f"{recalled['milliseconds_p50']:.1f} ms, one in twenty over {recalled['milliseconds_p95']:.1f} ms",
+            f"{int(recalled['poor_in_a_row'])} poor in a row",
+        ]
+    levels = {
+        name.removeprefix("level: "): number for name, number in recalled.items() if name.startswith("level: ")
+    }
+    found += [f"{number:g} {level}" for level, number in levels.items() if level != "full"]
+    return "; ".join(found)
 
 
 def show_rows(named: dict[str, str | None]) -> None:

@@ -19,15 +19,19 @@ GAP = "  "
 
 
 def show_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int] = ()
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Collection[int] = (),
+    indent: str = "",
 ) -> None:
     """Show rows of cells; `numbers` are the places of the columns that are set to the right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     if any(header):
-        out(dim(_line(header, widths, numbers).rstrip()))
+        out(indent + dim(_line(header, widths, numbers).rstrip()))
     for row in rows:
         *first, last = row
-        before = _line(first, widths, numbers) + GAP if first else ""
+        before = indent + (_line(first, widths, numbers) + GAP if first else "")
         is_number = len(row) - 1 in numbers
         out(
             indented(before, last.rjust(widths[-1]) if is_number else last, indent=" " * len(before)).rstrip()

@@ -1,0 +1,74 @@
+"""
+Take plain values from the command line without loading pydantic.
+
+The class of every command, named by `main`. Typer coerces each parameter with pydantic, whose import costs a
+command more than all of typer; yet nearly every parameter is absent, a text, a number or one of a few
+names. Whatever is not plainly one of these is left to typer, so its rules and its messages stay its own.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOT_PLAIN: Final = object()
+"""The answer for a value that only typer can judge."""
+
+
+class QuickCommand(TyperCommand):
+    """A command whose plain values are taken as they are."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for parameter in self.params:
+            parameter.process_value = _quick(parameter)  # type: ignore[method-assign]
+
+
+def _quick(parameter: Any) -> Callable[[Any, Any], Any]:
+    """Return what takes a value for this parameter: quickly where possible, else as typer does."""
+    as_typer_does = parameter.process_value
+
+    def take(context: Any, value: Any) -> Any:
+        is_missing = value is None and parameter.required
+        if is_missing or parameter.callback is not None:
+            return as_typer_does(context, value)
+        taken = plain(parameter, value)
+        return as_typer_does(context, value) if taken is NOT_PLAIN else taken
+
+    return take
+
+
+def plain(parameter: Any, value: Any) -> Any:
+    """Return the value as typer would make it, or `NOT_PLAIN` where that takes more than a look."""
+    about = parameter.type_descriptor
+    if value is None:
+        return () if parameter.multiple or parameter.nargs == -1 else None
+    if about.is_list:
+        (inner,) = get_args(about.annotation)
+        if about.parameter_info.parser is not None or not isinstance(value, list | tuple):
+            return NOT_PLAIN
+        taken = [_one(inner, one) for one in value]
+        return NOT_PLAIN if NOT_PLAIN in taken else taken
+    if about.parameter_info.parser is not None:
+        return about.parameter_info.parser(value) if isinstance(value, str) else NOT_PLAIN
+    return _one(about.annotation, value)
+
+
+def _one(kind: Any, value: Any) -> Any:
+    """Return one value of a kind, where its form leaves no question."""
+    if not isinstance(kind, type):
+        return NOT_PLAIN
+    if type(value) is kind:
+        return value
+    if not isinstance(value, str):
+        return NOT_PLAIN
+    if kind is int and value.isascii() and value.isdecimal() and not value.startswith("0"):
+        return int(value)
+    if issubclass(kind, Enum):
+        return next((one for one in kind if one.value == value), NOT_PLAIN)
+    return NOT_PLAIN
