@@ -1,7 +1,7 @@
 """
 What does ageing cost: the arithmetic, a whole sweep over a store, and looking ahead?
 
-    python -m evals.aging [--columns 100000 1000000] [--stores 100000 [--due 0 0.01 0.1]] [--ahead 10000 100000]
+    python -m evals.aging [--columns 100000 1000000] [--stores 100000] [--due 0 0.01 0.1] [--ahead 10000]
 
 Columns are made up: a year of memories, most read out of turns, recalled a few times or never. Stores are
 filled with the same, straight into their tables, and swept with nothing, a hundredth and a tenth of them due.

@@ -103,6 +103,17 @@ def test_activation_is_that_of_act_r(on_day: float, uses: list[float]) -> None:
     assert factor("activation", memory, on_day=on_day) == pytest.approx(0.1 / (1 + math.exp(-base_level)))
 
 
+def test_the_weights_do_what_they_were_chosen_for() -> None:
+    """A fresh statement has about its base; a week of use makes knowledge of it; months of quiet a trifle."""
+    moments = tuple(BORN + days(number) for number in (2, 3, 4, 5, 6))
+    used = stated(stability=1.5, access=AccessLog(count=5, last_at=moments[-1], recent=moments, sessions=5))
+
+    assert matters(stated(importance=0.5), BALANCED, 0) == pytest.approx(0.5, abs=0.1)
+    assert matters(used, BALANCED, 7) >= BALANCED.semantic_importance
+    assert matters(stated(importance=0.5), BALANCED, 60) > BALANCED.faded_importance
+    assert matters(stated(importance=0.5), BALANCED, 120) < BALANCED.faded_importance
+
+
 def test_importance_stays_between_nothing_and_one() -> None:
     """However much the factors add or take."""
     best = stated(

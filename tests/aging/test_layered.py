@@ -165,10 +165,11 @@ def test_a_confirmation_begins_the_ninety_days_anew() -> None:
 
 
 def test_retention_must_be_below_fifteen_hundredths() -> None:
-    """A stated memory is there after 261 days: the straight line of huber at 8.7 half-lives."""
+    """A stated memory is there after 261 days, 8.7 half-lives on huber's line; an extracted one after 87."""
     memory = stated(importance=0.1)
 
     assert left(memory, LAYERED, 261) == pytest.approx(0.15)
+    assert left(extracted(), LAYERED, 87) == pytest.approx(0.15)
     assert leaves(memory, LAYERED, days(261) - SECOND) is None
     assert leaves(memory, LAYERED, days(261) + SECOND) == "faded"
 

@@ -16,7 +16,8 @@ from engram.index.vector import VectorIndex
 from .made import FAMILY, IDENTITY, add, ask, families, fill, loaded, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -52,9 +53,9 @@ class Askers:
         with ThreadPoolExecutor(ASKERS) as pool:
             running = [pool.submit(self._ask_on, seed) for seed in range(ASKERS)]
             try:
-                self._wait_for_answers()
+                self._wait_for_answers(running)
                 action()
-                self._wait_for_answers()
+                self._wait_for_answers(running)
             finally:
                 self._stop.set()
             for one in running:
@@ -70,10 +71,10 @@ class Askers:
                 self.wrong.append((row, found))
             self.asked += 1
 
-    def _wait_for_answers(self) -> None:
-        """Let every thread finish a few questions."""
+    def _wait_for_answers(self, running: Sequence[Future[None]]) -> None:
+        """Let the threads finish a few questions, unless one has failed."""
         goal = self.asked + 5 * ASKERS
-        while self.asked < goal and not self.wrong:
+        while self.asked < goal and not self.wrong and not any(one.done() for one in running):
             time.sleep(0.001)
 
 

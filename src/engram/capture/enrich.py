@@ -1,21 +1,27 @@
 """
-What is inferred from a statement's words: security tier, affect, traits, levels of detail, entities.
+What is inferred from a statement's words: security tier, affect, traits, detail, entities and names.
 
-Done by the gate at once for single statements, and afterwards, in the background, for statements that came in
-bulk: it takes as long as everything else together, and nothing in it decides whether a statement may enter.
-Derived: it can be done again at any time and gives the same.
+Done by the gate at once for single statements, and afterwards, in the background, for statements that
+came in bulk: it takes as long as everything else together, and nothing in it decides whether a statement
+may enter. Derived: it can be done again at any time and gives the same.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.capture.entities import register
 from engram.text.affect import affect, sentiment
 from engram.text.detail import levels
+from engram.text.entity_names import fold, fold_name
+from engram.text.mentions import mentions, type_of
 from engram.text.passage import index_terms
 from engram.text.pii import classify
+from engram.text.told_names import speaks_of_self, told_names
 from engram.text.traits import infer_traits
+from engram.values import EntityType
 
 if TYPE_CHECKING:
     import threading
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
 
     from engram.store.contract import Store, Transaction
     from engram.text.affect import Outcome
-    from engram.values import Memory
+    from engram.values import Entity, Memory
 
 BATCH = 128
 """Memories enriched in one write: a tenth of a second."""
@@ -48,8 +54,49 @@ def enriched(memory: Memory, *, outcome: Outcome | None = None) -> Memory:
 
 
 def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now: datetime) -> None:
-    """Register the entities that the memory speaks of."""
-    register(tx, memory, speaker=memory.provenance.speaker, names=names, now=now)
+    """Register whom and what the memory speaks of, the speaker too, and the names that it tells."""
+    speaker = memory.provenance.speaker
+    told = told_names(memory.content, speaker=speaker)
+    found = register(
+        tx,
+        memory.evolve(content=told.rest),
+        speaker=speaker,
+        names=(*names, *_first_person(memory.content, speaker), *_owners(told.rest)),
+        now=now,
+    )
+    for name, other in told.pairs:
+        called = [entity for entity in found if _ends_with_name(name, entity)]
+        if len(called) == 1:
+            _call(tx, called[0], other, memory, at=min(memory.when, now))
+
+
+def _first_person(content: str, speaker: str | None) -> tuple[str, ...]:
+    """Return the speaker's name where a person speaks of himself."""
+    is_person = speaker is not None and _type_of(speaker) is EntityType.PERSON
+    return (speaker,) if speaker is not None and is_person and speaks_of_self(content) else ()
+
+
+def _owners(text: str) -> tuple[str, ...]:
+    """Return whose relations are spoken of: what is said of Bob's daughter is said of Bob."""
+    if "'s " not in text and "’s " not in text:
+        return ()
+    owned = [one.text.partition("'s ") for one in mentions(text)]
+    return tuple(owner for owner, is_owned, _ in owned if is_owned)
+
+
+def _ends_with_name(text: str, entity: Entity) -> bool:
+    """Say whether a text is a name of the entity, maybe after what it is: the tool Moneta."""
+    folded = [fold_name(one, entity.type) for one in (entity.name, *entity.aliases)]
+    return any(f" {fold(text)}".endswith(f" {one}") for one in folded)
+
+
+_type_of = lru_cache(maxsize=1000)(type_of)
+
+
+def _call(tx: Transaction, entity: Entity, other: str, memory: Memory, *, at: datetime) -> None:
+    """Note that a memory gives an entity another name, under which it is known from now on."""
+    tx.entities.update(replace(entity, aliases=(*entity.aliases, other)))
+    tx.entities.link(entity.id, memory.id, name=other, at=at)
 
 
 def enrich_pending(

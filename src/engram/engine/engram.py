@@ -23,6 +23,7 @@ from engram.engine.upkeep import Upkeep
 from engram.errors import InvalidQuery
 from engram.policy.recall import STRATEGIES
 from engram.recall.as_of import INDEXED
+from engram.recall.entity import profile
 from engram.recall.pipeline import recall, with_missing
 from engram.recall.timeline import timeline
 from engram.settings import Settings
@@ -33,6 +34,7 @@ from engram.values import (
     Kind,
     Layer,
     MemoryType,
+    Mode,
     Provenance,
     Query,
     Scope,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 
     from engram.engine.clock import Clock
     from engram.providers.embedder import Embedder
-    from engram.values import Memory, MemoryId, Recall, Timeline, Turn
+    from engram.values import EntityProfile, Memory, MemoryId, Recall, Timeline, Turn
 
 READING_PATIENCE_SECONDS = 0.25
 """How long a question waits for turns that are being read, so that it sees what was just said."""
@@ -225,6 +227,7 @@ class Engram(Life, Upkeep):
         query: str,
         *,
         limit: int = 10,
+        mode: Mode = Mode.FULL_CONTEXT,
         filters: Filters | None = None,
         session: str | None = None,
         as_of: datetime | None = None,
@@ -242,7 +245,8 @@ class Engram(Life, Upkeep):
         """
         if as_of is not None and as_of.tzinfo is None:
             raise InvalidQuery("as_of has no time zone", hint="Give one, such as datetime.UTC.")
-        asked = Query(text=query, scope=self._in(scope), filters=filters or Filters(), limit=limit)
+        narrowed = (filters or Filters()).in_mode(chosen(Mode, mode))
+        asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         is_read = self._listener.wait(READING_PATIENCE_SECONDS)
         with self._parts.health.watch("recall"):
             answer = recall(
@@ -273,6 +277,11 @@ class Engram(Life, Upkeep):
         relevant = [hit.memory for hit in found if hit.trust.relevance >= TIMELINE_RELEVANCE]
         with self._parts.store.read() as tx:
             return timeline(tx, topic, relevant)
+
+    def entity(self, name: str, *, limit: int = 20, scope: Scope | None = None) -> EntityProfile:
+        """Return everything about a person, project or thing: memories of all layers, relations, company."""
+        with self._parts.store.read() as tx:
+            return profile(tx, name, scope=self._in(scope), limit=limit)
 
     def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
         """Return one memory by its id or the last eight characters of it."""

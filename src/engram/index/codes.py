@@ -3,7 +3,7 @@ One bit per dimension: which vectors point roughly the same way?
 
 The vector backend of large stores. Bits are signs after the mean is taken away: some models crowd all their
 vectors into one corner, and there the raw signs say little. Codes are kept word by word, so that a scan runs
-through memory in a straight line; a narrow filter picks its rows first, which is cheaper for a seventh or less.
+through memory in a straight line; a narrow filter picks its rows first.
 """
 
 from __future__ import annotations

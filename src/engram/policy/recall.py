@@ -98,6 +98,11 @@ class RecallPolicy:
         """Whether links between memories are followed at all."""
         return self.graph_bonus > 0 or self.linked_share > 0 or self.plans_by_intent
 
+    @property
+    def uses_entities(self) -> bool:
+        """Whether the entities that a question names are looked up at all."""
+        return self.entity_bonus > 0 or self.expand_aliases > 0
+
     def __post_init__(self) -> None:
         require_positive(
             self, "candidates", "freshness_half_life_days", "session_crowd", "rank_constant", "suppress_days"

@@ -15,6 +15,7 @@ import numpy as np
 
 from engram.recall.as_of import believed, widened
 from engram.recall.collapse import collapse
+from engram.recall.entity import expansions, named_in
 from engram.recall.fuse import explain, fuse, with_signals
 from engram.recall.gather import LEXICAL, VECTOR, Notes, Sources, embed, gather
 from engram.recall.plan import plan
@@ -138,18 +139,21 @@ def with_missing(answer: Recall, index: str, reason: str) -> Recall:
 def _rank(tx: Transaction, asking: _Asking) -> _Ranked:
     """Return the candidates in order of what the indexes and the signals give them."""
     notes, weights, query = asking.notes, asking.plan.weights, asking.search
+    with notes.timed("names"):
+        entities = named_in(tx, query.text, scope=query.scope) if asking.policy.uses_entities else []
+        words = " ".join([query.text, *expansions(entities, query.text)[: asking.policy.expand_aliases]])
     answers = gather(
         tx,
         query,
         asking.vector,
         asking.sources,
         notes,
-        words=query.text,
+        words=words,
         candidates=asking.plan.candidates * (1 if asking.as_of is None else PAST_CANDIDATES),
     )
     with notes.timed("fuse"):
         fused = fuse(answers, weights)
-    added = signals(tx, fused, query, asking.sources, plan=asking.plan, notes=notes)
+    added = signals(tx, fused, query, asking.sources, plan=asking.plan, entities=entities, notes=notes)
     order = with_signals(fused, added, unfound=crowd_score(fused, asking.policy))
     return _Ranked(order=order, answers=answers, weights=weights, signals=added)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram.recall.entity import linked
 from engram.recall.fuse import Signal
 from engram.recall.period import nearness
 from engram.recall.subject import subjects
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from engram.recall.gather import Notes, Sources
     from engram.recall.plan import Planned
     from engram.store.contract import Transaction
-    from engram.values import Query
+    from engram.values import Entity, Query
 
-SESSION, SUBJECT, TIME, GRAPH, LINKED = "session", "subject", "time", "graph", "linked"
+SESSION, SUBJECT, TIME = "session", "subject", "time"
+GRAPH, LINKED, ENTITY = "graph", "linked", "entity"
 LINKED_FROM = 3
 """From so many of the best, linked neighbours join the answer."""
 
@@ -37,6 +39,7 @@ def signals(
     sources: Sources,
     *,
     plan: Planned,
+    entities: Sequence[Entity],
     notes: Notes,
 ) -> list[Signal]:
     """Return what each signal adds."""
@@ -49,6 +52,10 @@ def signals(
     if policy.linked_share:
         with notes.timed(LINKED):
             found.append(_neighbours(tx, ranked, query, sources))
+    if policy.entity_bonus and entities:
+        with notes.timed(ENTITY):
+            about = linked(tx, entities, scope=query.scope, filters=query.filters, limit=policy.candidates)
+            found.append(Signal(name=ENTITY, gained=dict.fromkeys(about, policy.entity_bonus)))
     with notes.timed("sketch"):
         keys = [one.key for one in ranked] + [key for signal in found for key in signal.gained]
         sketches = tx.candidates.sketches(list(dict.fromkeys(keys)))

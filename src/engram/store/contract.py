@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         EntityType,
         Filters,
         HistoryEvent,
+        Layer,
         Memory,
         MemoryId,
         Mention,
@@ -100,6 +101,15 @@ class Sketch:
     speaker: str | None
     subject: str | None
     when: int
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """A memory that speaks of an entity, the layer that it is in and the moment that it is about."""
+
+    key: int
+    layer: Layer
+    when: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +197,14 @@ class Memories(Protocol):
         self, *, scope: Scope, filters: Filters, limit: int, before: MemoryId | None
     ) -> Sequence[Memory]:
         """Return memories that this scope may see, newest first, from before the given one."""
+        ...
+
+    def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
+        """
+        Return the keys of all that pass, in order; None where they are more than the limit.
+
+        None too where every word of the filters is so common that listing its memories would take long.
+        """
         ...
 
     def indexable(self, *, after_key: int, limit: int) -> dict[int, Memory]:
@@ -511,6 +529,23 @@ class SharedEntities:
     mentions: NDArray[np.int64]
 
 
+class TraitRows(Protocol):
+    """What filters look memories up by; derived, and kept true by every write of a memory."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the table was filled by the rules of this version."""
+        ...
+
+    def rebuild(self) -> int:
+        """Fill the table anew from the memories, inside a write, and return how many rows it has."""
+        ...
+
+    def count_wrong(self) -> int:
+        """Return how many rows are missing or should not be there, which is none in a sound store."""
+        ...
+
+
 class Edges(Protocol):
     """Links between memories."""
 
@@ -590,8 +625,35 @@ class Entities(Protocol):
         """Return what a memory speaks of."""
         ...
 
+    def named(
+        self,
+        folded: Iterable[str],
+        *,
+        given: Iterable[str] = (),
+        family: Iterable[str] = (),
+        scope: Scope,
+    ) -> Sequence[Entity]:
+        """
+        Return the entities that go by one of these folded names, the latest mentioned first.
+
+        Also the people with a longer name that begins with one of `given` or ends with one of `family`.
+        """
+        ...
+
     def memories_of(self, entity_id: str, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int]:
-        """Return the keys of the memories that speak of an entity, newest first."""
+        """Return the keys of the memories that speak of an entity, the latest stored first."""
+        ...
+
+    def appearances(
+        self, entity_ids: Sequence[str], *, scope: Scope, filters: Filters
+    ) -> Sequence[Appearance]:
+        """Return every memory that speaks of one of these, those about the latest moment first."""
+        ...
+
+    def companions(
+        self, entity_ids: Sequence[str], keys: Sequence[int], *, scope: Scope, limit: int
+    ) -> Sequence[tuple[Entity, int]]:
+        """Return who else these memories speak of, and how many of them do, the most frequent first."""
         ...
 
     def count(self) -> int:
@@ -648,6 +710,8 @@ class Transaction(Protocol):
     def ages(self) -> Ages: ...
     @property
     def sweeps(self) -> Sweeps: ...
+    @property
+    def traits(self) -> TraitRows: ...
 
 
 class Store(Protocol):

@@ -25,7 +25,8 @@ from engram.values.memory import (
     Source,
     Traits,
 )
-from engram.values.query import Filters, Query
+from engram.values.profile import EntityProfile
+from engram.values.query import Filters, Mode, Query
 from engram.values.recall import Hit, Level, Missing, Quality, Reason, Recall, Trust
 from engram.values.report import Check, DoctorReport, PartHealth, StatusReport
 from engram.values.scope import GLOBAL, Scope
@@ -56,6 +57,7 @@ __all__ = [
     "EdgeType",
     "EmbedderIdentity",
     "Entity",
+    "EntityProfile",
     "EntityType",
     "Filters",
     "Forecast",
@@ -71,6 +73,7 @@ __all__ = [
     "MemoryType",
     "Mention",
     "Missing",
+    "Mode",
     "Moved",
     "Outlook",
     "PartHealth",

@@ -1,31 +1,64 @@
 """
-Query: a question with its scope, and the filters that narrow it.
+Query: a question with its scope, and the filters and the mode that narrow it.
 
-Built by the engine from a caller's arguments; carried unchanged through `recall` and the indexes.
-There is no query without a scope.
+Built by the engine from a caller's arguments; carried unchanged through `recall` and the indexes. There
+is no query without a scope. What a filter means is said here; the store and the indexes must all let the
+same memories through, and a property test holds them to it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engram.errors import InvalidQuery
+from engram.values.memory import MemoryType
 from engram.values.scope import GLOBAL, Scope
 from engram.values.status import Status
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.values.memory import Kind, Layer, MemoryType
+    from engram.values.memory import Kind, Layer
 
 MAX_LIMIT = 1000
 MAX_QUERY_CHARACTERS = 20_000
+MAX_WORD_CHARACTERS = 1000
+"""Of one word in a filter: the longest path that anyone has."""
+
+SENTIMENTS = ("positive", "negative", "neutral")
+_IN_WORDS = ("entities", "technologies", "paths", "languages", "sentiments", "speakers", "sessions")
+
+
+class Mode(StrEnum):
+    """How much of what is known an answer may hold."""
+
+    FACTS_ONLY = "facts_only"
+    FACTS_PLUS_RULES = "facts_plus_rules"
+    FULL_CONTEXT = "full_context"
+
+    @property
+    def types(self) -> frozenset[MemoryType]:
+        """The types of memories that the mode lets through."""
+        return _TYPES[self]
+
+
+_TYPES = {
+    Mode.FACTS_ONLY: frozenset({MemoryType.FACT}),
+    Mode.FACTS_PLUS_RULES: frozenset({MemoryType.FACT, MemoryType.PROCEDURE}),
+    Mode.FULL_CONTEXT: frozenset(MemoryType),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What a memory must be to count; an empty part lets everything through, statuses excepted."""
+    """
+    What a memory must be to count; an empty part lets everything through, statuses excepted.
+
+    A memory must pass every part, and passes a part by any one of its members. Words are compared
+    without case and accents, except those of sessions.
+    """
 
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
     layers: frozenset[Layer] = frozenset()
@@ -35,11 +68,64 @@ class Filters:
     since: datetime | None = None
     until: datetime | None = None
     """`since` is included and `until` is not; both look at `Memory.when`."""
+    entities: frozenset[str] = frozenset()
+    """Names, or ids, of things that it must speak of, as far as this scope knows them."""
+    technologies: frozenset[str] = frozenset()
+    """In any spelling: `k8s` finds what speaks of Kubernetes."""
+    paths: frozenset[str] = frozenset()
+    """A path, or a folder with everything below it."""
+    languages: frozenset[str] = frozenset()
+    """Programming languages."""
+    sentiments: frozenset[str] = frozenset()
+    """`positive`, `negative` or `neutral`."""
+    speakers: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for name, moment in (("since", self.since), ("until", self.until)):
             if moment is not None and moment.tzinfo is None:
                 raise InvalidQuery(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
+        for name in _IN_WORDS:
+            _check_words(name, getattr(self, name))
+        for word in self.sentiments:
+            if word.casefold() not in SENTIMENTS:
+                raise InvalidQuery(
+                    f"no sentiment is {word[:40]!r}", hint=f"Use one of {', '.join(SENTIMENTS)}."
+                )
+
+    @property
+    def needs_store(self) -> bool:
+        """Whether only the store can tell who passes: an index in memory knows none of the words."""
+        return any(getattr(self, name) for name in _IN_WORDS)
+
+    def in_mode(self, mode: Mode) -> Filters:
+        """Return the filters that also keep to a mode; raises where nothing could pass both."""
+        if mode.types == frozenset(MemoryType):
+            return self
+        both = mode.types & self.types if self.types else mode.types
+        if not both:
+            raise InvalidQuery(
+                f"mode {mode} leaves out every memory of type {', '.join(sorted(self.types))}",
+                hint=f"Ask in mode {Mode.FULL_CONTEXT}, or for other types.",
+            )
+        return replace(self, types=both)
+
+
+def _check_words(name: str, words: object) -> None:
+    if isinstance(words, str) or not isinstance(words, frozenset | set):
+        raise InvalidQuery(f"{name} must be a set of texts, not {type(words).__name__}")
+    for word in words:
+        if not isinstance(word, str) or not word.strip() or len(word) > MAX_WORD_CHARACTERS:
+            raise InvalidQuery(
+                f"{name} holds {str(word)[:40]!r}",
+                hint=f"Use texts of 1 to {MAX_WORD_CHARACTERS} characters.",
+            )
+        _check_surrogates(name, word)
+
+
+def _check_surrogates(what: str, text: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidQuery(f"{what} holds half a surrogate pair", hint="Decode the text properly first.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +140,7 @@ class Query:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise InvalidQuery("the query is empty", hint="Ask for something, or use `list`.")
-        if any("\ud800" <= character <= "\udfff" for character in self.text):
-            raise InvalidQuery(
-                "the query holds half a surrogate pair", hint="Decode the text properly first."
-            )
+        _check_surrogates("the query", self.text)
         if len(self.text) > MAX_QUERY_CHARACTERS:
             raise InvalidQuery(f"the query has {len(self.text)} characters, at most {MAX_QUERY_CHARACTERS}")
         if not 1 <= self.limit <= MAX_LIMIT:

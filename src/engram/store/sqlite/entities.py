@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engram.store.contract import Appearance
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
-from engram.store.sqlite.filters import where
+from engram.store.sqlite.filters import AMONG, INDEXED, IS_LIVE_NAME, name_folds, where
 from engram.store.sqlite.rows import scope_from, to_json
 from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
 from engram.store.sqlite.times import from_microseconds, to_microseconds
 from engram.text.entity_names import fold_name
-from engram.values import Entity, EntityType, Status
+from engram.values import Entity, EntityType, Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,24 +28,33 @@ if TYPE_CHECKING:
 
     from engram.values import Filters, MemoryId, Mention, Scope
 
-_INDEXED = to_json([status for status in Status if status.is_indexed])
-_AMONG = "IN (SELECT value FROM json_each(?))"
 _SELECT = (
     "SELECT e.key, e.id, e.name, e.type, e.first_seen, e.last_seen, e.mentions, "
     "s.project, s.squad, s.agent, s.channel, s.user FROM entities e JOIN scopes s ON s.id = e.scope"
 )
 _LIVE = (
     "SELECT 1 FROM entity_mentions x JOIN memories m ON m.key = x.memory "
-    f"WHERE x.entity = e.key AND m.status {_AMONG}"
+    f"WHERE x.entity = e.key AND m.status {AMONG}"
 )
-_IS_LIVE_NAME = (
-    "EXISTS (SELECT 1 FROM entity_mentions x JOIN memories m ON m.key = x.memory "
-    f"WHERE x.entity = n.entity AND x.folded = n.folded AND m.status {_AMONG})"
-)
-_NAMES = f"SELECT n.entity, n.folded, n.name FROM entity_names n WHERE n.entity {_AMONG}"
+_NAMES = f"SELECT n.entity, n.folded, n.name FROM entity_names n WHERE n.entity {AMONG}"
 _LIVE_COUNTS = (
     "SELECT x.entity, count(DISTINCT x.memory) FROM entity_mentions x JOIN memories m ON m.key = x.memory "
-    f"WHERE x.entity {_AMONG} AND m.status {_AMONG} GROUP BY 1"
+    f"WHERE x.entity {AMONG} AND m.status {AMONG} GROUP BY 1"
+)
+_PEOPLE_BY = (
+    f"SELECT n.entity FROM json_each(?) w CROSS JOIN ({VISIBLE}) s CROSS JOIN entity_names n "
+    "ON n.scope = s.id AND {} JOIN entities o ON o.key = n.entity AND o.type = 'person' "
+    f"WHERE {IS_LIVE_NAME} LIMIT ?"
+)
+_GIVEN = _PEOPLE_BY.format("n.folded > w.value || ' ' AND n.folded < w.value || '!'")
+_FAMILY = _PEOPLE_BY.format("n.last_word = w.value")
+_APPEARANCES = (
+    "SELECT DISTINCT m.key, m.layer, m.when_at FROM entity_mentions x JOIN memories m ON m.key = x.memory "
+    f"JOIN entities e ON e.key = x.entity WHERE e.id {AMONG} AND "
+)
+_COMPANIONS = (
+    "SELECT e.id, count(DISTINCT x.memory) FROM entity_mentions x JOIN entities e ON e.key = x.entity "
+    f"WHERE x.memory {AMONG} AND e.id NOT {AMONG} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"
 )
 _CANDIDATES = """
 SELECT entity FROM entity_names WHERE scope = :scope AND folded IN (SELECT value FROM json_each(:exact))
@@ -67,21 +77,26 @@ _LINKED = (
     "AND x.memory = m.key) FROM entities e JOIN memories m ON m.id = ? WHERE e.id = ?"
 )
 _AFTER_UNLINK = (
-    f"DELETE FROM entity_names WHERE entity {_AMONG} AND NOT EXISTS (SELECT 1 FROM entity_mentions x "
+    f"DELETE FROM entity_names WHERE entity {AMONG} AND NOT EXISTS (SELECT 1 FROM entity_mentions x "
     "WHERE x.entity = entity_names.entity AND x.folded = entity_names.folded)",
-    f"DELETE FROM entities WHERE key {_AMONG} AND NOT EXISTS (SELECT 1 FROM entity_names n "
+    f"DELETE FROM entities WHERE key {AMONG} AND NOT EXISTS (SELECT 1 FROM entity_names n "
     "WHERE n.entity = entities.key)",
     "UPDATE entities SET (name, folded) = (SELECT n.name, n.folded FROM entity_names n "
     "WHERE n.entity = entities.key ORDER BY length(n.name) DESC, n.folded LIMIT 1) "
-    f"WHERE key {_AMONG} AND NOT EXISTS (SELECT 1 FROM entity_names n "
+    f"WHERE key {AMONG} AND NOT EXISTS (SELECT 1 FROM entity_names n "
     "WHERE n.entity = entities.key AND n.folded = entities.folded)",
     "UPDATE entities SET mentions = (SELECT count(DISTINCT memory) FROM entity_mentions x "
-    f"WHERE x.entity = entities.key) WHERE key {_AMONG}",
+    f"WHERE x.entity = entities.key) WHERE key {AMONG}",
 )
+_CALLED = "SELECT n.entity, n.folded FROM entity_names n JOIN entities e ON e.key = n.entity WHERE e.id = ?"
 _MENTION = "entity, memory, folded, at"
 _KEY_OF_MEMORY = "(SELECT key FROM memories WHERE id = ?)"
-_LIVE_BY_NAME = f"SELECT n.entity FROM entity_names n WHERE n.scope IN ({VISIBLE}) AND {_IS_LIVE_NAME}"
+_LIVE_BY_NAME = f"SELECT n.entity FROM entity_names n WHERE n.scope IN ({VISIBLE}) AND {IS_LIVE_NAME}"
 _MEANINGFUL = frozenset({EntityType.PROJECT, EntityType.SERVICE, EntityType.ORGANIZATION, EntityType.CONCEPT})
+MAX_COUNTED = 2000
+"""Mentions up to which those of forgotten memories are left out of the count: that takes 2 µs for each."""
+MAX_NAMESAKES = 20
+"""Who is looked at by a part of a name; a question for one of twenty Annas does not say which by it."""
 MAX_CANDIDATES = 50
 """Of each sort of likeness; whoever shares a first name with fifty others is not told apart by it anyway."""
 
@@ -147,7 +162,7 @@ class EntitiesTable:
         keys: list[Any] = self._connection.execute(_CANDIDATES, asked).fetchall()
         if not keys:
             return []
-        return self._entities(f"e.key {_AMONG}", [to_json([key for (key,) in keys])])
+        return self._entities(f"e.key {AMONG}", [to_json([key for (key,) in keys])])
 
     def get(self, entity_id: str, *, scope: Scope) -> Entity | None:
         """Return an entity that this scope may see."""
@@ -156,21 +171,39 @@ class EntitiesTable:
 
     def by_name(self, name: str, *, scope: Scope) -> Sequence[Entity]:
         """Return the entities that go by this name, however it is written."""
-        folds = to_json(sorted({fold_name(name, kind) for kind in EntityType}))
-        condition = f"e.key IN ({_LIVE_BY_NAME} AND n.folded {_AMONG})"
-        parameters = [*names(scope), _INDEXED, folds]
-        return self._visible(condition, parameters, scope=scope, limit=MAX_CANDIDATES)
+        return self.named(name_folds([name]), scope=scope)
+
+    def named(
+        self,
+        folded: Iterable[str],
+        *,
+        given: Iterable[str] = (),
+        family: Iterable[str] = (),
+        scope: Scope,
+    ) -> Sequence[Entity]:
+        """
+        Return the entities that go by one of these folded names, the latest mentioned first.
+
+        Also the people with a longer name that begins with one of `given` or ends with one of `family`.
+        """
+        # One query for all three takes three times as long as three.
+        found = self._keys(f"{_LIVE_BY_NAME} AND n.folded {AMONG}", [*names(scope), INDEXED, _set(folded)])
+        for sql, parts in ((_GIVEN, given), (_FAMILY, family)):
+            found |= self._keys(sql, [_set(parts), *names(scope), INDEXED, MAX_NAMESAKES])
+        if not found:
+            return []
+        return self._visible(f"e.key {AMONG}", [_set(found)], scope=scope, limit=MAX_CANDIDATES)
 
     def starting_with(self, text: str, *, scope: Scope, limit: int) -> Sequence[Entity]:
         """Return the entities with a name that begins so, for completion."""
         start = fold_name(text)
         condition = f"e.key IN ({_LIVE_BY_NAME} AND n.folded >= ? AND n.folded < ? || char(1114111))"
-        return self._visible(condition, [*names(scope), _INDEXED, start, start], scope=scope, limit=limit)
+        return self._visible(condition, [*names(scope), INDEXED, start, start], scope=scope, limit=limit)
 
     def list(self, *, scope: Scope, kind: EntityType | None = None, limit: int) -> Sequence[Entity]:
         """Return the entities that this scope may see, the latest mentioned first."""
         wanted = to_json([kind] if kind is not None else list(EntityType))
-        return self._visible(f"e.type {_AMONG}", [wanted], scope=scope, limit=limit)
+        return self._visible(f"e.type {AMONG}", [wanted], scope=scope, limit=limit)
 
     def of_memory(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Entity]:
         """Return what a memory speaks of."""
@@ -178,15 +211,39 @@ class EntitiesTable:
         return self._visible(condition, [memory_id], scope=scope, limit=1000)
 
     def memories_of(self, entity_id: str, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int]:
-        """Return the keys of the memories that speak of an entity, newest first."""
+        """Return the keys of the memories that speak of an entity, the latest stored first."""
         condition, parameters = where(scope, filters)
+        # By name and newest first, as the table is sorted: stops early where thousands speak of it.
         sql = (
-            "SELECT DISTINCT m.key, m.when_at FROM entity_mentions x JOIN memories m ON m.key = x.memory "
-            "JOIN entities e ON e.key = x.entity "
-            f"WHERE e.id = ? AND {condition} ORDER BY 2 DESC, 1 DESC LIMIT ?"
+            "SELECT x.memory FROM entity_mentions x CROSS JOIN memories m ON m.key = x.memory "
+            f"WHERE x.entity = ? AND x.folded = ? AND {condition} ORDER BY x.memory DESC LIMIT ?"
         )
-        rows: list[Any] = self._connection.execute(sql, (entity_id, *parameters, limit)).fetchall()
-        return [key for key, _ in rows]
+        called: list[Any] = self._connection.execute(_CALLED, (entity_id,)).fetchall()
+        found: set[int] = set()
+        for name in called:
+            found |= {key for (key,) in self._connection.execute(sql, (*name, *parameters, limit))}
+        return sorted(found, reverse=True)[:limit]
+
+    def appearances(
+        self, entity_ids: Sequence[str], *, scope: Scope, filters: Filters
+    ) -> Sequence[Appearance]:
+        """Return every memory that speaks of one of these, those about the latest moment first."""
+        condition, parameters = where(scope, filters)
+        sql = f"{_APPEARANCES}{condition} ORDER BY 3 DESC, 1 DESC"
+        bound = (to_json(list(entity_ids)), *parameters)
+        rows: list[Any] = self._connection.execute(sql, bound).fetchall()
+        with readable("memories"):
+            return [Appearance(key, Layer(layer), from_microseconds(when)) for key, layer, when in rows]
+
+    def companions(
+        self, entity_ids: Sequence[str], keys: Sequence[int], *, scope: Scope, limit: int
+    ) -> Sequence[tuple[Entity, int]]:
+        """Return who else these memories speak of, and how many of them do, the most frequent first."""
+        bound = (to_json(list(keys)), to_json(list(entity_ids)), limit)
+        rows: list[Any] = self._connection.execute(_COMPANIONS, bound).fetchall()
+        counts: dict[str, int] = dict(rows)
+        found = self._visible(f"e.id {AMONG}", [to_json(list(counts))], scope=scope, limit=limit)
+        return sorted(((one, counts[one.id]) for one in found), key=lambda pair: (-pair[1], pair[0].id))
 
     def count(self) -> int:
         """Return how many entities are stored."""
@@ -198,23 +255,27 @@ class EntitiesTable:
     ) -> Sequence[Entity]:
         """Return entities with a findable memory, showing only the names that such memories use."""
         seen = f"e.scope IN ({VISIBLE}) AND EXISTS ({_LIVE}) ORDER BY e.last_seen DESC, e.key DESC LIMIT ?"
-        bound = [*parameters, *names(scope), _INDEXED, limit]
+        bound = [*parameters, *names(scope), INDEXED, limit]
         return self._entities(f"{condition} AND {seen}", bound, live=True)
 
     def _entities(self, condition: str, parameters: Sequence[Any], *, live: bool = False) -> Sequence[Entity]:
         rows: list[Any] = self._connection.execute(f"{_SELECT} WHERE {condition}", parameters).fetchall()
         keys = to_json([row[0] for row in rows])
-        sql, bound = (f"{_NAMES} AND {_IS_LIVE_NAME}", (keys, _INDEXED)) if live else (_NAMES, (keys,))
+        sql, bound = (f"{_NAMES} AND {IS_LIVE_NAME}", (keys, INDEXED)) if live else (_NAMES, (keys,))
         called: dict[int, dict[str, str]] = {}
         named: list[Any] = self._connection.execute(f"{sql} ORDER BY 1, 2", bound).fetchall()
         for entity, folded, name in named:
             called.setdefault(entity, {})[folded] = name
-        counts = self._live_counts(keys) if live else {}
+        counts = self._live_counts([row[0] for row in rows if row[6] <= MAX_COUNTED]) if live else {}
         with readable("entities"):
             return [_entity(row, called.get(row[0], {}), counts.get(row[0], row[6])) for row in rows]
 
-    def _live_counts(self, keys: str) -> dict[int, int]:
-        rows: list[Any] = self._connection.execute(_LIVE_COUNTS, (keys, _INDEXED)).fetchall()
+    def _keys(self, sql: str, bound: Sequence[Any]) -> set[int]:
+        return {key for (key,) in self._connection.execute(sql, bound)}
+
+    def _live_counts(self, keys: Sequence[int]) -> dict[int, int]:
+        bound = (to_json(list(keys)), INDEXED)
+        rows: list[Any] = self._connection.execute(_LIVE_COUNTS, bound).fetchall()
         return dict(rows)
 
     def _add_names(self, entity: Entity) -> None:
@@ -227,6 +288,10 @@ class EntitiesTable:
         columns = "(scope, entity, folded, name, last_word)"
         sql = f"INSERT OR IGNORE INTO entity_names {columns} VALUES (?, ?, ?, ?, ?)"
         self._connection.executemany(sql, rows)
+
+
+def _set(members: Iterable[str] | Iterable[int]) -> str:
+    return to_json(sorted(set(members)))
 
 
 def _values(entity: Entity) -> tuple[Any, ...]:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from engram.errors import MemoryNotFound
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
-from engram.store.sqlite.filters import where
+from engram.store.sqlite.filters import are_few, where, where_narrowed
 from engram.store.sqlite.rows import COLUMNS, SELECTED, from_row, scope_from, to_json, to_row
 from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
+from engram.store.sqlite.traits import TraitsTable
 from engram.values import Status
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ _PLACES = ", ".join("?" * (len(COLUMNS) + 3))
 _INSERT = f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACES})"
 _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
 _UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
+_MENTIONED = "SELECT traits, speaker FROM memories WHERE id = ?"
 _NEXT_CHANGE = "UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value"
 _INDEXED = to_json([status for status in Status if status.is_indexed])
 _BLANK = (
     "DELETE FROM handed_out WHERE memory_id = ?",
+    "DELETE FROM memory_traits WHERE memory = (SELECT key FROM memories WHERE id = ?)",
     "DELETE FROM recall_sessions WHERE memory = (SELECT key FROM memories WHERE id = ?)",
     "UPDATE memories SET content = '', fingerprint = randomblob(32), subject = NULL, predicate = NULL, "
     "object = NULL, speaker = NULL, session = NULL, verbatim = NULL, detail = '{}', traits = '{}', "
@@ -61,16 +64,20 @@ class MemoriesTable:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._scopes = ScopesTable(connection)
+        self._traits = TraitsTable(connection)
 
     def add(self, memory: Memory, *, fingerprint: bytes) -> int:
         """Store a new memory and return its key."""
         scope = self._scopes.make(memory.scope)
         change = next_change(self._connection)
         self._connection.execute(_INSERT, (change, fingerprint, scope, *to_row(memory)))
-        return self._connection.last_insert_rowid()
+        key = self._connection.last_insert_rowid()
+        self._traits.put(key, memory)
+        return key
 
     def replace(self, memory: Memory) -> int:
         """Store a changed memory under its id and return its key."""
+        mentioned = self._connection.execute(_MENTIONED, (memory.id,)).fetchone()
         change = next_change(self._connection)
         changed: list[Any] = self._connection.execute(
             _UPDATE, (change, *to_row(memory), memory.id)
@@ -78,6 +85,8 @@ class MemoriesTable:
         if not changed:
             raise MemoryNotFound(f"no memory has the id {memory.id}")
         key: int = changed[0][0]
+        if mentioned != (to_json(memory.traits), memory.provenance.speaker):
+            self._traits.put(key, memory)
         return key
 
     def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory | None:
@@ -154,12 +163,27 @@ class MemoriesTable:
         self, *, scope: Scope, filters: Filters, limit: int, before: MemoryId | None
     ) -> Sequence[Memory]:
         """Return memories that this scope may see, newest first, from before the given one."""
-        condition, parameters = where(scope, filters)
+        condition, parameters = where_narrowed(self._connection, scope, filters)
         if before is not None:
             condition += " AND m.key < (SELECT key FROM memories WHERE id = ?)"
             parameters.append(before)
-        sql = f"{_SELECT} WHERE {condition} ORDER BY m.key DESC LIMIT ?"
+        # The keys first: sorting whole rows of a large scope takes a hundred times as long.
+        newest = f"SELECT m.key FROM memories m WHERE {condition} ORDER BY m.key DESC LIMIT ?"
+        sql = f"{_SELECT} WHERE m.key IN ({newest}) ORDER BY m.key DESC"
         return [from_row(row) for row in self._connection.execute(sql, (*parameters, limit))]
+
+    def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
+        """
+        Return the keys of all that pass, in order; None where they are more than the limit.
+
+        None too where every word of the filters is so common that listing its memories would take long.
+        """
+        if filters.needs_store and not are_few(self._connection, scope, filters):
+            return None
+        condition, parameters = where_narrowed(self._connection, scope, filters)
+        sql = f"SELECT m.key FROM memories m WHERE {condition} LIMIT ?"
+        rows: Sequence[Any] = self._connection.execute(sql, (*parameters, limit + 1)).fetchall()
+        return None if len(rows) > limit else sorted(key for (key,) in rows)
 
     def indexable(self, *, after_key: int, limit: int) -> dict[int, Memory]:
         """Return memories whose status is indexed, in key order, for a rebuild."""

@@ -36,6 +36,7 @@ from engram.store.sqlite.queue import WriteQueue
 from engram.store.sqlite.scopes import ScopesTable
 from engram.store.sqlite.sweeps import SweepsTable
 from engram.store.sqlite.terms import TermsTable
+from engram.store.sqlite.traits import TraitsTable
 from engram.store.sqlite.turns import TurnsTable
 from engram.store.sqlite.vectors import VectorsTable
 
@@ -65,6 +66,7 @@ class Tables:
     feedback: FeedbackTable
     ages: AgesTable
     sweeps: SweepsTable
+    traits: TraitsTable
 
     @classmethod
     def over(cls, connection: apsw.Connection) -> Tables:
@@ -85,6 +87,7 @@ class Tables:
             feedback=FeedbackTable(connection),
             ages=AgesTable(connection),
             sweeps=SweepsTable(connection),
+            traits=TraitsTable(connection),
         )
 
 

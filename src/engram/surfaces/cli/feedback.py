@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from engram.surfaces.cli.options import MemoryId, Shared
+from engram.surfaces.cli.options import MemoryId, Shared, given_text
 from engram.surfaces.cli.output import one_line, out, present, short, talk
 from engram.surfaces.cli.show import feedbacks
 from engram.values import Memory
@@ -33,8 +33,9 @@ def feedback(
     """
     if helpful is None:
         raise typer.BadParameter("say --helpful or --unhelpful")
+    asked = None if query is None else given_text(query)
     with shared.open_existing() as engram:
-        memory = engram.feedback(memory_id, helpful=helpful, query=query)
+        memory = engram.feedback(memory_id, helpful=helpful, query=asked)
 
     present(memory, _show, as_json=shared.json)
     if not helpful and query is not None:

@@ -28,7 +28,7 @@ from engram.surfaces.cli.list import list_memories
 from engram.surfaces.cli.observe import observe
 from engram.surfaces.cli.pin import pin, unpin
 from engram.surfaces.cli.promote import demote, promote
-from engram.surfaces.cli.quick import QuickCommand
+from engram.surfaces.cli.quick import QuickCommand, QuickGroup
 from engram.surfaces.cli.recall import recall
 from engram.surfaces.cli.remember import remember
 from engram.surfaces.cli.restore import restore
@@ -79,6 +79,7 @@ POLICY_VERBS: dict[str, Callable[..., None]] = {
 
 app = typer.Typer(
     name="engram",
+    cls=QuickGroup,
     help="Long-term memory for AI agents, on one file. Results go to stdout, talk to stderr.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -91,7 +92,7 @@ for _group, _meaning, _verbs in (
     ("models", "See, add and choose embedders.", MODEL_VERBS),
     ("policy", "See and compare the presets of the lifecycle.", POLICY_VERBS),
 ):
-    _inner = typer.Typer(help=_meaning, no_args_is_help=True, rich_markup_mode=None)
+    _inner = typer.Typer(cls=QuickGroup, help=_meaning, no_args_is_help=True, rich_markup_mode=None)
     for _name, _function in _verbs.items():
         _inner.command(_name, cls=QuickCommand)(verb(_function))
     app.add_typer(_inner, name=_group)

@@ -18,6 +18,7 @@ from engram.surfaces.cli.moments import moment
 from engram.surfaces.cli.verb import OptionGroup
 from engram.text.normal import is_text
 from engram.values import Filters, Kind, Layer, MemoryType, Scope, Status
+from engram.values.query import SENTIMENTS
 
 if TYPE_CHECKING:
     from engram.engine.engram import Engram
@@ -94,6 +95,25 @@ class Narrowing(OptionGroup):
     until: Annotated[
         datetime | None, typer.Option(metavar="TIME", parser=moment, help="Only before this moment.")
     ] = None
+    entity: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only what speaks of this person or thing.")
+    ] = None
+    technology: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only what speaks of this technology.")
+    ] = None
+    path: Annotated[
+        list[str] | None, typer.Option(metavar="PATH", help="Only what names this file, or one below it.")
+    ] = None
+    language: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this programming language.")
+    ] = None
+    sentiment: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help=f"{_ONLY}: {', '.join(SENTIMENTS)}.")
+    ] = None
+    speaker: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only what this one said.")] = None
+    from_session: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only from this conversation.")
+    ] = None
 
     @property
     def filters(self) -> Filters:
@@ -106,6 +126,13 @@ class Narrowing(OptionGroup):
             categories=frozenset(self.category or ()),
             since=self.since,
             until=self.until,
+            entities=frozenset(self.entity or ()),
+            technologies=frozenset(self.technology or ()),
+            paths=frozenset(self.path or ()),
+            languages=frozenset(self.language or ()),
+            sentiments=frozenset(self.sentiment or ()),
+            speakers=frozenset(self.speaker or ()),
+            sessions=frozenset(self.from_session or ()),
         )
 
 

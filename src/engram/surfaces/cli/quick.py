@@ -1,9 +1,10 @@
 """
 Take plain values from the command line without loading pydantic.
 
-The class of every command, named by `main`. Typer coerces each parameter with pydantic, whose import costs a
-command more than all of typer; yet nearly every parameter is absent, a text, a number or one of a few
-names. Whatever is not plainly one of these is left to typer, so its rules and its messages stay its own.
+The classes of every command and group, named by `main`. Typer coerces each parameter with pydantic, whose
+import costs a command more than all of typer; yet nearly every parameter is absent, a text, a number or one
+of a few names. Whatever is not plainly one of these is left to typer, so its rules and its messages stay its
+own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,10 +24,24 @@ NOT_PLAIN: Final = object()
 class QuickCommand(TyperCommand):
     """A command whose plain values are taken as they are."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        for parameter in self.params:
-            parameter.process_value = _quick(parameter)  # type: ignore[method-assign]
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, the one for help too."""
+        return _quickened(super().get_params(ctx))
+
+
+class QuickGroup(TyperGroup):
+    """A group of commands whose own plain values are taken as they are."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, the one for help too."""
+        return _quickened(super().get_params(ctx))
+
+
+def _quickened(parameters: list[Any]) -> list[Any]:
+    for one in parameters:
+        if "process_value" not in vars(one):
+            one.process_value = _quick(one)
+    return parameters
 
 
 def _quick(parameter: Any) -> Callable[[Any, Any], Any]:
@@ -35,10 +50,10 @@ def _quick(parameter: Any) -> Callable[[Any, Any], Any]:
 
     def take(context: Any, value: Any) -> Any:
         is_missing = value is None and parameter.required
-        if is_missing or parameter.callback is not None:
+        taken = NOT_PLAIN if is_missing else plain(parameter, value)
+        if taken is NOT_PLAIN:
             return as_typer_does(context, value)
-        taken = plain(parameter, value)
-        return as_typer_does(context, value) if taken is NOT_PLAIN else taken
+        return taken if parameter.callback is None else parameter.callback(context, parameter, taken)
 
     return take
 

@@ -16,6 +16,7 @@ from engram import __version__
 from engram.surfaces.http import failures
 from engram.surfaces.http.guard import Guard
 from engram.surfaces.http.headers import SafeHeaders
+from engram.surfaces.http.recall import recall_routes
 from engram.surfaces.http.routes import life_routes, memory_routes, state_routes
 from engram.surfaces.web.page import page_routes, static_files
 
@@ -38,6 +39,7 @@ def create_app(engram: Engram, *, hosts: Collection[str] = LOOPBACK_NAMES) -> Fa
     )
     app.include_router(state_routes(engram))
     app.include_router(memory_routes(engram))
+    app.include_router(recall_routes(engram))
     app.include_router(life_routes(engram))
     app.include_router(page_routes(engram))
     app.mount("/static", static_files())

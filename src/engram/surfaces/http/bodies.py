@@ -73,6 +73,13 @@ class FiltersBody(Body):
     categories: frozenset[str] = frozenset()
     since: Moment | None = None
     until: Moment | None = None
+    entities: frozenset[str] = frozenset()
+    technologies: frozenset[str] = frozenset()
+    paths: frozenset[str] = frozenset()
+    languages: frozenset[str] = frozenset()
+    sentiments: frozenset[str] = frozenset()
+    speakers: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
 
     def filters(self) -> Filters:
         """Return the same as the engine says it."""
@@ -109,6 +116,18 @@ class RecallBody(Scoped):
     query: str
     limit: int = 10
     filters: FiltersBody = FiltersBody()
+    session: str | None = None
+    as_of: Moment | None = None
+    strategy: str | None = None
+    explain: bool = False
+
+
+class FeedbackBody(Scoped):
+    """Which memory helped or did not, and for which question."""
+
+    id: str
+    helpful: bool
+    query: str | None = None
 
 
 class ForgetBody(Scoped):

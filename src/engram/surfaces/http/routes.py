@@ -1,53 +1,33 @@
 """
-The routes of the API, each a word of the engine.
+The routes of the API that keep and change memories and tell how they fare, each a word of the engine.
 
-Built by `app` around one engine. A route parses, makes one engine call and answers with the engine's value;
-errors travel on to `failures`. Plain functions, so that the framework runs them in worker threads.
+Built by `app` around one engine; those that answer questions are in `recall`. A route parses, makes one
+engine call and answers with the engine's value; errors travel on to `failures`. Plain functions, so that the
+framework runs them in worker threads.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from engram import __version__
-from engram.errors import EngramError
+from engram.errors import EngramError, InvalidQuery
 from engram.surfaces.http.bodies import (
     AgeBody,
     CorrectBody,
     ForgetBody,
     LayerBody,
-    RecallBody,
     RememberBody,
     RestoreBody,
-    ScopeBody,
 )
+from engram.surfaces.http.parameters import InScope, Narrowed, chosen
 from engram.surfaces.http.replies import reply
-from engram.values import Filters, Status
 
 if TYPE_CHECKING:
     from engram.engine.engram import Engram
-
-
-def _scope_in_query(
-    project: str | None = None,
-    squad: str | None = None,
-    agent: str | None = None,
-    channel: str | None = None,
-    user: str | None = None,
-) -> ScopeBody | None:
-    """Return the scope that a GET request names, or none for the server's own."""
-    named = {"project": project, "squad": squad, "agent": agent, "channel": channel, "user": user}
-    return ScopeBody(**named) if any(name is not None for name in named.values()) else None
-
-
-InScope = Annotated[ScopeBody | None, Depends(_scope_in_query)]
-
-
-def _chosen(scope: ScopeBody | None) -> Any:
-    return None if scope is None else scope.scope()
 
 
 def memory_routes(engram: Engram) -> APIRouter:
@@ -59,15 +39,6 @@ def memory_routes(engram: Engram) -> APIRouter:
         """Store one statement and return the Memory; one that is already known becomes stronger."""
         options: Any = body.options()
         return reply(engram.remember(body.content, scope=body.chosen_scope(), **options))
-
-    @router.post("/recall")
-    def recall(body: RecallBody) -> Response:
-        """Return a Recall: the hits, best first, and the quality of the answer."""
-        return reply(
-            engram.recall(
-                body.query, limit=body.limit, filters=body.filters.filters(), scope=body.chosen_scope()
-            )
-        )
 
     @router.post("/correct")
     def correct(body: CorrectBody) -> Response:
@@ -81,20 +52,15 @@ def memory_routes(engram: Engram) -> APIRouter:
 
     @router.get("/memories")
     def list_memories(
-        scope: InScope,
-        limit: int = 50,
-        before: str | None = None,
-        status: Annotated[list[Status] | None, Query()] = None,
-        category: Annotated[list[str] | None, Query()] = None,
+        scope: InScope, filters: Narrowed, limit: int = 50, before: str | None = None
     ) -> Response:
         """Return a list of Memory, newest first; `before` a memory's id gives the page after it."""
-        filters = Filters(statuses=frozenset(status or {Status.ACTIVE}), categories=frozenset(category or ()))
-        return reply(engram.list(limit=limit, before=before, filters=filters, scope=_chosen(scope)))
+        return reply(engram.list(limit=limit, before=before, filters=filters, scope=chosen(scope)))
 
     @router.get("/memories/{memory_id}")
     def get(memory_id: str, scope: InScope) -> Response:
         """Return one Memory by its id or the last eight characters of it."""
-        return reply(engram.get(memory_id, scope=_chosen(scope)))
+        return reply(engram.get(memory_id, scope=chosen(scope)))
 
     return router
 
@@ -131,7 +97,9 @@ def life_routes(engram: Engram) -> APIRouter:
         everywhere: bool = False,
     ) -> Response:
         """Return a Forecast: what fades, moves and leaves if nothing happens, of one memory or all."""
-        return reply(engram.forecast(memory_id, days=days, everywhere=everywhere, scope=_chosen(scope)))
+        if memory_id is not None and everywhere:
+            raise InvalidQuery("everywhere counts all memories and shows none", hint="Leave out the id.")
+        return reply(engram.forecast(memory_id, days=days, everywhere=everywhere, scope=chosen(scope)))
 
     @router.get("/policies/compare")
     def compare_policies(
@@ -140,7 +108,7 @@ def life_routes(engram: Engram) -> APIRouter:
         everywhere: bool = False,
     ) -> Response:
         """Return a list of Census by preset: what each would keep of this store after so many days."""
-        return reply(engram.compare_policies(days=days, everywhere=everywhere, scope=_chosen(scope)))
+        return reply(engram.compare_policies(days=days, everywhere=everywhere, scope=chosen(scope)))
 
     return router
 

@@ -1,5 +1,5 @@
 """
-The page: remember a sentence, ask a question, look at what is there, forget one.
+The page: remember a sentence, ask a question, say what helped, look at what is there, forget one.
 
 Built by `http.app` around one engine. A form that changed something answers with a redirect, so that going
 back or reloading repeats nothing; one that failed shows the page again with the error in words and the text
@@ -9,6 +9,7 @@ still in its field. Asking is a plain GET, so an answer can be reloaded and link
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlencode
@@ -19,23 +20,24 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from engram import __version__
-from engram.errors import EngramError
+from engram.errors import EngramError, InvalidContent, InvalidQuery
+from engram.surfaces import signals
 from engram.surfaces.errors import answer_for
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from engram.engine.engram import Engram
     from engram.values import Recall
 
 _HERE: Final = Path(__file__).parent
 _MOST_HITS: Final = 10
 _MOST_RECENT: Final = 20
-_INDEX_WORDS: Final = {"lexical": "its words", "vector": "its meaning"}
+_VERDICTS: Final = {"yes": True, "no": False}
 NOTES: Final = {
     "remembered": "Remembered.",
     "strengthened": "That was known already; it is stronger now.",
     "forgotten": "Forgotten. No answer will use it any more.",
+    "helped": "Noted: it helped.",
+    "unhelpful": "Noted. Such questions will not find it for a while; others still do.",
 }
 """What the page says after a redirect, by the word in its address; any other word says nothing."""
 
@@ -45,6 +47,8 @@ class Asked:
     """What one visit to the page is about."""
 
     question: str = ""
+    day: str = ""
+    """The date as of which the question is asked, as it came; without one it is asked now."""
     draft: str = ""
     note: str = ""
     before: str | None = None
@@ -62,9 +66,9 @@ def page_routes(engram: Engram) -> APIRouter:
     render = _Renderer(engram)
 
     @router.get("/")
-    def page(q: str = "", note: str = "", before: str | None = None) -> Response:
+    def page(q: str = "", as_of: str = "", note: str = "", before: str | None = None) -> Response:
         """Show the page, with the answer where there is a question."""
-        return render(Asked(question=q, note=NOTES.get(note, ""), before=before or None))
+        return render(Asked(question=q, day=as_of.strip(), note=NOTES.get(note, ""), before=before or None))
 
     @router.post("/remember")
     def remember(content: Annotated[str, Form()] = "") -> Response:
@@ -84,6 +88,20 @@ def page_routes(engram: Engram) -> APIRouter:
             return render(Asked(question=q, error=exc))
         return _back(note="forgotten", q=q)
 
+    @router.post("/feedback")
+    def feedback(
+        id: Annotated[str, Form()] = "",  # noqa: A002
+        q: Annotated[str, Form()] = "",
+        helpful: Annotated[str, Form()] = "",
+    ) -> Response:
+        """Note whether a memory helped with the question, and return to it."""
+        try:
+            is_helpful = _verdict(helpful)
+            engram.feedback(id, helpful=is_helpful, query=q.strip() or None)
+        except EngramError as exc:
+            return render(Asked(question=q, error=exc))
+        return _back(note="helped" if is_helpful else "unhelpful", q=q)
+
     return router
 
 
@@ -95,7 +113,12 @@ class _Renderer:
         environment = Environment(
             loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined
         )
-        environment.filters |= {"minute": _minute, "found_by": _found_by}
+        environment.filters |= {
+            "minute": _minute,
+            "day": _day,
+            "found_by": signals.phrase,
+            "signal_words": signals.words,
+        }
         self._template = environment.get_template("page.html")
 
     def __call__(self, asked: Asked) -> Response:
@@ -103,7 +126,7 @@ class _Renderer:
         error, answer, listed = asked.error, None, _Listed()
         try:
             listed = self._listed(asked.before)
-            answer = self._answer(asked.question)
+            answer = self._answer(asked)
         except EngramError as exc:
             error = error or exc
         body = self._template.render(
@@ -111,8 +134,11 @@ class _Renderer:
         )
         return HTMLResponse(body, status_code=answer_for(error).http_status if error else 200)
 
-    def _answer(self, question: str) -> Recall | None:
-        return self._engram.recall(question, limit=_MOST_HITS) if question.strip() else None
+    def _answer(self, asked: Asked) -> Recall | None:
+        if not asked.question.strip():
+            return None
+        as_of = _end_of(asked.day) if asked.day else None
+        return self._engram.recall(asked.question, limit=_MOST_HITS, as_of=as_of)
 
     def _listed(self, before: str | None) -> _Listed:
         found = list(self._engram.list(limit=_MOST_RECENT + 1, before=before))
@@ -139,6 +165,20 @@ def _minute(moment: datetime) -> str:
     return f"{moment:%d %b %Y, %H:%M} UTC"
 
 
-def _found_by(index: str) -> str:
-    """Return what an index looks at, in a visitor's words."""
-    return _INDEX_WORDS.get(index, index)
+def _day(moment: datetime) -> str:
+    return f"{moment:%d %b %Y}"
+
+
+def _end_of(day: str) -> datetime:
+    """Return the end of a day (UTC): who picks a date means all that was known on it."""
+    try:
+        return datetime.combine(date.fromisoformat(day), time(), tzinfo=UTC) + timedelta(days=1)
+    except (ValueError, OverflowError) as exc:
+        raise InvalidQuery(f"{day[:40]!r} is not a date", hint="Write it as 2026-05-08.") from exc
+
+
+def _verdict(helpful: str) -> bool:
+    """Return whether it helped; silence is no answer."""
+    if helpful not in _VERDICTS:
+        raise InvalidContent("whether it helped is not said", hint="Press one of the two buttons.")
+    return _VERDICTS[helpful]

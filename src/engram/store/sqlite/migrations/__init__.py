@@ -16,6 +16,7 @@ from engram.store.sqlite.migrations import (
     m002_entities_and_capture_state,
     m003_ageing,
     m004_graph_feed,
+    m005_trait_index,
     m006_feedback,
 )
 from engram.store.sqlite.times import to_microseconds
@@ -33,6 +34,7 @@ MIGRATIONS = (
     m002_entities_and_capture_state,
     m003_ageing,
     m004_graph_feed,
+    m005_trait_index,
     m006_feedback,
 )
 

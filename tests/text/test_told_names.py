@@ -1,0 +1,83 @@
+"""A text that tells another name of someone is read so; one that only sounds alike is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.text.told_names import speaks_of_self, told_names
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "other"),
+    [
+        ("Robert Chen goes by Bob.", "Robert Chen", "Bob"),
+        ("Margaret is better known as Peggy.", "Margaret", "Peggy"),
+        ("We run Kubernetes, k8s for short.", "Kubernetes", "k8s"),
+        ('William "Bill" Hughes chairs the club.', "William Hughes", "Bill"),
+        ("Everyone in the lab calls Anna Schmidt Annie.", "Anna Schmidt", "Annie"),
+        ("Manuel Ortega, Manu to his friends, repairs motorcycles.", "Manuel Ortega", "Manu"),
+        ("Project Gather, formerly known as Harvest, is late.", "Project Gather", "Harvest"),
+        ("Project Alpha was renamed Bravo.", "Project Alpha", "Bravo"),
+        ("Elizabeth's nickname is Lizzy.", "Elizabeth", "Lizzy"),
+        ("Jo is short for Josephine.", "Josephine", "Jo"),
+        ("The tool Moneta (aka Coins) is slow.", "Moneta", "Coins"),
+        ("Heute kommt Johanna Wolf, genannt Hanni.", "Johanna Wolf", "Hanni"),
+        ("My sister Julia studies law.", "Julia", "Tom's sister"),
+        ("Eva's husband is called Piet.", "Piet", "Eva's husband"),
+        ("I visited my dad Karl on Sunday.", "Karl", "Tom's father"),
+    ],
+)
+def test_another_name_is_read(text: str, name: str, other: str) -> None:
+    """Nicknames, old names, short forms and relations, as people tell them."""
+    assert told_names(text, speaker="Tom").pairs == ((name, other),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We call Anna on Mondays.",
+        "We call Bob Monday.",
+        "They called Anna a hero.",
+        "Everyone calls Mark boring.",
+        "Berlin is known as the capital of cool.",
+        "Anna goes by bike.",
+        "Robert Chen goes by car, Bob by train.",
+        "Anna is known for her cakes.",
+        "Tom renamed the file.",
+        "We rented a flat in Paris, France for short stays.",
+        "My friend Ana called.",
+        "My boss Friday was worse than my boss today.",
+        "Vitamin C is short for a few hours.",
+        "Lisbon (Portugal) is sunny.",
+        "The API is known as slow.",
+    ],
+)
+def test_what_only_sounds_alike_tells_no_name(text: str) -> None:
+    """A wrong alias would mix two things up in every answer, so nothing is taken from these."""
+    assert told_names(text, speaker="Tom").pairs == ()
+
+
+def test_the_other_name_is_blotted_out_of_the_rest() -> None:
+    """What is left names one person once, so that nobody is registered twice."""
+    assert told_names("Everyone calls Anna Schmidt Annie.").rest == "Everyone calls Anna Schmidt      ."
+
+
+def test_a_relation_needs_an_owner() -> None:
+    """“My sister” is nobody's while nobody knows who speaks."""
+    assert told_names("My sister Julia studies law.").pairs == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["I moved to Oslo.", "The car is mine.", "Ich wohne in Wien.", "Ask me again."]
+)
+def test_the_first_person_speaks_of_itself(text: str) -> None:
+    """Statements in the first person are about the one who says them."""
+    assert speaks_of_self(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Anna moved to Oslo.", "We meet at nine.", "The iPhone is new.", "Mexico is big."]
+)
+def test_the_third_person_does_not(text: str) -> None:
+    """Neither "we", nor letters inside other words, make a statement one about its speaker."""
+    assert not speaks_of_self(text)
