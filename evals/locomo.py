@@ -20,6 +20,7 @@ import tempfile
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -185,6 +186,14 @@ def _row(label: str, scores: Sequence[Score]) -> dict[str, Any]:
     return {"": label, "questions": len(scores), **recalls, **hits, "MRR": rank}
 
 
+def _is_held_out(score: Score) -> bool:
+    return not score.is_tuned_on
+
+
+def _is_of(category: int, score: Score, *, held_out: bool = False) -> bool:
+    return score.category == category and not (held_out and score.is_tuned_on)
+
+
 def measure(path: Path, embedder: Embedder, tried: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
     """Return the rows of the report for one embedder, a table for each part of the questions."""
     modes = MODES | (tried or {})
@@ -194,18 +203,10 @@ def measure(path: Path, embedder: Embedder, tried: dict[str, dict[str, Any]] | N
         for conversation in read(path):
             for name, found in ask_all(conversation, remembering, Path(folder), modes).items():
                 scores[name] += found
-    parts: dict[str, Callable[[Score], bool]] = {
-        "all": lambda _: True,
-        "held out": lambda score: not score.is_tuned_on,
-        **{
-            name: lambda score, number=number: score.category == number for number, name in CATEGORIES.items()
-        },
-        **{
-            f"{name}, held out": lambda score, number=number: (
-                score.category == number and not score.is_tuned_on
-            )
-            for number, name in CATEGORIES.items()
-        },
+    parts: dict[str, Callable[[Score], bool]] = {"all": lambda _: True, "held out": _is_held_out}
+    parts |= {name: partial(_is_of, number) for number, name in CATEGORIES.items()}
+    parts |= {
+        f"{name}, held out": partial(_is_of, number, held_out=True) for number, name in CATEGORIES.items()
     }
     return {
         "embedder": str(embedder.identity),

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.policy import PRESETS
+from engram.policy import PRESETS, Policy
 from engram.settings import PREFIX, setting_fields
-from engram.surfaces.cli.main import MODEL_VERBS, VERBS
+from engram.surfaces.cli.main import MODEL_VERBS, POLICY_VERBS, VERBS
 from engram.surfaces.errors import ANSWERS, EXIT_CODES
+from engram.values import Filters
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -48,7 +49,7 @@ def test_writing_twice_gives_the_same_bytes(script: Any) -> None:
 def test_every_command_is_documented_with_an_example() -> None:
     """Each has its heading and a line to copy."""
     text = page("cli.md")
-    names = [*VERBS, *(f"models {name}" for name in MODEL_VERBS)]
+    names = [*VERBS, *(f"models {name}" for name in MODEL_VERBS), *(f"policy {name}" for name in POLICY_VERBS)]
 
     for name in names:
         assert f"## engram {name}\n" in text
@@ -78,12 +79,17 @@ def test_every_error_is_documented() -> None:
 def test_every_preset_and_field_is_documented() -> None:
     """A number that shapes a memory's life can be looked up."""
     text = page("policy.md")
+    rooms = [room for room in Policy.__dataclass_fields__ if room != "name"]
 
+    assert {"capture", "recall", "aging"} <= set(rooms)
     for preset in PRESETS.values():
-        assert preset.name in text
-        for room in ("capture", "recall"):
+        assert f"- `{preset.name}`: " in text
+        for room in rooms:
+            _, _, section = text.partition(f"\n## {room}\n")
+            section, _, _ = section.partition("\n## ")
             for name in getattr(preset, room).__dataclass_fields__:
-                assert f"| `{name}` |" in text
+                (row,) = (row for row in section.splitlines() if row.startswith(f"| `{name}` |"))
+                assert not row.endswith("|  |"), f"{room}.{name} has no meaning"
 
 
 def test_every_route_is_documented(script: Any) -> None:
@@ -93,3 +99,11 @@ def test_every_route_is_documented(script: Any) -> None:
     for path, methods in script.openapi()["paths"].items():
         for method in methods:
             assert f"## {method.upper()} {path}\n" in text
+
+
+def test_every_filter_is_documented() -> None:
+    """Also over HTTP, where they are an object inside the question."""
+    text = page("http.md")
+
+    for name in Filters.__dataclass_fields__:
+        assert f"| `{name}` |" in text

@@ -39,7 +39,7 @@ def test_what_is_remembered_can_be_recalled(engram_command: Command) -> None:
 
     assert result.exit_code == 0
     assert "The API uses JWT tokens" in result.stdout
-    assert "lexical #1" in result.stdout
+    assert "found by" in result.stdout
     assert result.stderr == ""
 
 
@@ -56,16 +56,6 @@ def test_json_is_the_library_s_own_shape(engram_command: Command, home: Path) ->
     assert set(found) == set(memory.__dataclass_fields__)
     assert set(answer["hits"][0]) == {"memory", "score", "trust", "reasons"}
     assert answer["quality"]["missing"] == []
-
-
-def test_explain_shows_reasons_stages_and_what_is_missing(engram_command: Command) -> None:
-    """One can see how each index judged and where the time went."""
-    remembered(engram_command, "Helix is my editor")
-
-    result = engram_command("recall", "editor", "--explain")
-
-    for expected in ("lexical: place 1", "vector: place 1", "trust ", "embed ", "missing"):
-        assert expected in result.stdout
 
 
 def test_a_recall_without_its_embedder_says_so(

@@ -165,11 +165,26 @@ def test_serve_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     assert "engram-memory[server]" in done.stderr
 
 
-@pytest.mark.parametrize("heavy", ["numpy", "apsw", "rich", "fastapi", "pydantic", "onnxruntime"])
+def modules_after(script: str) -> set[str]:
+    """Return what a fresh process has loaded after a script."""
+    told = f"import sys\n{script}\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "heavy", ["numpy", "apsw", "rich", "fastapi", "pydantic", "onnxruntime", "matplotlib", "msgspec"]
+)
 def test_help_loads_nothing_heavy(heavy: str) -> None:
     """The command line answers at once because servers, models and bars wait until they are wanted."""
-    script = "import sys; import engram.surfaces.cli.main; print(*sys.modules)"
+    assert heavy not in modules_after("import engram.surfaces.cli.main")
 
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
-    assert heavy not in done.stdout.split()
+@pytest.mark.parametrize("heavy", ["rich", "fastapi", "pydantic", "onnxruntime", "matplotlib"])
+def test_a_recall_loads_no_more_than_it_needs(heavy: str) -> None:
+    """A question waits for the store and the embedder, and not for what only other commands use."""
+    run("remember", "Helix is my editor")
+    asking = ("recall", "which editor?", "--limit", "3", "--layer", "episodic", "--since", "2026-01-01")
+    script = f"from engram.surfaces.cli.main import app; app({list(asking)!r}, standalone_mode=False)"
+
+    assert heavy not in modules_after(script)

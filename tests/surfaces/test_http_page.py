@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,6 +43,65 @@ def test_an_answer_shows_score_reasons_and_quality(client: httpx.Client, engine:
 
     for expected in ("Helix is my editor", "Ada", "Found by its words: place 1", "Trust ", " ms."):
         assert expected in text
+    for quiet in ("<li>words</li>", "explicit · trust 0."):
+        assert quiet in text
+
+
+def test_the_time_that_a_question_names_is_told(client: httpx.Client, engine: Engram) -> None:
+    """A visitor sees how "in June 2023" was understood, and nothing where no time was named."""
+    engine.remember("Helix is my editor")
+
+    named = client.get("/", params={"q": "which editor in June 2023?"}).text
+    plain = client.get("/", params={"q": "which editor?"}).text
+
+    assert "from 01 Jun 2023 to before 01 Jul 2023" in " ".join(named.split())
+    assert "about the time" not in plain
+
+
+def test_the_page_answers_from_the_past(client: httpx.Client, engine: Engram) -> None:
+    """As known on a day is as known at its end; what cannot be helped any more asks for no verdict."""
+    engine.remember("Helix is my editor")
+    today = datetime.now(UTC).date()
+
+    known = client.get("/", params={"q": "which editor?", "as_of": f"{today + timedelta(days=1)}"}).text
+    before = client.get("/", params={"q": "which editor?", "as_of": f"{today - timedelta(days=1)}"}).text
+
+    assert f'value="{today + timedelta(days=1)}"' in known
+    assert "Score " in known
+    assert "Not helpful" not in known
+    assert "Nothing that was known then fits" in before
+    assert "Ask again as of now" in before
+
+
+@pytest.mark.parametrize("day", ["soon", "2026-13-01", "9999-12-31", "<b>"])
+def test_a_day_that_is_none_is_told_in_words(client: httpx.Client, engine: Engram, day: str) -> None:
+    """The question is still in its field, and nothing was guessed."""
+    answer = client.get("/", params={"q": "which editor?", "as_of": day})
+
+    assert answer.status_code == 422
+    assert "is not a date" in answer.text
+    assert 'value="which editor?"' in answer.text
+    assert "<b>" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("helpful", "note", "counts"), [("yes", "Noted: it helped.", (1, 0)), ("no", "Noted. Such", (0, 1))]
+)
+def test_feedback_returns_to_the_question(
+    client: httpx.Client, engine: Engram, helpful: str, note: str, counts: tuple[int, int]
+) -> None:
+    """What did not help is gone from the answer that is shown next, and from no other."""
+    memory = engine.remember("Helix is my editor")
+
+    form = {"id": memory.id, "q": "which editor?", "helpful": helpful}
+    answer = client.post("/feedback", data=form, follow_redirects=True)
+
+    assert answer.url.params["q"] == "which editor?"
+    assert note in answer.text
+    assert ("Score " in answer.text) is (helpful == "yes")
+    assert "Score " in client.get("/", params={"q": "Helix"}).text
+    told = engine.get(memory.id)
+    assert (told.helped, told.unhelpful) == counts
 
 
 def test_what_did_not_take_part_is_told(client: httpx.Client, engine: Engram, embedder: TinyEmbedder) -> None:
@@ -78,6 +138,9 @@ def test_every_text_is_escaped(client: httpx.Client, engine: Engram) -> None:
         ("/remember", {}, 422, "the memory is empty"),
         ("/remember", {"content": "draft " * 2000}, 413, "too large"),
         ("/forget", {"id": "nobody"}, 404, "no memory"),
+        ("/feedback", {"id": "nobody", "helpful": "yes"}, 404, "no memory"),
+        ("/feedback", {"id": "nobody", "helpful": "perhaps"}, 422, "whether it helped is not said"),
+        ("/feedback", {"id": "nobody"}, 422, "whether it helped is not said"),
     ],
 )
 def test_an_error_is_told_in_words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from typing import TYPE_CHECKING, Literal
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 FLAGS = (
     "--headless",
@@ -101,6 +102,54 @@ def test_a_visitor_remembers_asks_and_forgets(page: Page) -> None:
     expect(page.get_by_text("Nothing that is remembered fits")).to_be_visible()
 
 
+def ask(page: Page, question: str) -> Locator:
+    """Ask a question as a visitor does and return the answer."""
+    page.get_by_label("What would you like to know?").fill(question)
+    page.get_by_role("button", name="Ask").click()
+    return page.get_by_role("region", name="What fits")
+
+
+def test_a_hit_says_why_it_is_here(page: Page) -> None:
+    """What found it, how sure it is and how far it is trusted stand below it, without a click."""
+    remember(page, "My editor is Helix")
+
+    hit = ask(page, "which editor?").get_by_role("listitem").first
+
+    expect(hit.get_by_text(re.compile("^\\s*found by"))).to_be_visible()
+    expect(hit.get_by_role("listitem")).to_have_text(["meaning", "words"])
+    expect(hit).to_contain_text("explicit · trust 0.")
+
+
+def test_a_visitor_says_what_helped(page: Page) -> None:
+    """Helpful keeps it in the answer; not helpful takes it out of this answer and of no other."""
+    remember(page, "My editor is Helix")
+
+    ask(page, "which editor?").get_by_role("button", name=re.compile("^Helpful.*Helix")).click()
+    expect(page.get_by_role("status")).to_contain_text("it helped")
+    answer = page.get_by_role("region", name="What fits")
+    expect(answer).to_contain_text("My editor is Helix")
+
+    answer.get_by_role("button", name=re.compile("^Not helpful.*Helix")).click()
+    expect(page.get_by_role("status")).to_contain_text("will not find it for a while")
+    expect(page.get_by_text("Nothing that is remembered fits")).to_be_visible()
+    expect(ask(page, "what is Helix?")).to_contain_text("My editor is Helix")
+
+
+def test_a_visitor_asks_the_past(page: Page) -> None:
+    """A day before the statement knows nothing of it; the way back to now is one link."""
+    remember(page, "My editor is Helix")
+
+    page.get_by_role("textbox", name="as known on").fill("2020-05-08")
+    answer = ask(page, "which editor?")
+    expect(answer.get_by_role("heading")).to_contain_text("as known on 2020-05-08")
+    expect(answer).to_contain_text("Nothing that was known then fits")
+    expect(page.get_by_role("textbox", name="as known on")).to_have_value("2020-05-08")
+
+    answer.get_by_role("link", name="Ask again as of now").click()
+    expect(page.get_by_role("region", name="What fits")).to_contain_text("My editor is Helix")
+    expect(page.get_by_role("textbox", name="as known on")).to_have_value("")
+
+
 def test_markup_in_a_memory_stays_text(page: Page) -> None:
     """What looks like a script is shown and not run."""
     remember(page, "<script>document.title = 'owned'</script><b>bold</b>")
@@ -128,6 +177,9 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
     opened = context.new_page()
     opened.goto(url)
     remember(opened, "x" * 500)
+    ask(opened, "x" * 500)
+    expect(opened.get_by_role("button", name="Not helpful")).to_be_visible()
+    opened.wait_for_load_state("load")
 
     width = opened.evaluate("document.documentElement.scrollWidth")
     background = opened.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -7,6 +7,7 @@ Called once by `Engram.open`; the only place that decides which store, embedder 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from engram.errors import EmbeddingError, MissingExtra, StoreNotFound, StoreUnre
 from engram.index.graph import GraphIndex
 from engram.index.lexical import LexicalIndex
 from engram.index.spaces import VectorSpaces
+from engram.providers import e5
 from engram.providers.chat import CallLog
 from engram.providers.chat_models import open_chat
 from engram.providers.likeness import Likeness
@@ -71,7 +73,12 @@ def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, mus
     health = Health(clock)
     watched = WatchedEmbedder(embedder or _chosen_embedder(settings), health)
     store = _open(settings, clock, must_exist=must_exist)
-    spaces = VectorSpaces(watched, memory_bytes=settings.vector_memory_megabytes * 1_000_000)
+    spaces = VectorSpaces(
+        watched,
+        memory_bytes=settings.vector_memory_megabytes * 1_000_000,
+        older=_older_embedders(settings) if embedder is None else (),
+        kept=lambda tx: tx.snapshots,
+    )
     graph = GraphIndex()
     chat, calls = _chosen_chat(settings), CallLog()
     gate = Gate(
@@ -120,8 +127,12 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     try:
         with store.read() as tx:
             is_current = tx.terms.version == TERMS_VERSION
+            has_traits = tx.traits.is_current
         if not is_current:
             rebuild_terms(store)
+        if not has_traits:
+            with store.atomic() as tx:
+                tx.traits.rebuild()
     except BaseException:
         store.close()
         raise
@@ -144,6 +155,14 @@ def _chosen_extractor(chat: ChatModel | None, calls: CallLog, health: Health) ->
     if chat is None:
         return HeuristicExtractor()
     return ModelExtractor(chat, HeuristicExtractor(), lambda error: health.failed(CHAT, error), log=calls)
+
+
+def _older_embedders(settings: Settings) -> list[Embedder]:
+    """Return the embedders that memories may have been embedded with before; opening one reads nothing."""
+    found: list[Embedder] = []
+    with suppress(EmbeddingError, MissingExtra):
+        found.append(open_embedder(e5.NAME, settings.home))
+    return [*found, StaticEmbedder()]
 
 
 def _chosen_embedder(settings: Settings) -> Embedder:

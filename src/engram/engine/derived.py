@@ -53,10 +53,11 @@ def embed_pending(
 
 
 def rebuild(store: Store, embedder: Embedder, *, progress: Callable[[int], None] | None = None) -> int:
-    """Make the terms and vectors of every memory anew, and return how many memories there were."""
+    """Make terms, traits and vectors of every memory anew, and return how many memories there were."""
     rebuild_terms(store)
     with store.atomic() as tx:
         tx.vectors.drop_stray()
+        tx.traits.rebuild()
     done, after = 0, 0
     while True:
         with store.read() as tx:

@@ -30,6 +30,7 @@ _DERIVED = frozenset(
         "vectors free of the forgotten",
         "vectors whole",
         "text index rules",
+        "traits",
     }
 )
 
@@ -56,7 +57,8 @@ def _look(store: Store, embedder: Embedder) -> list[Check]:
     if not all(check.ok for check in found if check.name == "file"):
         return found
     with store.read() as tx:
-        version = tx.terms.version
+        version, wrong = tx.terms.version, tx.traits.count_wrong()
+    found.append(Check(name="traits", ok=not wrong, found=f"{wrong} rows are not as they should be"))
     is_current = version in (0, TERMS_VERSION)
     found.append(Check(name="text index rules", ok=is_current, found=f"version {version} of {TERMS_VERSION}"))
     found.append(_try_embedder(embedder))

@@ -1,9 +1,10 @@
 """
 What a vector backend is, and which of the built-in ones fits a store.
 
-Declared for the vector index, which asks a backend one thing: which rows are worth an exact look? Scores are
-never a backend's: the index computes them from the vectors, so every backend ranks by the same numbers.
-The choice is a pure function of size, memory and filter. Why these: docs/decisions/0007-vector-backends.md.
+Declared for the vector index, which asks a backend one thing: which rows are worth an exact look? Scores
+are never a backend's: the index computes them from the vectors, so every backend ranks by the same
+numbers. The choice is a pure function of size, memory and filter. Why these:
+docs/decisions/0008-vector-backends.md.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MIN_SHORTLIST: Final = 500
 """Rows scored exactly for a question: 500 by bits hold 99.7 % of the true top ten on e5."""
 SHORTLIST_PER_RESULT: Final = 20
 STORED_PER_RESULT: Final = 8
-"""And for each result so many: fewer where they are read from the store, where a row costs ten times more."""
+"""And so many for each result: fewer where they are read from the store, which costs ten times more."""
 _SCALE_BYTES: Final = 4
 
 
@@ -44,7 +45,7 @@ class VectorBackend(Protocol):
     def shortlist(
         self, query: NDArray[np.float32], allowed: NDArray[np.bool_], count: int
     ) -> NDArray[np.intp]:
-        """Return the rows that may be the nearest: `count` or more of those allowed, or all there are."""
+        """Return the rows that may be the nearest: `count` or more of those allowed, or all."""
         ...
 
     def snapshot(self) -> Snapshot:
@@ -74,8 +75,8 @@ def choose_backend(
     """
     Return how to look through so many vectors, a share of which passes the filter.
 
-    Few rows are scored one and all. Of many, the nearest by their bits are, unless the metric looks at more
-    than directions: then all are, and have to stay in memory whatever they take. A vector that must be read
+    Few rows are scored one and all. Of many, the nearest by their bits are, unless the metric looks at
+    more than directions: then all are, and stay in memory whatever they take. A vector that must be read
     from the store costs many times more, so there the few are fewer.
     """
     is_compressible = metric in COMPRESSIBLE and count > EXACT_ROWS

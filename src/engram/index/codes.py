@@ -1,9 +1,9 @@
 """
 One bit per dimension: which vectors point roughly the same way?
 
-The vector backend of large stores. Bits are signs after the mean is taken away: some models crowd all their
-vectors into one corner, and there the raw signs say little. Codes are kept word by word, so that a scan runs
-through memory in a straight line; a narrow filter picks its rows first.
+The vector backend of large stores. Bits are signs after the mean is taken away: some models crowd all
+their vectors into one corner, and there the raw signs say little. Codes are kept word by word, so that a
+scan runs through memory in a straight line; a narrow filter picks its rows first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.store.contract import Quantised
 
 PICKED_SHARE: Final = 0.15
-"""Below this share of allowed rows, picking them and scanning those beats scanning all: docs/lab/0015."""
+"""Below this share of allowed rows, scanning only those beats scanning all: docs/lab/0015."""
 _WORD_BITS = 64
 _WORD_BYTES = 8
 _SCAN_ROWS = 1 << 15  # a block's words and distances stay in the processor's cache
@@ -60,7 +60,7 @@ class Codes:
     def shortlist(
         self, query: NDArray[np.float32], allowed: NDArray[np.bool_], count: int
     ) -> NDArray[np.intp]:
-        """Return the allowed rows that differ from the query in the fewest bits: `count` or a few more."""
+        """Return the allowed rows that differ from the query in the fewest bits: `count` or more."""
         words, code = self._words, self._encode(query[None, :])[:, 0]
         if np.count_nonzero(allowed) < PICKED_SHARE * len(allowed):
             picked = np.flatnonzero(allowed)

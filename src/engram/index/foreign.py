@@ -1,11 +1,11 @@
 """
 Let a backend that is not ours propose rows, without trusting it.
 
-Wrapped around a user's own index by the engine, and asked by the vector index in place of its own backend.
-The stranger sees row numbers and eight-bit vectors: no ids, no words, no full precision. It works in a
-thread of its own, answers so many questions a minute, and what it is given is audited in counts. When it
-is slow, fails or proposes too little, the built-in backend answers and the answer says so. What it proposes
-is checked against the filter and scored by us.
+Wrapped around a user's own index by the engine, and asked by the vector index in place of its own
+backend. The stranger sees row numbers and eight-bit vectors: no ids, no words, no full precision. It
+works in a thread of its own, answers so many questions a minute, and what it is given is audited in
+counts. When it is slow, fails or proposes too little, the built-in backend answers and the answer says
+so. What it proposes is checked against the filter and scored by us.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class ForeignBackend:
                 self._failure = "the foreign index fell behind"
 
     def _wait(self, ticket: _Ticket) -> bool:
-        """Say whether the answer came in time; one that did not keeps others from asking until it does."""
+        """Say whether the answer came in time; one that did not keeps others from asking for now."""
         if self._failure or ticket.done.wait(self._timeout_seconds):
             return ticket.done.is_set()
         with self._lock:

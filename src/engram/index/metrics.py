@@ -1,9 +1,9 @@
 """
 How near two vectors are, on one scale for every metric: 1 for the same, larger is nearer.
 
-Used wherever the vector index scores rows exactly; knows arrays and nothing else. Each metric is put so that
-it says what the cosine would say if the vectors had the length one (or, for `hamming`, held signs alone),
-so the floor and the calibration of an embedder mean the same under all of them.
+Used wherever the vector index scores rows exactly; knows arrays and nothing else. Each metric is put so
+that it says what the cosine would say if the vectors had the length one (or, for `hamming`, held signs
+alone), so the floor and the calibration of an embedder mean the same under all of them.
 """
 
 from __future__ import annotations

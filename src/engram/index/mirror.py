@@ -1,9 +1,9 @@
 """
 What the store knows of one space, kept in memory and true to it.
 
-Held by the vector index, which looks at it through a `View`: the rows of one moment, and how to find the near
-ones among them. The store's feed of changes brings in what any process wrote. A view that is current is
-handed out without a lock, and a new backend is built while the old one goes on answering.
+Held by the vector index, which looks at it through a `View`: the rows of one moment, and how to find the
+near ones among them. The store's feed of changes brings in what any process wrote. A view that is
+current is handed out without a lock, and a new backend is built while the old one goes on answering.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engram.index.backend import Choice, VectorBackend
-    from engram.index.snapshots import KeepsParts, Part
-    from engram.store.contract import Changes, Store, Transaction
+    from engram.index.snapshots import KeepsParts
+    from engram.store.contract import Changes, Part, Store, Transaction
     from engram.values import EmbedderIdentity
 
 STEP_ROWS: Final = 20_000
@@ -96,7 +96,7 @@ class Mirror:
         return self._view
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
-        """Catch up step by step, so that questions and writes get their turns; for a background thread."""
+        """Catch up step by step, so that others get their turns; for a background thread."""
         while not stop.is_set() and not self.is_loaded:
             with store.read() as tx:
                 space = tx.vectors.space(self._identity)
@@ -139,7 +139,7 @@ class Mirror:
             )
 
     def restore(self, snapshot: IndexSnapshot) -> None:
-        """Go on from a snapshot in place of what was known; raises `StoreCorrupt` if it cannot be read."""
+        """Go on from a snapshot instead of what was known; raises `StoreCorrupt` if it is none."""
         view = self._restored(snapshot)
         with self._switching, self._feeding:
             self._view = view
@@ -195,7 +195,7 @@ class Mirror:
     # --- switching ------------------------------------------------------------------------------------------
 
     def _switch_if_due(self) -> None:
-        """Go over to the compressed backend, or leave the vectors to the store, once there are too many."""
+        """Go over to codes, or leave the vectors to the store, once there are too many."""
         view = self._view
         wanted = self._choose(view, self._memory_bytes)
         is_exact, has_vectors = view.backend is view.resident, view.resident is not None
@@ -207,7 +207,7 @@ class Mirror:
                 self._switching.release()
 
     def _swap(self, build: Callable[[View], tuple[VectorBackend, Resident | None]]) -> None:
-        """Build from the view of now, while it goes on answering; then add what came late, and switch."""
+        """Build from the view of now, which goes on answering; add what came late, and switch."""
         with self._feeding:
             view, self._late = self._view, []
         try:

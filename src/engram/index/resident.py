@@ -1,8 +1,8 @@
 """
 Eight-bit vectors held in memory, row for row beside the roster.
 
-The vector backend of small stores, for which every allowed row is worth an exact look, and in larger ones
-what the index scores its shortlist from, without asking the store. Knows rows, not memories.
+The vector backend of small stores, for which every allowed row is worth an exact look, and in larger
+ones what the index scores its shortlist from, without asking the store. Knows rows, not memories.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
 What every memory is, as columns in memory: enough to say which may be seen, without asking the store.
 
-Kept by the vector index, row for row beside its vectors, and fed from the store's changes. A filter is an
-exact mask over rows, and says the same as the store's WHERE clause; a test holds the two together.
-Memories come in the order of their last change, whatever their keys: rows are numbered as they come, and a
-table says which row a key has. Keys are small and ever-growing, so the table is an array.
+Kept by the vector index, row for row beside its vectors, and fed from the store's changes. A filter is
+an exact mask over rows, and says the same as the store's WHERE clause; a test holds the two together.
+Memories come in the order of their last change, whatever their keys: rows are numbered as they come, and
+a table says which row a key has. Keys are small and ever-growing, so the table is an array.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Roster:
         return allowed
 
     def waiting(self, columns: Columns, *, scopes: Sequence[int] | None = None) -> NDArray[np.int64]:
-        """Return the keys of those, in these scopes or any, that should have a vector and have none yet."""
+        """Return the keys, in these scopes or any, that should have a vector and have none yet."""
         without = ~columns.has_vector
         if not without.any():
             return np.empty(0, np.int64)

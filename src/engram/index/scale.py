@@ -1,10 +1,10 @@
 """
 Put the scores of one vector space on the scale of another.
 
-Used while memories move from an older embedder to a newer one, and knows numbers only. Raw cosines of two
-models mean different things. Memories that have a vector in both spaces are scored in both for this very
-question, and the older scores are stretched so that mean and spread agree; while there are too few, the
-embedders' floors have to do. Measured against both: docs/lab/0015-vector-indexes.md.
+Used while memories move from an older embedder to a newer one, and knows numbers only. Raw cosines of
+two models mean different things. Memories that have a vector in both spaces are scored in both for this
+very question, and the older scores are stretched so that mean and spread agree; while there are too few,
+the embedders' floors have to do. Measured against both: docs/lab/0015-vector-indexes.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Scale:
 def fit_scale(
     older: Mapping[int, float], newer: Mapping[int, float], *, floors: tuple[float, float]
 ) -> Scale:
-    """Return the scale that fits what was scored in both; `floors` are the older and the newer embedder's."""
+    """Return the scale that fits what was scored in both; `floors` are the older's and the newer's."""
     shared = sorted(older.keys() & newer.keys())
     before = np.array([older[key] for key in shared])
     after = np.array([newer[key] for key in shared])

@@ -1,10 +1,10 @@
 """
 The vector index at rest: enough to answer at once after a start, without reading every memory again.
 
-Taken by the mirror and kept by whatever the engine gives it, in parts of some thousand rows, so that no part
-is too large for a database and the bits of one erased memory can be wiped in place. Only columns and
-codes are kept; the vectors themselves are in the store already. What was changed since then comes by the
-feed of changes. Measured: docs/lab/0015-vector-indexes.md.
+Taken by the mirror and kept by whatever the engine gives it, in parts of some thousand rows, so that no
+part is too large for a database and the bits of one erased memory can be wiped in place. Only columns
+and codes are kept; the vectors themselves are in the store already. What was changed since then comes by
+the feed of changes. Measured: docs/lab/0015-vector-indexes.md.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from engram.errors import StoreCorrupt
 from engram.index.backend import Snapshot
+from engram.store.contract import Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,21 +37,6 @@ class IndexSnapshot:
     keys: NDArray[np.int64]
     roster: Snapshot
     backend: Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """
-    Some rows of a snapshot: one key, `columns` and `codes` of equal width for each.
-
-    `head` holds for the whole snapshot and is the same in all its parts.
-    """
-
-    cursor: int
-    head: bytes
-    keys: NDArray[np.int64]
-    columns: bytes
-    codes: bytes
 
 
 class KeepsParts(Protocol):
@@ -86,7 +72,7 @@ def cut(snapshot: IndexSnapshot) -> list[Part]:
 
 
 def join(parts: Sequence[Part]) -> IndexSnapshot:
-    """Return the snapshot that was cut into these parts; raises `StoreCorrupt` if one is missing or odd."""
+    """Return the snapshot that was cut into these parts; raises `StoreCorrupt` if they do not fit."""
     try:
         head = msgspec.json.decode(parts[0].head, type=_Head)
         return IndexSnapshot(

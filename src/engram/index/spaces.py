@@ -1,10 +1,10 @@
 """
-The vector indexes by space: the one that the embedder speaks in now, and older ones while they are needed.
+The vector indexes by space: that of the present embedder, and older ones while they are needed.
 
-Asked by `recall` and the gate in place of a single index. A changed embedder begins a new, empty space. While
-its memories are embedded anew, those that still wait are looked up where they have a vector, with the older
-embedder, and their scores are put on the newer one's scale. Some embedders learn their dimension only by
-being asked, so an index is made when its space is first known.
+Asked by `recall` and the gate in place of a single index. A changed embedder begins a new, empty space.
+While its memories are embedded anew, those that still wait are looked up where they have a vector, with
+the older embedder, and their scores are put on the newer one's scale. Some embedders learn their
+dimension only by being asked, so an index is made when its space is first known.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class VectorSpaces:
         foreign: ForeignBackend | None = None,
         kept: Callable[[Transaction], KeepsParts] | None = None,
     ) -> None:
-        """`older` are embedders whose spaces may still hold what the present one lacks, the latest first."""
+        """`older` are embedders whose spaces may hold what the present one lacks, the latest first."""
         self._embedder = embedder
         self._older = older
         self._memory_bytes = memory_bytes
@@ -83,7 +83,7 @@ class VectorSpaces:
         """
         Return the memories nearest to the query in the embedder's space, and how near `also` are.
 
-        With the `text` of the question, memories that wait to be embedded are looked for in older spaces.
+        With the `text` of the question, memories that wait to be embedded are looked up in older spaces.
         """
         asked = _Asked(text, query, scope, filters, limit, also, among)
         current = self._current()
@@ -103,7 +103,7 @@ class VectorSpaces:
         return self._current().neighbours(tx, vectors, scope=scope, limit=limit)
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
-        """Bring the embedder's space into memory, and older ones that it needs; for a background thread."""
+        """Bring the embedder's space into memory, and older ones that it needs, in the background."""
         current = self._current()
         current.load(store, stop=stop)
         for embedder in self._older:
@@ -135,7 +135,7 @@ class VectorSpaces:
         nearest: Nearest,
         missing: NDArray[np.int64] | None,
     ) -> tuple[Nearest, NDArray[np.int64] | None]:
-        """Return the answer with what an older space knows of what is missing, and what is missing yet."""
+        """Return the answer with what an older space knows of the missing, and what is missing yet."""
         try:
             index = self._older_index(tx, embedder)
             if index is None or not nearest.waiting:

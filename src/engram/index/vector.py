@@ -1,11 +1,11 @@
 """
 The vector index: which memories mean something like this?
 
-Asked by `recall` and by the gate; looks at a mirror of the store, which its own process's writes and others'
-reach alike. A backend proposes rows, and they are scored exactly from eight-bit vectors, held in memory while
-they fit the budget and read from the store when not. A question asked of a large store that is still being
-loaded waits for it, up to its patience, and then says how much it has not seen.
-Why not a graph or a library: docs/decisions/0002-vector-index.md and 0007-vector-backends.md.
+Asked by `recall` and by the gate; looks at a mirror of the store, which its own process's writes and
+others' reach alike. A backend proposes rows, and they are scored exactly from eight-bit vectors, held in
+memory while they fit the budget and read from the store when not. A question asked of a large store that
+is still being loaded waits for it, up to its patience, and then says how much it has not seen. Why not a
+graph or a library: docs/decisions/0002-vector-index.md and 0008-vector-backends.md.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Nearest:
     """
     An answer, and what could not take part in it.
 
-    `waiting` memories wait to be embedded, `unread` ones to be loaded; `borrowed` ones were looked up in an
-    older space, and count as waiting only where that failed. `notes` say what else went another way.
+    `waiting` memories wait to be embedded, `unread` ones to be loaded; `borrowed` ones were looked up in
+    an older space, and count as waiting only where that failed. `notes` say what else went another way.
     """
 
     found: list[Found]
@@ -105,8 +105,8 @@ class VectorIndex:
         """
         Return the memories nearest to the query, nearest first, with everything that the snapshot has.
 
-        `also` are keys that another index found: they are scored too, and follow after the nearest. `among`
-        are the only keys that may be found, for filters that the roster does not know.
+        `also` are keys that another index found: they are scored too, and follow after the nearest.
+        `among` are the only keys that may be found, for filters that the roster does not know.
         """
         check_dimension(query, self._identity.dimension)
         space = tx.vectors.space(self._identity)
@@ -132,7 +132,7 @@ class VectorIndex:
         """
         Return the active memories of exactly this scope that are nearest to each vector, nearest first.
 
-        Many vectors are compared in one pass over the index. The transaction must be a snapshot, not a write.
+        Many vectors are compared in one pass. The transaction must be a snapshot, not a write.
         """
         check_dimension(vectors, self._identity.dimension)
         space, owner = tx.vectors.space(self._identity), tx.scopes.find(scope)
@@ -156,7 +156,7 @@ class VectorIndex:
         return view.roster.waiting(view.columns, scopes=tx.scopes.visible(scope))
 
     def is_complete(self, tx: Transaction) -> bool:
-        """Say whether every memory that should have a vector in this space has one, as far as is known."""
+        """Say whether every memory that should have a vector here has one, as far as is known."""
         view = self._mirror.view
         has_space = self._mirror.is_loaded and tx.vectors.space(self._identity) is not None
         return has_space and not len(view.roster.waiting(view.columns))

@@ -40,7 +40,7 @@ class RecallPolicy:
     """What a memory gains that was said by, or is about, somebody whom the question names."""
     time_bonus: float = 0.05
     """What a memory gains that falls into the time that the question names."""
-    graph_bonus: float = 0.0
+    graph_bonus: float = 0.4
     """What a memory gains from full activation through links; 0 leaves the graph out."""
     graph_seeds: int = 10
     """From how many of the best memories activation spreads."""
@@ -50,7 +50,7 @@ class RecallPolicy:
     """What is left of activation after each hop."""
     graph_floor: float = 0.1
     """Below this it goes no further."""
-    graph_through_entities: bool = True
+    graph_through_entities: bool = False
     """Whether activation also passes from a memory to others that mention the same entity."""
     entity_bonus: float = 0.0
     """What a memory gains that mentions an entity of the question; 0 leaves entities out."""
@@ -125,7 +125,11 @@ class RecallPolicy:
 
 
 CORTEX = RecallPolicy(
-    plans_by_intent=True, balances_by_shape=True, graph_bonus=0.3, strategy="rrf_then_mmr", formula="trust"
+    plans_by_intent=True,
+    balances_by_shape=True,
+    graph_through_entities=True,
+    strategy="rrf_then_mmr",
+    formula="trust",
 )
 """The kind of question shifts the weights, activation spreads, diversity counts, and trust ranks."""
 BELIEFS = RecallPolicy(formula="beliefs", least_score=0.2, linked_share=0.8)

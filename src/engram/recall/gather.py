@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from engram.errors import EmbeddingError
 from engram.store.contract import Found
@@ -20,7 +23,6 @@ from engram.values import Level, Missing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from engram.index.vector import Nearest
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from engram.values import EmbedderIdentity, Filters, Query, Scope
 
 LEXICAL, VECTOR = "lexical", "vector"
+FEW_PASSING = 20_000
+"""Up to so many memories that pass a filter by words are handed to the vector search as a list."""
 
 
 class EmbedsQueries(Protocol):
@@ -65,6 +69,8 @@ class FindsByVector(Protocol):
         filters: Filters,
         limit: int,
         also: Sequence[int],
+        among: NDArray[np.int64] | None = None,
+        text: str = "",
     ) -> Nearest: ...
 
 
@@ -155,18 +161,50 @@ def gather(
     if vector is None:
         return answers
     with notes.timed(VECTOR):
-        nearest = sources.vector.search(
-            tx,
-            vector,
-            scope=query.scope,
-            filters=query.filters,
-            limit=limit,
-            also=[one.key for one in answers[LEXICAL]],
-        )
+        also = [one.key for one in answers[LEXICAL]]
+        nearest = _nearest(tx, query, vector, sources, limit=limit, also=also)
         answers[VECTOR] = above_floor(nearest.found, sources.embedder.similarity_floor)
     if nearest.waiting:
         notes.lost(VECTOR, f"{nearest.waiting} memories wait to be embedded", Level.REDUCED)
+    if nearest.unread:
+        notes.lost(VECTOR, f"{nearest.unread} memories are not loaded yet", Level.REDUCED)
+    for told in nearest.notes:
+        notes.lost(VECTOR, told, Level.REDUCED)
     return answers
+
+
+def _nearest(
+    tx: Transaction,
+    query: Query,
+    vector: NDArray[np.float32],
+    sources: Sources,
+    *,
+    limit: int,
+    also: Sequence[int],
+) -> Nearest:
+    """
+    Return the nearest memories that pass the filters.
+
+    Filters by words, such as an entity or a path, are answered by the store: before the search where few
+    memories pass, and after it, in ever larger steps until enough passed, where many do.
+    """
+    scope, filters = query.scope, query.filters
+    search = partial(
+        sources.vector.search, tx, vector, scope=scope, filters=filters, also=also, text=query.text
+    )
+    if not filters.needs_store:
+        return search(limit=limit)
+    keys = tx.memories.keys_passing(scope=scope, filters=filters, limit=FEW_PASSING)
+    if keys is not None:
+        return search(limit=limit, among=np.array(keys, np.int64))
+    size = limit
+    while True:
+        nearest = search(limit=size)
+        passing = tx.candidates.passing([one.key for one in nearest.found], scope=scope, filters=filters)
+        found = [one for one in nearest.found if one.key in passing]
+        if len(found) >= limit or len(nearest.found) < size:
+            return replace(nearest, found=found)
+        size *= 4
 
 
 def above_floor(found: Sequence[Found], floor: float) -> list[Found]:

@@ -85,6 +85,21 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """
+    Some rows of a snapshot: one key, `columns` and `codes` of equal width for each.
+
+    `head` holds for the whole snapshot and is the same in all its parts.
+    """
+
+    cursor: int
+    head: bytes
+    keys: NDArray[np.int64]
+    columns: bytes
+    codes: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Objection:
     """A question for which a memory was of no help: its fingerprint, and its vector in a space."""
 
@@ -225,6 +240,22 @@ class Memories(Protocol):
 
     def visible_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
         """Return those of the keys whose memories this scope may see and the filters let through."""
+        ...
+
+
+class Snapshots(Protocol):
+    """The vector index at rest, one snapshot for each space."""
+
+    def load_snapshot(self, space: int) -> Sequence[Part]:
+        """Return the parts of a space's snapshot in order, or none."""
+        ...
+
+    def save_snapshot(self, space: int, parts: Sequence[Part]) -> None:
+        """Keep these parts in place of the space's earlier ones."""
+        ...
+
+    def clear(self) -> None:
+        """Drop every snapshot."""
         ...
 
 
@@ -706,6 +737,8 @@ class Transaction(Protocol):
     def candidates(self) -> Candidates: ...
     @property
     def feedback(self) -> Feedback: ...
+    @property
+    def snapshots(self) -> Snapshots: ...
     @property
     def ages(self) -> Ages: ...
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Metric: TypeAlias = Literal["cosine"]
+Metric: TypeAlias = Literal["cosine", "dot", "euclidean", "hamming"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from engram.store.sqlite.memories import MemoriesTable
 from engram.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
 from engram.store.sqlite.queue import WriteQueue
 from engram.store.sqlite.scopes import ScopesTable
+from engram.store.sqlite.snapshots import SnapshotsTable
 from engram.store.sqlite.sweeps import SweepsTable
 from engram.store.sqlite.terms import TermsTable
 from engram.store.sqlite.traits import TraitsTable
@@ -64,6 +65,7 @@ class Tables:
     handed_out: HandedOutTable
     candidates: CandidatesTable
     feedback: FeedbackTable
+    snapshots: SnapshotsTable
     ages: AgesTable
     sweeps: SweepsTable
     traits: TraitsTable
@@ -85,6 +87,7 @@ class Tables:
             handed_out=HandedOutTable(connection),
             candidates=CandidatesTable(connection),
             feedback=FeedbackTable(connection),
+            snapshots=SnapshotsTable(connection),
             ages=AgesTable(connection),
             sweeps=SweepsTable(connection),
             traits=TraitsTable(connection),

@@ -27,6 +27,7 @@ from engram.store.sqlite.precision import (
 )
 from engram.store.sqlite.rows import SELECTED, from_row, to_json
 from engram.store.sqlite.scopes import VISIBLE, names
+from engram.store.sqlite.snapshots import SnapshotsTable
 from engram.values import Status
 
 if TYPE_CHECKING:
@@ -117,15 +118,18 @@ class VectorsTable:
         self._connection.executemany(
             "DELETE FROM vectors WHERE space = ? AND memory = ?", [(space, key) for space in spaces]
         )
+        SnapshotsTable(self._connection).wipe(key)
 
     def clear(self) -> None:
         """Drop all vectors of all spaces, for a rebuild."""
         self._connection.execute("DELETE FROM vectors")
+        SnapshotsTable(self._connection).clear()
 
     def drop_stray(self) -> None:
         """Drop the vectors of memories that should have none."""
         indexed = "SELECT key FROM memories WHERE status IN (SELECT value FROM json_each(?))"
         self._connection.execute(f"DELETE FROM vectors WHERE memory NOT IN ({indexed})", (_INDEXED,))
+        SnapshotsTable(self._connection).clear()
 
     def pending(self, space: int | None, *, limit: int) -> dict[int, Memory]:
         """Return indexed memories that have no vector in the space yet, newest first."""

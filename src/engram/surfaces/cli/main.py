@@ -17,6 +17,7 @@ from engram.surfaces.cli import models, policy
 from engram.surfaces.cli.age import age
 from engram.surfaces.cli.correct import correct
 from engram.surfaces.cli.doctor import doctor
+from engram.surfaces.cli.entity import entity
 from engram.surfaces.cli.feedback import feedback
 from engram.surfaces.cli.flush import flush
 from engram.surfaces.cli.forecast import forecast
@@ -48,6 +49,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "remember": remember,
     "recall": recall,
     "timeline": timeline,
+    "entity": entity,
     "feedback": feedback,
     "get": get,
     "list": list_memories,

@@ -12,9 +12,9 @@ import typer
 
 from engram.surfaces.cli.answer import show_recall, show_recall_explained
 from engram.surfaces.cli.moments import moment
-from engram.surfaces.cli.options import Limit, Narrowing, Shared, given_text
+from engram.surfaces.cli.options import Limit, Narrowing, Shared, among, given_text
 from engram.surfaces.cli.output import minute, one_line, present, talk, warning
-from engram.values import Recall
+from engram.values import Mode, Recall
 
 
 def recall(
@@ -23,6 +23,9 @@ def recall(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to look for, or - for stdin.")],
     *,
     limit: Limit = 10,
+    mode: Annotated[
+        Mode, typer.Option(metavar="NAME", help=among("How much of what is known may be given", Mode))
+    ] = Mode.FULL_CONTEXT,
     as_of: Annotated[
         datetime | None,
         typer.Option(metavar="TIME", parser=moment, help="Answer from what was believed at this moment."),
@@ -50,6 +53,7 @@ def recall(
         answer = engram.recall(
             asked,
             limit=limit,
+            mode=mode,
             filters=narrowing.filters,
             session=session,
             as_of=as_of,

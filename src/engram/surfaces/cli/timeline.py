@@ -13,7 +13,7 @@ from engram.surfaces.cli.options import Limit, Shared, given_text
 from engram.surfaces.cli.output import bold, dim, indented, minute, one_line, out, present, short, talk
 from engram.values import BusyPeriod, Memory, Timeline, TimelineEntry
 
-_UNDER_CONTENT = " " * 45
+_UNDER_CONTENT = " " * 44
 """As wide as the moment, the change, the short id and the gaps behind them."""
 
 
@@ -52,7 +52,7 @@ def _show_entry(entry: TimelineEntry) -> None:
         if other is not None:
             _show_below(f"{relation} {_quoted(other)}")
     if entry.reason:
-        _show_below(f"because: {one_line(entry.reason)}")
+        _show_below(f"reason: {one_line(entry.reason)}")
 
 
 def _show_below(text: str) -> None:

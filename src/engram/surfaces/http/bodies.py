@@ -10,10 +10,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
 
 from engram.text.normal import is_text
-from engram.values import Filters, Kind, Layer, MemoryType, Scope, Source, Status
+from engram.values import Filters, Kind, Layer, MemoryType, Mode, Scope, Source, Status
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -27,7 +27,7 @@ Moment = Annotated[datetime, AfterValidator(_in_utc)]
 class Body(BaseModel):
     """A JSON object without unknown fields, whose texts can be written as UTF-8."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     @field_validator("*")
     @classmethod
@@ -56,30 +56,55 @@ class ScopeBody(Body):
 class Scoped(Body):
     """A request inside a scope, the server's own unless it names another."""
 
-    scope: ScopeBody | None = Field(None, description="The scope; the server's own where left out.")
+    scope: ScopeBody | None = None
+    """The scope; the server's own where left out."""
 
     def chosen_scope(self) -> Scope | None:
         """Return the scope named, if any."""
         return None if self.scope is None else self.scope.scope()
 
 
+class OneMemory(Scoped):
+    """Which memory is meant."""
+
+    id: str
+    """The memory's id, or its last 8 characters."""
+
+
+class Reasoned(OneMemory):
+    """Which memory is meant, and why."""
+
+    reason: str = ""
+    """Why, for the history."""
+
+
 class FiltersBody(Body):
-    """What a memory must be to count; an empty part lets everything through."""
+    """What a memory must be to count: every part, by any of its members; an empty part lets all through."""
 
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
     layers: frozenset[Layer] = frozenset()
     types: frozenset[MemoryType] = frozenset()
     kinds: frozenset[Kind] = frozenset()
     categories: frozenset[str] = frozenset()
+    """Such as `preference`."""
     since: Moment | None = None
+    """From this moment on."""
     until: Moment | None = None
+    """Before this moment."""
     entities: frozenset[str] = frozenset()
+    """Names, or ids, of people and things that it speaks of."""
     technologies: frozenset[str] = frozenset()
+    """In any spelling."""
     paths: frozenset[str] = frozenset()
+    """Files that it names, or folders of them."""
     languages: frozenset[str] = frozenset()
+    """Programming languages."""
     sentiments: frozenset[str] = frozenset()
+    """Of `positive`, `negative` and `neutral`."""
     speakers: frozenset[str] = frozenset()
+    """Who said it."""
     sessions: frozenset[str] = frozenset()
+    """The conversations that it was said in."""
 
     def filters(self) -> Filters:
         """Return the same as the engine says it."""
@@ -90,18 +115,31 @@ class RememberBody(Scoped):
     """One statement."""
 
     content: str
+    """The statement, as one would say it."""
     category: str = "general"
+    """Such as `fact` or `preference`."""
     importance: float | None = None
+    """From 0 to 1."""
     confidence: float | None = None
+    """From 0 to 1."""
     layer: Layer = Layer.EPISODIC
+    """How long it is meant to live."""
     type: MemoryType = MemoryType.FACT
+    """What it holds."""
     kind: Kind = Kind.NOTE
+    """Whether it happened once, or holds until replaced."""
     source: Source = Source.HUMAN
+    """Where it came from."""
     speaker: str | None = None
+    """Who said it."""
     session: str | None = None
+    """The conversation."""
     occurred_at: Moment | None = None
+    """When it happened."""
     forget_after: Moment | None = None
+    """When it may go."""
     pinned: bool = False
+    """Whether it is kept from every automatic loss."""
 
     def options(self) -> dict[str, object]:
         """Return what `Engram.remember` takes beside content and scope."""
@@ -114,53 +152,56 @@ class RecallBody(Scoped):
     """One question."""
 
     query: str
+    """The question."""
     limit: int = 10
+    """How many hits at most."""
+    mode: Mode = Mode.FULL_CONTEXT
+    """How much of what is known may be given."""
     filters: FiltersBody = FiltersBody()
+    """What a memory must be to count."""
     session: str | None = None
+    """The conversation that asks."""
     as_of: Moment | None = None
+    """Answer from what was believed at this moment; such an answer counts as no recall."""
     strategy: str | None = None
+    """`score`, `rrf`, `mmr`, `rrf_then_mmr` or `cross_encoder`; else as the policy says."""
     explain: bool = False
+    """Whether to show the candidates that were left out, too."""
 
 
-class FeedbackBody(Scoped):
+class FeedbackBody(OneMemory):
     """Which memory helped or did not, and for which question."""
 
-    id: str
     helpful: bool
+    """Whether it helped."""
     query: str | None = None
+    """The question; kept as a fingerprint and a vector, not as words."""
 
 
-class ForgetBody(Scoped):
+class ForgetBody(Reasoned):
     """Which memory to forget, and why."""
 
-    id: str
-    reason: str = ""
 
-
-class RestoreBody(Scoped):
+class RestoreBody(Reasoned):
     """Which memory to bring back, and why."""
 
-    id: str
-    reason: str = ""
 
+class LayerBody(Reasoned):
+    """Which memory to put into another layer, and why."""
 
-class LayerBody(Scoped):
-    """Which memory to put into another layer, and why; without a layer, into the next one."""
-
-    id: str
     layer: Layer | None = None
-    reason: str = ""
+    """The layer; the next one where left out."""
 
 
 class AgeBody(Body):
     """Whether to let the store age, or only to tell what that would do."""
 
     dry_run: bool = False
+    """Whether to change nothing and only tell."""
 
 
-class CorrectBody(Scoped):
+class CorrectBody(Reasoned):
     """Which memory to replace, and by what."""
 
-    id: str
     content: str
-    reason: str = ""
+    """The new statement."""

@@ -17,38 +17,11 @@ from engram.values import Filters, Kind, Layer, MemoryType, Status
 if TYPE_CHECKING:
     from engram.values import Scope
 
-Words = Annotated[list[str] | None, Query()]
-"""A parameter that may be given several times."""
+def _described(kind: Any, meaning: str) -> Any:
+    """Return the type of a parameter with its meaning."""
+    return Annotated[kind, Query(description=meaning)]
 
 
-def _scope(
-    project: str | None = None,
-    squad: str | None = None,
-    agent: str | None = None,
-    channel: str | None = None,
-    user: str | None = None,
-) -> ScopeBody | None:
-    """Return the scope that a request names, or none for the server's own."""
-    named = {"project": project, "squad": squad, "agent": agent, "channel": channel, "user": user}
-    return ScopeBody(**named) if any(name is not None for name in named.values()) else None
-
-
-def _filters(
-    status: Annotated[list[Status] | None, Query()] = None,
-    layer: Annotated[list[Layer] | None, Query()] = None,
-    type: Annotated[list[MemoryType] | None, Query()] = None,  # noqa: A002 - the word users know
-    kind: Annotated[list[Kind] | None, Query()] = None,
-    category: Words = None,
-    since: Moment | None = None,
-    until: Moment | None = None,
-    entity: Words = None,
-    technology: Words = None,
-    path: Words = None,
-    language: Words = None,
-    sentiment: Words = None,
-    speaker: Words = None,
-    session: Words = None,
-) -> Filters:
     """Return what a memory must be to count; without a status, it must be active."""
     return Filters(
         statuses=frozenset(status or {Status.ACTIVE}),

@@ -1,5 +1,5 @@
 """
-The routes that answer: recall, timeline, and the feedback that makes the next answer better.
+The routes that answer: recall, timeline, entities, and the feedback that makes the next answer better.
 
 Built by `app` around one engine. A route parses, makes one engine call and answers with the engine's value;
 errors travel on to `failures`. Questions travel in bodies where they can, since addresses are kept in logs.
@@ -35,6 +35,7 @@ def recall_routes(engram: Engram) -> APIRouter:
             engram.recall(
                 body.query,
                 limit=body.limit,
+                mode=body.mode,
                 filters=body.filters.filters(),
                 session=body.session,
                 as_of=body.as_of,
@@ -48,6 +49,15 @@ def recall_routes(engram: Engram) -> APIRouter:
     def timeline(scope: InScope, topic: str, limit: int = 50) -> Response:
         """Return a Timeline: what was added, confirmed, corrected and disputed about a topic, oldest first."""
         return reply(engram.timeline(topic, limit=limit, scope=chosen(scope)))
+
+    @router.get("/entities/{name:path}")
+    def entity(name: str, scope: InScope, limit: int = 20) -> Response:
+        """
+        Return an EntityProfile: everything about a person, project or thing, by its name or id.
+
+        At most `limit` memories of each layer, its relations, its company and its months.
+        """
+        return reply(engram.entity(name, limit=limit, scope=chosen(scope)))
 
     @router.post("/feedback")
     def feedback(body: FeedbackBody) -> Response:

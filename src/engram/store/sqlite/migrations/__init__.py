@@ -18,6 +18,7 @@ from engram.store.sqlite.migrations import (
     m004_graph_feed,
     m005_trait_index,
     m006_feedback,
+    m007_index_snapshots,
 )
 from engram.store.sqlite.times import to_microseconds
 
@@ -36,6 +37,7 @@ MIGRATIONS = (
     m004_graph_feed,
     m005_trait_index,
     m006_feedback,
+    m007_index_snapshots,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
