@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from engram.index.snapshots import Part
-    from engram.store.contract import Transaction
+    from engram.store.contract import Part, Transaction
     from engram.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.xdist_group("index-snapshots")

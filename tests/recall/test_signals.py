@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram, Scope, Settings, Source
+from engram import Draft, Engram, Filters, Scope, Settings, Source
 from engram.recall.subject import subjects
 from engram.store.contract import Sketch
 from engram.values import Provenance
@@ -119,3 +119,16 @@ def test_what_has_nothing_to_do_with_the_question_is_no_answer(engram: Engram) -
 
     assert len(answer.hits) <= 3
     assert engram.get(answer.hits[-1].memory.id).access.count == 0
+
+
+def test_filters_by_words_hold_for_what_is_found_by_meaning(store_path: Path, clock: ManualClock) -> None:
+    """Whatever index finds a memory, one that does not speak of the technology is left out."""
+    with Engram.open(
+        store_path, settings=Settings(policy="notebook", embedder="static"), clock=clock, background=False
+    ) as engram:
+        engram.remember("The cluster runs on Kubernetes and restarts by itself")
+        engram.remember("The cluster of grapes hangs in the cellar")
+
+        answer = engram.recall("the cluster", filters=Filters(technologies=frozenset({"k8s"})))
+
+    assert ["Kubernetes" in hit.memory.content for hit in answer.hits] == [True]

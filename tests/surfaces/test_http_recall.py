@@ -251,3 +251,15 @@ def test_feedback_by_another_site_s_page_is_refused(client: httpx.Client, engine
 
     assert (sent.status_code, posted.status_code) == (403, 403)
     assert engine.get(memory.id).unhelpful == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/memories", "/v1/memories/x", "/v1/timeline?topic=x", "/v1/entities/x", "/v1/forecast", "/v1/policies/compare"],
+)
+def test_a_misspelt_parameter_is_named(client: httpx.Client, path: str) -> None:
+    """A filter or a scope that nobody knows is never silently ignored."""
+    answer = client.get(f"{path}{'&' if '?' in path else '?'}usr=ada")
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "E4005")
+    assert "query.usr" in answer.json()["message"]

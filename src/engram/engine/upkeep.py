@@ -120,6 +120,7 @@ class Upkeep(Handle):
     ) -> Mapping[str, Sequence[Census]]:
         """Say what each preset would keep of these memories after so many days each, if nothing happens."""
         policy = self._parts.policy
+        self._reads.write(self._now())
         return ageing.compare(
             self._parts.store,
             ageing.presets_with(policy.name, policy.aging),

@@ -178,6 +178,10 @@ class AgingPolicy:
         require_positive(self, *_COUNTS)
         require_share(self, *_SHARES)
         self._require_known()
+        if not self.elastic_l1 < 0.5 or not self.huber_tail_half_lives > 1 or not self.stability_most > 1:
+            raise InvalidSettings(
+                "policy aging: elastic_l1 must be below 0.5, huber_tail_half_lives and stability_most above 1"
+            )
         if not self.cold <= self.warm <= self.hot:
             raise InvalidSettings("policy aging: cold, warm and hot must rise")
         for name in _BITS:

@@ -166,6 +166,10 @@ def gather(
         answers[VECTOR] = above_floor(nearest.found, sources.embedder.similarity_floor)
     if nearest.waiting:
         notes.lost(VECTOR, f"{nearest.waiting} memories wait to be embedded", Level.REDUCED)
+    if nearest.borrowed:
+        notes.lost(
+            VECTOR, f"{nearest.borrowed} memories are still in the space of an earlier model", Level.REDUCED
+        )
     if nearest.unread:
         notes.lost(VECTOR, f"{nearest.unread} memories are not loaded yet", Level.REDUCED)
     for told in nearest.notes:

@@ -2,18 +2,18 @@
 The routes that answer: recall, timeline, entities, and the feedback that makes the next answer better.
 
 Built by `app` around one engine. A route parses, makes one engine call and answers with the engine's value;
-errors travel on to `failures`. Questions travel in bodies where they can, since addresses are kept in logs.
+errors travel on to `failures`. A question is a POST, since it counts as a recall of what it finds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from engram.surfaces.http.bodies import FeedbackBody, RecallBody
-from engram.surfaces.http.parameters import InScope, chosen
+from engram.surfaces.http.parameters import EntityParameters, TimelineParameters
 from engram.surfaces.http.replies import reply
 
 if TYPE_CHECKING:
@@ -46,18 +46,18 @@ def recall_routes(engram: Engram) -> APIRouter:
         )
 
     @router.get("/timeline")
-    def timeline(scope: InScope, topic: str, limit: int = 50) -> Response:
+    def timeline(asked: Annotated[TimelineParameters, Query()]) -> Response:
         """Return a Timeline: what was added, confirmed, corrected and disputed about a topic, oldest first."""
-        return reply(engram.timeline(topic, limit=limit, scope=chosen(scope)))
+        return reply(engram.timeline(asked.topic, limit=asked.limit, scope=asked.chosen_scope()))
 
     @router.get("/entities/{name:path}")
-    def entity(name: str, scope: InScope, limit: int = 20) -> Response:
+    def entity(name: str, asked: Annotated[EntityParameters, Query()]) -> Response:
         """
         Return an EntityProfile: everything about a person, project or thing, by its name or id.
 
         At most `limit` memories of each layer, its relations, its company and its months.
         """
-        return reply(engram.entity(name, limit=limit, scope=chosen(scope)))
+        return reply(engram.entity(name, limit=asked.limit, scope=asked.chosen_scope()))
 
     @router.post("/feedback")
     def feedback(body: FeedbackBody) -> Response:

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from engram import __version__
-from engram.errors import EngramError, InvalidQuery
+from engram.errors import EngramError
 from engram.surfaces.http.bodies import (
     AgeBody,
     CorrectBody,
@@ -23,7 +23,12 @@ from engram.surfaces.http.bodies import (
     RememberBody,
     RestoreBody,
 )
-from engram.surfaces.http.parameters import InScope, Narrowed, chosen
+from engram.surfaces.http.parameters import (
+    CompareParameters,
+    ForecastParameters,
+    ListParameters,
+    ScopeParameters,
+)
 from engram.surfaces.http.replies import reply
 
 if TYPE_CHECKING:
@@ -51,16 +56,18 @@ def memory_routes(engram: Engram) -> APIRouter:
         return reply(engram.forget(body.id, reason=body.reason, scope=body.chosen_scope()))
 
     @router.get("/memories")
-    def list_memories(
-        scope: InScope, filters: Narrowed, limit: int = 50, before: str | None = None
-    ) -> Response:
+    def list_memories(asked: Annotated[ListParameters, Query()]) -> Response:
         """Return a list of Memory, newest first; `before` a memory's id gives the page after it."""
-        return reply(engram.list(limit=limit, before=before, filters=filters, scope=chosen(scope)))
+        return reply(
+            engram.list(
+                limit=asked.limit, before=asked.before, filters=asked.filters(), scope=asked.chosen_scope()
+            )
+        )
 
     @router.get("/memories/{memory_id}")
-    def get(memory_id: str, scope: InScope) -> Response:
+    def get(memory_id: str, asked: Annotated[ScopeParameters, Query()]) -> Response:
         """Return one Memory by its id or the last eight characters of it."""
-        return reply(engram.get(memory_id, scope=chosen(scope)))
+        return reply(engram.get(memory_id, scope=asked.chosen_scope()))
 
     return router
 
@@ -90,25 +97,23 @@ def life_routes(engram: Engram) -> APIRouter:
         return reply(engram.age(dry_run=body.dry_run))
 
     @router.get("/forecast")
-    def forecast(
-        scope: InScope,
-        memory_id: Annotated[str | None, Query(alias="id")] = None,
-        days: float = 365,
-        everywhere: bool = False,
-    ) -> Response:
+    def forecast(asked: Annotated[ForecastParameters, Query()]) -> Response:
         """Return a Forecast: what fades, moves and leaves if nothing happens, of one memory or all."""
-        if memory_id is not None and everywhere:
-            raise InvalidQuery("everywhere counts all memories and shows none", hint="Leave out the id.")
-        return reply(engram.forecast(memory_id, days=days, everywhere=everywhere, scope=chosen(scope)))
+        asked.check()
+        return reply(
+            engram.forecast(
+                asked.memory_id, days=asked.days, everywhere=asked.everywhere, scope=asked.chosen_scope()
+            )
+        )
 
     @router.get("/policies/compare")
-    def compare_policies(
-        scope: InScope,
-        days: Annotated[list[float], Query()] = [30, 90, 365],  # noqa: B006 - copied for every request
-        everywhere: bool = False,
-    ) -> Response:
+    def compare_policies(asked: Annotated[CompareParameters, Query()]) -> Response:
         """Return a list of Census by preset: what each would keep of this store after so many days."""
-        return reply(engram.compare_policies(days=days, everywhere=everywhere, scope=chosen(scope)))
+        return reply(
+            engram.compare_policies(
+                days=asked.days, everywhere=asked.everywhere, scope=asked.chosen_scope()
+            )
+        )
 
     return router
 
