@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+OBJECTS = {"ScopeBody": "scope", "FiltersBody": "filters"}
+"""The objects inside bodies, by the server's name for them, and how the page calls them."""
 NOTE = "<!-- Written by scripts/write_reference.py from the code; change the code and run `make docs`. -->"
 
 
@@ -93,7 +95,8 @@ def commands() -> dict[str, Any]:
 
 def _parameter_row(parameter: Any) -> str:
     is_argument = parameter.param_type_name == "argument"
-    names = [parameter.metavar or parameter.name.upper()] if is_argument else [*parameter.opts]
+    named = [*parameter.opts, *parameter.secondary_opts]
+    names = [parameter.metavar or parameter.name.upper()] if is_argument else named
     value = f" {parameter.metavar}" if parameter.metavar and not is_argument else ""
     default = parameter.default
     shown = "required" if parameter.required else "" if default in (None, False, "") else f"`{default}`"
@@ -208,7 +211,16 @@ def http_page() -> Iterator[str]:
             yield from ("", f"## {method.upper()} {path}", "", route.get("description", ""))
             rows = [*_query_rows(route, description), *_body_rows(route, description)]
             if rows:
-                yield from ("", "| field | where | type | default |", "|---|---|---|---|", *rows)
+                yield from (
+                    "",
+                    "| field | where | type | default | meaning |",
+                    "|---|---|---|---|---|",
+                    *rows,
+                )
+    for name, title in OBJECTS.items():
+        body = description["components"]["schemas"][name]
+        yield from ("", f"## The object {title}", "", body["description"], "")
+        yield from ("| field | type | default | meaning |", "|---|---|---|---|", *_fields(body, description))
 
 
 def openapi() -> dict[str, Any]:
@@ -222,7 +234,8 @@ def openapi() -> dict[str, Any]:
 def _query_rows(route: dict[str, Any], description: dict[str, Any]) -> Iterator[str]:
     for one in route.get("parameters", ()):
         default = "required" if one["required"] else _shown(one["schema"].get("default"))
-        yield f"| `{one['name']}` | {one['in']} | {_type(one['schema'], description)} | {default} |"
+        kind, meaning = _type(one["schema"], description), _cell(one.get("description", ""))
+        yield f"| `{one['name']}` | {one['in']} | {kind} | {default} | {meaning} |"
 
 
 def _body_rows(route: dict[str, Any], description: dict[str, Any]) -> Iterator[str]:
@@ -230,20 +243,30 @@ def _body_rows(route: dict[str, Any], description: dict[str, Any]) -> Iterator[s
     if content is None:
         return
     body = _resolve(content["schema"]["$ref"], description)
-    for name, schema in body["properties"].items():
-        default = "required" if name in body.get("required", ()) else _shown(schema.get("default"))
-        yield f"| `{name}` | body | {_type(schema, description)} | {default} |"
+    for row in _fields(body, description):
+        name, rest = row.removeprefix("| ").split(" | ", 1)
+        yield f"| {name} | body | {rest}"
+
+
+def _fields(body: dict[str, Any], description: dict[str, Any]) -> Iterator[str]:
+    """Yield the rows of an object's fields, those that are required first."""
+    required = body.get("required", ())
+    for name, schema in sorted(body["properties"].items(), key=lambda pair: pair[0] not in required):
+        default = "required" if name in required else _shown(schema.get("default"))
+        meaning = _cell(schema.get("description", ""))
+        yield f"| `{name}` | {_type(schema, description)} | {default} | {meaning} |"
 
 
 def _type(schema: dict[str, Any], description: dict[str, Any]) -> str:
-    """Return a JSON schema in a few words; objects are spelt out one level deep."""
+    """Return a JSON schema in a few words; an object is named, and has a section of its own."""
     if "anyOf" in schema:
         return ", or ".join(_type(one, description) for one in schema["anyOf"] if one != {"type": "null"})
     if "$ref" in schema:
         named = _resolve(schema["$ref"], description)
         if "enum" in named:
             return " / ".join(named["enum"])
-        return "object of " + ", ".join(f"`{one}`" for one in named["properties"])
+        title = OBJECTS[schema["$ref"].rpartition("/")[2]]
+        return f"[{title}](#the-object-{title})"
     if schema.get("type") == "array":
         return f"list of {_type(schema['items'], description)}"
     return str(schema.get("format", schema.get("type", "any")))
@@ -255,6 +278,8 @@ def _resolve(reference: str, description: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(default: object) -> str:
+    if isinstance(default, list):
+        return ", ".join(f"`{one}`" for one in default)
     return "" if default in (None, "") or isinstance(default, dict) else f"`{default}`"
 
 

@@ -49,7 +49,11 @@ def test_writing_twice_gives_the_same_bytes(script: Any) -> None:
 def test_every_command_is_documented_with_an_example() -> None:
     """Each has its heading and a line to copy."""
     text = page("cli.md")
-    names = [*VERBS, *(f"models {name}" for name in MODEL_VERBS), *(f"policy {name}" for name in POLICY_VERBS)]
+    names = [
+        *VERBS,
+        *(f"models {name}" for name in MODEL_VERBS),
+        *(f"policy {name}" for name in POLICY_VERBS),
+    ]
 
     for name in names:
         assert f"## engram {name}\n" in text
@@ -99,6 +103,7 @@ def test_every_route_is_documented(script: Any) -> None:
     for path, methods in script.openapi()["paths"].items():
         for method in methods:
             assert f"## {method.upper()} {path}\n" in text
+    assert "|  |\n" not in text, "every field says what it means"
 
 
 def test_every_filter_is_documented() -> None:

@@ -180,10 +180,10 @@ def entity(name: str, *aliases: str) -> Entity:
 
 
 def test_other_names_join_the_words_of_a_question(engram: Engram) -> None:
-    """Only those with a word that is not there already, and never more than three."""
+    """Only those that share no word with it, and never more than three."""
     bob = entity("Robert Chen", "Bob", "Bob Chen", "Bobby", "The Admiral", "Robbie")
 
-    assert expansions([bob], "What does Bob Chen like?") == ["Robert Chen", "Bobby", "The Admiral"]
+    assert expansions([bob], "What does Bob Chen like?") == ["Bobby", "The Admiral", "Robbie"]
     assert len(expansions([bob, entity("Eve", "Evelyn", "Evie")], "who?")) == MAX_EXPANSIONS
     assert expansions([entity("Anna Schmidt")], "Where is Anna Schmidt?") == []
 

@@ -1,4 +1,4 @@
-"""The commands that answer: recall with its explanation, of another time and under filters; timeline; feedback."""
+"""The commands that answer: recall explained, of the past, under filters; timeline; entity; feedback."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import pytest
 
 from engram import Engram
 from engram.policy.recall import STRATEGIES
+from engram.recall.gather import LEXICAL, VECTOR
+from engram.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIME
 from engram.surfaces.cli.answer import show_recall_explained
 from engram.surfaces.cli.options import Narrowing
 from engram.surfaces.cli.show import show_status
+from engram.surfaces.signals import WORDINGS
 from engram.testing import ManualClock
 from engram.values import Filters, Hit, Level, Memory, Missing, Quality, Query, Reason, Recall, Trust
 
@@ -135,16 +138,25 @@ def test_a_degraded_answer_explains_itself(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_an_event_without_a_date_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """ "Since the release" is a time, even where nobody knows when that was."""
+    """A question since the release asks for a time, even where nobody knows when that was."""
     show_recall_explained(explained(Quality(period=(None, None))))
 
     assert "an event whose date is not known" in capsys.readouterr().out
 
 
+def test_every_signal_has_words_for_people() -> None:
+    """What the engine calls `lexical` a visitor knows as words."""
+    names = {LEXICAL, VECTOR, SESSION, SUBJECT, TIME, GRAPH, LINKED, ENTITY}
+
+    assert names == set(WORDINGS)
+
+
 def test_a_new_signal_is_shown_under_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
     """The command line does not wait for somebody to find words for it."""
     trust = Trust(relevance=1, accuracy=1, freshness=1, utility=1, composite=1)
-    memory = Memory(id="01a1de75-2da5-7000-8203-10b3b3de2d24", content="x", created_at=AFTER, updated_at=AFTER)
+    memory = Memory(
+        id="01a1de75-2da5-7000-8203-10b3b3de2d24", content="x", created_at=AFTER, updated_at=AFTER
+    )
     hit = Hit(
         memory=memory,
         score=1,

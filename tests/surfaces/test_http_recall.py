@@ -227,7 +227,9 @@ def test_an_address_that_makes_no_sense_is_refused(
     assert (answer.status_code, answer.json()["code"]) == refusal
 
 
-@pytest.mark.parametrize("body", [{}, {"helpful": "perhaps"}, {"helpful": None}, {"helpful": True, "query": 7}])
+@pytest.mark.parametrize(
+    "body", [{}, {"helpful": "perhaps"}, {"helpful": None}, {"helpful": True, "query": 7}]
+)
 def test_feedback_says_one_of_two_things_over_http(
     client: httpx.Client, engine: Engram, body: dict[str, Any]
 ) -> None:
@@ -255,7 +257,14 @@ def test_feedback_by_another_site_s_page_is_refused(client: httpx.Client, engine
 
 @pytest.mark.parametrize(
     "path",
-    ["/v1/memories", "/v1/memories/x", "/v1/timeline?topic=x", "/v1/entities/x", "/v1/forecast", "/v1/policies/compare"],
+    [
+        "/v1/memories",
+        "/v1/memories/x",
+        "/v1/timeline?topic=x",
+        "/v1/entities/x",
+        "/v1/forecast",
+        "/v1/policies/compare",
+    ],
 )
 def test_a_misspelt_parameter_is_named(client: httpx.Client, path: str) -> None:
     """A filter or a scope that nobody knows is never silently ignored."""

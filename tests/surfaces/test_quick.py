@@ -14,7 +14,22 @@ from engram.surfaces.cli.quick import NOT_PLAIN, QuickCommand, QuickGroup, plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SAMPLES = ("", " ", "x", "7", "007", "-7", "1_000", "٣", "3.5", "true", "2026-05-08", "fact", "FACT", "active")
+SAMPLES = (
+    "",
+    " ",
+    "x",
+    "7",
+    "007",
+    "-7",
+    "1_000",
+    "٣",
+    "3.5",
+    "true",
+    "2026-05-08",
+    "fact",
+    "FACT",
+    "active",
+)
 
 
 def commands(group: Any) -> Iterator[Any]:

@@ -65,15 +65,20 @@ def named_in(tx: Transaction, question: str, *, scope: Scope) -> list[Entity]:
 
 
 def expansions(entities: Iterable[Entity], question: str) -> list[str]:
-    """Return at most three other names of the entities that have a word which the question has not."""
+    """
+    Return at most three other names of the entities that share no word with the question.
+
+    A longer form of a name that is there already ("Ann Meyer" for "Ann") would find nothing more and make
+    every other word of the question count for less.
+    """
     present = set(query_terms(question))
     found: list[str] = []
     for entity in entities:
         for alias in (entity.name, *entity.aliases):
-            new = {*query_terms(alias)} - present
-            if new:
+            words = {*query_terms(alias)}
+            if words and not words & present:
                 found.append(alias)
-                present |= new
+                present |= words
     return found[:MAX_EXPANSIONS]
 
 

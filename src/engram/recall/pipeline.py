@@ -44,7 +44,7 @@ CONSIDERED = 20
 """With `explain`, so many candidates that were left out are shown."""
 PAST_CANDIDATES = 4
 """Of the past so many times as many candidates are looked at, since many were not there yet."""
-_SPARE = 10
+_SPARE = 3
 """So many more than asked are fetched, since some stand for the same thing."""
 
 
@@ -121,7 +121,7 @@ def recall(
         ranked = _reordered(tx, asking, _without_unhelpful(tx, asking, _rank(tx, asking)))
         with notes.timed("fetch"):
             best = _answering(asking, _fetch(tx, asking, ranked.order, wanted=wanted))
-            disputed = _contradicted(tx, asking, [memory for _, memory in best])
+            disputed = _contradicted(tx, asking, best)
     with notes.timed("weigh"):
         hits = _weighed(asking, ranked, best, disputed)
     elapsed = (time.perf_counter() - started) * 1000
@@ -261,13 +261,22 @@ def _fits(memory: Memory, query: Query) -> bool:
     return query.scope.sees(memory.scope) and memory.status in query.filters.statuses
 
 
-def _contradicted(tx: Transaction, asking: _Asking, memories: Sequence[Memory]) -> set[str]:
+def _contradicted(tx: Transaction, asking: _Asking, best: Sequence[tuple[Fused, Memory]]) -> set[str]:
     """Return which of these memories stand against another one, by the moment that is asked about."""
     until = asking.as_of or asking.now
+    keys = [one.key for one, _ in best]
+    linked = tx.edges.touching(keys)
+    against = {
+        key
+        for source, target, kind in zip(linked.sources, linked.targets, linked.types, strict=True)
+        if kind == EdgeType.CONTRADICTS
+        for key in (int(source), int(target))
+    }
     return {
         memory.id
-        for memory in memories
-        if any(
+        for one, memory in best
+        if one.key in against
+        and any(
             edge.type is EdgeType.CONTRADICTS and edge.created_at <= until for edge in tx.edges.of(memory.id)
         )
     }

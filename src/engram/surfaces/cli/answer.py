@@ -57,9 +57,7 @@ def _show_hit(hit: Hit) -> None:
 def _show_explained(hit: Hit) -> None:
     _show_hit(hit)
     out(_UNDER_CONTENT + dim(f"{_about(hit)} · {hit.memory.layer} · {hit.memory.confidence_tier}"))
-    rows = [
-        [one.index, str(one.rank), f"{one.score:.3f}", f"{one.contribution:+.3f}"] for one in hit.reasons
-    ]
+    rows = [[one.index, str(one.rank), f"{one.score:.3f}", f"{one.contribution:+.3f}"] for one in hit.reasons]
     if rows:
         header = ["signal", "place", "score", "gives"]
         show_table(header, rows, numbers={1, 2, 3}, indent=_UNDER_CONTENT)
@@ -115,9 +113,7 @@ def _show_stages(stages: Mapping[str, float]) -> None:
     if not stages:
         return
     slowest = max(stages, key=lambda name: stages[name])
-    rows = [
-        [name, f"{spent:.2f}", "slowest" if name == slowest else ""] for name, spent in stages.items()
-    ]
+    rows = [[name, f"{spent:.2f}", "slowest" if name == slowest else ""] for name, spent in stages.items()]
     show_table(["stage", "ms", ""], rows, numbers={1}, indent=_UNDER_CONTENT)
 
 

@@ -34,7 +34,7 @@ def recall(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Order the candidates by score, rrf, mmr, rrf_then_mmr or cross_encoder; else as the policy.",
+            help="Order by score, rrf, mmr, rrf_then_mmr or cross_encoder; else as the policy says.",
         ),
     ] = None,
     session: Annotated[str | None, typer.Option(metavar="NAME", help="The conversation that asks.")] = None,

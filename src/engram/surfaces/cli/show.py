@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from engram.values import DoctorReport, HistoryEvent, Memory, StatusReport
 
 _UNDER_ID = " " * 10
+_LEVEL = "level: "
+"""What the engine puts before the name of a level where it counts them."""
 
 
 def show_line(memory: Memory) -> None:
@@ -142,13 +144,11 @@ def _answers(recalled: Mapping[str, float]) -> str:
     if "average_relevancy" in recalled:
         found += [
             f"relevancy {recalled['average_relevancy']:.2f}, NDCG {recalled['ndcg']:.2f}",
-            f"{recalled['milliseconds_p50']:.1f} ms, one in twenty over {recalled['milliseconds_p95']:.1f} ms",
+            f"{recalled['milliseconds_p50']:.1f} ms, p95 {recalled['milliseconds_p95']:.1f} ms",
             f"{int(recalled['poor_in_a_row'])} poor in a row",
         ]
-    levels = {
-        name.removeprefix("level: "): number for name, number in recalled.items() if name.startswith("level: ")
-    }
-    found += [f"{number:g} {level}" for level, number in levels.items() if level != "full"]
+    levels = [(name, number) for name, number in recalled.items() if name.startswith(_LEVEL)]
+    found += [f"{number:g} {name.removeprefix(_LEVEL)}" for name, number in levels if name != _LEVEL + "full"]
     return "; ".join(found)
 
 

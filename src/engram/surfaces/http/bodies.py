@@ -43,10 +43,15 @@ class ScopeBody(Body):
     """Who a memory belongs to; what is left out is not restricted."""
 
     project: str | None = None
+    """The project of the scope."""
     squad: str | None = None
+    """The squad of the scope."""
     agent: str | None = None
+    """The agent of the scope."""
     channel: str | None = None
+    """The channel of the scope."""
     user: str | None = None
+    """The user of the scope."""
 
     def scope(self) -> Scope:
         """Return the same as the engine says it."""
@@ -82,9 +87,13 @@ class FiltersBody(Body):
     """What a memory must be to count: every part, by any of its members; an empty part lets all through."""
 
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    """What became of it."""
     layers: frozenset[Layer] = frozenset()
+    """How long it is meant to live."""
     types: frozenset[MemoryType] = frozenset()
+    """What it holds."""
     kinds: frozenset[Kind] = frozenset()
+    """Whether it happened once, or holds until replaced."""
     categories: frozenset[str] = frozenset()
     """Such as `preference`."""
     since: Moment | None = None

@@ -31,48 +31,52 @@ class ListParameters(ScopeParameters):
     """How many at most."""
     before: str | None = None
     """The id of the last one shown; the page after it follows."""
-    status: list[Status] = [Status.ACTIVE]
-    layer: list[Layer] = []
-    type: list[MemoryType] = []
-    kind: list[Kind] = []
-    category: list[str] = []
+    status: frozenset[Status] = frozenset({Status.ACTIVE})
+    """What became of it."""
+    layer: frozenset[Layer] = frozenset()
+    """How long it is meant to live."""
+    type: frozenset[MemoryType] = frozenset()
+    """What it holds."""
+    kind: frozenset[Kind] = frozenset()
+    """Whether it happened once, or holds until replaced."""
+    category: frozenset[str] = frozenset()
     """Such as `preference`."""
     since: Moment | None = None
     """From this moment on."""
     until: Moment | None = None
     """Before this moment."""
-    entity: list[str] = []
+    entity: frozenset[str] = frozenset()
     """Speaks of this person or thing, by name or id."""
-    technology: list[str] = []
+    technology: frozenset[str] = frozenset()
     """Speaks of this technology, in any spelling."""
-    path: list[str] = []
+    path: frozenset[str] = frozenset()
     """Names this file, or one below it."""
-    language: list[str] = []
+    language: frozenset[str] = frozenset()
     """A programming language."""
-    sentiment: list[str] = []
+    sentiment: frozenset[str] = frozenset()
     """Of `positive`, `negative` and `neutral`."""
-    speaker: list[str] = []
+    speaker: frozenset[str] = frozenset()
     """Who said it."""
-    session: list[str] = []
+    session: frozenset[str] = frozenset()
     """The conversation that it was said in."""
 
     def filters(self) -> Filters:
         """Return the same as the engine says it."""
         return Filters(
-            statuses=frozenset(self.status),
-            layers=frozenset(self.layer),
-            types=frozenset(self.type),
-            kinds=frozenset(self.kind),
-            categories=frozenset(self.category),
+            statuses=self.status,
+            layers=self.layer,
+            types=self.type,
+            kinds=self.kind,
+            categories=self.category,
             since=self.since,
             until=self.until,
-            entities=frozenset(self.entity),
-            technologies=frozenset(self.technology),
-            paths=frozenset(self.path),
-            languages=frozenset(self.language),
-            sentiments=frozenset(self.sentiment),
-            speakers=frozenset(self.speaker),
-            sessions=frozenset(self.session),
+            entities=self.entity,
+            technologies=self.technology,
+            paths=self.path,
+            languages=self.language,
+            sentiments=self.sentiment,
+            speakers=self.speaker,
+            sessions=self.session,
         )
 
 
@@ -111,7 +115,7 @@ class ForecastParameters(ScopeParameters):
 class CompareParameters(ScopeParameters):
     """After how many days to compare the presets."""
 
-    days: list[float] = [30, 90, 365]
+    days: tuple[float, ...] = (30, 90, 365)
     """After so many days each."""
     everywhere: bool = False
     """Whether to count all scopes."""

@@ -5,11 +5,9 @@ Built by `app` around one engine. A route parses, makes one engine call and answ
 errors travel on to `failures`. A question is a POST, since it counts as a recall of what it finds.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from engram.surfaces.http.bodies import FeedbackBody, RecallBody
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from engram.engine.engram import Engram
 
 
-def recall_routes(engram: Engram) -> APIRouter:
+def recall_routes(engram: "Engram") -> APIRouter:
     """Return the routes that answer questions."""
     router = APIRouter(prefix="/v1", default_response_class=Response)
 
@@ -47,11 +45,14 @@ def recall_routes(engram: Engram) -> APIRouter:
 
     @router.get("/timeline")
     def timeline(asked: Annotated[TimelineParameters, Query()]) -> Response:
-        """Return a Timeline: what was added, confirmed, corrected and disputed about a topic, oldest first."""
+        """Return a Timeline: what was added, confirmed, corrected, disputed about a topic, oldest first."""
         return reply(engram.timeline(asked.topic, limit=asked.limit, scope=asked.chosen_scope()))
 
     @router.get("/entities/{name:path}")
-    def entity(name: str, asked: Annotated[EntityParameters, Query()]) -> Response:
+    def entity(
+        name: Annotated[str, Path(description="A name, or the id of an entity.")],
+        asked: Annotated[EntityParameters, Query()],
+    ) -> Response:
         """
         Return an EntityProfile: everything about a person, project or thing, by its name or id.
 

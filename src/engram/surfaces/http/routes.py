@@ -6,11 +6,9 @@ engine call and answers with the engine's value; errors travel on to `failures`.
 framework runs them in worker threads.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from engram import __version__
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from engram.engine.engram import Engram
 
 
-def memory_routes(engram: Engram) -> APIRouter:
+def memory_routes(engram: "Engram") -> APIRouter:
     """Return the routes that read and write memories."""
     router = APIRouter(prefix="/v1", default_response_class=Response)
 
@@ -65,14 +63,17 @@ def memory_routes(engram: Engram) -> APIRouter:
         )
 
     @router.get("/memories/{memory_id}")
-    def get(memory_id: str, asked: Annotated[ScopeParameters, Query()]) -> Response:
+    def get(
+        memory_id: Annotated[str, Path(description="The memory's id, or its last 8 characters.")],
+        asked: Annotated[ScopeParameters, Query()],
+    ) -> Response:
         """Return one Memory by its id or the last eight characters of it."""
         return reply(engram.get(memory_id, scope=asked.chosen_scope()))
 
     return router
 
 
-def life_routes(engram: Engram) -> APIRouter:
+def life_routes(engram: "Engram") -> APIRouter:
     """Return the routes of ageing: what leaves, what will, and how a person decides otherwise."""
     router = APIRouter(prefix="/v1", default_response_class=Response)
 
@@ -110,15 +111,13 @@ def life_routes(engram: Engram) -> APIRouter:
     def compare_policies(asked: Annotated[CompareParameters, Query()]) -> Response:
         """Return a list of Census by preset: what each would keep of this store after so many days."""
         return reply(
-            engram.compare_policies(
-                days=asked.days, everywhere=asked.everywhere, scope=asked.chosen_scope()
-            )
+            engram.compare_policies(days=asked.days, everywhere=asked.everywhere, scope=asked.chosen_scope())
         )
 
     return router
 
 
-def state_routes(engram: Engram) -> APIRouter:
+def state_routes(engram: "Engram") -> APIRouter:
     """Return the routes that tell how the server and the store fare."""
     router = APIRouter(default_response_class=Response)
 
