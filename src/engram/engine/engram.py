@@ -280,6 +280,8 @@ class Engram(Life, Upkeep):
 
     def entity(self, name: str, *, limit: int = 20, scope: Scope | None = None) -> EntityProfile:
         """Return everything about a person, project or thing: memories of all layers, relations, company."""
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
         with self._parts.store.read() as tx:
             return profile(tx, name, scope=self._in(scope), limit=limit)
 

@@ -15,7 +15,7 @@ from engram.capture.draft import chosen
 from engram.engine.handle import Handle
 from engram.errors import EmbeddingError
 from engram.text.normal import fingerprint
-from engram.values import Action, Layer, Status
+from engram.values import Action, Layer, Query, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +63,7 @@ class Life(Handle):
         """
         vector, identity = None, None
         if query is not None:
+            query = Query(text=query).text
             with contextlib.suppress(EmbeddingError):  # without a vector, the same words still count
                 (vector,) = self._parts.embedder.embed_queries([query])
                 identity = self._parts.embedder.identity

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from engram.text.normal import fingerprint
+from engram.text.normal import normalise
 from engram.values import Layer
 
 if TYPE_CHECKING:
@@ -27,18 +27,19 @@ def collapse(hits: Sequence[One], memory_of: Callable[[One], Memory]) -> list[On
     """Return the hits without those that another of them stands for, in the same order."""
     memories = [memory_of(hit) for hit in hits]
     told = {episode for one in memories if one.layer is Layer.SEMANTIC for episode in one.provenance.episodes}
-    best: dict[bytes, Memory] = {}
-    for memory in memories:
-        words = _words(memory)
+    said = [_words(memory) for memory in memories]
+    best: dict[tuple[str, str], Memory] = {}
+    for memory, words in zip(memories, said, strict=True):
         known = best.get(words)
         if known is None or _LASTING[memory.layer] < _LASTING[known.layer]:
             best[words] = memory
     return [
         hit
-        for hit, memory in zip(hits, memories, strict=True)
-        if memory.id not in told and best[_words(memory)].id == memory.id
+        for hit, memory, words in zip(hits, memories, said, strict=True)
+        if memory.id not in told and best[words].id == memory.id
     ]
 
 
-def _words(memory: Memory) -> bytes:
-    return fingerprint(memory.content, speaker=memory.provenance.speaker)
+def _words(memory: Memory) -> tuple[str, str]:
+    """Return who said what, in the form in which two ways of writing it are equal."""
+    return normalise(memory.content), normalise(memory.provenance.speaker or "")

@@ -50,6 +50,8 @@ _NAMED_BY_NOUN = frozenset({EntityType.PROJECT, EntityType.SERVICE})
 
 def named_in(tx: Transaction, question: str, *, scope: Scope) -> list[Entity]:
     """Return the entities that the question names, most mentioned first; an ambiguous name gives all."""
+    if tx.entities.is_empty():
+        return []
     asked = asked_names(question)
     known = _look_up(tx, asked, scope)
     meant: dict[str, Entity] = {}

@@ -68,8 +68,8 @@ def with_signals(fused: Sequence[Fused], signals: Sequence[Signal], *, unfound: 
 
 def in_order(scores: Mapping[int, float]) -> list[Fused]:
     """Return scores as a list, best first, the newest of equals first."""
-    best_first = sorted(scores.items(), key=lambda pair: (-pair[1], -pair[0]))
-    return [Fused(key, score) for key, score in best_first]
+    best_first = sorted(((score, key) for key, score in scores.items()), reverse=True)
+    return [Fused(key, score) for score, key in best_first]
 
 
 def explain(

@@ -45,7 +45,7 @@ CONSIDERED = 20
 PAST_CANDIDATES = 4
 """Of the past so many times as many candidates are looked at, since many were not there yet."""
 _SPARE = 3
-"""So many more than asked are fetched, since some stand for the same thing."""
+"""Of the past so many more than asked are fetched, since some stand for the same thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,8 @@ def _rank(tx: Transaction, asking: _Asking) -> _Ranked:
     with notes.timed("fuse"):
         fused = fuse(answers, weights)
     added = signals(tx, fused, query, asking.sources, plan=asking.plan, entities=entities, notes=notes)
-    order = with_signals(fused, added, unfound=crowd_score(fused, asking.policy))
+    with notes.timed("add"):
+        order = with_signals(fused, added, unfound=crowd_score(fused, asking.policy))
     return _Ranked(order=order, answers=answers, weights=weights, signals=added)
 
 
@@ -226,7 +227,7 @@ def _fetch(
     if asking.as_of is not None:
         return _fetch_past(tx, asking, order, asking.as_of, wanted=wanted)
     best: list[tuple[Fused, Memory]] = []
-    page_size = wanted + _SPARE
+    page_size = wanted
     for start in range(0, len(order), page_size):
         page = order[start : start + page_size]
         memories = tx.memories.by_keys([one.key for one in page])

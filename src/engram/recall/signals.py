@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SESSION, SUBJECT, TIME = "session", "subject", "time"
 GRAPH, LINKED, ENTITY = "graph", "linked", "entity"
+SKETCHED = 80
+"""Of so many of the best it is asked who said them and when: what lies lower cannot be lifted to the top."""
 LINKED_FROM = 3
 """From so many of the best, linked neighbours join the answer."""
 
@@ -57,7 +59,7 @@ def signals(
             about = linked(tx, entities, scope=query.scope, filters=query.filters, limit=policy.candidates)
             found.append(Signal(name=ENTITY, gained=dict.fromkeys(about, policy.entity_bonus)))
     with notes.timed("sketch"):
-        keys = [one.key for one in ranked] + [key for signal in found for key in signal.gained]
+        keys = [one.key for one in ranked[:SKETCHED]] + [key for signal in found for key in signal.gained]
         sketches = tx.candidates.sketches(list(dict.fromkeys(keys)))
     if policy.subject_bonus:
         named = subjects(query.text, sketches)

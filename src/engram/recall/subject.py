@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from engram.store.contract import Sketch
 
 
+_PRONOUNS = frozenset(
+    {"i", "we", "you", "he", "she", "it", "they", "this", "that", "there", "the user", "user"}
+)
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
@@ -27,7 +30,7 @@ def subjects(question: str, sketches: Mapping[int, Sketch]) -> list[int]:
     known: dict[str, bool] = {}
 
     def is_named(name: str | None) -> bool:
-        if not name:
+        if not name or name.casefold() in _PRONOUNS:
             return False
         if name not in known:
             folded = fold_name(name)

@@ -691,6 +691,10 @@ class Entities(Protocol):
         """Return how many entities are stored."""
         ...
 
+    def is_empty(self) -> bool:
+        """Say whether nothing was ever named, so that nothing need be looked up."""
+        ...
+
 
 class Scopes(Protocol):
     """The scopes that something was stored in."""

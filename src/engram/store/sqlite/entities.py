@@ -245,6 +245,10 @@ class EntitiesTable:
         found = self._visible(f"e.id {AMONG}", [to_json(list(counts))], scope=scope, limit=limit)
         return sorted(((one, counts[one.id]) for one in found), key=lambda pair: (-pair[1], pair[0].id))
 
+    def is_empty(self) -> bool:
+        """Say whether nothing was ever named, so that nothing need be looked up."""
+        return self._connection.execute("SELECT 1 FROM entities LIMIT 1").fetchone() is None
+
     def count(self) -> int:
         """Return how many entities are stored."""
         total: int = only(self._connection, "SELECT count(*) FROM entities")
