@@ -189,7 +189,7 @@ def _passable(filters: Filters) -> Filters:
 
 
 def _sight(tx: Transaction, scope: Scope, filters: Filters) -> Sight:
-    return Sight(lambda keys: tx.memories.visible_keys(keys, scope=scope, filters=filters))
+    return Sight(lambda keys: tx.candidates.passing(keys, scope=scope, filters=filters))
 
 
 def _shares(types: Collection[EdgeType] | None) -> NDArray[np.float64]:

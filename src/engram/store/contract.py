@@ -238,10 +238,6 @@ class Memories(Protocol):
         """Return the scopes with the most active memories."""
         ...
 
-    def visible_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
-        """Return those of the keys whose memories this scope may see and the filters let through."""
-        ...
-
 
 class Snapshots(Protocol):
     """The vector index at rest, one snapshot for each space."""

@@ -41,7 +41,7 @@ class CandidatesTable:
     def passing(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
         """Return which of these memories the scope may see and the filters let through."""
         condition, parameters = where(scope, filters)
-        sql = f"SELECT m.key FROM memories m WHERE {_AMONG} AND {condition}"
+        sql = f"SELECT m.key FROM json_each(?) k CROSS JOIN memories m ON m.key = k.value WHERE {condition}"
         rows: list[Any] = self._connection.execute(sql, (to_json(list(keys)), *parameters)).fetchall()
         return {key for (key,) in rows}
 

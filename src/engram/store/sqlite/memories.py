@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from engram.errors import MemoryNotFound
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
-from engram.store.sqlite.filters import are_few, where, where_narrowed
+from engram.store.sqlite.filters import are_few, where_narrowed
 from engram.store.sqlite.rows import COLUMNS, SELECTED, from_row, scope_from, to_json, to_row
 from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
 from engram.store.sqlite.traits import TraitsTable
@@ -207,9 +207,3 @@ class MemoriesTable:
         rows: list[Any] = self._connection.execute(_SCOPE_COUNTS, (limit,)).fetchall()
         with readable("scopes"):
             return {scope_from(row[:5]): row[5] for row in rows}
-
-    def visible_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
-        """Return those of the keys whose memories this scope may see and the filters let through."""
-        condition, parameters = where(scope, filters)
-        sql = f"SELECT m.key FROM json_each(?) k CROSS JOIN memories m ON m.key = k.value WHERE {condition}"
-        return {key for (key,) in self._connection.execute(sql, (to_json(list(keys)), *parameters))}
