@@ -66,6 +66,8 @@ class Nearest:
     waiting: int = 0
     unread: int = 0
     borrowed: int = 0
+    from_disk: bool = False
+    """Whether vectors had to be read from the file: slower, not worse."""
     notes: tuple[str, ...] = ()
 
 
@@ -123,6 +125,7 @@ class VectorIndex:
             found + look.scored(others, query),
             waiting=len(view.roster.waiting(view.columns, scopes=scopes)),
             unread=look.unread(),
+            from_disk=view.resident is None and bool(found),
             notes=notes,
         )
 

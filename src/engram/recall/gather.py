@@ -164,6 +164,8 @@ def gather(
         also = [one.key for one in answers[LEXICAL]]
         nearest = _nearest(tx, query, vector, sources, limit=limit, also=also)
         answers[VECTOR] = above_floor(nearest.found, sources.embedder.similarity_floor)
+    if nearest.from_disk:
+        notes.level = Level.DISK_VECTORS
     if nearest.waiting:
         notes.lost(VECTOR, f"{nearest.waiting} memories wait to be embedded", Level.REDUCED)
     if nearest.borrowed:
