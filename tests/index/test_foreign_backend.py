@@ -59,6 +59,19 @@ class Stranger:
         return np.argsort(-scores)[:count]
 
 
+OPENED: list[Fenced] = []
+
+
+@pytest.fixture(autouse=True)
+def _end_all() -> Iterator[None]:
+    """End the threads of every fence that a test has put up."""
+    yield
+    while OPENED:
+        fenced = OPENED.pop()
+        fenced.stranger.gate.set()
+        fenced.backend.close()
+
+
 class Fenced:
     """A stranger behind its fence, with a clock and an account of what was audited."""
 
@@ -68,6 +81,7 @@ class Fenced:
         self.backend = ForeignBackend(
             self.stranger, rate=rate, audit=self._audit, clock=self.clock, timeout_seconds=timeout_seconds
         )
+        OPENED.append(self)
 
     def _audit(self, action: str, counts: Mapping[str, int]) -> None:
         for name, count in counts.items():

@@ -82,7 +82,7 @@ class ForeignBackend:
         self._lock = threading.Lock()
         self._abandoned = 0
         self._failure = ""
-        threading.Thread(target=self._work, name="engram-foreign-index", daemon=True).start()
+        threading.Thread(target=self._work, name="foreign-index", daemon=True).start()
 
     def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
         """Hand over eight-bit vectors, later, in the order in which they came."""
