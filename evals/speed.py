@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +35,7 @@ from engram.engine.clock import SystemClock
 from engram.providers.models import open_embedder
 from engram.providers.wordpiece import VOCABULARY_PATH
 from engram.store.sqlite.store import SqliteStore
-from engram.text.normal import fingerprint
-from engram.text.passage import index_terms
-from engram.text.terms import TERMS_VERSION
+from engram.text.terms import TERMS_VERSION, terms
 from engram.values import Memory, new_id
 from evals.report import keep, show
 
@@ -192,8 +191,8 @@ def _fill_straight(path: Path, size: int, sentences: Sentences, made_up: RandomD
             keys = []
             for number in range(start, min(size, start + FILL_ROWS)):
                 memory = _memory(number, sentences.next(), now)
-                keys.append(tx.memories.add(memory, fingerprint=fingerprint(memory.content)))
-                tx.terms.put(keys[-1], index_terms(memory))
+                keys.append(tx.memories.add(memory, fingerprint=number.to_bytes(8, "big")))
+                tx.terms.put(keys[-1], [term for word in memory.content.split() for term in _terms(word)])
                 tx.memories.mark_enriched(keys[-1])
                 if number % every == 0:
                     samples.append(memory.content)
@@ -202,10 +201,15 @@ def _fill_straight(path: Path, size: int, sentences: Sentences, made_up: RandomD
     return samples
 
 
+@cache
+def _terms(word: str) -> tuple[str, ...]:
+    return tuple(terms(word))
+
+
 def _memory(number: int, content: str, now: datetime) -> Memory:
     return Memory(
         id=new_id(now),
-        content=f"{content} {number}",
+        content=content,
         category=_category(number),
         created_at=now,
         updated_at=now,
