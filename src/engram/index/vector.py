@@ -10,7 +10,7 @@ graph or a library: docs/decisions/0002-vector-index.md and 0008-vector-backends
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -66,7 +66,7 @@ class Nearest:
     waiting: int = 0
     unread: int = 0
     borrowed: int = 0
-    from_disk: bool = False
+    from_disk: bool = field(default=False, compare=False)
     """Whether vectors had to be read from the file: slower, not worse."""
     notes: tuple[str, ...] = ()
 
