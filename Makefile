@@ -16,13 +16,13 @@ run: $(READY)
 	$(BIN)/engram serve
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart=0
 
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto -q -m "not slow"
+	$(BIN)/python -m pytest -n auto -q --dist loadgroup --max-worker-restart=0 -m "not slow"
 
 docs: $(READY)
 	$(BIN)/python scripts/write_reference.py

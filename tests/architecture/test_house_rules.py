@@ -144,6 +144,20 @@ def test_sql_stands_in_the_store_only() -> None:
     assert places(found) == []
 
 
+def test_types_are_made_ready_for_decoding_at_import() -> None:
+    """Threads that meet a type together for the first time can crash msgspec: `Decoder(T)` at import."""
+    late = [
+        f"{path.relative_to(SOURCE)}:{call.lineno}"
+        for path in MODULES
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func).startswith("msgspec.")
+        and any(word.arg == "type" for word in call.keywords)
+    ]
+
+    assert late == []
+
+
 def test_every_module_says_what_it_is_for() -> None:
     """A module without a docstring is a room without a name on its door."""
     silent = [path for path in MODULES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from engram.store.contract import Store, Transaction
     from engram.values import EmbedderIdentity, Memory
 
-    Summarise = Callable[[Mapping[tuple[int, str], int]], Sequence[str]]
+    SessionEnds = Mapping[tuple[int, str], int]
+    Summarise = Callable[[SessionEnds], Mapping[tuple[int, str], str]]
 
 PAGE_ROWS = 5_000
 """Memories that are read and judged together."""
@@ -93,7 +94,7 @@ class Sweeper:
     identity: EmbedderIdentity | None = None
     """Whose vectors are kept with fewer bits as memories cool, where the policy says so."""
     summarise: Summarise | None = None
-    """Writes the summaries of sessions that are about to lose their episodes, and says what failed."""
+    """Writes the summaries of sessions about to lose their episodes, and says which failed, and why."""
     stop: threading.Event | None = None
     progress: Callable[[int], None] | None = None
 
@@ -155,9 +156,8 @@ def _stale_sessions(sweeper: Sweeper, tally: _Tally) -> dict[tuple[int, str], in
         ends = tx.ages.session_ends(before=oldest)
     if ends and sweeper.summarise is not None and not sweeper.dry_run:
         failed = sweeper.summarise(ends)
-        tally.failures += failed
-        if failed:  # what could not be told keeps its episodes
-            return {}
+        tally.failures += failed.values()
+        return {session: at for session, at in ends.items() if session not in failed}  # those keep episodes
     return ends
 
 
@@ -254,12 +254,14 @@ def _cool(sweeper: Sweeper, tally: _Tally, page: Population) -> None:
     wanted = bits[tiers(retention(page, policy, sweeper.moment), policy)]
     for few in np.unique(wanted[wanted < WHOLE_BITS]):
         keys = page.keys[wanted == few].tolist()
-        for start in range(0, len(keys), MOST_WRITE_ROWS):
+        while keys and not sweeper.is_stopped:
+            chosen, keys = keys[: tally.write_rows], keys[tally.write_rows :]
             with sweeper.store.atomic() as tx:
+                started = time.perf_counter()
                 space = tx.vectors.space(sweeper.identity)
                 if space is not None:
-                    chosen = keys[start : start + MOST_WRITE_ROWS]
                     tally.requantised += tx.vectors.requantise(space, chosen, int(few))
+            tally.took(time.perf_counter() - started, len(chosen))
 
 
 def _hold_contests(sweeper: Sweeper, tally: _Tally, ends: Mapping[tuple[int, str], int]) -> None:
@@ -317,6 +319,7 @@ def _report(sweeper: Sweeper, tally: _Tally, is_resumed: bool, started: float) -
         moves=tuple(tally.moves),
         requantised=tally.requantised,
         resumed=is_resumed,
+        finished=not sweeper.is_stopped,
         milliseconds=(time.perf_counter() - started) * 1000,
         longest_write_milliseconds=tally.longest_write * 1000,
         failures=tuple(tally.failures),

@@ -22,7 +22,8 @@ from engram.engine.answers import AnswerLog
 from engram.engine.derived import Backfill, rebuild_terms
 from engram.engine.health import CHAT, Health, WatchedEmbedder
 from engram.engine.judging import ChatJudge
-from engram.errors import EmbeddingError, MissingExtra, StoreNotFound, StoreUnreadable
+from engram.errors import EmbeddingError, MissingExtra, StorageError, StoreNotFound, StoreUnreadable
+from engram.index.foreign import ForeignBackend
 from engram.index.graph import GraphIndex
 from engram.index.lexical import LexicalIndex
 from engram.index.spaces import VectorSpaces
@@ -35,13 +36,18 @@ from engram.providers.static import StatementEmbedder, StaticEmbedder
 from engram.recall.gather import Sources
 from engram.store import open_store
 from engram.text.terms import TERMS_VERSION
+from engram.values import Action, AuditEvent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from engram.capture.extract.extracted import Extractor
     from engram.engine.clock import Clock
+    from engram.index.foreign import ProposesRows
     from engram.policy import Policy
     from engram.providers.chat import ChatModel
     from engram.providers.embedder import Embedder
+    from engram.recall.rerank import Reranker
     from engram.settings import Settings
     from engram.store.contract import Store
 
@@ -60,6 +66,7 @@ class Parts:
     sources: Sources
     spaces: VectorSpaces
     graph: GraphIndex
+    foreign: ForeignBackend | None
     backfill: Backfill
     capture: Capture
     calls: CallLog
@@ -67,16 +74,27 @@ class Parts:
     stop: threading.Event = field(default_factory=threading.Event)
 
 
-def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, must_exist: bool) -> Parts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """What a caller brings along in place of, or beside, the built-in parts."""
+
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+    vector_index: ProposesRows | None = None
+
+
+def assemble(settings: Settings, *, clock: Clock, own: Own, must_exist: bool) -> Parts:
     """Open the store and wire the rooms around it."""
     policy = settings.chosen_policy()
     health = Health(clock)
-    watched = WatchedEmbedder(embedder or _chosen_embedder(settings), health)
+    watched = WatchedEmbedder(own.embedder or _chosen_embedder(settings), health)
     store = _open(settings, clock, must_exist=must_exist)
+    foreign = _fenced(own.vector_index, store, clock)
     spaces = VectorSpaces(
         watched,
         memory_bytes=settings.vector_memory_megabytes * 1_000_000,
-        older=_older_embedders(settings) if embedder is None else (),
+        older=_older_embedders(settings) if own.embedder is None else (),
+        foreign=foreign,
         kept=lambda tx: tx.snapshots,
     )
     graph = GraphIndex()
@@ -104,9 +122,11 @@ def assemble(settings: Settings, *, clock: Clock, embedder: Embedder | None, mus
             vector=spaces,
             graph=graph,
             policy=policy.recall,
+            reranker=own.reranker,
         ),
         spaces=spaces,
         graph=graph,
+        foreign=foreign,
         backfill=Backfill(store, watched, clock=clock),
         capture=Capture(gate=gate, extractor=_chosen_extractor(chat, calls, health), sensory=SensoryBuffer()),
         calls=calls,
@@ -155,6 +175,19 @@ def _chosen_extractor(chat: ChatModel | None, calls: CallLog, health: Health) ->
     if chat is None:
         return HeuristicExtractor()
     return ModelExtractor(chat, HeuristicExtractor(), lambda error: health.failed(CHAT, error), log=calls)
+
+
+def _fenced(index: ProposesRows | None, store: Store, clock: Clock) -> ForeignBackend | None:
+    """Return a user's own index behind its fence; what it is given is audited, from its own thread."""
+    if index is None:
+        return None
+
+    def audit(action: str, counts: Mapping[str, int]) -> None:
+        event = AuditEvent(at=clock.now(), action=Action.FOREIGN_INDEX, detail={"what": action, **counts})
+        with suppress(StorageError), store.atomic() as tx:  # a closed or full store must not end the index
+            tx.audit.add(event)
+
+    return ForeignBackend(index, audit=audit, clock=clock)
 
 
 def _older_embedders(settings: Settings) -> list[Embedder]:

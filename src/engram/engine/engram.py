@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engram.capture.change import correct, find
 from engram.capture.draft import Draft, chosen
 from engram.capture.observe import observe
-from engram.engine.assemble import Parts, assemble
+from engram.engine.assemble import Own, Parts, assemble
 from engram.engine.clock import SystemClock
 from engram.engine.doors import AgentDoors
 from engram.engine.handle import BULK_ROWS
@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from engram.engine.clock import Clock
+    from engram.index.foreign import ProposesRows
     from engram.providers.embedder import Embedder
+    from engram.recall.rerank import Reranker
     from engram.values import EntityProfile, Memory, MemoryId, Recall, Timeline, Turn
 
 READING_PATIENCE_SECONDS = 0.25
@@ -75,6 +77,8 @@ class Engram(Life, Upkeep):
         scope: Scope = GLOBAL,
         actor: Actor = Actor(),
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        vector_index: ProposesRows | None = None,
         must_exist: bool = False,
         background: bool = True,
     ) -> Engram:
@@ -82,12 +86,19 @@ class Engram(Life, Upkeep):
         Open a memory, made if need be; without arguments, the one in your home folder.
 
         Settings come from the environment and the settings file unless given. `background=False` starts no
-        threads: the vector index is then not kept between questions of a large store.
+        threads: the vector index is then read anew by every process that asks a large store. A `reranker`
+        serves the strategy `cross_encoder`. A `vector_index` of your own is shown row numbers and eight-bit
+        vectors only, asked so often a minute, audited, and answered for by the built-in one when it fails.
         """
         settings = settings or Settings.load()
         if store is not None:
             settings = replace(settings, store=str(store))
-        parts = assemble(settings, clock=clock or SystemClock(), embedder=embedder, must_exist=must_exist)
+        parts = assemble(
+            settings,
+            clock=clock or SystemClock(),
+            own=Own(embedder=embedder, reranker=reranker, vector_index=vector_index),
+            must_exist=must_exist,
+        )
         engram = cls(parts, scope=scope, actor=actor)
         if background:
             engram._start()

@@ -6,6 +6,7 @@ The ground of `Engram` and its groups of verbs; opens nothing itself. Safe to sh
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Self
 
@@ -52,6 +53,10 @@ class Handle:
         self._parts.backfill.close()
         if self._loader is not None:
             self._loader.join()
+        else:
+            self._keep_index()
+        if self._parts.foreign is not None:
+            self._parts.foreign.close()
         self._parts.store.close()
 
     def __enter__(self) -> Self:
@@ -80,6 +85,12 @@ class Handle:
             is_waiting = True
         if is_waiting and not parts.stop.is_set():
             parts.backfill.wake()
+
+    def _keep_index(self) -> None:
+        """Keep what a process without a loader has read of a large index: the next command starts there."""
+        with contextlib.suppress(EngramError), self._parts.health.watch("index snapshot"):
+            if self._parts.spaces.state() is not None:
+                self._parts.spaces.keep(self._parts.store)
 
     def _admit(
         self, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None

@@ -55,7 +55,9 @@ class Upkeep(Handle):
 
     def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Make every derived index anew from the memories, and return how many there were."""
-        return rebuild(self._parts.store, self._parts.embedder, progress=progress)
+        done = rebuild(self._parts.store, self._parts.embedder, progress=progress)
+        self._parts.spaces.rebuild(self._parts.store)
+        return done
 
     def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
         """
@@ -136,14 +138,14 @@ class Upkeep(Handle):
         except EmbeddingError:
             return None
 
-    def _summarise_sessions(self, ends: Mapping[tuple[int, str], int]) -> Sequence[str]:
-        """Summarise the sessions that are about to lose their episodes, and return what failed."""
-        failed = []
+    def _summarise_sessions(self, ends: Mapping[tuple[int, str], int]) -> dict[tuple[int, str], str]:
+        """Summarise the sessions that are about to lose their episodes, and return which failed, and why."""
+        failed = {}
         for number, session in ends:
             with self._parts.store.read() as tx:
                 place = tx.scopes.get(number)
             try:
                 self._summarise(session, place)
             except EngramError as exc:
-                failed.append(f"{exc.code}: a session could not be summarised")
+                failed[number, session] = f"{exc.code}: a session could not be summarised"
         return failed

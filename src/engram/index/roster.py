@@ -77,6 +77,10 @@ class _Head:
     categories: list[str]
 
 
+# Made once, at import: threads that meet a type together for the first time can crash msgspec.
+_read_head = msgspec.json.Decoder(_Head).decode
+
+
 class Categories:
     """Numbers for category names, given out in the order they are met."""
 
@@ -192,7 +196,7 @@ class Roster:
     def restore(cls, snapshot: Snapshot) -> Roster:
         """Return the roster that a snapshot was taken of; raises `StoreCorrupt` if it cannot be read."""
         try:
-            head = msgspec.json.decode(snapshot.head, type=_Head)
+            head = _read_head(snapshot.head)
         except msgspec.MsgspecError as exc:
             raise StoreCorrupt("a snapshot of the vector index cannot be read") from exc
         if head.marks != _MARKS or snapshot.rows.shape[1] != _ROW_BYTES:

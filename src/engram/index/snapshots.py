@@ -59,6 +59,10 @@ class _Head:
     backend: bytes
 
 
+# Made once, at import: threads that meet a type together for the first time can crash msgspec.
+_read_head = msgspec.json.Decoder(_Head).decode
+
+
 def cut(snapshot: IndexSnapshot) -> list[Part]:
     """Return a snapshot as parts, in the order of the keys of its rows."""
     keys = snapshot.keys
@@ -74,7 +78,7 @@ def cut(snapshot: IndexSnapshot) -> list[Part]:
 def join(parts: Sequence[Part]) -> IndexSnapshot:
     """Return the snapshot that was cut into these parts; raises `StoreCorrupt` if they do not fit."""
     try:
-        head = msgspec.json.decode(parts[0].head, type=_Head)
+        head = _read_head(parts[0].head)
         return IndexSnapshot(
             cursor=parts[0].cursor,
             scan=head.scan,

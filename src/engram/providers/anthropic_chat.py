@@ -46,6 +46,10 @@ class _Message:
     usage: _Tokens = field(default_factory=_Tokens)
 
 
+# Made once, at import: threads that meet a type together for the first time can crash msgspec.
+_read_message = msgspec.json.Decoder(_Message).decode
+
+
 class AnthropicChat:
     """Prompts in, replies out, from a server. Safe to share between threads."""
 
@@ -102,7 +106,7 @@ class AnthropicChat:
 
     def _decode(self, sent: bytes) -> _Message:
         try:
-            return msgspec.json.decode(sent, type=_Message)
+            return _read_message(sent)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
             raise self._server.unavailable("sent something that is not a message") from exc
 

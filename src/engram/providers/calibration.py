@@ -49,6 +49,10 @@ class Pair:
         return hashlib.sha256((self.a + self.b).encode()).digest()[0] % 2 == 1
 
 
+# Made once, at import: threads that meet a type together for the first time can crash msgspec.
+_read_pairs = msgspec.json.Decoder(tuple[Pair, ...]).decode
+
+
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """
@@ -104,7 +108,7 @@ class Calibrated(EmbedsDocuments, Protocol):
 @cache
 def labelled_pairs() -> tuple[Pair, ...]:
     """Return the pairs that ship with the package."""
-    return msgspec.json.decode(PAIRS_FILE.read_bytes(), type=tuple[Pair, ...])
+    return _read_pairs(PAIRS_FILE.read_bytes())
 
 
 def pairs_to_fit() -> tuple[Pair, ...]:

@@ -47,6 +47,10 @@ class _Completion:
     usage: _Tokens | None = None
 
 
+# Made once, at import: threads that meet a type together for the first time can crash msgspec.
+_read_completion = msgspec.json.Decoder(_Completion).decode
+
+
 class OpenAIChat:
     """Prompts in, replies out, from a server. Safe to share between threads."""
 
@@ -100,7 +104,7 @@ class OpenAIChat:
 
     def _decode(self, sent: bytes) -> _Completion:
         try:
-            completion = msgspec.json.decode(sent, type=_Completion)
+            completion = _read_completion(sent)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
             raise self._server.unavailable("sent something that is not a completion") from exc
         if not completion.choices:

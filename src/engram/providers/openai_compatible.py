@@ -47,6 +47,10 @@ class _Reply:
     data: list[_Row]
 
 
+# Made once, at import: threads that meet a type together for the first time can crash msgspec.
+_read_reply = msgspec.json.Decoder(_Reply).decode
+
+
 @dataclass(slots=True)
 class OpenAICompatibleEmbedder:
     """
@@ -119,7 +123,7 @@ class OpenAICompatibleEmbedder:
 
     def _decode(self, reply: bytes) -> list[_Row]:
         try:
-            return msgspec.json.decode(reply, type=_Reply).data
+            return _read_reply(reply).data
         except (msgspec.DecodeError, UnicodeDecodeError) as exc:
             raise self._unavailable("sent something that is not a list of embeddings") from exc
 

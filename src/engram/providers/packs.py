@@ -41,6 +41,10 @@ class Manifest:
     files: dict[str, PackFile]
 
 
+# Made once, at import: threads that meet a type together for the first time can crash msgspec.
+_decode_manifest = msgspec.json.Decoder(Manifest).decode
+
+
 @dataclass(frozen=True, slots=True)
 class Pack:
     """An installed pack: where it is and what it holds."""
@@ -93,7 +97,7 @@ def hash_file(path: Path) -> str:
 
 def _read_manifest(name: str, folder: Path) -> Manifest:
     try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+        manifest = _decode_manifest((folder / MANIFEST).read_bytes())
     except (OSError, msgspec.DecodeError) as exc:
         raise _broken(name, f"its manifest cannot be read: {type(exc).__name__}") from exc
     if manifest.name != name:

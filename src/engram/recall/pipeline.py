@@ -227,14 +227,13 @@ def _fetch(
     if asking.as_of is not None:
         return _fetch_past(tx, asking, order, asking.as_of, wanted=wanted)
     best: list[tuple[Fused, Memory]] = []
-    page_size = wanted
-    for start in range(0, len(order), page_size):
-        page = order[start : start + page_size]
+    for start in range(0, len(order), wanted):
+        page = order[start : start + wanted]
         memories = tx.memories.by_keys([one.key for one in page])
         found = [(one, memories[one.key]) for one in page if one.key in memories]
         best += [(one, memory) for one, memory in found if _fits(memory, asking.query)]
         best = collapse(best, lambda pair: pair[1])
-        if len(best) >= wanted or len(page) < page_size:
+        if len(best) >= wanted:
             break
     return best[:wanted]
 
@@ -305,7 +304,9 @@ def _hit(asking: _Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...
     score = believed.composite if policy.formula == "trust" else relevance
     if policy.formula == "beliefs":
         is_subject = any(reason.index == SUBJECT for reason in reasons)
-        score = belief_score(memory, relevance=relevance, is_subject=is_subject, now=asking.now)
+        score = belief_score(
+            memory, relevance=relevance, is_subject=is_subject, now=asking.as_of or asking.now
+        )
     return Hit(memory=memory, score=score, trust=believed, reasons=reasons)
 
 

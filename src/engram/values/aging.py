@@ -118,7 +118,9 @@ class AgeReport:
     """The first thousand of them."""
     requantised: int = 0
     resumed: bool = False
-    """Whether it went on where an interrupted one had stopped."""
+    """Whether it went on where an interrupted one had stopped; tiers are then counted from there on."""
+    finished: bool = True
+    """Whether it came to the end; one that was stopped goes on with the next `age`."""
     milliseconds: float = 0.0
     longest_write_milliseconds: float = 0.0
     failures: tuple[str, ...] = ()

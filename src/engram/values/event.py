@@ -39,6 +39,7 @@ class Action(StrEnum):
     AGE = "age"
     ERASE = "erase"
     FEEDBACK = "feedback"
+    FOREIGN_INDEX = "foreign_index"
     PIN = "pin"
     UNPIN = "unpin"
     SET_STATUS = "set_status"

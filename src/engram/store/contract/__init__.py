@@ -1,0 +1,59 @@
+"""
+What a store can do, in Engram's own words: no SQL, no driver's types.
+
+Implemented by `store.sqlite`; written so that another database can do the same. Used by the rooms above
+through `Transaction`, whose tables share one snapshot (`read`) or one all-or-nothing write (`atomic`).
+"""
+
+from __future__ import annotations
+
+from engram.store.contract.lookup import Candidates, Edges, Snapshots, Terms, TraitRows, Vectors
+from engram.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
+from engram.store.contract.records import Ages, Audit, Feedback, History, Sweeps
+from engram.store.contract.shapes import (
+    Appearance,
+    Changes,
+    EdgeColumns,
+    Found,
+    Objection,
+    Part,
+    Quantised,
+    Recalled,
+    SharedEntities,
+    Sketch,
+    Sweep,
+)
+from engram.store.contract.whole import Store, Transaction
+
+__all__ = [
+    "Ages",
+    "Appearance",
+    "Audit",
+    "Boxes",
+    "Candidates",
+    "Changes",
+    "EdgeColumns",
+    "Edges",
+    "Entities",
+    "Feedback",
+    "Found",
+    "HandedOut",
+    "History",
+    "Memories",
+    "Objection",
+    "Part",
+    "Quantised",
+    "Recalled",
+    "Scopes",
+    "SharedEntities",
+    "Sketch",
+    "Snapshots",
+    "Store",
+    "Sweep",
+    "Sweeps",
+    "Terms",
+    "TraitRows",
+    "Transaction",
+    "Turns",
+    "Vectors",
+]

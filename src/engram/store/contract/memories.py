@@ -1,0 +1,287 @@
+"""
+The tables of what is known: memories, turns, boxes, entities and the scopes they are kept in.
+
+Part of `store.contract`. A memory has an `id`, which users see, and a `key`, a small ever-growing number that
+indexes use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from engram.store.contract.shapes import Appearance
+    from engram.values import (
+        Box,
+        Entity,
+        EntityType,
+        Filters,
+        Memory,
+        MemoryId,
+        Mention,
+        Scope,
+        Turn,
+        TurnId,
+    )
+
+
+class Memories(Protocol):
+    """The memories themselves."""
+
+    def add(self, memory: Memory, *, fingerprint: bytes) -> int:
+        """Store a new memory and return its key."""
+        ...
+
+    def replace(self, memory: Memory) -> int:
+        """Store a changed memory under its id and return its key."""
+        ...
+
+    def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory | None:
+        """Return a memory that this scope may see."""
+        ...
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
+        """Return the memories that exist, by key."""
+        ...
+
+    def active_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory of exactly this scope with this fingerprint."""
+        ...
+
+    def blank(self, memory_id: MemoryId) -> None:
+        """Take every word of a memory out of its row and out of the notes about who was given it."""
+        ...
+
+    def has_active_twin(self, memory_id: MemoryId) -> bool:
+        """Say whether another memory of the same scope is active with the same fingerprint."""
+        ...
+
+    def unenriched(self, *, limit: int) -> dict[int, Memory]:
+        """Return active memories that nothing was inferred from yet, oldest first, by key."""
+        ...
+
+    def count_unenriched(self) -> int:
+        """Return how many those are."""
+        ...
+
+    def mark_enriched(self, key: int) -> None:
+        """Note that what can be inferred from a memory has been."""
+        ...
+
+    def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
+        """Return what was stated in a session of exactly this scope and still holds, oldest first."""
+        ...
+
+    def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
+        """Return the keys of the newest active memories of exactly this scope with this relation."""
+        ...
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:
+        """Return the ids that end in these eight characters: what people copy from a list."""
+        ...
+
+    def list(
+        self, *, scope: Scope, filters: Filters, limit: int, before: MemoryId | None
+    ) -> Sequence[Memory]:
+        """Return memories that this scope may see, newest first, from before the given one."""
+        ...
+
+    def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
+        """
+        Return the keys of all that pass, in order; None where they are more than the limit.
+
+        None too where every word of the filters is so common that listing its memories would take long.
+        """
+        ...
+
+    def indexable(self, *, after_key: int, limit: int) -> dict[int, Memory]:
+        """Return memories whose status is indexed, in key order, for a rebuild."""
+        ...
+
+    def count(self) -> int:
+        """Return how many memories are stored, in any status."""
+        ...
+
+    def count_by(self, column: Literal["status", "layer"]) -> dict[str, int]:
+        """Return counts by `status`, or by `layer` among the active."""
+        ...
+
+    def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
+        """Return the scopes with the most active memories."""
+        ...
+
+
+class Turns(Protocol):
+    """What was said, as it was said."""
+
+    def add(self, turn: Turn) -> None:
+        """Store a turn."""
+        ...
+
+    def get(self, turn_id: TurnId, *, scope: Scope) -> Turn | None:
+        """Return a turn that this scope may see."""
+        ...
+
+    def list(self, *, scope: Scope, session: str | None, limit: int) -> Sequence[Turn]:
+        """Return the latest turns, oldest of them first."""
+        ...
+
+    def claim(
+        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+    ) -> Sequence[Turn]:
+        """
+        Take the oldest turns that nobody has read yet, for a while, and return them in order.
+
+        All of them are of one scope and session: the given one, or that of the oldest.
+        """
+        ...
+
+    def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
+        """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
+        ...
+
+    def release(self, turn_ids: Sequence[TurnId]) -> None:
+        """Give claimed turns back."""
+        ...
+
+    def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
+        """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
+        ...
+
+    def count(self) -> int:
+        """Return how many turns are stored."""
+        ...
+
+
+class Boxes(Protocol):
+    """Boxes of memories that were stored under one topic."""
+
+    def open_in(self, scope: Scope) -> Box | None:
+        """Return the box of exactly this scope that still takes memories, if there is one."""
+        ...
+
+    def put(self, box: Box) -> None:
+        """Store a box in place of its earlier state."""
+        ...
+
+    def sealed(self, scope: Scope, *, limit: int) -> Sequence[Box]:
+        """Return the latest sealed boxes of exactly this scope, newest first."""
+        ...
+
+
+class HandedOut(Protocol):
+    """Which memories were given to whom, so that their echo is not taken for news."""
+
+    def add(self, memory_ids: Iterable[MemoryId], *, scope: Scope, session: str, at: datetime) -> None:
+        """Note that these memories were given to a reader in this scope."""
+        ...
+
+    def since(self, moment: datetime, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return what readers in exactly this scope were given since then, latest first."""
+        ...
+
+    def prune(self, before: datetime) -> None:
+        """Forget what was given before that moment."""
+        ...
+
+
+class Entities(Protocol):
+    """What memories speak of; readers see a name only while a memory that uses it may be found."""
+
+    def add(self, entity: Entity) -> None:
+        """Store a new entity under all its names."""
+        ...
+
+    def update(self, entity: Entity) -> None:
+        """Store a changed entity under its id; names are added, never taken away."""
+        ...
+
+    def link(self, entity_id: str, memory_id: MemoryId, *, name: str, at: datetime) -> bool:
+        """Note that a memory calls an entity so; say whether that is the first time that it speaks of it."""
+        ...
+
+    def unlink(self, memory_id: MemoryId) -> None:
+        """Take a memory's mentions away, and every name and entity that no other memory speaks of."""
+        ...
+
+    def candidates(self, mention: Mention, *, scope: Scope) -> Sequence[Entity]:
+        """Return the entities of exactly this scope that the mention may mean, found ones and hidden ones."""
+        ...
+
+    def get(self, entity_id: str, *, scope: Scope) -> Entity | None:
+        """Return an entity that this scope may see."""
+        ...
+
+    def by_name(self, name: str, *, scope: Scope) -> Sequence[Entity]:
+        """Return the entities that go by this name, however it is written."""
+        ...
+
+    def starting_with(self, text: str, *, scope: Scope, limit: int) -> Sequence[Entity]:
+        """Return the entities with a name that begins so, for completion."""
+        ...
+
+    def list(self, *, scope: Scope, kind: EntityType | None = None, limit: int) -> Sequence[Entity]:
+        """Return the entities that this scope may see, the latest mentioned first."""
+        ...
+
+    def of_memory(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Entity]:
+        """Return what a memory speaks of."""
+        ...
+
+    def named(
+        self,
+        folded: Iterable[str],
+        *,
+        given: Iterable[str] = (),
+        family: Iterable[str] = (),
+        scope: Scope,
+    ) -> Sequence[Entity]:
+        """
+        Return the entities that go by one of these folded names, the latest mentioned first.
+
+        Also the people with a longer name that begins with one of `given` or ends with one of `family`.
+        """
+        ...
+
+    def memories_of(self, entity_id: str, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int]:
+        """Return the keys of the memories that speak of an entity, the latest stored first."""
+        ...
+
+    def appearances(
+        self, entity_ids: Sequence[str], *, scope: Scope, filters: Filters
+    ) -> Sequence[Appearance]:
+        """Return every memory that speaks of one of these, those about the latest moment first."""
+        ...
+
+    def companions(
+        self, entity_ids: Sequence[str], keys: Sequence[int], *, scope: Scope, limit: int
+    ) -> Sequence[tuple[Entity, int]]:
+        """Return who else these memories speak of, and how many of them do, the most frequent first."""
+        ...
+
+    def count(self) -> int:
+        """Return how many entities are stored."""
+        ...
+
+    def is_empty(self) -> bool:
+        """Say whether nothing was ever named, so that nothing need be looked up."""
+        ...
+
+
+class Scopes(Protocol):
+    """The scopes that something was stored in."""
+
+    def visible(self, scope: Scope) -> list[int]:
+        """Return the numbers of the stored scopes that a reader in this scope may see."""
+        ...
+
+    def find(self, scope: Scope) -> int | None:
+        """Return the number of exactly this scope, if anything was stored in it."""
+        ...
+
+    def get(self, number: int) -> Scope:
+        """Return the scope with this number."""
+        ...
