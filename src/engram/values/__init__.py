@@ -6,9 +6,11 @@ Every room speaks in these; they import nothing but `errors`. `docs/concepts/wor
 
 from engram.values.aging import AgeReport, Census, Change, Forecast, Importance, Moved, Outlook, Tier
 from engram.values.box import Box
+from engram.values.dream import DreamChange, DreamReport, StepOutcome, StepReport
 from engram.values.edge import Edge, EdgeType, check_edge
 from engram.values.entity import Entity, EntityType, Mention
 from engram.values.event import Action, AuditEvent, HistoryEvent
+from engram.values.gap import Gap, GapKind
 from engram.values.ids import MemoryId, TurnId, new_id
 from engram.values.memory import (
     CATEGORIES,
@@ -53,6 +55,8 @@ __all__ = [
     "ConfidenceTier",
     "Detail",
     "DoctorReport",
+    "DreamChange",
+    "DreamReport",
     "Edge",
     "EdgeType",
     "EmbedderIdentity",
@@ -61,6 +65,8 @@ __all__ = [
     "EntityType",
     "Filters",
     "Forecast",
+    "Gap",
+    "GapKind",
     "HistoryEvent",
     "Hit",
     "Importance",
@@ -88,6 +94,8 @@ __all__ = [
     "Source",
     "Status",
     "StatusReport",
+    "StepOutcome",
+    "StepReport",
     "Tier",
     "Timeline",
     "TimelineEntry",
