@@ -354,13 +354,24 @@ def test_a_session_is_summarised_before_its_episodes_go(store_path: Path, clock:
 
 
 def test_a_session_that_cannot_be_summarised_keeps_its_episodes(store: WatchedStore) -> None:
-    """The report says what failed, and nothing of any session leaves in this sweep."""
+    """The report says what failed, once for each session, and nothing of theirs leaves in this sweep."""
     _mixed(store)
 
-    report = age(store, TIERED, 40, summarise=lambda _ends: ["E0000: no"])
+    report = age(store, TIERED, 40, summarise=lambda ends: dict.fromkeys(ends, "E0000: no"))
+
+    assert set(report.failures) == {"E0000: no"}
+    assert "stale_session" not in report.by_rule
+
+
+def test_one_session_that_cannot_be_summarised_does_not_keep_the_others(store: WatchedStore) -> None:
+    """Only the episodes of the one that could not be told stay."""
+    _mixed(store)
+    whole = age(store, TIERED, 40, dry_run=True).by_rule["stale_session"]
+
+    report = age(store, TIERED, 40, summarise=lambda ends: {next(iter(ends)): "E0000: no"})
 
     assert report.failures == ("E0000: no",)
-    assert "stale_session" not in report.by_rule
+    assert 0 <= report.by_rule.get("stale_session", 0) < whole
 
 
 def test_the_engine_says_how_the_last_sweep_went(store_path: Path, clock: ManualClock) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engram.capture.extract.vocabulary import is_exclusive
+from engram.text.lazy import lazy
 from engram.text.normal import normalise
 from engram.text.technologies import technology_class
 from engram.text.terms import query_terms, terms
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
 
     from engram.values import Memory
 
-_NEGATION = re.compile(
+_NEGATION = lazy(
     r"\b(?:not|no|never|without|stopped|quit|nicht|kein|keine|keinen|pas|nunca|не|нет)\b|n['’]t\b|不|ない",
     re.IGNORECASE,
 )
-_CHANGE = re.compile(
+_CHANGE = lazy(
     r"\b(?:switched|moved|migrated|changed|converted|upgraded|downgraded|now|instead|these days|from now on|"
     r"nowadays|replaced|no longer|any ?more|since then)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER = lazy(r"\d+(?:[.,:]\d+)*")
 _SAME_OBJECT = 0.6
 _SAME_FRAME = 0.7
 _SAME_MEANING = 0.85

@@ -6,13 +6,13 @@ Made by every door (`remember`, `correct`, imports); checked and turned into a m
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from datetime import UTC
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from engram.errors import ContentTooLarge, InvalidContent
+from engram.text.lazy import lazy
 from engram.text.normal import clean, is_text
 from engram.values import GLOBAL, Kind, Layer, Memory, MemoryType, Provenance, Scope, Source, new_id
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _DECODE = "Decode the text properly first."
 _Choice = TypeVar("_Choice", bound=StrEnum)
-_CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_CATEGORY = lazy(r"[a-z][a-z0-9_-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

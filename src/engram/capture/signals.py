@@ -8,12 +8,14 @@ how important the result may be; whether there is a statement at all is decided 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
 MAX_SCANNED_CHARACTERS = 8192
@@ -71,7 +73,7 @@ _KIN = (
 
 
 def _signal(kind: SignalKind, level: SignalLevel, *alternatives: str) -> tuple[Signal, re.Pattern[str]]:
-    return Signal(kind, level), re.compile("|".join(alternatives))
+    return Signal(kind, level), lazy("|".join(alternatives))
 
 
 _HIGH, _LOW = SignalLevel.HIGH, SignalLevel.LOW

@@ -17,13 +17,15 @@ from engram.engine.derived import embed_pending, rebuild
 from engram.engine.doctor import examine
 from engram.engine.handle import Handle
 from engram.engine.overview import overview
-from engram.errors import EmbeddingError, EngramError
+from engram.errors import EmbeddingError, EngramError, InvalidQuery
+from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.values import (
         AgeReport,
+        AuditEvent,
         Census,
         DoctorReport,
         EmbedderIdentity,
@@ -44,6 +46,13 @@ class Upkeep(Handle):
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
         """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
         return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+
+    def audit(self, *, limit: int = 50) -> Sequence[AuditEvent]:
+        """Return who did what in the store, newest first: ids, counts and reasons, never a memory's words."""
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+        with self._parts.store.read() as tx:
+            return tx.audit.recent(limit=limit)
 
     def embed_pending(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Embed now what waits for it, and return how many memories that were."""

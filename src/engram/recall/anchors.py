@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
 from engram.text.moment_rules import COUNT, PAST_VERB, count_of
 from engram.text.moments import Relation
 
@@ -92,16 +93,16 @@ def _reach(match: re.Match[str]) -> tuple[Relation, Days]:
 
 _STOP = r"\s(?:what|who|which|where|when|why|how|and|but|or|did|do|does|have|has|can|could|should|will|would"
 _PURPOSE = r"\sto\s+(?-i:(?!the\b|my\b|our\b|his\b|her\b|their\b|an?\b)[a-z])"
-_AFTER_NOUN = re.compile(
+_AFTER_NOUN = lazy(
     rf"{_STOP}|had|is|are|was|were|like)\b|{_PURPOSE}|\s*[,;:?!\n]|\.(?:\s|\Z)|\s+\Z", re.IGNORECASE
 )
-_AFTER_CLAUSE = re.compile(rf"{_STOP})\b|\s*[,;:?!\n]|\.(?:\s|\Z)|\s+\Z", re.IGNORECASE)
-_DOING = re.compile(r"[a-z]{2,}ing\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"(?:i|we|you|he|she|they|it)\b", re.IGNORECASE)
-_GERMAN_NOUN = re.compile(
+_AFTER_CLAUSE = lazy(rf"{_STOP})\b|\s*[,;:?!\n]|\.(?:\s|\Z)|\s+\Z", re.IGNORECASE)
+_DOING = lazy(r"[a-z]{2,}ing\b", re.IGNORECASE)
+_CLAUSE = lazy(r"(?:i|we|you|he|she|they|it)\b", re.IGNORECASE)
+_GERMAN_NOUN = lazy(
     r"\S+ (?:[a-zäöüß]+ ){0,3}[A-ZÄÖÜ][\w-]*(?: (?:nach|von|auf|zu|zum|zur|in|mit) (?:\w+ )?[A-ZÄÖÜ][\w-]*)?"
 )
-_NO_EVENT = re.compile(
+_NO_EVENT = lazy(
     r"(?:that|this|it|the|my|our|last|i|we|you|they|he|she)\Z"
     r"|(?:that|this)\s+(?:i|we|you|he|she|they)\b"
     r"|the\s+(?:beginning|start|outset|end|fact|day|days|week|month|year|night|evening|morning|afternoon)\b"
@@ -135,12 +136,12 @@ def _event(match: re.Match[str], taken: Sequence[tuple[int, int]]) -> str | None
     return None if is_bare or _NO_EVENT.match(event) else event
 
 
-_PLAN = re.compile(
+_PLAN = lazy(
     r"\b(?:should|must|shall|will|would|can|could|need|needs|have\s+to|do\s+(?:i|we|you|they)|does|usually|always|"
     r"normally|typically|often|every)\b",
     re.IGNORECASE,
 )
-_OTHER_SENSE = re.compile(
+_OTHER_SENSE = lazy(
     r"\b(?:look(?:s|ed|ing)?|named|(?:is|was|are|were)\s+called|tak(?:es?|ing)|took|ask(?:s|ed)?|run(?:s|ning)?|ran|or)\s+\Z"
     r"|\b(?:is|are|am|was|were|been|be|the|i['’]m|['’]re)\s+following\s\Z",
     re.IGNORECASE,

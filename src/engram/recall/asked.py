@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.recall.anchors import DISTANCE, counted_days
+from engram.text.lazy import lazy
 from engram.text.moment_rules import PAST_VERB
 from engram.text.moment_words import WEEKDAYS
 from engram.text.moments import Relation, find_moments
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from engram.text.stretches import Direction
 
 
-_AHEAD = re.compile(
+_AHEAD = lazy(
     r"\b(?:will|shall|going\s+to|next|upcoming|tomorrow|due|deadline|scheduled|planned|plans|coming|need\s+to|"
     r"supposed\s+to|(?:do|have)\s+(?:i|we)\s+(?:have|got|need)|am\s+i|are\s+we|is\s+there|are\s+there|"
     r"what(?:['’]s|\s+is)\s+(?:on|happening|going\s+on|coming)|"
@@ -34,11 +35,9 @@ _AHEAD = re.compile(
     r"|将|予定|つもり",
     re.IGNORECASE,
 )
-_PLANNED = re.compile(r"\b(?:planned|scheduled)\b", re.IGNORECASE)
-_PLANNED_FOR = re.compile(r"\bplan(?:s|ned)?\s+(?:[\w']+\s+){0,3}for\b", re.IGNORECASE)
-_HABIT = re.compile(
-    r"\b(?:do\s+(?:i|we|you|they)|does|usually|always|normally|typically|often)\b", re.IGNORECASE
-)
+_PLANNED = lazy(r"\b(?:planned|scheduled)\b", re.IGNORECASE)
+_PLANNED_FOR = lazy(r"\bplan(?:s|ned)?\s+(?:[\w']+\s+){0,3}for\b", re.IGNORECASE)
+_HABIT = lazy(r"\b(?:do\s+(?:i|we|you|they)|does|usually|always|normally|typically|often)\b", re.IGNORECASE)
 
 
 def direction_asked(question: str) -> Direction:
@@ -59,7 +58,7 @@ def phrases(question: str, *, now: datetime) -> list[MomentRange]:
     return _without_topics(question, found)
 
 
-_DISTANCE = re.compile(rf"\b{DISTANCE}\Z")
+_DISTANCE = lazy(rf"\b{DISTANCE}\Z")
 
 
 def _counted(question: str, moment: MomentRange) -> MomentRange:
@@ -82,8 +81,8 @@ def _counted(question: str, moment: MomentRange) -> MomentRange:
 
 _NOW = {"these days"}
 """What holds now may have been said long ago: no reason to look at the last days only."""
-_NAME_BEFORE = re.compile(r"(?:\b(?:is|the|a|plays?|named|called)|(?<=\w )[A-Z][a-z]+)\s+\Z")
-_NAME_AFTER = re.compile(r"\s+(?!I\b)[A-Z]")
+_NAME_BEFORE = lazy(r"(?:\b(?:is|the|a|plays?|named|called)|(?<=\w )[A-Z][a-z]+)\s+\Z")
+_NAME_AFTER = lazy(r"\s+(?!I\b)[A-Z]")
 
 
 def _is_something_else(question: str, moment: MomentRange) -> bool:
@@ -95,7 +94,7 @@ def _is_something_else(question: str, moment: MomentRange) -> bool:
     return bool(_NAME_BEFORE.search(before) or _NAME_AFTER.match(question, moment.last))
 
 
-_TOPIC = re.compile(r"\b(?:about|regarding|concerning)\b", re.IGNORECASE)
+_TOPIC = lazy(r"\b(?:about|regarding|concerning)\b", re.IGNORECASE)
 
 
 def _without_topics(question: str, moments: list[MomentRange]) -> list[MomentRange]:

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from datetime import UTC, datetime
 
+from engram.text.lazy import lazy
 from engram.text.mentions import mentions
 from engram.text.moments import find_moments
 from engram.values import EntityType
@@ -28,13 +29,13 @@ SIGNS = {TIME: "\ue000", NAME: "\ue001", CODE: "\ue002", QUOTE: "\ue003", CLOCK:
 
 _NO_SIGNS = {ord(sign): " " for sign in SIGNS.values()}
 _MARKS = {sign: mark for mark, sign in SIGNS.items()}
-_TOKEN = re.compile(r"[\ue000-\ue004]|'s\b|\w+(?:'(?!s\b)\w+)*|[,，、]|[.;:!?…—\n。！？；：]")
-_QUOTED = re.compile(r"[\"“„«][^\"”“»\ue000-\ue004\n]{2,120}[\"”“»]|`[^`\n]{1,120}`")
-_CLOCKED = re.compile(r"\b\d{1,2}(?::\d\d| ?[ap]m)\b", re.IGNORECASE)
-_HASTY = re.compile(r"\b(what|who|where|when|why|how)(?:s|'(d))\b")  # "whats", "how'd"
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
-_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
+_TOKEN = lazy(r"[\ue000-\ue004]|'s\b|\w+(?:'(?!s\b)\w+)*|[,，、]|[.;:!?…—\n。！？；：]")
+_QUOTED = lazy(r"[\"“„«][^\"”“»\ue000-\ue004\n]{2,120}[\"”“»]|`[^`\n]{1,120}`")
+_CLOCKED = lazy(r"\b\d{1,2}(?::\d\d| ?[ap]m)\b", re.IGNORECASE)
+_HASTY = lazy(r"\b(what|who|where|when|why|how)(?:s|'(d))\b")  # "whats", "how'd"
+_ACCENTS = lazy("[\u0300-\u036f]")
+_UNSPACED = lazy("[\u3040-\u30ff\u4e00-\u9fff]")
+_CAMEL = lazy(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 _COMMAS = (",", "，", "、")
 _PUNCTUATION = ".,;:!?\"'()[]{}<>"
 _ANY_NOW = datetime(2026, 1, 1, tzinfo=UTC)  # whether a phrase speaks of time does not depend on the day

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 
+from engram.text.lazy import lazy
 from engram.text.moments import MomentRange, Precision, Relation
 
 
@@ -79,18 +80,18 @@ def softness_days(moment: MomentRange) -> float:
     return softness * VAGUE_FACTOR if moment.precision is Precision.VAGUE else softness
 
 
-_OPENS = re.compile(
+_OPENS = lazy(
     r"(?:\b(?:between|from|zwischen|von|vom|entre|de|du|del|desde|tra|fra|da|dal|между|со?)|从|自)\s*\Z",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r"(?:from|vom|dal|desde|du|del|с)\s", re.IGNORECASE)
-_JOINS = re.compile(
+_OPENING = lazy(r"(?:from|vom|dal|desde|du|del|с)\s", re.IGNORECASE)
+_JOINS = lazy(
     r"\s*(?:and|to|through|thru|until|till|und|bis|zum|et|au|à|y|al?|hasta|e|и|по|до|到|至|から|[-–—~])"
     r"(?:\s+(?:the|dem|le|el|il|al))?\s*",
     re.IGNORECASE,
 )
-_TOGETHER = re.compile(r"[\s,]*(?:of|in|on|im|am|de|del|en|в|的|の)?\s*", re.IGNORECASE)
-_APART = re.compile(r"\b(?:and|or|but|und|oder|et|ou|y|o|e|и|или)\b|[;.?!]", re.IGNORECASE)
+_TOGETHER = lazy(r"[\s,]*(?:of|in|on|im|am|de|del|en|в|的|の)?\s*", re.IGNORECASE)
+_APART = lazy(r"\b(?:and|or|but|und|oder|et|ou|y|o|e|и|или)\b|[;.?!]", re.IGNORECASE)
 
 
 def _pair(question: str, one: MomentRange, two: MomentRange, *, now: datetime) -> MomentRange | None:
@@ -133,7 +134,7 @@ def _beside(one: MomentRange, two: MomentRange) -> MomentRange | None:
         return None
 
 
-_ITS_OWN_TIME = re.compile(
+_ITS_OWN_TIME = lazy(
     r"\b(?:last|past|previous|this|next|coming|ago|yesterday|today|tomorrow|tonight|now|\d{4}|letzt\w+|gestern|"
     r"heute|derni\w+|hier|pasad\w+|ayer|scors\w+|ieri|прошл\w+|вчера)\b|[去昨今先上前]",
     re.IGNORECASE,
@@ -170,7 +171,7 @@ def _in_year(fine: MomentRange, coarse: MomentRange, *, now: datetime) -> dateti
     return None if is_leap_day else local.replace(year=year).astimezone(UTC)
 
 
-_EITHER = re.compile(r"\b(?:and|or|vs\.?|und|oder|et|ou|y|o|e|и|или)\s*\Z", re.IGNORECASE)
+_EITHER = lazy(r"\b(?:and|or|vs\.?|und|oder|et|ou|y|o|e|и|или)\s*\Z", re.IGNORECASE)
 
 
 def _both(question: str, one: Asked, two: Asked) -> Asked:
@@ -197,7 +198,7 @@ def _both(question: str, one: Asked, two: Asked) -> Asked:
     return Asked(start=start, end=end, softness_days=softness, relation=relation, spans=spans)
 
 
-_YEAR_SAID = re.compile(r"(?:19|20)\d\d")
+_YEAR_SAID = lazy(r"(?:19|20)\d\d")
 
 
 def _dated(question: str, one: Asked, two: Asked) -> Asked | None:

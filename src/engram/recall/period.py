@@ -10,7 +10,6 @@ docs/lab/0013-time-in-questions.md.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -115,26 +114,6 @@ def nearness(moments: ArrayLike, period: Period) -> NDArray[np.float64]:
     sigmas = outside / (period.softness_days * _MICROSECONDS_PER_DAY)
     scores: NDArray[np.float64] = np.where(np.isnan(at), 0.0, np.exp(-0.5 * sigmas**2))
     return scores
-
-
-_OWNER = re.compile(r"['’]s\b")
-_LEFT_OVER = re.compile(r"(?:\s*,)+(?=\s*[,.;:?!]|\s*\Z)|\s+(?=[,.;:!?])|^[\s,;:]+")
-
-
-def without_period(question: str, period: Period) -> str:
-    """
-    Return the question without its words of time, to search by; all of it where nothing would be left.
-
-    The words of an event stay: what was made during the workshop is found by the workshop.
-    """
-    kept, end = [], 0
-    for first, last in period.spans:
-        kept.append(question[end:first])
-        owner = _OWNER.match(question, last)
-        end = owner.end() if owner else last
-    bare = " ".join(" ".join([*kept, question[end:]]).split())
-    bare = _LEFT_OVER.sub("", bare).strip()
-    return bare if any(letter.isalnum() for letter in bare) else question
 
 
 def _readable(question: str) -> str:

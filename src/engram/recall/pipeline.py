@@ -16,8 +16,10 @@ import numpy as np
 from engram.recall.as_of import believed, widened
 from engram.recall.collapse import collapse
 from engram.recall.entity import expansions, named_in
+from engram.recall.events import happened_at
 from engram.recall.fuse import explain, fuse, with_signals
 from engram.recall.gather import LEXICAL, VECTOR, Notes, Sources, embed, gather
+from engram.recall.period import resolve_anchor
 from engram.recall.plan import plan
 from engram.recall.quality import average, ndcg
 from engram.recall.rerank import MMR_POOL, by_difference, by_model, by_rank
@@ -96,12 +98,13 @@ def recall(
     as_of: datetime | None = None,
     strategy: str | None = None,
     with_explanation: bool = False,
+    vector: NDArray[np.float32] | None = None,
 ) -> Recall:
     """
     Return the memories that fit the query, best first, and how the answer came about.
 
     With `as_of` the answer is what was believed at that moment: memories that were stored by then, with the
-    status, the layer and the confidence that they had.
+    status, the layer and the confidence that they had. A `vector` is searched for in place of the text's own.
     """
     notes, started = Notes(), time.perf_counter()
     with notes.timed("plan"):
@@ -113,11 +116,12 @@ def recall(
         now=now,
         as_of=as_of,
         strategy=strategy or sources.policy.strategy,
-        vector=embed(query.text, sources, notes),
+        vector=embed(query.text, sources, notes) if vector is None else vector,
         plan=planned,
     )
     wanted = query.limit + (CONSIDERED if with_explanation else 0)
     with sources.store.read() as tx:
+        asking = _dated(tx, asking)
         ranked = _reordered(tx, asking, _without_unhelpful(tx, asking, _rank(tx, asking)))
         with notes.timed("fetch"):
             best = _answering(asking, _fetch(tx, asking, ranked.order, wanted=wanted))
@@ -134,6 +138,22 @@ def with_missing(answer: Recall, index: str, reason: str) -> Recall:
     """Return the answer with one more thing that did not take part."""
     missing = (*answer.quality.missing, Missing(index=index, reason=reason))
     return replace(answer, quality=replace(answer.quality, missing=missing))
+
+
+def _dated(tx: Transaction, asking: _Asking) -> _Asking:
+    """Return the question with the event dated that its time hangs on; one that is not known is noted."""
+    period = asking.plan.period
+    if period is None or period.anchor is None:
+        return asking
+    with asking.notes.timed("events"):
+        by = asking.as_of or asking.now
+        at = happened_at(tx, period.anchor, asking.search, lexical=asking.sources.lexical, by=by)
+    if at is None:
+        asking.notes.lost("time", "no memory says when the event was that the question names")
+        known = None if period.start is None and period.end is None else replace(period, anchor=None)
+    else:
+        known = resolve_anchor(period, at)
+    return replace(asking, plan=replace(asking.plan, period=known))
 
 
 def _rank(tx: Transaction, asking: _Asking) -> _Ranked:
@@ -197,7 +217,13 @@ def _read_by_model(tx: Transaction, asking: _Asking, order: list[Fused]) -> list
     top = order[: max(asking.query.limit, asking.policy.candidates // 2)]
     memories = tx.memories.by_keys([one.key for one in top])
     texts = {key: memory.content for key, memory in memories.items()}
-    return by_model(order, asking.query.text, texts, model)
+    try:
+        return by_model(order, asking.query.text, texts, model)
+    except Exception as exc:  # noqa: BLE001 - it is the user's own, and may fail in any way
+        asking.notes.lost(
+            "reranker", f"{model.name} failed ({type(exc).__name__}); the order of scores was kept"
+        )
+        return order
 
 
 def _vectors(tx: Transaction, asking: _Asking, order: Sequence[Fused]) -> dict[int, NDArray[np.float32]]:

@@ -9,7 +9,6 @@ little. What the guesses are worth: docs/lab/0012-intents.md.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from engram.policy.intents import INTENTS
 from engram.recall.intent import Intent, classify
 from engram.recall.intent_words import is_code, is_unspaced
 from engram.recall.period import find_period
+from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +44,8 @@ CHARACTERS_PER_WORD = 2
 MOST_CHARACTERS = 1000
 """Of a query that are looked at for its shape."""
 
-_QUOTED = re.compile(r"\"[^\"]{2,100}\"|“[^”]{2,100}”|«[^»]{2,100}»|「[^」]{1,100}」|`[^`]{1,100}`")
-_WORD = re.compile(r"\w+")
+_QUOTED = lazy(r"\"[^\"]{2,100}\"|“[^”]{2,100}”|«[^»]{2,100}»|「[^」]{1,100}」|`[^`]{1,100}`")
+_WORD = lazy(r"\w+")
 _OPEN = (
     *("how", "why", "explain", "describe", "wie", "warum", "weshalb", "wieso", "erkläre", "pourquoi"),
     *("comment", "explique", "cómo", "explica", "почему", "зачем", "как", "объясни"),

@@ -65,7 +65,7 @@ def signals(
         named = subjects(query.text, sketches)
         found.append(Signal(name=SUBJECT, gained=dict.fromkeys(named, policy.subject_bonus)))
     period = plan.period
-    if policy.time_bonus and period is not None and period.anchor is None:
+    if policy.time_bonus and period is not None:
         near = nearness([sketch.when for sketch in sketches.values()], period)
         pairs = zip(sketches, near, strict=True)
         gained = {key: policy.time_bonus * float(one) for key, one in pairs if one > 0}

@@ -7,10 +7,10 @@ question that names everybody prefers nobody.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from engram.text.entity_names import fold_name
+from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PRONOUNS = frozenset(
     {"i", "we", "you", "he", "she", "it", "they", "this", "that", "there", "the user", "user"}
 )
-_POSSESSIVE = re.compile(r"['’]s\b")
+_POSSESSIVE = lazy(r"['’]s\b")
 
 
 def subjects(question: str, sketches: Mapping[int, Sketch]) -> list[int]:

@@ -13,6 +13,7 @@ import re
 from enum import StrEnum
 from typing import Literal
 
+from engram.text.lazy import lazy
 from engram.text.polarity import MOST_CHARACTERS, polarity
 from engram.values import Affect
 
@@ -50,22 +51,22 @@ MOST_EMPHASIS = 3
 WORD_STRENGTH = 0.85
 """Share of intensity that strong words reach without an exclamation mark."""
 
-_BANGS = re.compile(r"[!！]{2,}|[!?！？]*(?:!\?|\?!)[!?]*|\*\*[^*\n]{1,80}\*\*")
-_BANG = re.compile("[!！]")
+_BANGS = lazy(r"[!！]{2,}|[!?！？]*(?:!\?|\?!)[!?]*|\*\*[^*\n]{1,80}\*\*")
+_BANG = lazy("[!！]")
 _CAPITALS = "A-ZÄÖÜÉÈА-Я"
-_SHOUTED = re.compile(
+_SHOUTED = lazy(
     rf"\b[{_CAPITALS}]{{2,}}\b(?:[ ,]+\b[{_CAPITALS}]+\b)+"  # two in a row; one alone may be an acronym
     r"|\b(?:LOVE|HATE|NEVER|AMAZING|AWESOME|STOP|NOW|WHY|YES|NO)\b"
 )
-_STRETCHED = re.compile(r"\b\w*?([a-z])\1{3,12}\w*\b", re.IGNORECASE)
-_EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]")
-_URGENT = re.compile(
+_STRETCHED = lazy(r"\b\w*?([a-z])\1{3,12}\w*\b", re.IGNORECASE)
+_EMOJI = lazy("[\U0001f300-\U0001faff\u2600-\u27bf]")
+_URGENT = lazy(
     r"\b(?:asap|urgent(?:ly)?|immediately|right now|right away|at once|emergency|deadline|critical(?:ly)?|"
     r"top priority|by (?:tonight|eod|end of day)|dringend|sofort|eilt|urgence|immédiatement|urgente|"
     r"inmediatamente|срочно|немедленно)\b|紧急|马上|立刻|至急|緊急",
     re.IGNORECASE,
 )
-_NOT_URGENT = re.compile(r"\bcritical (?:section|path)s?\b|\bnot urgent\b|\bno deadline\b", re.IGNORECASE)
+_NOT_URGENT = lazy(r"\bcritical (?:section|path)s?\b|\bnot urgent\b|\bno deadline\b", re.IGNORECASE)
 
 
 def affect(

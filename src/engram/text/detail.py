@@ -9,13 +9,17 @@ of the words of the statement or of its subject, predicate and object. No level 
 from __future__ import annotations
 
 import itertools
-import re
+from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
 from engram.text.technologies import find_technologies
 from engram.text.terms import terms
 from engram.text.tokens import count_tokens
 from engram.text.topics import tells
 from engram.values import Detail
+
+if TYPE_CHECKING:
+    import re
 
 SUMMARY_WORDS = 25
 KEY_FACT_WORDS = 10
@@ -25,10 +29,10 @@ MOST_CHARACTERS = 2_000
 
 _CUT = "…"
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_UNIT = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]+")
-_STARTS_UNSPACED = re.compile(rf"\s*[{_UNSPACED}]")
-_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[。！？]|\n+")
-_CLAUSE_END = re.compile(
+_UNIT = lazy(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]+")
+_STARTS_UNSPACED = lazy(rf"\s*[{_UNSPACED}]")
+_SENTENCE_END = lazy(r"[.!?](?=\s|\Z)|[。！？]|\n+")
+_CLAUSE_END = lazy(
     r"[,;:](?=\s)|[，；：、]|\s[–—-](?=\s)|\s(?=(?:and|but|because|which|so|although|while|if)\s)"
 )
 _EDGES = " \t\n.,;:!?…。！？，；：、\"'“”()[]`*-–—"

@@ -8,22 +8,22 @@ and nothing else, so that C and C++ stay two things, and so do two Annas with fa
 
 from __future__ import annotations
 
-import re
 import tomllib
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from engram.text.lazy import lazy
 from engram.text.technologies import find_technologies
 from engram.values import EntityType
 
-_MARKS = re.compile("[\u0300-\u036f]")
+_MARKS = lazy("[\u0300-\u036f]")
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th", "’": "'"}
 )
-_BETWEEN_WORDS = re.compile(r"[\s_\-‐–—,.;:!?\"“”«»()]+")
-_HONORIFIC = re.compile(r"(?<=.)(?:さん|様|くん|君|ちゃん|先生|\s?씨)\Z")
+_BETWEEN_WORDS = lazy(r"[\s_\-‐–—,.;:!?\"“”«»()]+")
+_HONORIFIC = lazy(r"(?<=.)(?:さん|様|くん|君|ちゃん|先生|\s?씨)\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,11 @@ harmless sentence beside them lowers the score. The lines are policy: docs/lab/0
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engram.text import injection_signals, injection_tricks, injection_views
+from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ _HEARD = 0.3
 _REPORTED = 0.35
 """What is left of a payload's weight where someone reports that a scanner looks for it."""
 
-_REPORT = re.compile(
+_REPORT = lazy(
     r"(?i)\b(?:look(?:s|ed|ing)? for|search(?:es|ed|ing)? for|detect(?:s|ed|ing)?|match(?:es|"
     r"ed|ing)?|scan(?:s|ned|ning)? for|block(?:s|ed|ing)?|"
     r"flag(?:s|ged|ging)?|catch(?:es|ing)?|caught|filter(?:s|ed|ing)?(?: out)?|phrases?|payloads?)"

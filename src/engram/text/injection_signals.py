@@ -16,12 +16,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engram.text.lazy import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_WORD = re.compile(r"\w+")
-_PLACE_OF_WORDS = re.compile(r"\{([A-Z]+)\}")
-_LATIN = re.compile(
+_WORD = lazy(r"\w+")
+_PLACE_OF_WORDS = lazy(r"\{([A-Z]+)\}")
+_LATIN = lazy(
     r"ignor|vergiss|missacht|anweisung|oubli|neglig|olvid|istruzion|instruc|dimentic|esquec|"
     r"negeer|vergeet|zapomn|"
     r"yok say|unut|system|prompt|memori|erinnerung|souven|utente|nutzer|usuari|utilisateur|"
@@ -30,10 +32,10 @@ _LATIN = re.compile(
     r"|rucksicht|vorgaben|betreiber|texte cache|hagas caso|clave|contrasen|passw|schlussel|mots de passe"
     r"|kennw|assistent|asistente|l'assistant|non dare|ecoute|compte"
 )
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
-_EAST = re.compile("[\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_LINK = re.compile(r"\]\(\s{0,2}(https?://[^)\n]{1,400})", re.IGNORECASE)
-_CARRIES = re.compile(
+_CYRILLIC = lazy("[\u0400-\u04ff]")
+_EAST = lazy("[\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LINK = lazy(r"\]\(\s{0,2}(https?://[^)\n]{1,400})", re.IGNORECASE)
+_CARRIES = lazy(
     r"\{\{?\s?[\w.]|<\w|\$\{|USER_|[?&=/]insert|[?&=](?:conversation|chat_?history|memories|"
     r"password|secrets?)\b",
     re.IGNORECASE,

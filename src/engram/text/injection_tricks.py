@@ -11,32 +11,34 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TAGS = re.compile("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007e]{2,}")
-_OVERRIDES = re.compile("[\u202d\u202e]")
-_INSIDE_WORDS = re.compile("(?<=[A-Za-z])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+(?=[A-Za-z ])")
-_MIXED_WORD = re.compile(
+_TAGS = lazy("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007e]{2,}")
+_OVERRIDES = lazy("[\u202d\u202e]")
+_INSIDE_WORDS = lazy("(?<=[A-Za-z])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+(?=[A-Za-z ])")
+_MIXED_WORD = lazy(
     "(?=[A-Za-z]*[\u0370-\u03ff\u0400-\u052f])(?=[\u0370-\u03ff\u0400-\u052f]*[A-Za-z])"
     "[A-Za-z\u0370-\u03ff\u0400-\u052f]{3,40}"
 )
-_STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001d400-\U0001d7ff]")
+_STYLED = lazy("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001d400-\U0001d7ff]")
 
 _COMMENTS = (("<!--", "-->"), ("[//]: # (", ")"), ("/*", "*/"))
-_HIDDEN_ELEMENT = re.compile(
+_HIDDEN_ELEMENT = lazy(
     r"<[a-z]{1,12}\b[^<>]{0,300}?(?:display\s?:\s?none|visibility\s?:\s?hidden|"
     r"font-size\s?:\s?[01](?:px|pt|em)?\b|opacity\s?:\s?0(?![.\d]*[1-9])|"
     r"color\s?:\s?(?:#fff(?:fff)?|white)\b|(?:left|top|text-indent)\s?:\s?-\d{3,5}|\shidden\b|"
     r"aria-hidden=\"true\")[^<>]{0,300}>(?P<inner>[^<]{1,2000})",
     re.IGNORECASE,
 )
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = lazy(
     r"<(?:img|meta|input|a)\b[^<>]{0,300}?\b(?:alt|content|title|value)"
     r"\s?=\s?[\"'](?P<inner>[^\"'<>]{5,500})[\"']",
     re.IGNORECASE,
 )
-_TALKS_TO_A_MODEL = re.compile(
+_TALKS_TO_A_MODEL = lazy(
     r"\b(?:ai|a\.i\.|llms?|gpt|chatgpt|claude|gemini|copilot|assistants?|agents?|chatbots?|"
     r"bots?|language models?|models?|prompt|instructions?|"
     r"ignore|disregard|summari[sz]er)\b",

@@ -18,6 +18,8 @@ import unicodedata
 import urllib.parse
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,12 +29,12 @@ MAX_PIECES = 8
 """Encoded pieces that are decoded in one text."""
 MAX_DEPTH = 2
 
-_INVISIBLE = re.compile(
+_INVISIBLE = lazy(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060"
     "-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_PUNCTUATION = re.compile(  # what `rm -rf ~/x`, `curl … | sh`, "don't" and addresses need is kept
+_ACCENTS = lazy("[\u0300-\u036f]")
+_PUNCTUATION = lazy(  # what `rm -rf ~/x`, `curl … | sh`, "don't" and addresses need is kept
     r"(?:[^\w.!?:/@$%&=+'|~\u0900-\u0dff-]|_|~(?!/)|(?<!\w)'|'(?!\w)|(?<!\w)-(?!\w))+"
 )
 _CONFUSABLE = str.maketrans(
@@ -40,22 +42,20 @@ _CONFUSABLE = str.maketrans(
     "abbreeziijkmhopctyxshdqwbabyeznikuvoptuxwcagilnryacdejkmoptuvwz",
 )
 _LEET = str.maketrans("0134578@$!|", "oieastbasil")
-_LEET_WORD = re.compile(
-    r"(?<![\w])(?=[\w@$!|]{0,20}[a-z])(?=[\w@$!|]{0,20}[0134578@$!|])[a-z0134578@$!|]{3,20}"
-)
-_SPACED = re.compile(r"(?<![^\W_])[^\W_](?:[ \t\-._*/|]{1,3}[^\W_](?![^\W_])){5,}")
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,4096}={0,2}")
-_HEX = re.compile(r"(?i)(?<![0-9a-z])(?:0x)?(?:[0-9a-f]{2}[ :,]?){10,2048}(?![0-9a-z])")
-_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}[^%\s]{0,2}){6,}")
-_ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
-_IMAGE = re.compile(r"data:(?:image|audio|video|font)/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]{0,20000}")
-_TAGS = re.compile("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007f]{4,}")
-_ROT13 = re.compile(
+_LEET_WORD = lazy(r"(?<![\w])(?=[\w@$!|]{0,20}[a-z])(?=[\w@$!|]{0,20}[0134578@$!|])[a-z0134578@$!|]{3,20}")
+_SPACED = lazy(r"(?<![^\W_])[^\W_](?:[ \t\-._*/|]{1,3}[^\W_](?![^\W_])){5,}")
+_BASE64 = lazy(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,4096}={0,2}")
+_HEX = lazy(r"(?i)(?<![0-9a-z])(?:0x)?(?:[0-9a-f]{2}[ :,]?){10,2048}(?![0-9a-z])")
+_PERCENT = lazy(r"(?:%[0-9A-Fa-f]{2}[^%\s]{0,2}){6,}")
+_ESCAPES = lazy(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
+_IMAGE = lazy(r"data:(?:image|audio|video|font)/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]{0,20000}")
+_TAGS = lazy("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007f]{4,}")
+_ROT13 = lazy(
     r"(?i)\b(?:vtaber|qvfertneq|vafgehpgvbaf?|cerivbhf|flfgrz|cebzcg|erirny|zrzbevrf|cnffjbeq|"
     r"sbetrg|olcnff|rkrphgr)\b"
 )
-_REVERSED = re.compile(r"(?i)snoitcurtsni|tpmorp|erongi|dragersid|seiromem|ssapyb|\blaever\b|drowssap")
-_VOCABULARY = re.compile(  # longer words first, or "instruction" would be cut out of "instructions"
+_REVERSED = lazy(r"(?i)snoitcurtsni|tpmorp|erongi|dragersid|seiromem|ssapyb|\blaever\b|drowssap")
+_VOCABULARY = lazy(  # longer words first, or "instruction" would be cut out of "instructions"
     "instructions|restrictions|instruction|guidelines|directives|everything|developer|recommend|assistant|disregard|"
     "anything|previous|override|memories|password|without|earlier|execute|command|pretend|private|answer|"
     "always|delete|secret|memory|reveal|repeat|output|prompt|system|ignore|forget|bypass|limits|longer|hidden|enable|"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from engram.text import moment_words as words
 from engram.text import stretches
+from engram.text.lazy import lazy
 from engram.text.moment_distances import ago, ahead, last_units, recently
 from engram.text.moment_phrases import date_of, month_of, year_of
 from engram.text.moment_rules import any_of, key_words, rule, rule_by_piece, year_said
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from engram.text.moment_tongues import Tongue
     from engram.text.stretches import Direction, Stretch
 
-_GERMAN = re.compile(r"\b(?:ich|ist|und|der|die|das|wir|bin|sind|nicht|es)\b", re.IGNORECASE)
-_MORNING = re.compile(r"\b(?:la|cada|esta|una|guten|jeden|am|heute|gestern)\s+\Z", re.IGNORECASE)
+_GERMAN = lazy(r"\b(?:ich|ist|und|der|die|das|wir|bin|sind|nicht|es)\b", re.IGNORECASE)
+_MORNING = lazy(r"\b(?:la|cada|esta|una|guten|jeden|am|heute|gestern)\s+\Z", re.IGNORECASE)
 _PARTS = ("morning", "afternoon", "evening", "night")
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from engram.text import moment_words as words
 from engram.text import stretches
+from engram.text.lazy import lazy
 from engram.text.moment_rules import (
     ANY_MONTH,
     BEFORE,
@@ -112,7 +113,7 @@ def _step_weekday(seen: Seen) -> Stretch:
     return on_day(seen, monday + timedelta(days=number))
 
 
-_EVERY = re.compile(r"\b(?:every|each|most)\s[\w, ]{0,40}\Z", re.IGNORECASE)
+_EVERY = lazy(r"\b(?:every|each|most)\s[\w, ]{0,40}\Z", re.IGNORECASE)
 
 
 def _weekday(seen: Seen) -> Stretch | None:

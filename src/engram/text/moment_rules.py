@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from engram.text import moment_words as words
 from engram.text import stretches
+from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,7 +59,7 @@ class Rule:
 
 @cache
 def _made(source: str) -> re.Pattern[str]:
-    return re.compile(source, re.IGNORECASE)
+    return lazy(source, re.IGNORECASE)
 
 
 def rule(keys: str | Iterable[str], read: Reader, pattern: str) -> Rule:
@@ -98,7 +99,7 @@ class Rulebook:
         return [self.rules[number] for number in sorted(numbers)]
 
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy(r"\w+")
 
 
 def key_words(phrases: Iterable[str]) -> list[str]:
@@ -117,9 +118,9 @@ _PAST_VERBS = (
     r"flew|gave|found|told|said|spent|felt|heard|knew|grew|became|sold|built|quit|taught|"
     r"(?!need|feed|speed|indeed|embed)[a-z]{2,20}ed"
 )
-PAST_VERB = re.compile(rf"\b(?:{_PAST_VERBS})\b", re.IGNORECASE)
-_PAST = re.compile(rf"\b(?:{_PAST_VERBS}|since|last|ago)\b")
-_FUTURE = re.compile(
+PAST_VERB = lazy(rf"\b(?:{_PAST_VERBS})\b", re.IGNORECASE)
+_PAST = lazy(rf"\b(?:{_PAST_VERBS}|since|last|ago)\b")
+_FUTURE = lazy(
     r"\b(?:will|shall|going to|plans?|planning|wants?|hopes?|intends?|would|by|due|deadline|next|(?:decided|"
     r"agreed|promised) to)\b"
     r"|['’](?:ll|d)\b"

@@ -24,6 +24,7 @@ from engram.text import (
     moment_spans,
     moment_unspaced,
 )
+from engram.text.lazy import lazy
 from engram.text.moment_rules import Rulebook, Seen, direction_of
 from engram.text.stretches import Precision
 
@@ -145,7 +146,7 @@ _SIDES: dict[str, Relation] = {
 }
 """The groups by which the patterns of other languages say the same."""
 _KEPT_PREPOSITIONS = (*_RELATIONS, "for", "from", "around")
-_ONWARDS = re.compile(r"\s+(?:onwards?|forward)\b|\s+on(?=\s*(?:[,.?!]|\Z))", re.IGNORECASE)
+_ONWARDS = lazy(r"\s+(?:onwards?|forward)\b|\s+on(?=\s*(?:[,.?!]|\Z))", re.IGNORECASE)
 
 
 def _moment(seen: Seen, read: Reader) -> MomentRange | None:

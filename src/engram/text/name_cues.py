@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from engram.text.lazy import lazy
+
 _PEOPLE_DO = (
     r"said|says|told|tells|asked|asks|thinks|thought|wants|wanted|likes|liked|loves|loved|hates|hated|prefers|"
     r"preferred|wrote|writes|sent|sends|lives|lived|works|worked|joined|joins|manages|managed|runs|owns|bought|"
@@ -21,21 +23,21 @@ _PEOPLE_DO = (
     r"(?:is|was) (?:\w+ing|born|married|allergic|afraid|\w+ed|my|our|his|her|their|a|an)|"
     r"will \w+|can|could|would|should|did|does|doesn['’]t|didn['’]t|won['’]t|can['’]t"
 )
-PERSON_ACT = re.compile(rf" (?:also |still |just |really |always |never |already )?(?:{_PEOPLE_DO})\b")
+PERSON_ACT = lazy(rf" (?:also |still |just |really |always |never |already )?(?:{_PEOPLE_DO})\b")
 
-FIRM_ACT = re.compile(
+FIRM_ACT = lazy(
     r" (?:announced|delivered|acquired|hired|raised|released|launched|offered|accepted|rejected|sent|wants|"
     r"bought|sells|said|says|charged|refunded|reported|shipped|pays|paid|has|will|"
     r"is (?:hiring|a|an|the))\b|['’]s "
 )
 
-OF_SOMEONE_NAMED = re.compile(
+OF_SOMEONE_NAMED = lazy(
     r"\b(?:(?:is|was|are|am|be|'s|’s) )?(?:called|named|name is|heißt|heißen|[sm]['’]appelle|se llama|"
     r"me llamo|si chiama|se chama|зовут) \Z",
     re.IGNORECASE,
 )
 
-OF_SOMEONE = re.compile(
+OF_SOMEONE = lazy(
     r"\b(?:wife|husband|partner|spouse|fianc[ée]e?|brother|sister|mother|father|son|daughter|cousin|uncle|aunt|niece|"
     r"nephew|friend|boyfriend|girlfriend|boss|manager|colleague|coworker|teammate|neighbou?r|teacher|roommate|"
     r"married to|engaged to|dating|talk(?:ed|ing)? (?:to|with)|sp(?:oke|eak|eaking) (?:to|with)|told|thanked|"
@@ -43,7 +45,7 @@ OF_SOMEONE = re.compile(
     re.IGNORECASE,
 )
 
-OF_A_THING = re.compile(
+OF_A_THING = lazy(
     r"\b(?:cats?|dogs?|pets?|puppy|kitten|hamster|rabbit|parrot|horse|boat|car|robot|fish|shop|store|restaurant|café|"
     r"cafe|bar|pub|bakery|hotel|band|book|novel|film|movie|song|album|show|series|podcast|blog|course|product|brand|"
     r"device|feature|language|house|model|ai|bot|persona|mode)(?:['’]s name)?"
@@ -51,13 +53,13 @@ OF_A_THING = re.compile(
     re.IGNORECASE,
 )
 
-OF_A_PROJECT = re.compile(
+OF_A_PROJECT = lazy(
     r"\b(?:project|app|application|repo|repository|initiative|library|tool|game|startup idea|website|projekt|"
     r"projet|proyecto|progetto)(?: is| was)?(?: called| named)?,? \Z",
     re.IGNORECASE,
 )
 
-OF_A_FIRM = re.compile(
+OF_A_FIRM = lazy(
     r"\b(?:work(?:s|ed|ing)?|jobs?|intern(?:s|ed|ing|ship)?|employed|hired|role|position|interview(?:s|ed|ing)?|"
     r"contract(?:s|ed)?|engineer|developer|consult(?:s|ed|ant)?|career|deal|offer|salary|account|bank)"
     r"(?: \w+){0,2}? (?:at|for|by|with|from)(?: the)? \Z"
@@ -70,9 +72,9 @@ OF_A_FIRM = re.compile(
     r"lavor\w+ (?:per|alla?)|работа\w+ (?:в|на)) \Z",
     re.IGNORECASE,
 )
-OF_SOMEONE_FROM = re.compile(r"(?:\A|[.!?,] |and |with )[A-ZÀ-Þ][a-zß-ÿ]+ (?:from|at) \Z")
+OF_SOMEONE_FROM = lazy(r"(?:\A|[.!?,] |and |with )[A-ZÀ-Þ][a-zß-ÿ]+ (?:from|at) \Z")
 
-OF_A_PLACE = re.compile(
+OF_A_PLACE = lazy(
     r"\b(?:liv(?:e|es|ed|ing)|based|born|raised|gr[eo]w up|located|hosted|stay\w*|arriv\w*|hik\w+|holiday\w*|"
     r"vacation\w*|house|home|apartment|flat|office|wedding|conference|summer|winter|weekend|resid\w+|settled|"
     r"retired|studied|studies|study|met|work(?:s|ed|ing)?|school|family|parents|spent|honeymoon|is|was|are|were)\b"
@@ -87,17 +89,17 @@ OF_A_PLACE = re.compile(
     r"|(?:жив\w+|перееха\w+|родил\w+|уехал\w*) (?:в|из|на) \Z",
     re.IGNORECASE,
 )
-BEFORE_A_PLACE = re.compile(
+BEFORE_A_PLACE = lazy(
     r"\b(?:in|near|to|from|at|around|via|visit(?:ed|ing)?|leave|left|en|em|à|nach|aus|в|из)(?: the)? \Z",
     re.IGNORECASE,
 )
 
-DEFINITE = re.compile(r"(?:\b(?:the|our|my|this|his|her|their)|['’]s) \Z", re.IGNORECASE)
-NOUN_AFTER = re.compile(r" ([a-z]+)\b")
-FOOD_AFTER = re.compile(r" (?:sandwich|pie|soup|burger|stew|breast|dinner|curry|juice|salad|cake|wings?)\b")
-TWO_MORE_CAPITALS = re.compile(r"(?:,| and| &) [A-ZÀ-ÞА-Я]")
+DEFINITE = lazy(r"(?:\b(?:the|our|my|this|his|her|their)|['’]s) \Z", re.IGNORECASE)
+NOUN_AFTER = lazy(r" ([a-z]+)\b")
+FOOD_AFTER = lazy(r" (?:sandwich|pie|soup|burger|stew|breast|dinner|curry|juice|salad|cake|wings?)\b")
+TWO_MORE_CAPITALS = lazy(r"(?:,| and| &) [A-ZÀ-ÞА-Я]")
 
-_GERMAN = re.compile(
+_GERMAN = lazy(
     r"\b(?:der|die|das|den|dem|des|und|ist|nicht|ein|eine|einen|ich|wir|mit|auf|für|über|meine?|hat|haben|habe|im|bei|"
     r"von|zu|zum|zur|sich|auch|nach|seit|sind|wird|werden|jeden?|kein\w*|mir|dir|uns|mich|dich|noch|nur|schon|sehr|"
     r"wie|aber|oder|wenn|weil|dass|wo|sie|alle|unsere?)\b",
@@ -105,7 +107,7 @@ _GERMAN = re.compile(
 )
 
 
-_ENGLISH = re.compile(
+_ENGLISH = lazy(
     r"\b(?:the|is|are|of|to|and|my|for|with|it|was|on|at|that|has|i|a|his|her|we)\b", re.IGNORECASE
 )
 

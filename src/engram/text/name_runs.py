@@ -7,13 +7,13 @@ Called by `mentions`, which decides what each run names. Knows only words and wh
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from engram.text.entity_names import fold, name_lists
+from engram.text.lazy import lazy
 
-_WORD = re.compile(r"[^\W_](?:\w|[&'’.\-](?=\w))*[+#]{0,2}")
-_BREAK = re.compile(r"[.!?:;\n…•\"“„«»(\[*>]|(?:\A|\n)\s*-\s|。|！|？")
+_WORD = lazy(r"[^\W_](?:\w|[&'’.\-](?=\w))*[+#]{0,2}")
+_BREAK = lazy(r"[.!?:;\n…•\"“„«»(\[*>]|(?:\A|\n)\s*-\s|。|！|？")
 _POSSESSIVE = ("'s", "’s")
 MAX_WORDS = 6
 """Longer runs are headlines, not names."""

@@ -9,12 +9,17 @@ meaning is dropped, so "C", "C++" and "C#" differ, and so do 1.5 and 15.
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
+from typing import TYPE_CHECKING
+
+from engram.text.lazy import lazy
+
+if TYPE_CHECKING:
+    import re
 
 _EDGE_PUNCTUATION = ".,;:!?…\"'`´‘’“”«»()[]{}、。！？，；：「」『』"
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_SPACES = re.compile(r"\s+")
+_CONTROLS = lazy(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SPACES = lazy(r"\s+")
 
 
 def clean(text: str) -> str:

@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,36 +24,36 @@ MOST_CANDIDATES = 200
 """Capitalised runs that are looked at: a page of names is a list, not a statement."""
 
 _ONE = r"[A-ZÀ-ÞА-Я][a-zß-ÿа-яё]+(?:[-'’][A-ZÀ-Þ][a-zß-ÿ]+)?"
-_NAME = re.compile(rf"\b{_ONE}(?: (?:(?:van|von|de|der|da|del|la|bin) ){{0,2}}{_ONE}){{0,2}}")
+_NAME = lazy(rf"\b{_ONE}(?: (?:(?:van|von|de|der|da|del|la|bin) ){{0,2}}{_ONE}){{0,2}}")
 _TITLES = frozenset(
     {
         *("Dr", "Mr", "Mrs", "Ms", "Mx", "Prof", "Professor", "Sir", "Doctor", "Uncle", "Aunt"),
         *("Herr", "Frau", "Madame", "Monsieur", "Mme", "Señor", "Señora"),
     }
 )
-_TITLE_BEFORE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Mx|Prof)\. \Z")
-_HANDLE = re.compile(r"(?<![\w.@/])@([A-Za-z][\w.-]{1,38}\w)(?![\w@]*/)")
+_TITLE_BEFORE = lazy(r"\b(?:Dr|Mr|Mrs|Ms|Mx|Prof)\. \Z")
+_HANDLE = lazy(r"(?<![\w.@/])@([A-Za-z][\w.-]{1,38}\w)(?![\w@]*/)")
 _RELATION = (
     r"wife|husband|partner|spouse|fianc[ée]e?|brother|sister|mother|father|mom|mum|dad|son|daughter|cousin|"
     r"grandmother|grandfather|uncle|aunt|niece|nephew|friend|boyfriend|girlfriend|boss|manager|colleague|"
     r"coworker|co-worker|teammate|neighbou?r|teacher|doctor|therapist|dentist|roommate|flatmate|landlord|"
     r"accountant|lawyer|mentor|supervisor|client|intern|coach"
 )
-_RELATED_BEFORE = re.compile(
+_RELATED_BEFORE = lazy(
     rf"\b(?:{_RELATION})(?:,| is| is called| called| named|['’]s name is| is named)? \Z", re.IGNORECASE
 )
-_RELATED_AFTER = re.compile(
+_RELATED_AFTER = lazy(
     rf"\A(?:, (?:my|our|his|her|their|the|a)| is (?:my|our|his|her|their)) (?:\w+ )?(?:{_RELATION})\b",
     re.IGNORECASE,
 )
-_TOWARDS = re.compile(
+_TOWARDS = lazy(
     r"\b(?:talk(?:ed|ing)? (?:to|with)|sp(?:oke|eak|eaking) (?:to|with)|met(?: with)?|meeting with|"
     r"married(?: to)?|ask(?:ed)?|call(?:ed)? up|e-?mail(?:ed)?|thank(?:ed)?|told|tell|introduced (?:me )?to|"
     r"invited?|hired|dating|lunch with|dinner with|pair(?:ed)? with|remind|my name is|name['’]s|i am|i['’]m|"
     r"reports to|interviewed|visit(?:ed)?) \Z",
     re.IGNORECASE,
 )
-_HUMAN_ACT = re.compile(
+_HUMAN_ACT = lazy(
     r"\A (?:says?|said|told|tells|asks?|asked|thinks|thought|wants|wanted|likes|loves|hates|prefers|lives|"
     r"lived|believes|feels|felt|wrote|writes|called|calls|emailed|mentioned|suggested|suggests|recommended|"
     r"explained|promised|agreed|decided|joined|quit|resigned|married|studies|studied|teaches|plays|cooks|"

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from engram.text.lazy import lazy
+
 IBAN_CHARACTERS = {
     **dict.fromkeys(("NO",), 15),
     **dict.fromkeys(("BE",), 16),
@@ -30,7 +32,7 @@ IBAN_CHARACTERS = {
 }
 """How long an IBAN of each country is."""
 
-_CARD_BRANDS = re.compile(
+_CARD_BRANDS = lazy(
     r"4\d{12}(?:\d{3}){0,2}"  # Visa
     r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"  # Mastercard
     r"|3[47]\d{13}"  # American Express

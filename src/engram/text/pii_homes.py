@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
 from engram.text.pii_cues import cued
 from engram.text.pii_people import CJK, OWNER, RELATION, UPPER
 from engram.text.pii_places import NOT_NAMES, PLACES, TECHNOLOGY
@@ -115,7 +116,7 @@ def locations(text: str) -> Iterator[tuple[int, int]]:
             yield match.span()
 
 
-_ARTICLES = re.compile(r"\A(?:the|a|an)\b.*?(?=[^a-z\s-])|\A(?:the|a|an)\s", re.DOTALL)
+_ARTICLES = lazy(r"\A(?:the|a|an)\b.*?(?=[^a-z\s-])|\A(?:the|a|an)\s", re.DOTALL)
 
 
 def _is_place(found: str, *, known_only: bool) -> bool:
@@ -129,7 +130,7 @@ def _is_place(found: str, *, known_only: bool) -> bool:
     return words[0] in PLACES or words[-1] in PLACES or (not known_only and bare[0].isupper())
 
 
-_DIGIT = re.compile(r"\d")
+_DIGIT = lazy(r"\d")
 _STREETS = (
     r"Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Court|Ct|Terrace|Way|Place|"
     r"Pl|Square|Sq|Highway|Hwy|"

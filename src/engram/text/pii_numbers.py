@@ -12,26 +12,27 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.text import pii_checks
+from engram.text.lazy import lazy
 from engram.text.pii_cues import cued
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_DIGIT = re.compile(r"\d")
+_DIGIT = lazy(r"\d")
 _NOT_BEFORE = r"(?<![A-Za-z0-9_.+-])"
 _NOT_AFTER = r"(?![A-Za-z0-9_]|[.-]\d)"
 _CUE_CHARACTERS = 40
 """How far before a number a word that names it may stand."""
 
-_SSN = re.compile(rf"{_NOT_BEFORE}(?!000|666|9\d\d)\d{{3}}([- ]?)(?!00)\d\d\1(?!0000)\d{{4}}{_NOT_AFTER}")
-_SSN_CUE = re.compile(r"(?i)\bssn\b|social security|\bsocial\b|seguro social")
-_OTHER_NUMBER = re.compile(
+_SSN = lazy(rf"{_NOT_BEFORE}(?!000|666|9\d\d)\d{{3}}([- ]?)(?!00)\d\d\1(?!0000)\d{{4}}{_NOT_AFTER}")
+_SSN_CUE = lazy(r"(?i)\bssn\b|social security|\bsocial\b|seguro social")
+_OTHER_NUMBER = lazy(
     r"(?i)\b(?:part|ticket|order|invoice|model|sku|serial|tracking|case|bug|build|version|"
     r"isbn|imei|upc|ean|timestamp|"
     r"epoch|snowflake|message|commit)\b[\w .:#]{0,20}$"
 )
-_CARD = re.compile(rf"(?<![A-Za-z0-9_.-])(?<!\d[ -])\d(?:[ -]?\d){{12,18}}(?![ -]?\d){_NOT_AFTER}")
-_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d\d(?: ?[A-Z0-9]){11,30}")
+_CARD = lazy(rf"(?<![A-Za-z0-9_.-])(?<!\d[ -])\d(?:[ -]?\d){{12,18}}(?![ -]?\d){_NOT_AFTER}")
+_IBAN = lazy(r"(?<![A-Za-z0-9])[A-Z]{2}\d\d(?: ?[A-Z0-9]){11,30}")
 _ACCOUNT = cued(
     "sort,acc,konto,compte,cuenta,счета",
     r"(?i)\bsort[ -]?code\W{1,3}(?:is )?(\d\d-\d\d-\d\d|\d{6})(?!\d)"
@@ -86,9 +87,9 @@ def _end_of(text: str, start: int, length: int) -> int | None:
 # (what it looks like, which check it must pass, what must be said before it or None where the form is proof)
 _GOVERNMENT: tuple[tuple[re.Pattern[str], Callable[[str], bool], re.Pattern[str] | None], ...] = tuple(
     (
-        re.compile(rf"(?<![A-Za-z0-9]){form}(?![A-Za-z0-9])"),
+        lazy(rf"(?<![A-Za-z0-9]){form}(?![A-Za-z0-9])"),
         check,
-        re.compile(rf"(?i){cue}") if cue else None,
+        lazy(rf"(?i){cue}") if cue else None,
     )
     for form, check, cue in (
         (r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]", pii_checks.is_uk_insurance, None),
@@ -139,10 +140,10 @@ def government_ids(text: str) -> Iterator[tuple[int, int]]:
         yield match.span("number")
 
 
-_PHONE = re.compile(r"(?<![A-Za-z0-9_.:/#+-])(?:\+|\(|00)?\(?\d[\d\u00a0 ().\-/]{4,22}\d(?!\w|[.:-]\d)")
-_NORTH_AMERICAN = re.compile(r"(?:1[-. ])?(?:\(\d{3}\) ?\d{3}[-. ]\d{4}|\d{3}([-.])\d{3}\1\d{4})\Z")
-_DATE = re.compile(r"(?:19|20)\d\d([-./])[01]?\d\1[0-3]?\d(?!\d)|[0-3]?\d([-./])[01]?\d\2(?:19|20)\d\d(?!\d)")
-_PHONE_CUE = re.compile(
+_PHONE = lazy(r"(?<![A-Za-z0-9_.:/#+-])(?:\+|\(|00)?\(?\d[\d\u00a0 ().\-/]{4,22}\d(?!\w|[.:-]\d)")
+_NORTH_AMERICAN = lazy(r"(?:1[-. ])?(?:\(\d{3}\) ?\d{3}[-. ]\d{4}|\d{3}([-.])\d{3}\1\d{4})\Z")
+_DATE = lazy(r"(?:19|20)\d\d([-./])[01]?\d\1[0-3]?\d(?!\d)|[0-3]?\d([-./])[01]?\d\2(?:19|20)\d\d(?!\d)")
+_PHONE_CUE = lazy(
     r"(?i)\b(?:phone|telephone|tel|cell|cellphone|mobile|landline|fax|call|calls|text|texts|"
     r"sms|ring|ping|ruf|rufe|appelle|appelez|chiama|chiamami|llama|llámame|liga|bel|dial|"
     r"reach|whatsapp|signal|"

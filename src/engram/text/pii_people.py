@@ -8,9 +8,9 @@ A name that merely occurs in a sentence is left alone: every second memory has o
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
 from engram.text.pii_cues import cued
 from engram.text.pii_places import NOT_NAMES, PEOPLES, TECHNOLOGY
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĘĚĞĢĪİĶĹĻŁŃŅŇŌŐŒŘŚŞŠŢŤŪŮŰŹŻŽȘȚΑ-ΩΆΈΉΊΌΎΏЁА-Я"
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 
-_EMAIL = re.compile(
+_EMAIL = lazy(
     r"(?<![A-Za-z0-9._%+'-])[A-Za-z0-9_%+'-][A-Za-z0-9._%+'-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.)"
     r"{1,6}[A-Za-z]{2,24}(?![\w-])"
 )
@@ -117,7 +117,7 @@ _FOREIGN_RELATION = cued(
     rf"[^\W\d_]{{3,20}} "
     rf"(?:heißt|heisst|s['’]appelle|se llama|si chiama|se chama|зовут|heet|heter)) (?P<name>{_NAME})",
 )
-_PETS = re.compile(
+_PETS = lazy(
     r"(?i)\b(?:hund|katze|kater|pferd|hamster|firma|projekt|chien|chat|perro|perra|gato|gata|"
     r"cane|gatto|gatta|собак\w|кот|кошк\w|cachorro|hond|kat|katt)\b"
 )
@@ -132,7 +132,7 @@ _INTRODUCTIONS = (
     *(_STATED_NAME, _WEAK_NAME, _ON_THE_LINE, _GREETING, _RECORD),
     *(_RELATED_NAME, _SOMEONE_NAMED, _FOREIGN_RELATION, _TITLED_RELATION),
 )
-_POSSESSIVE = re.compile(r"['’]s?\Z")
+_POSSESSIVE = lazy(r"['’]s?\Z")
 _CJK_NOT_NAMES = ("什么", "何", "他", "她", "你", "了", "车", "外卖")
 
 

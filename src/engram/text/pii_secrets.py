@@ -9,17 +9,17 @@ Every quantifier is bounded: this runs on hostile text.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
 from engram.text.pii_cues import cued
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _EDGE = r"(?<![A-Za-z0-9_])"
-_VENDOR = re.compile(
+_VENDOR = lazy(
     _EDGE
     + r"(?:"
     + "|".join(
@@ -48,7 +48,7 @@ _VENDOR = re.compile(
     )
     + r")"
 )
-_PEM = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM = lazy(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _URL_LOGIN = cued("://", r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,64}:([^\s/@]{2,128})@[\w\[.-]")
 _HEADER = cued(
     "authorization",
@@ -94,12 +94,12 @@ _CODES = cued(
     r"combination (?:of|for|to) (?:the |my |our )?"
     r"[\w ]{2,20} is )(?P<value>\d{1,8}(?:[ -]\d{1,8}){1,4}|\d{6,10})",
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy(
     r"(?i)[\s(]|^[$<{%\[]|\$\{|\*{3}|x{4}|\.{3}|…|your[-_ ]|example_|changeme|redacted|"
     r"placeholder|environ|getenv|"
     r"process\.env|^(?:https?|file)://|^[\w-]+(?:\.[\w-]+)*\.(?:py|md|json|ya?ml|toml|js|ts|txt|env)$"
 )
-_PLAIN_VALUES = re.compile(
+_PLAIN_VALUES = lazy(
     r"(?i)\A(?:none|null|true|false|str|string|bytes|int|bool|optional|required|undefined|"
     r"missing|invalid|expired|wrong|"
     r"empty|unset|hidden|secret|password|token|value|field|input|text|default|policy|reset|manager)\Z"

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.text.entity_names import fold, name_lists
+from engram.text.lazy import lazy
 from engram.values import EntityType, Mention
 
 if TYPE_CHECKING:
@@ -19,24 +20,24 @@ if TYPE_CHECKING:
     from engram.text.run_types import Placed
 
 _MAX_PATH_CHARACTERS = 255
-_CHUNK = re.compile(r"[^\s,;()\[\]{}<>\"“”«»]+")
-_EXTENSION = re.compile(
+_CHUNK = lazy(r"[^\s,;()\[\]{}<>\"“”«»]+")
+_EXTENSION = lazy(
     r"\.(?:py|pyi|ipynb|rs|go|js|jsx|ts|tsx|mjs|java|kt|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|ps1|sql|"
     r"html?|css|scss|json|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv|tsv|parquet|xlsx?|docx?|pptx?|pdf|"
     r"png|jpe?g|svg|gif|zip|tar|gz|db|sqlite|tf|proto|vue|svelte|dart|lua|ex|exs|hs|ml|clj|r|jl)\Z",
     re.IGNORECASE,
 )
-_LIBRARY = re.compile(r"(?:node|next|vue|d3|three|express|nuxt|chart|socket)\.(?:js|io)\Z", re.IGNORECASE)
-_PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)+/?\Z")
-_HANDLE = re.compile(r"@[A-Za-z][\w.-]{0,38}\Z")
+_LIBRARY = lazy(r"(?:node|next|vue|d3|three|express|nuxt|chart|socket)\.(?:js|io)\Z", re.IGNORECASE)
+_PATH = lazy(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)+/?\Z")
+_HANDLE = lazy(r"@[A-Za-z][\w.-]{0,38}\Z")
 
-_IN_CODE = re.compile(r"`* (?:decorator|annotation)\b")
-_SERVICE = re.compile(
+_IN_CODE = lazy(r"`* (?:decorator|annotation)\b")
+_SERVICE = lazy(
     r"(?<![\w-])(?:(?:the|our|this) (?P<named>[a-z][a-z0-9_-]{1,30}) (?:micro)?service"
     r"|(?P<joined>[a-z][a-z0-9]{1,30}(?:[-_][a-z0-9]{1,30}){0,4}[-_](?:micro)?service))(?![\w-])",
     re.IGNORECASE,
 )
-_REPOSITORY = re.compile(
+_REPOSITORY = lazy(
     r"(?<![\w-])[a-z][a-z0-9]{0,30}(?:[-_][a-z0-9]{1,30}){1,4}"
     r" (?:repo|repository|project|app|library)(?![\w-])"
 )
@@ -61,14 +62,14 @@ stepdaughter stepsister stepbrother godmother godfather grandson granddaughter n
 _RELATIONS = {fold(word): noun for noun, words in _KIN.items() for word in words.split()} | {
     fold(word): word for word in _OTHERS.split()
 }
-_RELATION = re.compile(
+_RELATION = lazy(
     r"(?<!\w)(?:(?P<mine>my|our|meine?[rnm]?|unsere?|mon|ma|mi|minha|meu|mia|mio|моя|мой|мою|моего)"
     r"|(?P<owner>[^\W\d_][\w-]{0,40}(?: [^\W\d_][\w-]{0,40})?)['’]s)"
     r"(?: (?:older|younger|elder|eldest|oldest|youngest|big|little|twin|late|ex|große|kleine|petite?))?"
     r" (?:ex-)?(?P<noun>best friend|[^\W\d_]+)(?P<law>-in-law)?(?!\w)",
     re.IGNORECASE,
 )
-_NAME_FOLLOWS = re.compile(
+_NAME_FOLLOWS = lazy(
     r"\A(?:,? [A-ZÀ-ÞА-Я]|['’]s|-|,? (?:is |was )?(?:called|named)| is [A-ZÀ-ÞА-Я]| heißt| s['’]appelle"
     r"| se llama| зовут)"
 )

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import Stemmer
 
+from engram.text.lazy import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -33,18 +35,16 @@ NEGATED = -0.74
 NEGATION_REACH = 3
 TOO_MUCH, CANNOT = -1.3, -1.1  # "too loud" and "can't log in" complain, whatever the word after them
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_QUOTED = re.compile(r"[\"“«「][^\"”»」]{1,60}[\"”»」]|`[^`]{1,200}`|\blabelled \w+|\bcalled \w+")
-_CJK = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
-_KANA = re.compile("[\u3040-\u30ff]")
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
-_TOO = re.compile(r"\btoo (?!bad\b|much fun\b|good\b)(?=[a-z]{3,})", re.IGNORECASE)
-_CANNOT = re.compile(
-    r"\b(?:can't|cannot|couldn't) (?=(?!wait|believe|complain|be |feel|thank|stop)[a-z]{3,})"
-)
-_CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n]+")
-_BANGS = re.compile("[!！]")
-_NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+\b")
+_WORD = lazy(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_QUOTED = lazy(r"[\"“«「][^\"”»」]{1,60}[\"”»」]|`[^`]{1,200}`|\blabelled \w+|\bcalled \w+")
+_CJK = lazy("[\u3040-\u30ff\u4e00-\u9fff]")
+_KANA = lazy("[\u3040-\u30ff]")
+_CYRILLIC = lazy("[\u0400-\u04ff]")
+_TOO = lazy(r"\btoo (?!bad\b|much fun\b|good\b)(?=[a-z]{3,})", re.IGNORECASE)
+_CANNOT = lazy(r"\b(?:can't|cannot|couldn't) (?=(?!wait|believe|complain|be |feel|thank|stop)[a-z]{3,})")
+_CLAUSE = lazy(r"[,.;:!?，。；：！？、\n]+")
+_BANGS = lazy("[!！]")
+_NAME = lazy(r"(?<=[\w,;] )[A-Z][a-z]+\b")
 
 
 _STEMMERS = {"de": "german", "fr": "french", "es": "spanish", "ru": "russian"}

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,9 +24,9 @@ WRAPPED_LINE_CHARACTERS = 60
 MAX_WHOLE_CHARACTERS = 400
 """A quotation or parenthesis longer than this is cut like other text."""
 
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-_BULLET = re.compile(r"[ \t]*(?:[-*+•◦▪–—][ \t]+(?:\[[ xX]\][ \t]+)?|#{1,6}[ \t]+|\(?\d{1,3}[.)][ \t]+)")
-_WHOLE = re.compile(
+_FENCE = lazy(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_BULLET = lazy(r"[ \t]*(?:[-*+•◦▪–—][ \t]+(?:\[[ xX]\][ \t]+)?|#{1,6}[ \t]+|\(?\d{1,3}[.)][ \t]+)")
+_WHOLE = lazy(
     r"`[^`\n]{1,N}`"
     r'|"[^"\n]{1,N}"'
     r"|“[^“”\n]{1,N}”"
@@ -33,8 +35,8 @@ _WHOLE = re.compile(
     r"|「[^「」\n]{1,N}」"
     r"|\([^()\n]{1,N}\)".replace("N", str(MAX_WHOLE_CHARACTERS))
 )
-_END = re.compile(r"(?P<wide>[。！？｡]+[”」』）\"']*)|(?P<mark>[.!?…]+)(?P<closing>[\"'”’»)\]*_]*)(?=\s|\Z)")
-_LAST_WORD = re.compile(r"\S+\Z")
+_END = lazy(r"(?P<wide>[。！？｡]+[”」』）\"']*)|(?P<mark>[.!?…]+)(?P<closing>[\"'”’»)\]*_]*)(?=\s|\Z)")
+_LAST_WORD = lazy(r"\S+\Z")
 
 
 def _words(row: str) -> frozenset[str]:

@@ -15,13 +15,15 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engram.text.lazy import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST_NAME = 3
 """Words of the longest name in the list: Visual Studio Code."""
 
-_TOKEN = re.compile(r"\.?[^\W_][\w+#.!-]*")
+_TOKEN = lazy(r"\.?[^\W_][\w+#.!-]*")
 _VERBS = (
     r"us(?:e|es|ed|ing)|learn(?:s|ed|t|ing)?|writ(?:e|es|ing|ten)(?: \w+)? in|wrote(?: \w+)? in|"
     r"(?:switch|mov|migrat|chang|port|upgrad)\w* (?:back )?(?:to|from|away from)|rewr\w+(?: \w+){0,3} in|"
@@ -29,8 +31,8 @@ _VERBS = (
     r"built (?:with|on|in)|build(?:s|ing)? (?:with|on|in)|implement\w* in|edit\w* (?:with|in)|know(?:s)?|"
     r"runs? on|open(?:s|ed)? in|replac\w+(?: \w+)? (?:with|by)|drop(?:s|ped)?|prefers?|preferred"
 )
-_USED = re.compile(rf"\b(?:{_VERBS}) (?:the )?\Z", re.IGNORECASE)
-_HINT = re.compile(
+_USED = lazy(rf"\b(?:{_VERBS}) (?:the )?\Z", re.IGNORECASE)
+_HINT = lazy(
     r"\b(?:code(?:base)?|coding|program(?:s|med|ming|mer)?|compil(?:e|er|es|ed|ing)|back-?end|front-?end|"
     r"services?|server|microservices?|framework|librar(?:y|ies)|languages?|crates?|packages?|modules?|plugins?|"
     r"editor|ide|browser|apps?|application|api|sdk|cli|deploy(?:s|ed|ment)?|repo(?:sitory)?|database|quer(?:y|ies)|"
@@ -40,7 +42,7 @@ _HINT = re.compile(
     r"workspace|tickets?|notebook|syntax|lsp)\b",
     re.IGNORECASE,
 )
-_MOVED = re.compile(
+_MOVED = lazy(
     r"\b(?:(?:switch|migrat)\w* (?:\w+ )?(?:back )?(?:(?:from|to) |from [\w+#.]+ to )|"
     r"(?:writ|wrot|rewr|cod|program)\w*(?: \w+){0,3} in |(?:i|we|now|user|still) (?:now )?us(?:e|es|ed) )\Z",
     re.IGNORECASE,
@@ -51,8 +53,8 @@ _LOWER_KINDS = frozenset(
 _NEVER_LOWER = frozenset(
     {"c", "r", "spring", "express", "edge", "solid", "remix", "realm", "gin", "fiber", "scheme"}
 )
-_STARTS_SENTENCE = re.compile(r"(?:\A|[.!?:\n]\s+|\A[\s\"'>*-]+)\Z")
-_OF_A_THING = re.compile(
+_STARTS_SENTENCE = lazy(r"(?:\A|[.!?:\n]\s+|\A[\s\"'>*-]+)\Z")
+_OF_A_THING = lazy(
     r"\A(?:'s|’s)?(?: is| has| was| and|,| or)? ?(?:a |the )?(?:better |best |my |our )?"
     r"(?:code|program|backend|frontend|service|developer|framework|compiler|app|library|module|plugin|editor|engine|"
     r"script|function|language|component|browser|\d+(?:\.\d+)?\b)",

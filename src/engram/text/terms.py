@@ -10,13 +10,14 @@ cut into single characters and pairs. What this costs and finds: docs/lab/0004-t
 from __future__ import annotations
 
 import itertools
-import re
 import threading
 import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import Stemmer
+
+from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,14 +32,14 @@ _UNSPACED = (
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
     "\U00020000-\U0003ffff"
 )
-_TOKEN = re.compile(
+_TOKEN = lazy(
     rf"(?P<unspaced>[{_UNSPACED}]+)"
     rf"|(?P<word>[^\W{_UNSPACED}](?:[^\W{_UNSPACED}]|[\u0300-\u036f]|[.'’/@:\-](?=[^\W_{_UNSPACED}]))*[+#]{{0,2}})"
     r"|(?P<symbol>[^\w\s])"
 )
-_PART = re.compile(r"[^\W\d_]+|\d+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_MARKS = re.compile("[\u0300-\u036f]")
+_PART = lazy(r"[^\W\d_]+|\d+")
+_CAMEL = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MARKS = lazy("[\u0300-\u036f]")
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th"})
 
 STOP_WORDS = frozenset(
@@ -253,10 +254,10 @@ def _fold(word: str) -> str:
 
 _STEMMERS = threading.local()
 _LANGUAGES = (
-    (re.compile(r"[a-z]+\Z"), "english"),
-    (re.compile("[\u0400-\u04ff]+\\Z"), "russian"),
-    (re.compile("[\u0370-\u03ff]+\\Z"), "greek"),
-    (re.compile("[\u0600-\u06ff]+\\Z"), "arabic"),
+    (lazy(r"[a-z]+\Z"), "english"),
+    (lazy("[\u0400-\u04ff]+\\Z"), "russian"),
+    (lazy("[\u0370-\u03ff]+\\Z"), "greek"),
+    (lazy("[\u0600-\u06ff]+\\Z"), "arabic"),
 )
 
 

@@ -9,8 +9,9 @@ docs/lab/0008-affect-and-topics.md.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from engram.text.lazy import lazy
 
 # Tokens per piece, fitted by least squares to o200k counts on chat, notes, code and nine languages:
 # for the piece itself, and for each character beyond the first few.
@@ -25,7 +26,7 @@ _WEIGHTS = {
     "line": (1.3, 0.0, 0),
     "other": (0.5, 0.5, 1),
 }
-_PIECE = re.compile(
+_PIECE = lazy(
     r"(?P<word>[A-Za-z]+(?![^\W\d_\u0370-\U0010ffff]))|(?P<accented>[^\W\d_\u0370-\U0010ffff]+)"
     r"|(?P<cyrillic>[\u0370-\u052f]+)|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)|(?P<kana>[\u3040-\u30ff]+)"
     r"|(?P<digits>\d+)|(?P<marks>[!-/:-@\[-`{-~]+)|(?P<line>\s*\n\s*)|(?P<other>\S)"

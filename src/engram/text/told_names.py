@@ -9,13 +9,14 @@ one of a kind, or few.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engram.text.entity_names import fold, name_lists
+from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 MAX_CHARACTERS = 2000
@@ -30,7 +31,7 @@ _SAID = (
     r"genannt|surnommée?|apodad[oa]|detto|detta)"
 )
 _TELLING = tuple(
-    re.compile(pattern)
+    lazy(pattern)
     for pattern in (
         rf"\b{_NAME},? \(?(?:(?:is|was|has been) )?{_SAID} {_OTHER}",
         rf"\b{_NAME},? (?:or )?{_OTHER},? (?:for short|to (?:his|her|their|my|our) friends)(?=[.,;:)]|\Z)",
@@ -40,7 +41,7 @@ _TELLING = tuple(
         rf"(?P<name>{_WORD}(?: {_WORD})?) [\"“]?(?P<other>{_WORD})[\"”]?(?=[.!,;]|\Z)",
     )
 )
-_INSIDE = re.compile(rf"\b(?P<first>{_WORD}) [\"“„«(](?P<other>{_WORD})[\"”“»)] (?P<last>{_WORD})")
+_INSIDE = lazy(rf"\b(?P<first>{_WORD}) [\"“„«(](?P<other>{_WORD})[\"”“»)] (?P<last>{_WORD})")
 _KIN = {
     **dict.fromkeys(("mother", "mum", "mom"), "mother"),
     **dict.fromkeys(("father", "dad"), "father"),
@@ -49,11 +50,11 @@ _KIN = {
     **{noun: noun for noun in ("wife", "husband", "partner", "spouse", "fiancé", "fiancée", "girlfriend")},
     **{noun: noun for noun in ("boyfriend", "sister", "brother", "son", "daughter", "boss", "landlord")},
 }
-_RELATED = re.compile(
+_RELATED = lazy(
     rf"(?<![\w'’])(?:[Mm]y|(?P<owner>{_WORD})['’]s) (?P<noun>{'|'.join(_KIN)}),? "
     rf"(?:is (?:called|named) )?{_NAME}"
 )
-_SELF = re.compile(
+_SELF = lazy(
     r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ii]ch|[Mm]eine?[nrms]?|[Mm]ich|[Mm]ir|[Jj]e|[Yy]o|[Яя])\b"
 )
 
@@ -71,7 +72,7 @@ def told_names(text: str, *, speaker: str | None = None) -> ToldNames:
     pairs, rest = [], text
     for match in _telling(text[:MAX_CHARACTERS]):
         start, end = match.span("other")
-        inside = match.re is _INSIDE
+        inside = match.re.pattern == _INSIDE.pattern
         name = f"{match['first']} {match['last']}" if inside else match["name"]
         if _are_names(name, match["other"]):
             pairs.append((name, match["other"]))

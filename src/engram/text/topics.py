@@ -10,12 +10,12 @@ themselves; what each part gains is in docs/lab/0008-affect-and-topics.md.
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from engram.text.lazy import lazy
 from engram.text.technologies import find_technologies
 from engram.text.terms import STOP_WORDS, query_terms, terms
 
@@ -31,8 +31,8 @@ SHARED_TOPIC = 0.4
 SIMILARITY = 0.8
 """Share of a given similarity that counts: 0.44, just above "worth a link", is then enough alone."""
 
-_DIGITS = re.compile(r"[\d.,:%-]+\Z")
-_CJK_GRAMMAR = re.compile(
+_DIGITS = lazy(r"[\d.,:%-]+\Z")
+_CJK_GRAMMAR = lazy(
     "[的了是在有我他她你们这那很都也要去就和不没个来月着过吗呢吧はがをにでともへ]|です|ます|した|する|して|いる|ある|から|まで"
 )
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from datetime import date
 
+from engram.text.lazy import lazy
 from engram.text.people import find_people
 from engram.text.technologies import find_technologies
 from engram.text.terms import query_terms, terms
@@ -24,7 +25,7 @@ MOST_TOPICS = 6
 TOPIC_CHARACTERS = 2_000
 """A text says early what it is about; counting the words of a whole page costs more than it tells."""
 
-_URL = re.compile(r"\b(?:https?://|www\.)[^\s<>\"'`)\]}]{3,500}", re.IGNORECASE)
+_URL = lazy(r"\b(?:https?://|www\.)[^\s<>\"'`)\]}]{3,500}", re.IGNORECASE)
 _ENDINGS = """
 py pyi ipynb Python  js mjs jsx JavaScript  ts tsx TypeScript  rs Rust  go Go  java Java  kt Kotlin
 swift Swift  c h C  cpp hpp cc C++  cs C#  rb Ruby  php PHP  lua Lua  scala Scala  ex exs Elixir  hs Haskell
@@ -39,7 +40,7 @@ _PLAIN_EXTENSIONS = (
     "md|txt|json|toml|yaml|yml|ini|cfg|conf|xml|csv|log|lock|pdf|docx|xlsx|png|jpg|svg|env|zip|gz|db|sqlite"
 )
 _ENDING = rf"\.(?:{'|'.join(_EXTENSIONS)}|{_PLAIN_EXTENSIONS})"
-_PATH = re.compile(
+_PATH = lazy(
     r"(?<![\w/.:@])(?:"
     r"(?:~|\.{1,2})?/(?:[\w.@+-]{1,100}/){0,20}[\w.@+-]{1,100}/?"
     r"|[A-Za-z]:\\(?:[\w .@+-]{1,100}\\){0,20}[\w.@+-]{1,100}"
@@ -48,23 +49,21 @@ _PATH = re.compile(
     rf"|[\w-]{{1,100}}{_ENDING}\b"
     r"|\.(?:env|gitignore|bashrc|zshrc|vimrc|dockerignore)\b)"
 )
-_NOT_A_PATH = re.compile(r"\A/?\d+(?:/\d+)*\Z|\A/\w{1,2}\Z")
+_NOT_A_PATH = lazy(r"\A/?\d+(?:/\d+)*\Z|\A/\w{1,2}\Z")
 _HAN, _KANA = "\u4e00-\u9fff", "\u3040-\u30ff"
-_PLAIN_WORD = re.compile(rf"[^\W\d_{_HAN}{_KANA}]{{2,40}}|(?<![{_HAN}])[{_HAN}]{{2,4}}(?![{_HAN}])")
-_FENCE = re.compile(r"```([A-Za-z+#]{1,15})\b")
+_PLAIN_WORD = lazy(rf"[^\W\d_{_HAN}{_KANA}]{{2,40}}|(?<![{_HAN}])[{_HAN}]{{2,4}}(?![{_HAN}])")
+_FENCE = lazy(r"```([A-Za-z+#]{1,15})\b")
 _CODE_SIGNS = (
     (
-        re.compile(
-            r"(?m)^\s*(?:def \w+\(.*\).*:|from \w[\w.]* import |async def )|\bself\.\w|\bprint\(f?[\"']"
-        ),
+        lazy(r"(?m)^\s*(?:def \w+\(.*\).*:|from \w[\w.]* import |async def )|\bself\.\w|\bprint\(f?[\"']"),
         "Python",
     ),
-    (re.compile(r"\bfn \w+\s*[(<]|\blet mut \b|\bimpl \w+ for |println!\("), "Rust"),
-    (re.compile(r"\bfunc \w+\(|\bfmt\.Print|:= range "), "Go"),
-    (re.compile(r"#include\s*<|\bstd::\w"), "C++"),
-    (re.compile(r"\bconsole\.log\(|\bconst \w+ = (?:\(|async|require)|=> \{"), "JavaScript"),
-    (re.compile(r"\bSELECT\b[\s\S]{1,200}\bFROM\b|\bCREATE TABLE\b|\bINSERT INTO\b"), "SQL"),
-    (re.compile(r"\bpublic (?:static )?(?:void|class|int|String)\b"), "Java"),
+    (lazy(r"\bfn \w+\s*[(<]|\blet mut \b|\bimpl \w+ for |println!\("), "Rust"),
+    (lazy(r"\bfunc \w+\(|\bfmt\.Print|:= range "), "Go"),
+    (lazy(r"#include\s*<|\bstd::\w"), "C++"),
+    (lazy(r"\bconsole\.log\(|\bconst \w+ = (?:\(|async|require)|=> \{"), "JavaScript"),
+    (lazy(r"\bSELECT\b[\s\S]{1,200}\bFROM\b|\bCREATE TABLE\b|\bINSERT INTO\b"), "SQL"),
+    (lazy(r"\bpublic (?:static )?(?:void|class|int|String)\b"), "Java"),
 )
 _FENCE_NAMES = {
     "py": "Python",
@@ -91,7 +90,7 @@ _MONTH_NAMES = (
 )
 _MONTHS = {name: number for number, names in enumerate(_MONTH_NAMES, start=1) for name in names}
 _MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b"
-_DATE = re.compile(
+_DATE = lazy(
     rf"(?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)"
     rf"|(?P<cjk>(?P<cy>\d{{4}})年(?P<cm>\d{{1,2}})月(?:(?P<cd>\d{{1,2}})日)?)"
     rf"|(?P<dotted>\b(?P<dd>\d{{1,2}})\.(?P<dm>\d{{1,2}})\.(?P<dy>\d{{4}})\b)"
@@ -102,7 +101,7 @@ _DATE = re.compile(
     rf"|(?P<my>\b{_MONTH} (?:\d{{4}})\b)",
     re.IGNORECASE,
 )
-_VERB_MAY = re.compile(r"(?:may|march|mar) ")
+_VERB_MAY = lazy(r"(?:may|march|mar) ")
 
 
 def infer_traits(text: str, *, sentiment: str | None = None) -> Traits:

@@ -12,16 +12,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.text.entity_names import name_lists
+from engram.text.lazy import lazy
 from engram.values import EntityType, Mention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HAS_ANY = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
-_JAPANESE = re.compile("(?P<name>[\u4e00-\u9fff々\u30a1-\u30f6ー]{1,6})(?:さん|様|くん|ちゃん|先生)")
-_KOREAN = re.compile(
-    "(?<![\uac00-\ud7af])(?P<name>[\uac00-\ud7af]{2,4}) ?씨(?=[는은가이를을의와과도 ,.]|\\Z)"
-)
+_HAS_ANY = lazy("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_JAPANESE = lazy("(?P<name>[\u4e00-\u9fff々\u30a1-\u30f6ー]{1,6})(?:さん|様|くん|ちゃん|先生)")
+_KOREAN = lazy("(?<![\uac00-\ud7af])(?P<name>[\uac00-\ud7af]{2,4}) ?씨(?=[는은가이를을의와과도 ,.]|\\Z)")
 
 
 def _words(text: str) -> frozenset[str]:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from engram.capture.extract.person import ADVERBS
 from engram.capture.extract.verbs import bases, is_participle, is_past, word_set
 from engram.capture.extract.vocabulary import THING_VERBS, VERBS
+from engram.text.lazy import lazy
 
 MAX_SUBJECT_WORDS = 8
 
@@ -54,7 +55,7 @@ class Clause:
 
 
 _NEXT_SUBJECT = r"(?:,\s+|\s+(?=(?:i|we|my|our|i['’]\w+|we['’]\w+)\s))"
-_LEAD = re.compile(
+_LEAD = lazy(
     r"(?:(?:every|each|last|next|this (?:morning|afternoon|evening|week|weekend|month|year|summer|winter|"
     r"spring|autumn|time)|these days|yesterday|today|tomorrow|tonight|sometimes|usually|currently|now|"
     r"nowadays|recently|lately|maybe|perhaps|right now|at the moment|two|three|four|five|six|a (?:few|year|"
@@ -65,12 +66,12 @@ _LEAD = re.compile(
     r"|(?:when|while|as|although|though|because|after|before|since|as of|in my opinion)\b[^.;:,]{0,80},\s+)",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(r"(?P<who>i|we)(?=['’]|\s|\Z)", re.IGNORECASE)
-_JOINT = re.compile(r"(?P<who>(?:my [\w-]+|[A-Z]\w+)(?: [A-Z]\w+)? and (?:I|me))(?=\s)")
-_PAIR = re.compile(r"(?P<who>[A-Z][a-z]+ and [A-Z][a-z]+)(?=\s+(?:are|were|have|will)\b)")
-_OWNER = re.compile(r"(?P<owner>my|our|his|her|their|the|this)\s+(?=\S)", re.IGNORECASE)
-_PRONOUN = re.compile(r"(?P<who>he|she|they|it)(?=['’]|\s)", re.IGNORECASE)
-_NAME = re.compile(
+_FIRST_PERSON = lazy(r"(?P<who>i|we)(?=['’]|\s|\Z)", re.IGNORECASE)
+_JOINT = lazy(r"(?P<who>(?:my [\w-]+|[A-Z]\w+)(?: [A-Z]\w+)? and (?:I|me))(?=\s)")
+_PAIR = lazy(r"(?P<who>[A-Z][a-z]+ and [A-Z][a-z]+)(?=\s+(?:are|were|have|will)\b)")
+_OWNER = lazy(r"(?P<owner>my|our|his|her|their|the|this)\s+(?=\S)", re.IGNORECASE)
+_PRONOUN = lazy(r"(?P<who>he|she|they|it)(?=['’]|\s)", re.IGNORECASE)
+_NAME = lazy(
     r"(?!(?:I|We|My|Our|The|This|That|These|Those|It|He|She|They|You|Your|A|An|If|When|What|Who|How|Why|"
     r"Where|There|Here|Please|Yes|No|Not|And|But|So|Or|For|In|On|At|To|From|Everything|Something|Nothing|"
     r"People|Some|Any|All|Every|Each|Both|Most|Many|Let|Just|Only|Then|Also|Is|Are|Was|Do|Does|Did|Can|"
@@ -82,7 +83,7 @@ _NAME = re.compile(
     r"(?P<name>(?:(?:Mr|Mrs|Ms|Dr|Prof|Frau|Herr)\.?\s+)?[A-Z][\w-]*(?:\s+(?:(?!I\b)[A-Z][\w-]*|"
     r"v?\d[\w.]*)){0,3})\s+"
 )
-_NAMED_OWNER = re.compile(
+_NAMED_OWNER = lazy(
     r"(?P<owner>(?!(?:It|That|This|What|Here|There|Let|He|She|"
     r"Who)\b)[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)['’]s\s+(?=\S)"
 )
@@ -95,7 +96,7 @@ _OWNERS = {
     "her": Who.OTHER,
     "their": Who.OTHER,
 }
-_STEP = re.compile(
+_STEP = lazy(
     rf"\s*(?:(?P<adverb>(?:{ADVERBS})\b)|(?P<no>not\b)|(?P<auxiliary>['’](?:m|re|ve|ll|d|s)\b|"
     r"(?:is|are|was|were|have|has|had|do|does|did|would|could|should|must|wo|ca)n['’]t\b|used to(?= [a-z])|"
     r"(?:am|is|are|was|were|been|have|has|had|do|does|did|will|would|can|could|shall|should|must|may|might|"
@@ -113,11 +114,11 @@ _CONTRACTED = {
     "can't": "can",
     "won't": "will",
 }
-_WORD = re.compile(r"\s*(?P<word>[A-Za-z]+(?:-[a-z]+)?)\b")
+_WORD = lazy(r"\s*(?P<word>[A-Za-z]+(?:-[a-z]+)?)\b")
 _BE = frozenset(["am", "is", "are", "was", "were", "been"])
 _NO_NOUN = word_set("i we you it they me us he she that which who what how if because")
 """Where one of these comes first, what stands before it is not the subject of the next verb."""
-_ADVERB = re.compile(ADVERBS)
+_ADVERB = lazy(ADVERBS)
 _SINGULAR = word_set("is was has will can must should does doesn't isn't wasn't hasn't won't can't")
 _FORMS = THING_VERBS | VERBS.keys()
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from engram.text.lazy import lazy
+
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
@@ -85,18 +87,18 @@ _UNSPACED = (
     ("uses", r"(?:(?:私|僕|俺)は)?(?P<object>[^、。！？はが]{1,20}?)を使って(?:います|いる)"),
 )
 _PATTERNS = tuple(
-    [(name, re.compile(rf"(?<!\w)(?P<head>{head}){_WORDS}", re.IGNORECASE)) for name, head in _SPACED]
-    + [(name, re.compile(pattern)) for name, pattern in _UNSPACED]
+    [(name, lazy(rf"(?<!\w)(?P<head>{head}){_WORDS}", re.IGNORECASE)) for name, head in _SPACED]
+    + [(name, lazy(pattern)) for name, pattern in _UNSPACED]
 )
-_MARKS = re.compile(
+_MARKS = lazy(
     r"[^\x00-\x7f]|\b(?:ich|je|j['’]|mein|yo|vivo|trabajo|soy|me|mi|uso|prefiero|arbeite|travaille|mon)\b",
     re.IGNORECASE,
 )
-_ENGLISH = re.compile(r"\b(?:I|I['’]m|the|is|and|my|you|of|that|with|are)\b")
-_NOT = re.compile(
+_ENGLISH = lazy(r"\b(?:I|I['’]m|the|is|and|my|you|of|that|with|are)\b")
+_NOT = lazy(
     r"\b(?:nicht mehr|nicht|kein|keine|ne .{1,20} (?:pas|plus)|no|ya no|не|больше не)\b", re.IGNORECASE
 )
-_SEPARATE = re.compile(r",?\s+(?:und|et|y|и|aber|mais|pero|но)\s+(?=\S)|[,;，；]\s*", re.IGNORECASE)
+_SEPARATE = lazy(r",?\s+(?:und|et|y|и|aber|mais|pero|но)\s+(?=\S)|[,;，；]\s*", re.IGNORECASE)
 
 
 def read_foreign(sentence: str) -> list[Foreign]:

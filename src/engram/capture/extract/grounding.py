@@ -8,10 +8,10 @@ its words must have been said. Numbers are held to more: an invented amount is w
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from engram.text.lazy import lazy
 from engram.text.passage import long_date
 from engram.text.terms import query_terms, terms
 
@@ -25,8 +25,8 @@ SMALLEST_SHARE: Final = 0.5
 LARGEST_FREE_NUMBER: Final = 100
 """Up to here a number may stand for a word ("ten years", "two kids"), so it counts as any other word does."""
 
-_NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
-_MARKS = re.compile(r"\D")
+_NUMBER = lazy(r"\d+(?:[.,'’]\d+)*")
+_MARKS = lazy(r"\D")
 
 _TURNS_OF_PHRASE = frozenset(
     term

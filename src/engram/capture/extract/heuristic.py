@@ -26,6 +26,7 @@ from engram.capture.extract.relations import Relation, relate, subject_of
 from engram.capture.extract.rules import Rule, read_outcome, read_rule
 from engram.capture.extract.sieve import is_statement, prose
 from engram.capture.extract.verbs import word_set
+from engram.text.lazy import lazy
 from engram.text.moment_words import MONTHS
 from engram.text.moments import MomentRange, Precision, find_moments, resolve
 from engram.values import Kind, Role
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 UNNAMED_USER = "User"
 ASSISTANT = "Assistant"
 
-_EXACT = re.compile(r"`[^`\n]+`|\"[^\"\n]{2,}\"|“[^“”\n]{2,}”|«[^«»\n]{2,}»")
-_ENTITY = re.compile(r"(?<![\w.])(?:[A-Z][\w+#]*(?:[.-][A-Za-z]\w+)*)(?:\s+(?:[A-Z0-9][\w+#]*))*")
+_EXACT = lazy(r"`[^`\n]+`|\"[^\"\n]{2,}\"|“[^“”\n]{2,}”|«[^«»\n]{2,}»")
+_ENTITY = lazy(r"(?<![\w.])(?:[A-Z][\w+#]*(?:[.-][A-Za-z]\w+)*)(?:\s+(?:[A-Z0-9][\w+#]*))*")
 _NO_ENTITY = word_set(
     "I A An The My Our We He She It They His Her Their In On At For From Now Always Never This Let's"
 )

@@ -16,6 +16,7 @@ from engram.capture.extract.clauses import Clause, Who
 from engram.capture.extract.openings import Certainty
 from engram.capture.extract.verbs import word_set
 from engram.capture.extract.vocabulary import KIN, PETS, ROLES, STATE_CHANGES
+from engram.text.lazy import lazy
 from engram.values import Kind
 
 if TYPE_CHECKING:
@@ -59,18 +60,18 @@ PREDICATE_IMPORTANCE = {
 EXPLICIT_BONUS = 0.15
 
 _NOTE_CATEGORIES = frozenset({"preference", "decision", "commitment", "principle", "skill", "correction"})
-_RULE = re.compile(
+_RULE = lazy(
     r"(?:please\s+)?(?:always|never)\b|from now on\b|.*\b(?:should|must) (?:never|always|not|be|keep|use|"
     r"have)\b|we (?:must|never|always)\b|.*\bmotto\b|in my opinion\b",
     re.IGNORECASE,
 )
-_APPOINTMENT = re.compile(
+_APPOINTMENT = lazy(
     r"\b(?:appointment|meeting|flight|interview|exam|deadline|due|birthday|wedding|retro|standup|demo|"
     r"release|call|trip|goal|launch|presentation|party|concert|surgery|review)\b",
     re.IGNORECASE,
 )
 _TASTES = frozenset(["likes", "dislikes", "prefers"])
-_SKILL_STATE = re.compile(
+_SKILL_STATE = lazy(
     r"(?:not |very |really )*(?:fluent|good at|bad at|great at|terrible at|proficient|experienced)", re.I
 )
 

@@ -23,6 +23,7 @@ from engram.capture.extract.vocabulary import (
     VAGUE_EVENTS,
     VERBS,
 )
+from engram.text.lazy import lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Dates:
         return self.has_past or self.has_future
 
 
-_LASTING_STATE = re.compile(
+_LASTING_STATE = lazy(
     r"(?:not |also |now |originally |still |currently |severely |deeply |very |really |a |an )*"
     r"(?:an? (?!bit\b|little\b|mess\b|mix\b|lot\b|idiot\b|fool\b|wreck\b|moment\b|sec\b)|"
     r"the (?:\w+ ){1,3}(?:of|at|for)\b|one of |from\b|based (?:in|out of)\b|allergic|intolerant|married|"
@@ -53,7 +54,7 @@ _LASTING_STATE = re.compile(
     r"Ok\b|I\b)(?:Dr\.? )?[A-Z][a-zà-ÿ]+)",
     re.IGNORECASE,
 )
-_PASSING_STATE = re.compile(
+_PASSING_STATE = lazy(
     r"(?:not |now |still |so |very |really |too |just |all |a bit |a little |completely |totally )*"
     r"(?:failing|broken|down|slow|working|ready|done|stuck|wrong|great|good|fine|empty|gone|missing|nice|"
     r"bad|ok|okay|true|false|correct|right|clear|weird|strange|odd|here|there|back|up|over|off|better|"
@@ -64,7 +65,7 @@ _PASSING_STATE = re.compile(
     r"useless|useful|possible|impossible|running|loading|pending|crashing|hanging|returning|"
     r"throwing|complaining|acting)\b"
 )
-_PASSING_SUBJECT = re.compile(
+_PASSING_SUBJECT = lazy(
     r"(?:the|this|my|our|his|her|their) (?:\w+ )?(?:problem|issue|error|code|tests?|answer|output|result|"
     r"question|thing|point|reason|idea|bug|above|following|file|function|line|page|link|weather|food|movie|"
     r"song|book|story|article|deploy|build|image|picture|screenshot|difference|solution|trick|same|bad|"
@@ -76,21 +77,19 @@ _LASTING_PROGRESSIVES = word_set(
     "manage take read practise practice code program lead prepare"
 )
 _PLANNED = word_set("learn move study quit marry start join buy switch retire visit travel leave become")
-_POINTING = re.compile(
+_POINTING = lazy(
     r"(?:of |with |on |about |to |that |in |at |for )?(?:it|this|that|them|those|these|you|there|here|"
     r"when (?:that|this|it))\b",
     re.IGNORECASE,
 )
 """A tail that begins so says nothing to someone who was not there."""
-_TRAILING = re.compile(r"\b(?:those|these|them)\W*\Z", re.IGNORECASE)
+_TRAILING = lazy(r"\b(?:those|these|them)\W*\Z", re.IGNORECASE)
 _TELLING = word_set("likes dislikes prefers uses lives_in works speaks studies eats drinks owns plays drives")
 """What is worth keeping even of someone who is only "she"."""
 _HABITS = frozenset(["go", "take", "put", "keep", "start", "do", "run", "read", "save"])
-_HABITUAL = re.compile(
-    r"\b(?:every|always|usually|on \w+days|a (?:shop|company|business|\w+ called)|my own)\b"
-)
+_HABITUAL = lazy(r"\b(?:every|always|usually|on \w+days|a (?:shop|company|business|\w+ called)|my own)\b")
 """What makes a habit of something that is otherwise done in passing."""
-_HAD_IN_PASSING = re.compile(
+_HAD_IN_PASSING = lazy(
     r"(?:such |something|anything|everything|nothing|stuff|some |so many |loads |a few |a lot|lots |our |"
     r"it |the (?:same|time|"
     r"feeling)|no |to |a (?:quick )?(?:question|problem|feeling|look|go)|an? (?:issue|error|idea)|been)"
@@ -232,13 +231,13 @@ def _other_being(clause: Clause, dates: Dates) -> bool:
     return dates.any or bool(_THING_STATE.match(tail))
 
 
-_NAMING = re.compile(r"[A-Z]|an? |called|named|\d")
-_PERSON_STATE = re.compile(r"(?:not )?(?:an? |my |our |from |married|allergic|\d)", re.IGNORECASE)
-_NAME_STATE = re.compile(
+_NAMING = lazy(r"[A-Z]|an? |called|named|\d")
+_PERSON_STATE = lazy(r"(?:not )?(?:an? |my |our |from |married|allergic|\d)", re.IGNORECASE)
+_NAME_STATE = lazy(
     r"(?:an? |the (?!best|most|only|same|worst|way)|our |my |from |based in|married to|allergic)",
     re.IGNORECASE,
 )
-_THING_STATE = re.compile(
+_THING_STATE = lazy(
     r"(?:our|my|called|named|written in|written on|due|hosted|located|based on|at [\w-]+[.:@/]|on (?:port|"
     r"the)|(?-i:[A-Z])|\d)",
     re.IGNORECASE,

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
+from engram.text.lazy import lazy
+
 MAX_OPENINGS = 6
 """A sentence with more openings than this is left as it then is."""
 
@@ -34,7 +36,7 @@ class Opened:
     is_correction: bool = False
 
 
-_EXPLICIT = re.compile(
+_EXPLICIT = lazy(
     r"(?:(?:please|also|and|just|so|hey|ok|okay)[, ]+)*(?:"
     r"(?:remember|note|keep in mind|bear in mind|don['’]t forget|never forget|remind yourself|make a note)"
     r"(?: that| this)?(?:\s*[:,]|\s+that\b|\s+(?=i\b|i['’]|my\b|we\b|our\b|the\b))"
@@ -43,7 +45,7 @@ _EXPLICIT = re.compile(
     r"\s*[:,]?)\s*",
     re.IGNORECASE,
 )
-_CORRECTION = re.compile(
+_CORRECTION = lazy(
     r"(?:(?:oh|sorry|wait|hmm|hold on)[,. ]+)*(?:"
     r"(?:no|nope|wait|actually|correction|my mistake|i misspoke)\s*[,:–—-]+\s*(?:actually[, ]+)?(?=\S)"
     r"|(?:no[, ]+)?(?:that|this|it)(?:['’]s| is) (?:wrong|not (?:right|true|correct|quite right)|"
@@ -52,16 +54,16 @@ _CORRECTION = re.compile(
     r"|i(?:['’]ve| have)? changed my mind\s*[,:;–—-]+\s*)",
     re.IGNORECASE,
 )
-_ANSWER = re.compile(r"(?:(?:oh|sorry|wait|hmm|hold on)[,. ]+)*(?:no|nope|wait)\b[\s,:–—-]*\Z", re.IGNORECASE)
-_DENIAL = re.compile(r"\b(?:not|n['’]t|meant|actually|instead|wrong|no longer)\b", re.IGNORECASE)
+_ANSWER = lazy(r"(?:(?:oh|sorry|wait|hmm|hold on)[,. ]+)*(?:no|nope|wait)\b[\s,:–—-]*\Z", re.IGNORECASE)
+_DENIAL = lazy(r"\b(?:not|n['’]t|meant|actually|instead|wrong|no longer)\b", re.IGNORECASE)
 """What follows "no" where it corrects; otherwise it only answers a question."""
-_HEDGE = re.compile(
+_HEDGE = lazy(
     r"(?:i (?:think|guess|suppose|feel like|would say|assume)|i['’]d say|if i remember correctly,|"
     r"(?:i['’]m|i am) (?:pretty|fairly|quite) sure|as far as i know,|apparently,?|probably,?)"
     r"(?: that)? +(?=(?:i|my|we|our|the|he|she|they|it|[A-Z])\b)",
     re.IGNORECASE,
 )
-_CHATTER = re.compile(
+_CHATTER = lazy(
     r"(?:(?:hi|hello|hey)(?: (?:there|all|everyone|again))?[,!.]+|(?:hi|hello|hey|thanks|thank you|yeah|"
     r"yep|yes|wow|ok|okay|cool|awesome|aww|oh|haha|nope|sure),? (?-i:[A-Z])\w+[,!.]+|(?:ok|okay|well|so|"
     r"alright|right|yes|yeah|yep|sure|oh|ah|hmm|um|uh|great|cool|nice|thanks|thank you|sorry|lol|haha|"
@@ -74,11 +76,11 @@ _CHATTER = re.compile(
     r"about) [\w' ]{2,40},)\s*",
     re.IGNORECASE,
 )
-_GUESS = re.compile(
+_GUESS = lazy(
     r"\b(?:maybe|perhaps|possibly|might|may(?= (?:be|move|go|try|get|have|buy|start|switch))|could be)\b",
     re.I,
 )
-_HEDGED = re.compile(r"\b(?:probably|i think|i guess|i suppose|kind of|sort of|not sure)\b", re.IGNORECASE)
+_HEDGED = lazy(r"\b(?:probably|i think|i guess|i suppose|kind of|sort of|not sure)\b", re.IGNORECASE)
 
 
 def take_opening(sentence: str) -> Opened:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from engram.capture.extract.verbs import third_person
+from engram.text.lazy import lazy
 
 ADVERBS = (
     "really|just|also|always|never|usually|often|still|currently|now|already|actually|recently|sometimes|"
@@ -19,12 +20,12 @@ ADVERBS = (
     "deeply|especially|particularly|frequently|last|hardly|seldom|too|first|later|eventually|soon"
 )
 _EXPANDED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
-_EXACT_WORDS = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|https?://\S+")
-_SUBJECT = re.compile(
+_EXACT_WORDS = lazy(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|https?://\S+")
+_SUBJECT = lazy(
     rf"(?<![\w.])[Ii](?:['’](?P<short>m|ve|ll|d))?\b(?![.'’]\w)(?P<adverbs>(?:\s+(?:{ADVERBS})\b)*)"
     r"(?P<rest>\s+(?P<verb>[A-Za-z]+(?:-[a-z]+)?(?:['’]t)?))?"
 )
-_OTHERS = re.compile(r"(?<![\w-])(?P<word>my own|my|mine|me|myself)(?![\w-])", re.IGNORECASE)
+_OTHERS = lazy(r"(?<![\w-])(?P<word>my own|my|mine|me|myself)(?![\w-])", re.IGNORECASE)
 
 
 def to_third_person(clause: str, *, name: str) -> str:

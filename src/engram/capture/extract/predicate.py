@@ -8,13 +8,13 @@ replaced by what the other learns. What the vocabulary does not know stays as it
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from engram.capture.extract.verbs import bases
 from engram.capture.extract.vocabulary import EXCLUSIVE, VERBS
+from engram.text.lazy import lazy
 
-_GAP = re.compile(r"[\s_-]+")
+_GAP = lazy(r"[\s_-]+")
 _KNOWN: Final = EXCLUSIVE | frozenset(VERBS.values()) | {"has_pet", "is_allergic_to", "is"}
 _OTHER_WORDS: Final = {
     **dict.fromkeys(["works_for", "employed_by", "is_employed_by", "employed_at"], "works_at"),

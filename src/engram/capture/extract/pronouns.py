@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from engram.capture.extract.verbs import word_set
+from engram.text.lazy import lazy
 
 NEAR_TURNS = 3
 """How many earlier turns a pronoun may reach back."""
@@ -25,16 +26,16 @@ _EITHER = (
     "boyfriend|therapist|doctor|dentist|lawyer|teacher|coach|tutor"
 )
 _NAME = r"(?P<name>[A-Z][a-zà-ÿ]+(?:[ -][A-Z][a-zà-ÿ]+)?)"
-_RELATIVE = re.compile(
+_RELATIVE = lazy(
     rf"\b(?i:my|our)\s+(?:\w+\s+)?(?P<kin>(?i:{_FEMALE}|{_MALE}|{_EITHER}))(?:-in-law)?,?\s+{_NAME}\b"
 )
-_INTRODUCED = re.compile(rf"(?:\A|[.!?;]\s+){_NAME}\s+(?:is|was)\s+(?:my|our)\b")
-_MET = re.compile(rf"\b(?:met|married to|promised|named|called|dating|with|and|know|told|asked)\s+{_NAME}\b")
+_INTRODUCED = lazy(rf"(?:\A|[.!?;]\s+){_NAME}\s+(?:is|was)\s+(?:my|our)\b")
+_MET = lazy(rf"\b(?:met|married to|promised|named|called|dating|with|and|know|told|asked)\s+{_NAME}\b")
 _NOT_PEOPLE = word_set(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July "
     "August September October November December English German French Spanish Russian Chinese Japanese The"
 )
-_OPENING = re.compile(r"(?P<pronoun>he|she|his|her)\b(?P<short>['’]s)?", re.IGNORECASE)
+_OPENING = lazy(r"(?P<pronoun>he|she|his|her)\b(?P<short>['’]s)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,16 @@ import re
 
 from engram.capture.extract.verbs import is_participle, is_past, word_set
 from engram.capture.extract.vocabulary import LISTABLE_VERBS, VERBS
+from engram.text.lazy import lazy
 
 MAX_LISTED = 8
 """A longer list is an inventory, kept as one statement."""
 
-_HIDDEN = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|\([^()\n]*\)|https?://\S+")
+_HIDDEN = lazy(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|\([^()\n]*\)|https?://\S+")
 _SUBJECTS = (
     r"(?:i|i['’](?:m|ve|ll|d)|we|we['’](?:re|ve|ll)|my|our|he|she|they|his|her|their)\b(?!\s+(?:and|or)\b)"
 )
-_BOUNDARY = re.compile(
+_BOUNDARY = lazy(
     rf"\s*;\s+|\s*[–—]\s*|\s*-\s+"
     rf"|,?\s+but\s+(?:now\s+(?=i\b)|then\s+(?=i\b))?(?=\S)"
     rf"|,?\s+and\s+(?:also\s+|that\s+)?(?={_SUBJECTS}|(?:it|that|this|the\s+\w+)\s+(?:is|are|was|were|has|"
@@ -30,25 +31,23 @@ _BOUNDARY = re.compile(
     rf"|,\s+(?=(?:i|i['’](?:m|ve|ll|d)|we|my|our)\b|(?:it|that)(?:['’]s|\s+(?:is|was|\w+s))\b)",
     re.IGNORECASE,
 )
-_DEPENDENT = re.compile(
+_DEPENDENT = lazy(
     r"(?:when|while|because|although|though|since|as|after|before|if|once|until|for|in|on|at|during|due|"
     r"thanks|with|without|from|to|every|last|next|this|these|yesterday|today|tomorrow|sometimes|usually|"
     r"currently|now|maybe|perhaps|recently|despite|unlike|like|given)\b",
     re.IGNORECASE,
 )
-_AND = re.compile(
-    r"\s*,?\s+and\s+(?:then\s+|also\s+)?(?P<verb>[a-z]+)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL
-)
-_FIRST = re.compile(
+_AND = lazy(r"\s*,?\s+and\s+(?:then\s+|also\s+)?(?P<verb>[a-z]+)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_FIRST = lazy(
     r"(?P<head>(?:.{0,60}?,?\s)??(?P<who>i|we)(?P<short>['’](?:m|ve|ll|"
     r"re))?)\s+(?:[a-z]+\s+){0,2}?(?P<verb>[a-z]+)\b",
     re.IGNORECASE,
 )
-_AFTER_VERB = re.compile(
+_AFTER_VERB = lazy(
     r"\s+(?:as|at|in|for|on|from|with|to|a|an|the|my|our|it|them|him|her|about|every|some|up|remotely|part|"
     r"full|issue|mostly|[A-Z0-9])"
 )
-_BOUND_PAIRS = re.compile(
+_BOUND_PAIRS = lazy(
     r"\b(salt and pepper|fish and chips|mac and cheese|rock and roll|bread and butter|black and white|"
     r"research and development|arts and crafts|drag and drop|peanut butter and jelly|gin and tonic|"
     r"ham and cheese|track and field|dungeons and dragons|trial and error|pros and cons|copy and paste|"
@@ -65,8 +64,8 @@ _SHARED_HEADS = word_set(
 _NOT_LISTED = frozenset(
     ["i", "we", "it", "they", "he", "she", "so", "then", "that", "not", "to", "how", "what", "when"]
 )
-_LIST = re.compile(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s*&\s*")
-_TAIL = re.compile(
+_LIST = lazy(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s*&\s*")
+_TAIL = lazy(
     r"\s+(?:for|in|on|at|with|because|when|since|from|to|as|every|during|about|over|by)\s+.*\Z", re.IGNORECASE
 )
 

@@ -15,6 +15,7 @@ from engram.capture.extract.clauses import Clause, Who
 from engram.capture.extract.person import to_third_person
 from engram.capture.extract.verbs import bases, third_person
 from engram.capture.extract.vocabulary import EXCLUSIVE, PETS, VERBS
+from engram.text.lazy import lazy
 
 MAX_OBJECT_CHARACTERS = 120
 
@@ -29,7 +30,7 @@ class Relation:
     is_ended: bool = False
 
 
-_SIDE = re.compile(
+_SIDE = lazy(
     r"\s*(?:[,;:(–—]|\b(?:(?:an?|one|two|three|four|five|six|\d+|an? few|a couple of|several)\s+(?:day|"
     r"week|month|year)s?\s+ago|because|since|when|where|who|which|although|though|while|if|these days|"
     r"any ?more|anymore|right now|at the moment|last|next|yesterday|today|tomorrow|ago|instead of|"
@@ -37,21 +38,21 @@ _SIDE = re.compile(
     r"either|at all)\b).*\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_PLACE_END = re.compile(
+_PLACE_END = lazy(
     r"\s+(?:with|for|as|and|in (?:january|february|march|april|may|june|july|august|september|october|"
     r"november|december|\d{4})|from|near|on|at|about|over|to)\b.*\Z",
     re.IGNORECASE,
 )
-_USE_END = re.compile(r"\s+(?:for|as|on|in|to|with|at|over|from|and)\b.*\Z", re.IGNORECASE)
-_DETERMINER = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
-_CHANGE = re.compile(r"(?:back |over |away )?from (?P<old>.+?) to (?P<new>.+)", re.IGNORECASE)
-_CHANGE_TO = re.compile(r"(?:back |over )?to (?P<new>.+)", re.IGNORECASE)
-_EXCHANGE = re.compile(r"(?P<old>.+?) (?:with|by|for) (?P<new>.+)", re.IGNORECASE)
-_INSTEAD = re.compile(r"\binstead of (?P<old>[^,.;!]+)", re.IGNORECASE)
-_NOT_BUT = re.compile(r"\bnot (?P<old>[^,.;!]{1,60}?),? but (?P<new>[^,.;!]+)", re.IGNORECASE)
-_COMMA_NOT = re.compile(r"(?P<new>[^,]+), (?:and )?not (?P<old>[^,.;!]{1,60})[.!]?\Z", re.IGNORECASE)
-_WORK = re.compile(r"(?P<how>at|for|as|in|on|with)\s+(?P<what>.+)", re.IGNORECASE)
-_LIKED = re.compile(
+_USE_END = lazy(r"\s+(?:for|as|on|in|to|with|at|over|from|and)\b.*\Z", re.IGNORECASE)
+_DETERMINER = lazy(r"(?:an?|the)\s+", re.IGNORECASE)
+_CHANGE = lazy(r"(?:back |over |away )?from (?P<old>.+?) to (?P<new>.+)", re.IGNORECASE)
+_CHANGE_TO = lazy(r"(?:back |over )?to (?P<new>.+)", re.IGNORECASE)
+_EXCHANGE = lazy(r"(?P<old>.+?) (?:with|by|for) (?P<new>.+)", re.IGNORECASE)
+_INSTEAD = lazy(r"\binstead of (?P<old>[^,.;!]+)", re.IGNORECASE)
+_NOT_BUT = lazy(r"\bnot (?P<old>[^,.;!]{1,60}?),? but (?P<new>[^,.;!]+)", re.IGNORECASE)
+_COMMA_NOT = lazy(r"(?P<new>[^,]+), (?:and )?not (?P<old>[^,.;!]{1,60})[.!]?\Z", re.IGNORECASE)
+_WORK = lazy(r"(?P<how>at|for|as|in|on|with)\s+(?P<what>.+)", re.IGNORECASE)
+_LIKED = lazy(
     r"(?:an? (?:\w+ )?fan of|into|passionate about|obsessed with|fond of|keen on)\s+(?:both\s+)?",
     re.IGNORECASE,
 )
@@ -64,27 +65,27 @@ _STATES = {
     "called": "is_named",
     "named": "is_named",
 }
-_STATE = re.compile(rf"(?:not )?(?P<what>{'|'.join(_STATES)})\s+(?P<object>.+)", re.IGNORECASE)
-_AGE = re.compile(r"(\d{1,3})(?: years? old\b|\s*\Z)", re.IGNORECASE)
-_ATTRIBUTE = re.compile(
+_STATE = lazy(rf"(?:not )?(?P<what>{'|'.join(_STATES)})\s+(?P<object>.+)", re.IGNORECASE)
+_AGE = lazy(r"(\d{1,3})(?: years? old\b|\s*\Z)", re.IGNORECASE)
+_ATTRIBUTE = lazy(
     r"(?:my|our|his|her|their|the|[\w .-]{1,40}?['’]s) (?P<noun>(?:[\w-]+ ){0,2}[\w-]+)(?: for .+)?",
     re.IGNORECASE,
 )
-_NO_VALUE = re.compile(r"(?:from|at|in|with|about|under|over|near|not|so|very|[a-z]+ed|rate)\b")
+_NO_VALUE = lazy(r"(?:from|at|in|with|about|under|over|near|not|so|very|[a-z]+ed|rate)\b")
 """Words after "my X is" that do not begin what X is."""
 _ATTRIBUTES = {"name": "is_named", "full name": "is_named", "birthday": "born_on", "date of birth": "born_on"}
 _SWITCHING = frozenset(["switch", "move", "change", "migrate", "relocate", "convert", "upgrade"])
 _EXCHANGING = frozenset(["replace", "swap", "trade", "exchange"])
-_EMPLOYER = re.compile(
+_EMPLOYER = lazy(
     r"(?-i:[A-Z])|(?:my|an?|the) (?:\w+ ){0,2}(?:job|company|startup|firm|bank|agency|team|position)\b",
     re.IGNORECASE,
 )
-_ENDED_DOING = re.compile(r"(?P<verb>[a-z]+ing)\b(?:\s+(?!(?:in|on|at|since|after|by)\s)(?P<what>.+))?")
+_ENDED_DOING = lazy(r"(?P<verb>[a-z]+ing)\b(?:\s+(?!(?:in|on|at|since|after|by)\s)(?P<what>.+))?")
 _AHEAD = frozenset(["will", "may", "might", "shall"])
-_RATHER = re.compile(r"\s+(?:over|to|rather than|than|instead of|for)\s+")
+_RATHER = lazy(r"\s+(?:over|to|rather than|than|instead of|for)\s+")
 _SHORT_OBJECTS = frozenset(["uses", "owns", "drives", "speaks", "plays", "eats", "drinks", "studies"])
 """Predicates whose object ends where "for", "on" or "with" begins."""
-_OCCUPATION = re.compile(
+_OCCUPATION = lazy(
     r"an? (?P<job>(?:[\w-]+ ){0,3}?(?:\w+(?:eer|ist|ician|cian|ologist|graphe?r|maker|keeper|yst)|nurse|"
     r"doctor|teacher|developer|programmer|designer|manager|lawyer|student|chef|cook|writer|carpenter|"
     r"plumber|electrician|farmer|professor|researcher|architect|consultant|founder|driver|pilot|librarian|"

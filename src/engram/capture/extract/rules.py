@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from engram.capture.extract.propositions import clauses
+from engram.text.lazy import lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,34 +26,34 @@ class Rule:
     is_negated: bool = False
 
 
-_STANDING = re.compile(
+_STANDING = lazy(
     r"(?:please\s+)?(?P<rule>(?:always|never)\s+(?!mind\b|give up\b|again\b|say never\b|forget\b|been\b|"
     r"had\b|seen\b|heard\b|done\b|thought\b|a\b|the\b|\w+ed\b|knew\b|been\b|\w+ing\b|good\b|nice\b|great\b|"
     r"happy\b|here\b|in\b|up\b|down\b|on\b|at\b|for\b|so\b|too\b|more\b|less\b)[a-z]+\b.{4,}|"
     r"from now on,?\s+.{4,}|do not ever\s+.{4,}|don['’]t ever\s+.{4,})",
     re.IGNORECASE | re.DOTALL,
 )
-_CHOICE = re.compile(
+_CHOICE = lazy(
     r"(?:ok(?:ay)?,?\s+)?(?P<choice>(?:let['’]s|we['’]ll|i['’]ll)\s+(?:go with|stick with|use)\s+"
     r"(?!(?:the (?:time|moment)|this|that|it)\b)(?P<object>.{3,}))",
     re.IGNORECASE,
 )
-_RATHER = re.compile(
+_RATHER = lazy(
     r"(?:i|we)(?:['’]d| would) (?:much |really )?(?:rather (?:\w+ )?|"
     r"prefer )(?P<object>.{2,80}?)(?: (?:than|over|to|if)\b.*|\W*)\Z",
     re.IGNORECASE,
 )
-_FROM_NOW_ON = re.compile(
+_FROM_NOW_ON = lazy(
     r"(?:please\s+)?(?P<rule>(?!(?:i|we|he|she|they|it)\b)\w.{3,200}\bfrom now on)\W*\Z", re.IGNORECASE
 )
-_CALL_ME = re.compile(
+_CALL_ME = lazy(
     r"(?:from now on,?\s+)?(?:please\s+)?(?:(?:you can|you may|just|everyone|people|"
     r"my friends)\s+)*calls?\s+me\s+"
     r"(?P<name>[A-Z][\w’'-]+)\s*[.!]?\Z",
     re.IGNORECASE,
 )
-_DONE = re.compile(r"(?:done|completed|finished|fixed|success|update)\s*[:.!]\s*(?=\S)", re.IGNORECASE)
-_ACTED = re.compile(
+_DONE = lazy(r"(?:done|completed|finished|fixed|success|update)\s*[:.!]\s*(?=\S)", re.IGNORECASE)
+_ACTED = lazy(
     r"i(?:['’]ve| have)?\s+(?:now |just |also |successfully )?(?:deployed|merged|closed|fixed|updated|"
     r"created|added|removed|deleted|renamed|installed|configured|scheduled|booked|sent|saved|committed|"
     r"pushed|published|released|migrated|upgraded|restarted|rolled back|reverted|enabled|disabled|moved|"

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 
+from engram.text.lazy import lazy
 from engram.text.sentences import is_code_block, sentences
 
 MAX_SENTENCE_CHARACTERS = 600
 """What is longer is no statement but pasted text that has no sentence ends."""
 
-_LETTERS = re.compile(r"[^\W\d_]{2}")
-_QUOTED_LINE = re.compile(r"\s*>")
-_CODE_LINE = re.compile(
+_LETTERS = lazy(r"[^\W\d_]{2}")
+_QUOTED_LINE = lazy(r"\s*>")
+_CODE_LINE = lazy(
     r"\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|Traceback \(|File \"|at \S+\(|\w+(?:Error|"
     r"Exception):|[$#%] |>>> |\.\.\. |def \w+\(|class \w+[:(]|import \w+|from \S+ import |return\b|"
     r"const \w+|let \w+ ?=|var \w+ ?=|function\b|public |private |static |(?:select|insert|update|delete|"
@@ -24,9 +25,9 @@ _CODE_LINE = re.compile(
     r"ERROR|DEBUG)\b|exit code)",
     re.IGNORECASE,
 )
-_CODE_END = re.compile(r"[;{}]\s*$|=>|\b\w+ = ['\"\d{\[]")
+_CODE_END = lazy(r"[;{}]\s*$|=>|\b\w+ = ['\"\d{\[]")
 
-_QUESTION = re.compile(
+_QUESTION = lazy(
     r"(?:(?:who|what|when|where|why|how|which|whose)(?:'s| is| are| was| were| do| does| did| can| could|"
     r" should| would"
     r"| will| if| about| come| many| much| long)\b|(?:do|does|did|is|are|was|were|can|could|would|will|"
@@ -43,7 +44,7 @@ _REQUEST_VERBS = (
     "gib|übersetze|écris|explique|montre|aide|fais|donne|escribe|explica|muestra|ayuda|haz|dame|traduce|"
     "напиши|объясни|покажи|помоги|сделай|переведи"
 )
-_REQUEST = re.compile(
+_REQUEST = lazy(
     rf"(?:(?:please|kindly|now|then|ok|okay|and|also|so|hey|hi|bitte|"
     rf"now please)[, ]+)*(?:(?:{_REQUEST_VERBS})\b"
     r"|(?:can|could|would|will) (?:you|we)\b|i(?:'d| would) like\b|i (?:want|need) (?:you|help|to know|"
@@ -52,13 +53,13 @@ _REQUEST = re.compile(
     r"don't forget to\b"
     r"|let's (?!go with|use|stick with|agree)|don't\b(?! forget that| ever)|do not\b(?! ever)|请|帮我)"
 )
-_IMAGINED = re.compile(
+_IMAGINED = lazy(
     r"(?:if|imagine|suppose|pretend|assume|assuming|what if|let's say|say i|hypothetically|"
     r"once upon a time|for example|e\.g\.|as the \w+ (?:goes|says)|in the (?:song|movie|book|story)|i wish|"
     r"i hope|in theory|the (?:article|song|book|movie|quote|lyrics|poem|story)\b)|.*\b(?:if i (?:had|were|"
     r"was|lived|could|knew|told)|in which (?:my|i)|could eat a horse|as if i)\b"
 )
-_GREETING = re.compile(
+_GREETING = lazy(
     r"(?:hi|hello|hey|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|cheers|welcome|"
     r"congrats|congratulations|sorry|bye|goodbye|see you|take care|have a (?:nice|good|great)|"
     r"happy (?:birthday|new year)|haha|lol|wow|oh|ok|okay|sure|yes|yep|yeah|no|nope|great|nice|cool|"

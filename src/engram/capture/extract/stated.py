@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from engram.capture.extract.clauses import read
 from engram.capture.extract.relations import relate, subject_of
+from engram.text.lazy import lazy
 
-_ENDED = re.compile(r"\b(?:no longer|any ?more|never)\b", re.IGNORECASE)
+_ENDED = lazy(r"\b(?:no longer|any ?more|never)\b", re.IGNORECASE)
 SOMEONE = "User"
 """Who speaks, where nobody has said."""
 

@@ -8,7 +8,7 @@ regular.
 
 from __future__ import annotations
 
-import re
+from engram.text.lazy import lazy
 
 
 def word_set(row: str) -> frozenset[str]:
@@ -43,7 +43,7 @@ _PAST = frozenset(
     if form not in ("become", "come", "run")
 )
 _PARTICIPLES = frozenset(form for row in _IRREGULAR.split(", ") for form in row.split()[2].split("/"))
-_VOWEL = re.compile("[aeiouy]")
+_VOWEL = lazy("[aeiouy]")
 _SAME_IN_PAST = frozenset(
     ["put", "set", "cut", "hit", "let", "quit", "hurt", "cost", "spread", "shut", "beat", "read"]
 )

@@ -12,6 +12,7 @@ import re
 
 from engram.capture.extract.person import ADVERBS
 from engram.capture.extract.verbs import word_set
+from engram.text.lazy import lazy
 
 VERBS: dict[str, str] = {
     **dict.fromkeys(["use", "employ"], "uses"),
@@ -140,7 +141,7 @@ def is_exclusive(predicate: str) -> bool:
 
 
 _LISTED = "use|like|love|enjoy|adore|hate|dislike|speak|play|eat|drink|collect|know|own|study|teach"
-LISTABLE_VERBS = re.compile(
+LISTABLE_VERBS = lazy(
     rf"(?P<head>(?:i|we|he|she|they|my [\w'’]+(?: [\w'’]+)?|our [\w'’]+|[A-Z][\w'’]+)\s+(?:(?:{ADVERBS}|"
     rf"don['’]t|do not|can['’]t|can|doesn['’]t)\s+)*(?:(?:{_LISTED})s?|(?:studi|teach)es|am allergic to|"
     rf"is allergic to)\s+(?:how to\s+)?"
@@ -150,12 +151,12 @@ LISTABLE_VERBS = re.compile(
 )
 """The beginning of a clause whose objects may be told apart: "I like ", "I'm allergic to "."""
 
-PETS = re.compile(
+PETS = lazy(
     r"\b(?:dogs?|cats?|pupp(?:y|ies)|kittens?|parrots?|hamsters?|rabbits?|bunn(?:y|ies)|pets?|horses?|"
     r"guinea pigs?|turtles?|goldfish|budgies?|snakes?|ferrets?)\b",
     re.IGNORECASE,
 )
-KIN = re.compile(
+KIN = lazy(
     r"\b(?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|sons?|daughters?|kids?|child|"
     r"children|bab(?:y|ies)|twins|mother|father|mom|mum|dad|parents|sisters?|brothers?|siblings?|grandma|"
     r"grandpa|grandmother|grandfather|grandparents|grandson|granddaughter|aunt|uncle|cousins?|niece|nephew|"
@@ -165,7 +166,7 @@ KIN = re.compile(
 )
 """People as they are named by what they are to someone."""
 
-ROLES = re.compile(
+ROLES = lazy(
     rf"(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?:{KIN.pattern}|CTO|CEO|CFO|COO|lead|tech lead|therapist|doctor|"
     rf"dentist|lawyer|"
     r"accountant|teacher|coach|tutor|assistant|client|customer|contact|student|trainer|director|designer)\b",

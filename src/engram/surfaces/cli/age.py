@@ -47,6 +47,8 @@ def _show(report: AgeReport) -> None:
     out(f"looked at {report.looked_at} memories under the policy {report.policy}")
     if report.resumed:
         out(f"went on with the sweep that began at {minute(report.started_at)} and was interrupted")
+    if not report.finished:
+        out(warning("stopped before the end; the next `engram age` goes on from here"))
     _show_counts(report)
     _show_moves(report)
     for failure in report.failures:
