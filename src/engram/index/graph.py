@@ -44,12 +44,18 @@ SHARES = {
     (EdgeType.SUPERSEDES, True): 0.0,
     (EdgeType.CONTRADICTS, True): 0.5,
     (EdgeType.CONTRADICTS, False): 0.5,
+    **{
+        (kind, forward): 0.3
+        for kind in (EdgeType.RELATED_TO, EdgeType.SIMILAR_TO)
+        for forward in (True, False)
+    },
 }
 """
 How much of its weight a step carries, by type and direction; everything else carries all.
 
 What was replaced leads to what replaced it, never back: a correction must not bring up the old statement.
-A dispute is shown with what it disputes, at half, so that it seldom leads any further.
+A dispute is shown with what it disputes, at half, so that it seldom leads any further. What is linked for its
+likeness was mostly found by its likeness already: docs/lab/0018-recall.md.
 """
 
 
