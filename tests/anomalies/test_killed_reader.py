@@ -17,7 +17,7 @@ from engram.testing import ManualClock
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROUNDS = 12
+ROUNDS = 6
 CHILD = """
 import sys
 from engram import Engram, Settings
