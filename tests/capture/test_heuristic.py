@@ -364,3 +364,24 @@ def test_a_hostile_turn_costs_little(piece: str) -> None:
     extract(text)
 
     assert time.process_time() - begin < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "predicate", "what"),
+    [
+        ("Anna reports to Tom", "Anna", "reports_to", "Tom"),
+        ("Project Alpha is written in Rust", "Project Alpha", "written_in", "Rust"),
+        ("Alpha is part of Project Orion", "Alpha", "part_of", "Project Orion"),
+        (
+            "The billing service depends on the ledger service",
+            "The billing service",
+            "depends_on",
+            "the ledger service",
+        ),
+    ],
+)
+def test_how_things_hang_together_is_kept(text: str, subject: str, predicate: str, what: str) -> None:
+    """Who reports to whom and what is part of what is knowledge, and inference can follow it."""
+    found = only(text)
+
+    assert (found.subject, found.predicate, found.object) == (subject, predicate, what)

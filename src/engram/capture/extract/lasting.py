@@ -234,11 +234,14 @@ def _other_being(clause: Clause, dates: Dates) -> bool:
 _NAMING = lazy(r"[A-Z]|an? |called|named|\d")
 _PERSON_STATE = lazy(r"(?:not )?(?:an? |my |our |from |married|allergic|\d)", re.IGNORECASE)
 _NAME_STATE = lazy(
-    r"(?:an? |the (?!best|most|only|same|worst|way)|our |my |from |based in|married to|allergic)",
+    r"(?:an? |the (?!best|most|only|same|worst|way)|our |my |from |based in|married to|allergic|"
+    r"(?:now |also |still )?(?:part of|written in|built (?:in|on|with)|hosted|located|owned by|"
+    r"maintained by))",
     re.IGNORECASE,
 )
 _THING_STATE = lazy(
-    r"(?:our|my|called|named|written in|written on|due|hosted|located|based on|at [\w-]+[.:@/]|on (?:port|"
+    r"(?:our|my|called|named|written in|written on|due|hosted|located|part of|owned by|maintained by|"
+    r"based on|at [\w-]+[.:@/]|on (?:port|"
     r"the)|(?-i:[A-Z])|\d)",
     re.IGNORECASE,
 )

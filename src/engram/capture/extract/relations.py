@@ -64,8 +64,13 @@ _STATES = {
     "based in": "lives_in",
     "called": "is_named",
     "named": "is_named",
+    "part of": "part_of",
+    "written in": "written_in",
+    "located in": "located_in",
+    "owned by": "owned_by",
+    "maintained by": "maintained_by",
 }
-_STATE = lazy(rf"(?:not )?(?P<what>{'|'.join(_STATES)})\s+(?P<object>.+)", re.IGNORECASE)
+_STATE = lazy(rf"(?:not |now |also |still )?(?P<what>{'|'.join(_STATES)})\s+(?P<object>.+)", re.IGNORECASE)
 _AGE = lazy(r"(\d{1,3})(?: years? old\b|\s*\Z)", re.IGNORECASE)
 _ATTRIBUTE = lazy(
     r"(?:my|our|his|her|their|the|[\w .-]{1,40}?['’]s) (?P<noun>(?:[\w-]+ ){0,2}[\w-]+)(?: for .+)?",
@@ -80,6 +85,14 @@ _EMPLOYER = lazy(
     r"(?-i:[A-Z])|(?:my|an?|the) (?:\w+ ){0,2}(?:job|company|startup|firm|bank|agency|team|position)\b",
     re.IGNORECASE,
 )
+_GOVERNED = {
+    ("report", "to"): "reports_to",
+    ("belong", "to"): "belongs_to",
+    ("depend", "on"): "depends_on",
+    ("rely", "on"): "depends_on",
+    ("consist", "of"): "consists_of",
+}
+"""Verbs that say something else with their preposition than without it."""
 _ENDED_DOING = lazy(r"(?P<verb>[a-z]+ing)\b(?:\s+(?!(?:in|on|at|since|after|by)\s)(?P<what>.+))?")
 _AHEAD = frozenset(["will", "may", "might", "shall"])
 _RATHER = lazy(r"\s+(?:over|to|rather than|than|instead of|for)\s+")
@@ -203,6 +216,9 @@ def _working(tail: str) -> Relation:
 
 
 def _doing(clause: Clause, tail: str) -> Relation:
+    first, _, rest = tail.partition(" ")
+    if governed := _GOVERNED.get((clause.verb, first.lower())):
+        return Relation(governed, _cut(rest))
     predicate = _predicate_of(clause.verb)
     if predicate == "lives_in":
         place = re.match(r"(?:in|at|near|on)\s+", tail)

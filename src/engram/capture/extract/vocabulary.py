@@ -91,7 +91,7 @@ THING_VERBS = word_set(
     "manage lead write build close break give move join graduate retire die win want allow expose serve "
     "read talk point depart fly land happen last pay charge cover include provide own train volunteer "
     "attend collect cook bake sing dance dislike hike turn celebrate visit buy adopt marry quit stop "
-    "switch release launch"
+    "switch release launch report rely consist"
 )
 """What may be said of someone or something other than the speaker."""
 
@@ -131,7 +131,7 @@ EXCLUSIVE = word_set(
     "phone_number address birthday job role title employer shell editor username handle github_handle "
     "timezone time_zone wife husband partner spouse manager boss landlord password major nationality "
     "mother_tongue native_language operating_system os goal motto last_name first_name surname wakes_up "
-    "meant"
+    "meant reports_to located_in"
 )
 
 
