@@ -21,10 +21,15 @@ import typer.main
 
 from engram import Engram, policy
 from engram.errors import EngramError
-from engram.settings import FILE_NAME, PREFIX, Settings, setting_fields
+from engram.providers.capabilities import UNKNOWN_CONTEXT, UNKNOWN_OUTPUT, registry
+from engram.providers.tokenizers import EXACT
+from engram.settings import FILE_NAME, MODEL_FIELDS, PREFIX, Settings, setting_fields
 from engram.surfaces.cli.main import app
 from engram.surfaces.errors import EXIT_CODES, answer_for
 from engram.surfaces.http.app import create_app
+from engram.surfaces.mcp.prompts import PROMPTS
+from engram.surfaces.mcp.resources import RESOURCES
+from engram.surfaces.mcp.table import ALL, CORE
 from engram.surfaces.meanings import field_meanings, preset_sentence, summary
 
 if TYPE_CHECKING:
@@ -33,6 +38,30 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 OBJECTS = {"ScopeBody": "scope", "FiltersBody": "filters"}
 """The objects inside bodies, by the server's name for them, and how the page calls them."""
+FAMILIES = {
+    "0": ("any", "What every other error is; seen by itself only where a program raises it so."),
+    "1": ("storage", "The file or database: it is not there, not ours, damaged, full, busy or too new."),
+    "2": ("search", "A question that cannot be asked; one that finds nothing is no error."),
+    "3": (
+        "embedding",
+        "Embedders and their model packs. Memories are saved all the same, and embedded later.",
+    ),
+    "4": ("security", "What may not enter, be seen or be changed from here."),
+    "5": ("system", "Use and configuration: settings, names, ids, optional parts."),
+    "6": ("chat", "Chat models and their replies. Whatever asked one goes on without it."),
+}
+"""The families of errors by the first digit of their codes, and what each is about."""
+NO_ERRORS = {
+    "an index that is slow, not loaded or failing": "`recall` answers with the others; `quality.missing` "
+    "names it and why, `quality.level` says how much took part",
+    "an embedder that is down or was changed": "`status` counts what waits to be embedded, and answers say "
+    "which memories were found by their words only",
+    "a chat model that fails while turns are read": "the rules read them; `status` shows the failure",
+    "a part of a prompt that does not fit": "`context` says in `losses` what was shortened or left out",
+    "background work that does not move": "`status` shows `scheduler.is_stalled` and what it waits for",
+    "a machine short of memory": "slow work waits; `status` shows `scheduler.waiting_for`",
+}
+"""Conditions that other systems raise errors for, and where they are told here."""
 NOTE = "<!-- Written by scripts/write_reference.py from the code; change the code and run `make docs`. -->"
 
 
@@ -60,7 +89,9 @@ def pages() -> dict[str, str]:
         "settings.md": settings_page,
         "errors.md": errors_page,
         "http.md": http_page,
+        "tools.md": tools_page,
         "policy.md": policy_page,
+        "models.md": models_page,
     }
     return {name: "\n".join([NOTE, "", *lines()]) + "\n" for name, lines in written.items()}
 
@@ -132,7 +163,8 @@ def settings_page() -> Iterator[str]:
     )
     yield ""
     yield from ("```toml", 'embedder = "static"', "", "[policy]", 'name = "balanced"', "")
-    yield from ("[policy.recall]", "candidates = 50", "```")
+    yield from ("[policy.recall]", "candidates = 50", "```", "")
+    yield from _prose("`[models.…]` tables say what [chat models](models.md) can hold and do.")
 
 
 def policy_page() -> Iterator[str]:
@@ -159,6 +191,37 @@ def policy_page() -> Iterator[str]:
             yield f"| `{one.name}` | {' | '.join(cells)} | {_cell(meanings.get(one.name, ''))} |"
 
 
+def models_page() -> Iterator[str]:
+    """Yield the page of all chat models that something is known about."""
+    yield "# Chat models"
+    yield ""
+    yield from _prose(
+        "What a prompt may hold and a model can do, by how its name begins: the longest that fits counts.",
+        "Dates, sizes, hosts in front, capitals and the marks between words and numbers do not matter;",
+        "`openai/gpt-4o-2024-08-06` is `gpt-4o`, `Meta-Llama-3.1-8B` is `llama-3.1`.",
+        f"An unknown name gets {UNKNOWN_CONTEXT:,} tokens, {UNKNOWN_OUTPUT:,} of them for a reply, no tools.",
+        f"In `{FILE_NAME}` you may add a model or change one; what you leave out stays as it is here:",
+    )
+    yield ""
+    yield from ("```toml", '[models."my-model"]', "context = 32000", "tools = true", "```", "")
+    yield from _prose(
+        f"A model has {', '.join(f'`{name}`' for name in MODEL_FIELDS)}. Tokens are counted exactly for",
+        f"{' and '.join(f'`{name}`' for name in EXACT)} if the extra `tokens` is installed, else estimated:",
+        "[how well](../lab/0019-tokens.md). Where a number is uncertain, the smaller is listed.",
+    )
+    vendor = ""
+    for entry in registry().values():
+        if entry.vendor != vendor:
+            vendor = entry.vendor
+            yield from ("", f"## {vendor}", "", "| name | context | output | can | tokenizer |")
+            yield "|---|---|---|---|---|"
+        can = [name for name in ("tools", "vision", "thinking") if getattr(entry, name)]
+        yield (
+            f"| `{entry.name}` | {entry.context_window:,} | {entry.output_limit:,} |"
+            f" {', '.join(can)} | {entry.tokenizer} |"
+        )
+
+
 # --- errors -------------------------------------------------------------------------------------------------
 
 
@@ -171,15 +234,32 @@ def errors_page() -> Iterator[str]:
         'Over HTTP it is `{"code": …, "message": …, "hint": …}`.',
         "The [command line](cli.md) explains the exit codes.",
     )
+    yield from (
+        "",
+        *_prose(
+            "A family is a class as well: `except StorageError` catches all of `E1…`. Callers use the class",
+            "or the code, never by the text, which may change. No message ever holds a memory's words.",
+        ),
+    )
+    for digit, (title, meaning) in FAMILIES.items():
+        yield from ("", f"## E{digit}… {title}", "", *_prose(meaning), "")
+        yield "| code | name | meaning | usual hint | exit code | HTTP status |"
+        yield "|---|---|---|---|---|---|"
+        yield from (_error_row(kind) for kind in error_classes() if kind.code[1] == digit)
+    yield from ("", "## What is no error here", "")
+    yield from _prose(
+        "A part that fails while the rest can go on is told in the result, and the call succeeds:",
+    )
     yield ""
-    yield "| code | name | meaning | usual hint | exit code | HTTP status |"
-    yield "|---|---|---|---|---|---|"
-    for kind in error_classes():
-        answer = answer_for(kind(""))
-        yield (
-            f"| {kind.code} | `{kind.__name__}` | {_cell(summary(kind))} | {_cell(kind.default_hint)} |"
-            f" {answer.exit_code} | {answer.http_status} |"
-        )
+    yield from (f"- {condition}: {told}" for condition, told in NO_ERRORS.items())
+
+
+def _error_row(kind: type[EngramError]) -> str:
+    answer = answer_for(kind(""))
+    return (
+        f"| {kind.code} | `{kind.__name__}` | {_cell(summary(kind))} | {_cell(kind.default_hint)} |"
+        f" {answer.exit_code} | {answer.http_status} |"
+    )
 
 
 def error_classes() -> list[type[EngramError]]:
@@ -281,6 +361,41 @@ def _shown(default: object) -> str:
     if isinstance(default, list):
         return ", ".join(f"`{one}`" for one in default)
     return "" if default in (None, "") or isinstance(default, dict) else f"`{default}`"
+
+
+# --- MCP ----------------------------------------------------------------------------------------------------
+
+
+def tools_page() -> Iterator[str]:
+    """Yield the page of all tools, resources and prompts of the MCP server."""
+    yield "# MCP tools"
+    yield ""
+    yield from _prose(
+        "`engram mcp` serves these to a model; [the guide](../guides/mcp.md) says how. The descriptions are",
+        "what the model reads. Scope and agent are options of the command and never arguments. An answer is",
+        "text to read and the same as values; an error is an answer with `isError`, a [code](errors.md),",
+        "what happened, a hint and the next step.",
+    )
+    for tool in ALL:
+        set_name = "core" if tool in CORE else "all"
+        hints = {"only reads": tool.reads_only, "destroys": tool.destroys, "idempotent": tool.is_idempotent}
+        marks = [f"`--tools {set_name}`", *(hint for hint, is_so in hints.items() if is_so)]
+        yield from ("", f"## {tool.name}", "", *_prose(tool.description), "", f"Shown by {', '.join(marks)}.")
+        if rows := [_argument_row(name, tool.schema) for name in tool.schema["properties"]]:
+            yield from ("", "| argument | type | default | meaning |", "|---|---|---|---|", *rows)
+    yield from ("", "## Resources", "", "| address | what it holds |", "|---|---|")
+    yield from (f"| `{one.uri}` | {_cell(one.description)} |" for one in RESOURCES)
+    yield from ("", "## Prompts", "", "| name | arguments | what it asks for |", "|---|---|---|")
+    yield from (f"| `{one.name}` | {', '.join(one.takes)} | {_cell(one.description)} |" for one in PROMPTS)
+
+
+def _argument_row(name: str, schema: dict[str, Any]) -> str:
+    one = schema["properties"][name]
+    default = "required" if name in schema.get("required", ()) else _shown(one.get("default"))
+    kind = " / ".join(one["enum"]) if "enum" in one else one["type"]
+    bounds = f"From {one['minimum']} to {one['maximum']}" if "minimum" in one else ""
+    meaning = ". ".join(part for part in (one.get("description", ""), bounds) if part)
+    return f"| `{name}` | {kind} | {default} | {_cell(meaning)} |"
 
 
 # --- small things -------------------------------------------------------------------------------------------

@@ -26,9 +26,20 @@ FILE_NAME = "engram.toml"
 PREFIX = "ENGRAM_"
 DURABILITIES = ("full", "relaxed")
 KEY_BYTES = 32
+MODEL_FIELDS: dict[str, type] = {
+    "context": int,
+    "output": int,
+    "tools": bool,
+    "vision": bool,
+    "thinking": bool,
+    "tokenizer": str,
+    "vendor": str,
+}
+"""What an entry about a chat model may say."""
 _ABOVE_ZERO = (
     *("readers", "max_waiting_writers", "busy_timeout_seconds"),
     *("embedder_timeout_seconds", "chat_timeout_seconds"),
+    *("dream_minutes", "dream_idle_minutes"),
 )
 
 
@@ -60,6 +71,14 @@ class Settings:
     """Key of the chat model, where it wants one."""
     chat_timeout_seconds: float = 30.0
     """How long one question to the chat model may take."""
+    dream_in_background: bool = False
+    """Whether a store that the library opens dreams and ages by itself; `serve` and `mcp` always do so."""
+    dream_minutes: float = 10.0
+    """How often it dreams where something is new."""
+    dream_idle_minutes: float = 2.0
+    """After so long without reads and writes it dreams at once."""
+    dream_roots: str = ""
+    """Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none."""
     durability: str = "full"
     """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
     readers: int = 4
@@ -76,6 +95,8 @@ class Settings:
     """Port that `engram serve` listens on."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Single policy fields by room, from the `[policy.…]` tables of the file."""
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What chat models can hold and do, by name, from the `[models.…]` tables of the file."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "home", Path(self.home).expanduser())
@@ -89,6 +110,7 @@ class Settings:
             raise InvalidSettings(f"vector_memory_megabytes={self.vector_memory_megabytes} is below 0")
         if not 0 <= self.port <= 65535:
             raise InvalidSettings(f"port={self.port} is outside 0 to 65535")
+        check_models(self.models)
         self.chosen_policy()
 
     @property
@@ -113,7 +135,24 @@ class Settings:
 
 def setting_fields() -> tuple[dataclasses.Field[Any], ...]:
     """Return the fields that a file or the environment may set."""
-    return tuple(one for one in dataclasses.fields(Settings) if one.name != "overrides")
+    return tuple(one for one in dataclasses.fields(Settings) if one.name not in ("overrides", "models"))
+
+
+def check_models(models: Mapping[str, Any]) -> None:
+    """Refuse an entry about a model that has an unknown field or a value of the wrong type."""
+    for name, entry in models.items():
+        if not isinstance(entry, dict):
+            raise InvalidSettings(f"models.{name}={entry!r} must be a table")
+        for key, value in entry.items():
+            kind = MODEL_FIELDS.get(key)
+            if kind is None:
+                raise InvalidSettings(f"models.{name}.{key}: a model has only {', '.join(MODEL_FIELDS)}")
+            if kind is int and isinstance(value, int) and value < 1:
+                raise InvalidSettings(f"models.{name}.{key}={value} must be above 0")
+            if type(value) is not kind:
+                raise InvalidSettings(f"models.{name}.{key}={value!r} must be {kind.__name__}")
+        if entry.get("output", 1) > entry.get("context", math.inf):
+            raise InvalidSettings(f"models.{name}: output={entry['output']} is above its context")
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -141,6 +180,8 @@ def _from_file(path: Path) -> dict[str, Any]:
     for name, value in content.items():
         if name == "policy" and isinstance(value, dict):
             found |= _policy_table(value)
+        elif name == "models" and isinstance(value, dict):
+            found["models"] = value
         elif name in known and not isinstance(value, dict):
             found[name] = _parse(f"{path}: {name}", name, value)
         else:
@@ -158,6 +199,8 @@ def _parse(where: str, name: str, value: object) -> Any:
     """Return the value in the type of the setting's default."""
     default = Path() if name == "home" else next(o.default for o in setting_fields() if o.name == name)
     try:
+        if isinstance(default, bool):
+            return _truth(value)
         if isinstance(default, (int, float)):
             if isinstance(value, bool) or (isinstance(value, float) and isinstance(default, int)):
                 raise TypeError(value)
@@ -166,8 +209,15 @@ def _parse(where: str, name: str, value: object) -> Any:
         if not isinstance(value, str):
             raise TypeError(value)
         return Path(value) if isinstance(default, Path) else value
-    except (TypeError, ValueError) as exc:
+    except (TypeError, ValueError, KeyError) as exc:
         raise InvalidSettings(f"{where}={value!r} must be {type(default).__name__}") from exc
+
+
+def _truth(value: object) -> bool:
+    """Return a yes or no, which the environment can only say in words."""
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[str(value).lower()]
 
 
 def _check_key(key: str) -> None:

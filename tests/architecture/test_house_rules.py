@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conftest import RunChild
+
+pytestmark = pytest.mark.xdist_group("house-rules")  # one process reads the files once
 
 SOURCE = Path(engram.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py"))
@@ -67,16 +70,22 @@ WITHOUT_NETWORK = """
 """
 
 
-def calls(path: Path) -> Iterator[tuple[str, int]]:
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """A file as Python reads it, once for all rules."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def calls(path: Path) -> tuple[tuple[str, int], ...]:
     """The dotted names that a file mentions, with their lines."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Attribute | ast.Name):
-            yield ast.unparse(node), node.lineno
+    nodes = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Attribute | ast.Name))
+    return tuple((ast.unparse(node), node.lineno) for node in nodes)
 
 
 def texts(path: Path) -> Iterator[tuple[str, int]]:
     """The strings in a file that are not documentation, with their lines."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     documentation = {
         id(node.value)
         for node in ast.walk(tree)
@@ -149,7 +158,7 @@ def test_types_are_made_ready_for_decoding_at_import() -> None:
     late = [
         f"{path.relative_to(SOURCE)}:{call.lineno}"
         for path in MODULES
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for call in ast.walk(parsed(path))
         if isinstance(call, ast.Call)
         and ast.unparse(call.func).startswith("msgspec.")
         and any(word.arg == "type" for word in call.keywords)
@@ -160,7 +169,7 @@ def test_types_are_made_ready_for_decoding_at_import() -> None:
 
 def test_every_module_says_what_it_is_for() -> None:
     """A module without a docstring is a room without a name on its door."""
-    silent = [path for path in MODULES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    silent = [path for path in MODULES if not ast.get_docstring(parsed(path))]
 
     assert [str(path.relative_to(SOURCE)) for path in silent] == []
 

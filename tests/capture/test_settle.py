@@ -48,6 +48,7 @@ def verdict(new: str, old: str, *, alike: float, stated: int = 1, policy: Captur
         ("The retry limit is 7", "The retry limit is 5"),
         ("The limit is 200 requests per minute", "The limit is 100 requests per minute"),
         ("My shell is fish", "My shell is zsh"),
+        ("I prefer spaces over tabs", "I prefer tabs over spaces"),
     ],
 )
 def test_true_contradictions_replace_what_was_known(new: str, old: str) -> None:
@@ -70,6 +71,7 @@ def test_true_contradictions_replace_what_was_known(new: str, old: str) -> None:
         ("after the fork", "before the fork"),
         ("Chapter 5 covers joins", "Chapter 4 covers joins"),
         ("Room 102 is booked for Ann", "Room 101 is booked for Ann"),
+        ("I drink tea before coffee and water", "I drink coffee before lunch"),
     ],
 )
 def test_false_contradictions_stand_side_by_side(new: str, old: str) -> None:

@@ -188,3 +188,14 @@ def test_a_recall_loads_no_more_than_it_needs(heavy: str) -> None:
     script = f"from engram.surfaces.cli.main import app; app({list(asking)!r}, standalone_mode=False)"
 
     assert heavy not in modules_after(script)
+
+
+def test_help_takes_little_of_a_processor() -> None:
+    """About a third of a second of its time, however long it waits for its turn; the bound is generous."""
+    before = os.times()
+    done = run("--help")
+    after = os.times()
+
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    assert "Commands:" in done.stdout
+    assert spent < 1.0

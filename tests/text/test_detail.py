@@ -134,3 +134,19 @@ def test_hostile_text_costs_no_more_than_other_text(text: str) -> None:
     levels(text)
 
     assert time.process_time() - started < 0.2
+
+
+@pytest.mark.parametrize(
+    ("content", "triple"),
+    [
+        ("User never puts sugar into coffee", ("User", "puts", "sugar into coffee")),
+        ("User used to use vim", ("User", "uses", "vim")),
+        ("User might move to Paris", ("User", "plans", "move to Paris")),
+        ("User doesn't eat meat", ("User", "eats", "meat")),
+    ],
+)
+def test_a_key_fact_does_not_say_the_opposite(content: str, triple: tuple[str, str, str]) -> None:
+    """Where subject, predicate and object alone would be false, the statement's own words stand."""
+    subject, predicate, what = triple
+
+    assert levels(content, subject=subject, predicate=predicate, object=what).key_fact == content

@@ -213,7 +213,7 @@ def test_an_override_changes_one_field_and_no_other(home: Path) -> None:
 
 def test_every_setting_can_come_from_the_environment(home: Path) -> None:
     """Each field has a variable of its name, and its value arrives in the field's type."""
-    given: dict[type, str] = {str: "static", int: "7", float: "7.5"}
+    given: dict[type, str] = {str: "static", int: "7", float: "7.5", bool: "True"}
     special = {"key": KEY, "durability": "relaxed", "policy": "cortex", "home": str(home)}
     environment = {
         f"ENGRAM_{one.name.upper()}": special.get(one.name) or given[type(one.default)]

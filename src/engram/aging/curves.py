@@ -32,6 +32,9 @@ AROUSAL_ADDS = 0.5
 """What full arousal adds to the first strength."""
 RECALL_ADDS_SALIENCE = 0.02
 RECALLS_ADD_MOST = 0.2
+REPLAY_ADDS_STRENGTH = 0.2
+REPLAY_SLOWS_BY = 4 / 3
+"""What is stronger than at first lasts longer, by so much for every replay's worth of strength."""
 SHORTEST_DAYS = 1 / 24
 """A recall counts as at least an hour ago, so that one of this very moment is not worth infinitely much."""
 
@@ -57,7 +60,13 @@ def retention_of(memory: Memory, policy: AgingPolicy, now: datetime) -> float:
 
 
 def ebbinghaus(
-    idle_days: Floats, *, first: Floats, recalls: Floats, sessions: Floats, arousal: Floats, tau_days: float
+    idle_days: Floats,
+    *,
+    first: Floats,
+    recalls: Floats,
+    sessions: Floats,
+    arousal: Floats,
+    tau_days: float | Floats,
 ) -> Floats:
     """Return strength by the forgetting curve: slower with recalls and feeling, more with many sessions."""
     tau = tau_days * (1 + np.log(np.maximum(recalls, 1))) * (1 + arousal)
@@ -88,7 +97,9 @@ def half_life(idle_days: Floats, *, confidence: Floats, stability: Floats, half_
     return confidence * l2(idle_days / (half_life_days * stability))
 
 
-def reinforced(age_days: Floats, *, salience: Floats, boost: Floats, lambda_per_day: float) -> Floats:
+def reinforced(
+    age_days: Floats, *, salience: Floats, boost: Floats, lambda_per_day: float | Floats
+) -> Floats:
     """Return salience that falls with age, and what recent recalls add to it."""
     score: Floats = np.minimum(1, salience * np.exp(-lambda_per_day * age_days) + boost)
     return score
@@ -105,7 +116,7 @@ def _ebbinghaus(population: Population, policy: AgingPolicy, now: Moment) -> Flo
         recalls=population.recalls.astype(np.float64),
         sessions=population.sessions.astype(np.float64),
         arousal=population.arousal,
-        tau_days=policy.half_life_days / math.log(2),
+        tau_days=policy.half_life_days / math.log(2) * lasting(population.strength),
     )
 
 
@@ -141,7 +152,7 @@ def _reinforced(population: Population, policy: AgingPolicy, now: Moment) -> Flo
         population.days_since(np.maximum(population.created, population.confirmed), now),
         salience=type_weights(population, policy) + gained,
         boost=boost,
-        lambda_per_day=policy.lambda_per_day,
+        lambda_per_day=policy.lambda_per_day / lasting(population.strength),
     )
 
 
@@ -163,8 +174,14 @@ def _half_lives(population: Population, policy: AgingPolicy, now: Moment) -> Flo
 
 
 def half_lives_days(population: Population, policy: AgingPolicy) -> Floats:
-    """Return each memory's half-life: what was extracted fades faster than what was stated."""
-    return np.where(population.extracted, policy.half_life_days / policy.auto_speed, policy.half_life_days)
+    """Return each memory's half-life: what was extracted fades faster, what was replayed more slowly."""
+    days = np.where(population.extracted, policy.half_life_days / policy.auto_speed, policy.half_life_days)
+    return days * lasting(population.strength)
+
+
+def lasting(strength: Floats) -> Floats:
+    """Return how many times as long a memory lasts for having been replayed; 1 for one that never was."""
+    return REPLAY_SLOWS_BY ** (np.maximum(strength - 1, 0) / REPLAY_ADDS_STRENGTH)
 
 
 def _recall_bonus(population: Population, policy: AgingPolicy) -> Floats:

@@ -83,7 +83,7 @@ def set_status(
         memory = find_own(tx, memory_id, scope)
         if status is Status.ERASED:
             raise StatusNotAllowed(
-                "erasing is more than a status", hint="Use `forget`; this version cannot erase."
+                "erasing is more than a status", hint="Use `erase`."
             )
         return move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
 

@@ -32,6 +32,11 @@ _CHANGE = lazy(
     r"nowadays|replaced|no longer|any ?more|since then)\b",
     re.IGNORECASE,
 )
+_COMPARING = lazy(
+    r"\b(?:over|than|rather than|instead of|before|after|above|below|statt|plutôt que|antes que)\b",
+    re.IGNORECASE,
+)
+"""Words whose two sides are not interchangeable: "tabs over spaces" is not "spaces over tabs"."""
 _NUMBER = lazy(r"\d+(?:[.,:]\d+)*")
 _SAME_OBJECT = 0.6
 _SAME_FRAME = 0.7
@@ -77,9 +82,22 @@ def conflict(new: Statement, old: Statement) -> str | None:
         return None
     if new.replaces is not None and _is_about(old.memory, new.replaces):
         return f"replaced {old.memory.predicate or 'it'}"
+    if new.is_negated == old.is_negated and is_reversed(new.memory.content, old.memory.content):
+        return "the other way round"
     if new.memory.predicate and new.memory.predicate == old.memory.predicate:
         return _same_relation(new, old)
     return _same_frame(new, old)
+
+
+def is_reversed(mine: str, theirs: str) -> bool:
+    """Say whether two statements compare the same things the other way round."""
+    compared, other = _COMPARING.search(mine), _COMPARING.search(theirs)
+    if compared is None or other is None or compared[0].casefold() != other[0].casefold():
+        return False
+    left, right = set(terms(mine[: compared.start()])), set(terms(mine[compared.end() :]))
+    their_left, their_right = set(terms(theirs[: other.start()])), set(terms(theirs[other.end() :]))
+    swapped = bool(left & their_right - right) and bool(right & their_left - left)
+    return swapped and left | right == their_left | their_right
 
 
 def same_relation(new: Statement, old: Statement) -> bool:
@@ -104,7 +122,7 @@ def same_specifics(new: Statement, old: Statement, likeness: ComparesStatements)
     mine, theirs = new.memory.content, old.memory.content
     if new.is_negated != old.is_negated or _numbers(mine) != _numbers(theirs):
         return False
-    if not _names(mine) <= _names(theirs):
+    if not _names(mine) <= _names(theirs) or is_reversed(mine, theirs):
         return False
     return _adds_nothing(mine, theirs, likeness)
 

@@ -76,6 +76,8 @@ class Restatus(Proposal):
 
     memory: Memory
     status: Status
+    along: tuple[Memory, ...] = ()
+    """Others that move with it, in the same write: all of them or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

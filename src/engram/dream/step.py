@@ -54,7 +54,9 @@ class Dreaming:
     policy: Policy
     now: datetime
     since: datetime | None
-    """When the last finished run began; None for the first. Only what changed since needs a new look."""
+    """When this step's last whole run began; None for the first. Only what changed since needs a new look."""
+    cursor: int = 0
+    """The same as a change of the store: what has a higher one has changed since."""
     likeness: ComparesStatements
     contradict: Callable[[Memory, Memory], bool]
     """Whether two statements cannot both hold, as capture judges it."""

@@ -22,6 +22,7 @@ from engram.engine.answers import AnswerLog
 from engram.engine.derived import Backfill, rebuild_terms
 from engram.engine.health import CHAT, Health, WatchedEmbedder
 from engram.engine.judging import ChatJudge
+from engram.engine.ledger import Ledger
 from engram.errors import EmbeddingError, MissingExtra, StorageError, StoreNotFound, StoreUnreadable
 from engram.index.foreign import ForeignBackend
 from engram.index.graph import GraphIndex
@@ -71,6 +72,8 @@ class Parts:
     capture: Capture
     calls: CallLog
     answers: AnswerLog
+    ledger: Ledger
+    chat: ChatModel | None = None
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -131,6 +134,8 @@ def assemble(settings: Settings, *, clock: Clock, own: Own, must_exist: bool) ->
         capture=Capture(gate=gate, extractor=_chosen_extractor(chat, calls, health), sensory=SensoryBuffer()),
         calls=calls,
         answers=AnswerLog(policy.recall),
+        ledger=Ledger(store, health, calls),
+        chat=chat,
     )
 
 

@@ -34,6 +34,9 @@ _DERIVED = frozenset(
     }
 )
 
+REBUILT = "made every derived index anew from the memories, and embedded what waited"
+EMBEDDED = "embedded what waited"
+
 
 def examine(
     store: Store, embedder: Embedder, *, fix: bool, progress: Callable[[int], None] | None = None
@@ -48,8 +51,13 @@ def examine(
             rebuild(store, embedder, progress=progress)
         else:
             embed_pending(store, embedder, progress=progress)
-    after = [replace(check, repaired=check.ok and check.name in wrong) for check in _look(store, embedder)]
-    return DoctorReport(checks=tuple(after))
+    did = REBUILT if wrong & _DERIVED else EMBEDDED
+    return DoctorReport(
+        checks=tuple(
+            replace(check, repaired=True, did=did) if check.ok and check.name in wrong else check
+            for check in _look(store, embedder)
+        )
+    )
 
 
 def _look(store: Store, embedder: Embedder) -> list[Check]:

@@ -14,11 +14,17 @@ from engram.capture.change import correct, find
 from engram.capture.draft import Draft, chosen
 from engram.capture.observe import observe
 from engram.engine.assemble import Own, Parts, assemble
+from engram.engine.background import Background
 from engram.engine.clock import SystemClock
 from engram.engine.doors import AgentDoors
+from engram.engine.dreaming import Dreams
 from engram.engine.handle import BULK_ROWS
 from engram.engine.health import EMBEDDER
+from engram.engine.imports import Imports
+from engram.engine.insights import Insights
 from engram.engine.life import Life
+from engram.engine.reasoning import Reasoning
+from engram.engine.turns import Turns
 from engram.engine.upkeep import Upkeep
 from engram.errors import InvalidQuery
 from engram.policy.recall import STRATEGIES
@@ -59,13 +65,14 @@ TIMELINE_RELEVANCE = 0.35
 """What fits a topic less than this is not part of its story."""
 
 
-class Engram(Life, Upkeep):
+class Engram(Background, Turns, Dreams, Imports, Insights, Life, Reasoning, Upkeep):
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
         super().__init__(parts, scope=scope, actor=actor)
         self.capture = AgentDoors(parts, self._admit, scope=scope, actor=actor)
         """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
+        self._after_turn = lambda _: self.schedule("turn")
 
     @classmethod
     def open(
@@ -81,6 +88,7 @@ class Engram(Life, Upkeep):
         vector_index: ProposesRows | None = None,
         must_exist: bool = False,
         background: bool = True,
+        dream: bool | None = None,
     ) -> Engram:
         """
         Open a memory, made if need be; without arguments, the one in your home folder.
@@ -89,6 +97,7 @@ class Engram(Life, Upkeep):
         threads: the vector index is then read anew by every process that asks a large store. A `reranker`
         serves the strategy `cross_encoder`. A `vector_index` of your own is shown row numbers and eight-bit
         vectors only, asked so often a minute, audited, and answered for by the built-in one when it fails.
+        With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
         """
         settings = settings or Settings.load()
         if store is not None:
@@ -103,6 +112,8 @@ class Engram(Life, Upkeep):
         if background:
             engram._start()
             engram._listener.start()
+            if settings.dream_in_background if dream is None else dream:
+                engram._scheduler.start()
         return engram
 
     # --- words in -------------------------------------------------------------------------------------------

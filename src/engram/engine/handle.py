@@ -43,6 +43,7 @@ class Handle:
         self._actor = actor
         self._loader: threading.Thread | None = None
         self._listener = Listener(parts.capture, clock=parts.clock, health=parts.health, actor=READER)
+        self._listener.on_patrol = parts.ledger.keep
         self._reads = ReadNotes(parts.store, parts.health, policy=parts.policy)
 
     def close(self) -> None:
@@ -57,6 +58,7 @@ class Handle:
             self._keep_index()
         if self._parts.foreign is not None:
             self._parts.foreign.close()
+        self._parts.ledger.keep()
         self._parts.store.close()
 
     def __enter__(self) -> Self:

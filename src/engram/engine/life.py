@@ -1,5 +1,5 @@
 """
-The verbs of one memory's life: forget, restore, pin, promote, and what happened to it.
+The verbs of one memory's life: forget, erase, restore, pin, promote, and what happened to it.
 
 Part of `Engram`; each is a few lines that call one room. A person's word stands: what is forgotten stays
 forgotten for every rule, and a layer chosen by hand is left alone.
@@ -8,19 +8,21 @@ forgotten for every rule, and a layer chosen by hand is left alone.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.capture.change import find, give_feedback, restore, set_layer, set_pinned, set_status
 from engram.capture.draft import chosen
+from engram.capture.erase import Order, erase_memory, erase_user
 from engram.engine.handle import Handle
-from engram.errors import EmbeddingError
+from engram.errors import EmbeddingError, InvalidQuery, InvalidScope, StorageError
 from engram.text.normal import fingerprint
-from engram.values import Action, Layer, Query, Status
+from engram.values import Action, Layer, Query, Scope, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.values import HistoryEvent, Memory, MemoryId, Scope
+    from engram.values import Erasure, HistoryEvent, Memory, MemoryId
 
 
 class Life(Handle):
@@ -29,6 +31,40 @@ class Life(Handle):
     def forget(self, memory_id: MemoryId, *, reason: str = "", scope: Scope | None = None) -> Memory:
         """Take a memory out of every index now; only a person can bring it back."""
         return self._move(memory_id, Status.FORGOTTEN, Action.FORGET, reason, scope)
+
+    def erase(
+        self,
+        memory_id: MemoryId | None = None,
+        *,
+        user: str | None = None,
+        reason: str = "",
+        dry_run: bool = False,
+        scope: Scope | None = None,
+    ) -> Erasure:
+        """
+        Take the words of a memory, or everything of a user, out of the file for good; nobody can undo it.
+
+        Along with a memory goes what says the same, what was concluded from it and the turns it was read
+        from; along with a user every scope of that name inside this one. The file is then written anew,
+        and others wait meanwhile. With `dry_run` it only counts. Twice is harmless: it cleans the file
+        again where that did not succeed.
+        """
+        if (memory_id is None) == (user is None):
+            raise InvalidQuery("erasing takes either a memory or a user", hint="Name exactly one of them.")
+        self._reads.write(self._now())
+        order = Order(
+            store=self._parts.store,
+            scope=self._in(scope) if user is None else self._around(user, scope),
+            reason=reason,
+            actor=self._actor,
+            now=self._now(),
+            dry_run=dry_run,
+        )
+        if memory_id is not None:
+            found = erase_memory(self._resolve(memory_id, scope), order)
+        else:
+            found = erase_user(order)
+        return found if dry_run else self._scrubbed(found)
 
     def set_status(
         self, memory_id: MemoryId, status: Status, *, reason: str = "", scope: Scope | None = None
@@ -120,6 +156,22 @@ class Life(Handle):
         with self._parts.store.read() as tx:
             find(tx, target, self._in(scope))
             return tx.history.of(target)
+
+    def _around(self, user: str, scope: Scope | None) -> Scope:
+        """Return the place in which a user is looked for: the scope given, whoever is its user."""
+        place = self._in(scope)
+        if place.user not in (None, user):
+            raise InvalidScope(f"user={user[:40]!r} is not the user of the scope", hint="Name the user once.")
+        return replace(place, user=Scope(user=user).user)
+
+    def _scrubbed(self, found: Erasure) -> Erasure:
+        """Let go of what this process still holds, and write the file anew."""
+        self._parts.capture.sensory.clear()
+        try:
+            self._parts.store.scrub()
+        except StorageError as exc:
+            return replace(found, why=f"{exc.code} {exc}")
+        return replace(found, is_file_clean=True)
 
     def _move(
         self, memory_id: MemoryId, status: Status, action: Action, reason: str, scope: Scope | None

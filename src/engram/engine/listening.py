@@ -16,6 +16,9 @@ from engram.capture.signals import is_urgent, scan
 from engram.engine.reader import Reader
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from engram.capture.pipeline import Capture
     from engram.engine.clock import Clock
     from engram.engine.health import Health
@@ -35,6 +38,12 @@ class Listener:
         self._actor = actor
         self._buffer = SmartBuffer(capture.gate.policy)
         self._reader: Reader | None = None
+        self.on_read: Callable[[], None] = lambda: None
+        """Called when statements were read out of turns."""
+        self.on_patrol: Callable[[], None] = lambda: None
+        """Called twice a minute while nothing is read."""
+        self.heard_at: datetime | None = None
+        """When a turn last came in."""
 
     def start(self) -> None:
         """Read in the background from now on, beginning with what an earlier process left unread."""
@@ -43,6 +52,7 @@ class Listener:
 
     def heard(self, turn: Turn) -> None:
         """Take in a turn that has just been stored."""
+        self.heard_at = self._clock.now()
         self._capture.sensory.add(turn)
         place = (turn.scope, turn.session)
         trigger = self._buffer.add(turn, is_urgent=is_urgent(scan(turn.content)))
@@ -81,9 +91,13 @@ class Listener:
             while True:
                 reading = read_turns(self._capture, actor=self._actor, now=self._clock.now(), within=within)
                 if not reading.turns:
-                    return total
+                    break
                 total += reading.turns
+        if total:
+            self.on_read()
+        return total
 
     def _read_overdue(self) -> None:
+        self.on_patrol()
         for place in self._buffer.overdue(self._clock.now()):
             self._read_all(place)

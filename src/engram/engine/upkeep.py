@@ -7,11 +7,13 @@ answer with counts and ids; only a forecast shows memories, and those of its sco
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.capture.change import find
 from engram.capture.enrich import enrich_pending
 from engram.dream.age import Sweeper, sweep
+from engram.dream.lease import held
 from engram.engine import ageing
 from engram.engine.derived import embed_pending, rebuild
 from engram.engine.doctor import examine
@@ -77,20 +79,23 @@ class Upkeep(Handle):
         """
         policy = self._parts.policy
         self._reads.write(self._now())
+        sweeper = Sweeper(
+            store=self._parts.store,
+            policy=policy.aging,
+            policy_name=policy.name,
+            now=self._now(),
+            dry_run=dry_run,
+            identity=self._identity(),
+            summarise=self._summarise_sessions,
+            stop=self._parts.stop,
+            progress=progress,
+        )
         with self._parts.health.watch("ageing"):
-            return sweep(
-                Sweeper(
-                    store=self._parts.store,
-                    policy=policy.aging,
-                    policy_name=policy.name,
-                    now=self._now(),
-                    dry_run=dry_run,
-                    identity=self._identity(),
-                    summarise=self._summarise_sessions,
-                    stop=self._parts.stop,
-                    progress=progress,
-                )
-            )
+            if dry_run:
+                return sweep(sweeper)
+            minutes = policy.dream.lease_minutes
+            with held(self._parts.store, "age", minutes=minutes, clock=self._now) as lease:
+                return sweep(replace(sweeper, progress=lease.renewed_by(self._parts.store, progress)))
 
     def forecast(
         self,

@@ -14,15 +14,31 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidSettings, UnknownPolicy
-from engram.policy import aging, recall
+from engram.policy import aging, attention, dream, recall
 from engram.policy.aging import AgingPolicy
+from engram.policy.attention import AttentionPolicy
 from engram.policy.capture import CapturePolicy
+from engram.policy.context import ContextPolicy
+from engram.policy.dream import DreamPolicy
+from engram.policy.insight import InsightPolicy
+from engram.policy.knowledge import KnowledgePolicy
 from engram.policy.recall import RecallPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PRESETS", "AgingPolicy", "CapturePolicy", "Policy", "RecallPolicy", "choose"]
+__all__ = [
+    "PRESETS",
+    "AgingPolicy",
+    "AttentionPolicy",
+    "CapturePolicy",
+    "ContextPolicy",
+    "DreamPolicy",
+    "InsightPolicy",
+    "Policy",
+    "RecallPolicy",
+    "choose",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +49,11 @@ class Policy:
     capture: CapturePolicy = CapturePolicy()
     recall: RecallPolicy = RecallPolicy()
     aging: AgingPolicy = AgingPolicy()
+    dream: DreamPolicy = DreamPolicy()
+    attention: AttentionPolicy = AttentionPolicy()
+    context: ContextPolicy = ContextPolicy()
+    knowledge: KnowledgePolicy = KnowledgePolicy()
+    insight: InsightPolicy = InsightPolicy()
 
 
 PRESETS: dict[str, Policy] = {
@@ -46,13 +67,20 @@ PRESETS: dict[str, Policy] = {
                 reinforce_confidence_by=0.0, same_above=1.0, conflict_above=1.0, novelty_boost=0.0
             ),
             aging=aging.NOTEBOOK,
+            dream=dream.NOTEBOOK,
         ),
-        Policy(name="layered", capture=CapturePolicy(conflict_above=0.8), aging=aging.LAYERED),
+        Policy(
+            name="layered",
+            capture=CapturePolicy(conflict_above=0.8),
+            aging=aging.LAYERED,
+            dream=dream.LAYERED,
+        ),
         Policy(
             name="cortex",
             capture=CapturePolicy(default_confidence=0.8),
             recall=recall.CORTEX,
             aging=aging.CORTEX,
+            attention=attention.CORTEX,
         ),
         Policy(
             name="beliefs",

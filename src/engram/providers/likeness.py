@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engram.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from engram.providers.calibration import Calibrated
@@ -54,6 +55,14 @@ class Likeness:
                 self._embedder.calibration.similarities(cosines), statements, others, strict=True
             )
         ]
+
+    def vectors(self, statements: Sequence[str]) -> NDArray[np.float32]:
+        """Return unit vectors of the statements, which only compare with one another."""
+        return self._embedder.embed_documents(statements)
+
+    def similarity(self, cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return cosines of those vectors on the common scale."""
+        return self._embedder.calibration.similarities(cosines).astype(np.float32)
 
     def within(self, statements: Sequence[str]) -> list[list[float]]:
         """Return how alike the statements are to one another."""

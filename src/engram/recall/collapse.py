@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
     One = TypeVar("One")
 
+_REPEATING = "dream.patterns"
+"""The step of the dream that says once what was said often."""
 _LASTING = {Layer.SEMANTIC: 0, Layer.PROCEDURAL: 0, Layer.CODEBASE: 1, Layer.EPISODIC: 2, Layer.WORKING: 3}
 
 
 def collapse(hits: Sequence[One], memory_of: Callable[[One], Memory]) -> list[One]:
     """Return the hits without those that another of them stands for, in the same order."""
     memories = [memory_of(hit) for hit in hits]
-    told = {episode for one in memories if one.layer is Layer.SEMANTIC for episode in one.provenance.episodes}
+    told = {episode for one in memories if _stands_for_sources(one) for episode in one.provenance.episodes}
     said = [_words(memory) for memory in memories]
     best: dict[tuple[str, str], Memory] = {}
     for memory, words in zip(memories, said, strict=True):
@@ -38,6 +40,12 @@ def collapse(hits: Sequence[One], memory_of: Callable[[One], Memory]) -> list[On
         for hit, memory, words in zip(hits, memories, said, strict=True)
         if memory.id not in told and best[words].id == memory.id
     ]
+
+
+def _stands_for_sources(memory: Memory) -> bool:
+    """Say whether a memory says what its sources say; a profile or a story of them is something else."""
+    maker = memory.extractor or ""
+    return memory.layer is Layer.SEMANTIC and (not maker.startswith("dream.") or maker.startswith(_REPEATING))
 
 
 def _words(memory: Memory) -> tuple[str, str]:

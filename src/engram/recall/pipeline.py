@@ -336,6 +336,11 @@ def _hit(asking: _Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...
     return Hit(memory=memory, score=score, trust=believed, reasons=reasons)
 
 
+def _tokens(memory: Memory) -> int:
+    """Return what the content costs: counted when it was stored, or now where nothing was inferred yet."""
+    return memory.detail.tokens.get("full") or count_tokens(memory.content)
+
+
 def _quality(asking: _Asking, ranked: _Ranked, hits: Sequence[Hit], *, milliseconds: float) -> Quality:
     notes, period = asking.notes, asking.plan.period
     return Quality(
@@ -349,7 +354,7 @@ def _quality(asking: _Asking, ranked: _Ranked, hits: Sequence[Hit], *, milliseco
         candidates=len(ranked.order),
         average_relevancy=average([hit.trust.relevance for hit in hits]),
         ndcg=ndcg([hit.trust.composite for hit in hits]),
-        tokens=sum(count_tokens(hit.memory.content) for hit in hits),
+        tokens=sum(_tokens(hit.memory) for hit in hits),
         milliseconds=milliseconds,
         stages=notes.stages,
     )

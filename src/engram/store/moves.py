@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import StatusNotAllowed
 from engram.text.passage import index_terms
-from engram.values import Action, AuditEvent, EdgeType, HistoryEvent, Status, check_move
+from engram.values import Action, Actor, ActorKind, AuditEvent, EdgeType, HistoryEvent, Status, check_move
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.store.contract import Transaction
-    from engram.values import Actor, Layer, Memory
+    from engram.values import Layer, Memory
 
+DREAMED = "dream."
+"""How the extractor of a memory begins that a dream has stated."""
+WITHDRAWN = "something that it was made of was forgotten"
+WITHDRAWING = Actor("forgetting", ActorKind.RULE)
 RECORDED = (
     *("layer", "layer_held", "pinned", "confidence", "importance", "reinforcements"),
     *("successes", "failures", "helped", "unhelpful"),
@@ -64,6 +68,8 @@ def move(
     elif new.is_indexed and not memory.status.is_indexed:
         tx.terms.put(key, index_terms(changed))
     note_move(tx, memory, changed, action=action, reason=reason, actor=actor, now=now)
+    if new is Status.FORGOTTEN:
+        _let_go_of_derived(tx, memory, now)
     return changed
 
 
@@ -95,11 +101,42 @@ def erase(tx: Transaction, memory: Memory, *, reason: str, actor: Actor, now: da
     tx.terms.remove(key)
     tx.vectors.remove(key)
     tx.entities.unlink(memory.id)
+    for derived in _derived_from(tx, memory):
+        erase(tx, derived, reason=WITHDRAWN, actor=WITHDRAWING, now=now)
     for edge in tx.edges.of(memory.id):
         tx.edges.remove(edge.source, edge.target, edge.type)
     tx.memories.blank(memory.id)
     note_move(tx, memory, gone, action=Action.ERASE, reason=reason, actor=actor, now=now)
     return gone
+
+
+def _let_go_of_derived(tx: Transaction, memory: Memory, now: datetime) -> None:
+    """Take back what a dream made of a memory that is forgotten; the next dream makes it of what is left."""
+    for derived in _derived_from(tx, memory):
+        if derived.status in (Status.ACTIVE, Status.CHALLENGED) and not derived.pinned:
+            move(
+                tx,
+                derived,
+                Status.INVALIDATED,
+                action=Action.SET_STATUS,
+                reason=WITHDRAWN,
+                actor=WITHDRAWING,
+                now=now,
+            )
+
+
+def _derived_from(tx: Transaction, memory: Memory) -> list[Memory]:
+    """Return what dreams have stated because of a memory; derived memories are of the same scope."""
+    made = [
+        tx.memories.get(edge.source, scope=memory.scope)
+        for edge in tx.edges.of(memory.id)
+        if edge.target == memory.id and edge.type in (EdgeType.DERIVED_FROM, EdgeType.INFERRED_FROM)
+    ]
+    return [
+        one
+        for one in made
+        if one is not None and one.status is not Status.ERASED and (one.extractor or "").startswith(DREAMED)
+    ]
 
 
 def _brought_back(tx: Transaction, memory: Memory, now: datetime) -> Memory:

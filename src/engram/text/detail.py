@@ -9,7 +9,7 @@ of the words of the statement or of its subject, predicate and object. No level 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+import re
 
 from engram.text.lazy import lazy
 from engram.text.technologies import find_technologies
@@ -17,9 +17,6 @@ from engram.text.terms import terms
 from engram.text.tokens import count_tokens
 from engram.text.topics import tells
 from engram.values import Detail
-
-if TYPE_CHECKING:
-    import re
 
 SUMMARY_WORDS = 25
 KEY_FACT_WORDS = 10
@@ -37,8 +34,15 @@ _CLAUSE_END = lazy(
 )
 _EDGES = " \t\n.,;:!?…。！？，；：、\"'“”()[]`*-–—"
 
-_TURNING = frozenset("not no never without nicht kein keine nie pas nunca sin не нет user i from to".split())  # noqa: SIM905
-"""Small words that a fact cannot lose: negations, directions and who it is about."""
+_KEPT = frozenset(["user", "i", "from", "to"])
+"""Small words that a fact cannot lose: directions and who it is about."""
+_TURNING = lazy(
+    r"\b(?:not|no|never|without|neither|nor|nobody|nothing|none|hardly|cannot|used to|formerly|anymore|"
+    r"stopped|quit|might|may|maybe|perhaps|could|would|should|if|unless|nicht|kein\w*|nie|niemals|ohne|früher|pas|"
+    r"jamais|sans|nunca|jamás|sin|не|нет|никогда|без)\b|n['’]t\b|不|没|沒|未|ない|ません|않",
+    re.IGNORECASE,
+)
+"""What turns a fact round, or makes less of it: a shorter form that lost it would be false."""
 
 
 def levels(
@@ -88,7 +92,8 @@ def _first_units(text: str, count: int) -> str:
 def _key_fact(text: str, parts: list[str]) -> str:
     """Return subject, predicate and object; else the first sentence or clause; else the telling words."""
     triple = " ".join(parts)
-    if len(parts) == 3 and len(_UNIT.findall(triple)) <= KEY_FACT_WORDS:
+    is_whole = len(parts) == 3 and len(_UNIT.findall(triple)) <= KEY_FACT_WORDS
+    if is_whole and set(_turns(text)) <= set(_turns(triple)):
         return triple
     units = _UNIT.findall(text)
     if len(units) <= KEY_FACT_WORDS:
@@ -102,10 +107,15 @@ def _key_fact(text: str, parts: list[str]) -> str:
     return " ".join(telling[:KEY_FACT_WORDS]) or _first_units(text, KEY_FACT_WORDS)
 
 
+def _turns(text: str) -> list[str]:
+    return [found.casefold() for found in _TURNING.findall(text)]
+
+
 def _is_telling(word: str) -> bool:
     """Say whether a word carries the fact: a negation does, a filler does not."""
     bare = word.strip(_EDGES).casefold()
-    return bare in _TURNING or any(character.isdigit() for character in bare) or any(map(tells, terms(bare)))
+    is_small = bare in _KEPT or bool(_TURNING.search(bare))
+    return is_small or any(character.isdigit() for character in bare) or any(map(tells, terms(bare)))
 
 
 def _tag(text: str, object_: str | None, category: str) -> str:

@@ -7,15 +7,12 @@ never quote them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - reports are read back from the store, which needs the types
 from dataclasses import dataclass, field
+from datetime import datetime  # noqa: TC003
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from engram.values.ids import MemoryId
+from engram.values.ids import MemoryId  # noqa: TC001
 
 
 class StepOutcome(StrEnum):

@@ -45,6 +45,11 @@ class Action(StrEnum):
     SET_STATUS = "set_status"
     RELATE = "relate"
     REBUILD = "rebuild"
+    DREAM = "dream"
+    DERIVE = "derive"
+    MERGE = "merge"
+    UNMERGE = "unmerge"
+    TURN = "turn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,33 @@ class PartHealth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerState:
+    """What the background does for a store, in this process."""
+
+    is_on: bool = False
+    running: str | None = None
+    running_since: datetime | None = None
+    is_stalled: bool = False
+    """Whether the job under way has taken longer than any should."""
+    last_job: str | None = None
+    last_run: datetime | None = None
+    waiting_for: str = ""
+    """Why a job that is due has not begun; empty where none is due."""
+    woken_by: str = ""
+    """What last gave it reason to look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexReport:
+    """A vector index as it is loaded now."""
+
+    kind: str
+    rows: int
+    size_bytes: int
+    is_loaded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusReport:
     """A look at the whole."""
 
@@ -55,7 +82,20 @@ class StatusReport:
     """What the chat model was asked in this process, by purpose: calls, failures, tokens, milliseconds."""
     recalls: Mapping[str, float] = field(default_factory=dict)
     """The answers of this process: how many, how relevant, how quick, and how many poor ones in a row."""
+    spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What the chat model was asked so far in every process, by purpose."""
+    index: IndexReport | None = None
+    """The vector index of this process; None before the first question."""
+    disk_free_bytes: int | None = None
+    """Room on the disk of the store."""
+    entities: int = 0
+    last_dream: datetime | None = None
+    last_ageing: datetime | None = None
+    scheduler: SchedulerState = SchedulerState()
     parts: tuple[PartHealth, ...] = ()
+    """What this process has used."""
+    all_parts: tuple[PartHealth, ...] = ()
+    """What any process has ever used, as it fared last."""
     advice: tuple[str, ...] = ()
 
 
@@ -67,6 +107,8 @@ class Check:
     ok: bool
     found: str
     repaired: bool = False
+    did: str = ""
+    """What was done to repair it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

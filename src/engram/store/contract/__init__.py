@@ -7,6 +7,10 @@ through `Transaction`, whose tables share one snapshot (`read`) or one all-or-no
 
 from __future__ import annotations
 
+from engram.store.contract.attention import Attention, KeptMind, KeptTopic
+from engram.store.contract.dreams import Dreams, Leases, Mark, Merged, Outline, Run
+from engram.store.contract.imports import Imported, Imports
+from engram.store.contract.insight import Gaps, Naming, Node, Reading, Replays, Tree
 from engram.store.contract.lookup import Candidates, Edges, Snapshots, Terms, TraitRows, Vectors
 from engram.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
 from engram.store.contract.records import Ages, Audit, Feedback, History, Sweeps
@@ -28,22 +32,38 @@ from engram.store.contract.whole import Store, Transaction
 __all__ = [
     "Ages",
     "Appearance",
+    "Attention",
     "Audit",
     "Boxes",
     "Candidates",
     "Changes",
+    "Dreams",
     "EdgeColumns",
     "Edges",
     "Entities",
     "Feedback",
     "Found",
+    "Gaps",
     "HandedOut",
     "History",
+    "Imported",
+    "Imports",
+    "KeptMind",
+    "KeptTopic",
+    "Leases",
+    "Mark",
     "Memories",
+    "Merged",
+    "Naming",
+    "Node",
     "Objection",
+    "Outline",
     "Part",
     "Quantised",
+    "Reading",
     "Recalled",
+    "Replays",
+    "Run",
     "Scopes",
     "SharedEntities",
     "Sketch",
@@ -54,6 +74,7 @@ __all__ = [
     "Terms",
     "TraitRows",
     "Transaction",
+    "Tree",
     "Turns",
     "Vectors",
 ]

@@ -89,6 +89,10 @@ class Memories(Protocol):
         """Return memories that this scope may see, newest first, from before the given one."""
         ...
 
+    def pinned(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return the pinned and active memories that this scope may see, newest first."""
+        ...
+
     def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
         """
         Return the keys of all that pass, in order; None where they are more than the limit.

@@ -12,8 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
+    from engram.store.contract.attention import Attention
+    from engram.store.contract.dreams import Dreams, Leases
+    from engram.store.contract.erasure import Erasures
+    from engram.store.contract.gleanings import Gleanings
+    from engram.store.contract.imports import Imports
+    from engram.store.contract.insight import Gaps, Replays, Tree
     from engram.store.contract.lookup import Candidates, Edges, Snapshots, Terms, TraitRows, Vectors
     from engram.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
+    from engram.store.contract.parts import PartTallies
     from engram.store.contract.records import Ages, Audit, Feedback, History, Sweeps
     from engram.values import (
         Check,
@@ -57,6 +64,26 @@ class Transaction(Protocol):
     def sweeps(self) -> Sweeps: ...
     @property
     def traits(self) -> TraitRows: ...
+    @property
+    def leases(self) -> Leases: ...
+    @property
+    def dreams(self) -> Dreams: ...
+    @property
+    def gaps(self) -> Gaps: ...
+    @property
+    def tree(self) -> Tree: ...
+    @property
+    def replays(self) -> Replays: ...
+    @property
+    def gleanings(self) -> Gleanings: ...
+    @property
+    def attention(self) -> Attention: ...
+    @property
+    def imports(self) -> Imports: ...
+    @property
+    def erasures(self) -> Erasures: ...
+    @property
+    def parts(self) -> PartTallies: ...
 
 
 class Store(Protocol):
@@ -76,11 +103,15 @@ class Store(Protocol):
         ...
 
     def describe(self) -> Mapping[str, object]:
-        """Return format version, size in bytes and whether the store is encrypted."""
+        """Return format version, size and room in bytes, and whether the store is encrypted."""
         ...
 
     def check(self) -> Iterable[Check]:
         """Look for damage and disagreement between the tables."""
+        ...
+
+    def scrub(self) -> None:
+        """Leave nothing of what was deleted in the store's files; raises where somebody still reads it."""
         ...
 
     def close(self) -> None:

@@ -172,6 +172,14 @@ class MemoriesTable:
         sql = f"{_SELECT} WHERE m.key IN ({newest}) ORDER BY m.key DESC"
         return [from_row(row) for row in self._connection.execute(sql, (*parameters, limit))]
 
+    def pinned(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return the pinned and active memories that this scope may see, newest first."""
+        sql = (
+            f"{_SELECT} WHERE m.pinned AND m.status = 'active' AND m.scope IN ({VISIBLE}) "
+            "ORDER BY m.key DESC LIMIT ?"
+        )
+        return [from_row(row) for row in self._connection.execute(sql, (*names(scope), limit))]
+
     def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
         """
         Return the keys of all that pass, in order; None where they are more than the limit.

@@ -8,11 +8,12 @@ is durable when `atomic` returns; a killed process leaves either all of it or no
 from __future__ import annotations
 
 import os
-import queue
+import shutil
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,29 +21,39 @@ import apsw
 
 from engram.errors import StoreBusy, StoreClosed, StoreUnreadable
 from engram.store.sqlite.ages import AgesTable
+from engram.store.sqlite.attention import AttentionTable
 from engram.store.sqlite.boxes import BoxesTable
 from engram.store.sqlite.candidates import CandidatesTable
 from engram.store.sqlite.checks import checks
-from engram.store.sqlite.connection import connect
+from engram.store.sqlite.connection import connect, only
+from engram.store.sqlite.dreams import DreamsTable, LeasesTable
 from engram.store.sqlite.edges import EdgesTable
 from engram.store.sqlite.entities import EntitiesTable
+from engram.store.sqlite.erasure import ErasuresTable
 from engram.store.sqlite.failures import translated
 from engram.store.sqlite.feedback import FeedbackTable
+from engram.store.sqlite.gaps import GapsTable
+from engram.store.sqlite.gleanings import GleaningsTable
 from engram.store.sqlite.handed_out import HandedOutTable
 from engram.store.sqlite.history import AuditTable, HistoryTable
+from engram.store.sqlite.imports import ImportsTable
 from engram.store.sqlite.memories import MemoriesTable
 from engram.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
+from engram.store.sqlite.parts import PartsTable
 from engram.store.sqlite.queue import WriteQueue
+from engram.store.sqlite.readers import Readers
+from engram.store.sqlite.replays import ReplaysTable
 from engram.store.sqlite.scopes import ScopesTable
 from engram.store.sqlite.snapshots import SnapshotsTable
 from engram.store.sqlite.sweeps import SweepsTable
 from engram.store.sqlite.terms import TermsTable
 from engram.store.sqlite.traits import TraitsTable
+from engram.store.sqlite.tree import TreeTable
 from engram.store.sqlite.turns import TurnsTable
 from engram.store.sqlite.vectors import VectorsTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from datetime import datetime
 
     from engram.values import Check
@@ -69,6 +80,16 @@ class Tables:
     ages: AgesTable
     sweeps: SweepsTable
     traits: TraitsTable
+    leases: LeasesTable
+    dreams: DreamsTable
+    gaps: GapsTable
+    tree: TreeTable
+    replays: ReplaysTable
+    gleanings: GleaningsTable
+    attention: AttentionTable
+    imports: ImportsTable
+    erasures: ErasuresTable
+    parts: PartsTable
 
     @classmethod
     def over(cls, connection: apsw.Connection) -> Tables:
@@ -91,6 +112,16 @@ class Tables:
             ages=AgesTable(connection),
             sweeps=SweepsTable(connection),
             traits=TraitsTable(connection),
+            leases=LeasesTable(connection),
+            dreams=DreamsTable(connection),
+            gaps=GapsTable(connection),
+            tree=TreeTable(connection),
+            replays=ReplaysTable(connection),
+            gleanings=GleaningsTable(connection),
+            attention=AttentionTable(connection),
+            imports=ImportsTable(connection),
+            erasures=ErasuresTable(connection),
+            parts=PartsTable(connection),
         )
 
 
@@ -101,20 +132,15 @@ class SqliteStore:
         self,
         path: Path,
         *,
-        connect_one: Callable[..., apsw.Connection],
         writer: apsw.Connection,
-        readers: int,
+        readers: Readers,
         line: WriteQueue,
     ) -> None:
         self._path = path
-        self._connect_one = connect_one
         self._writer = writer
         self._line = line
         self._writing = threading.local()
-        self._free_readers: queue.LifoQueue[apsw.Connection | None] = queue.LifoQueue()
-        for _ in range(readers):
-            self._free_readers.put(None)
-        self._reader_count = readers
+        self._readers = readers
         self._process = os.getpid()
         self._is_closed = False
 
@@ -150,7 +176,10 @@ class SqliteStore:
             except BaseException:
                 writer.close()
                 raise
-        return cls(path, connect_one=connect_one, writer=writer, readers=readers, line=line)
+        pool = Readers(
+            partial(connect_one, is_reader=True), kept=readers, patience_seconds=busy_timeout_seconds
+        )
+        return cls(path, writer=writer, readers=pool, line=line)
 
     @property
     def location(self) -> str:
@@ -183,33 +212,46 @@ class SqliteStore:
         if own is not None:
             yield own
             return
-        connection = self._free_readers.get()
-        try:
-            self._check_open()
-            with translated(self.location):
-                if connection is None:
-                    connection = self._connect_one(is_reader=True)
+        with translated(self.location):
+            connection = self._readers.take()
+            try:
+                self._check_open()
                 with _transaction(connection, "BEGIN"):
                     yield Tables.over(connection)
-        finally:
-            self._free_readers.put(connection)
+            finally:
+                self._readers.give_back(connection)
 
     def describe(self) -> dict[str, Any]:
-        """Return format version, size in bytes and whether the store is encrypted."""
+        """Return format version, size and room in bytes, and whether the store is encrypted."""
         files = [self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))]
         try:
             size = sum(file.stat().st_size for file in files if file.exists())
+            free = shutil.disk_usage(self._path.parent).free
             with self._path.open("rb") as file:
                 is_encrypted = file.read(6) != b"SQLite"
         except OSError as exc:
             raise StoreUnreadable(f"{self.location}: {exc.strerror}") from exc
-        return {"format_version": FORMAT_VERSION, "size_bytes": size, "encrypted": is_encrypted}
+        return {
+            "format_version": FORMAT_VERSION,
+            "size_bytes": size,
+            "disk_free_bytes": free,
+            "encrypted": is_encrypted,
+        }
 
     def check(self) -> list[Check]:
         """Look for damage and disagreement between the tables."""
         with self._line.turn(), translated(self.location):
             self._check_open()
             return list(checks(self._writer))
+
+    def scrub(self) -> None:
+        """Write the file anew and empty its log; raises where somebody still reads what was before."""
+        with self._line.turn(), translated(self.location):
+            self._check_open()
+            self._writer.execute("INSERT INTO terms (terms) VALUES ('optimize')")  # keys may hold old words
+            self._writer.execute("VACUUM")
+            if only(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
+                raise StoreBusy(f"{self.location} is being read as it was before")
 
     def close(self) -> None:
         """Wait for the writer and the readers, then let go of the file. Closing twice is harmless."""
@@ -220,12 +262,7 @@ class SqliteStore:
             return  # the connections belong to the process that opened them
         with self._line.turn():
             self._writer.close()
-        for _ in range(self._reader_count):
-            reader = self._free_readers.get()
-            if reader is not None:
-                reader.close()
-        for _ in range(self._reader_count):
-            self._free_readers.put(None)
+        self._readers.close()
 
     def _check_open(self) -> None:
         if self._is_closed:

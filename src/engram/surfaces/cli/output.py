@@ -85,6 +85,11 @@ def short(memory_id: str) -> str:
     return memory_id[-SHORT_ID:]
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {one if number == 1 else many}"
+
+
 def minute(moment: datetime) -> str:
     """Return a moment to the minute, in UTC as it is stored."""
     return f"{moment:%Y-%m-%d %H:%M}Z"

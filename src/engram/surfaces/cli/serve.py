@@ -40,7 +40,7 @@ def serve(
     settings = replace(settings, host=host or settings.host, port=settings.port if port is None else port)
     with (
         bind(settings.host, settings.port, allow_remote=allow_remote) as listener,
-        Engram.open(settings=settings, scope=shared.scope) as engram,
+        Engram.open(settings=settings, scope=shared.scope, dream=True) as engram,
     ):
         Server(engram, listener, host=settings.host).run(ready=lambda url: talk(f"Engram listens on {url}"))
     talk("Engram has stopped")

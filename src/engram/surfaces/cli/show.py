@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 from engram.surfaces.cli.output import dim, indented, minute, one_line, out, short, visible, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from engram.values import DoctorReport, HistoryEvent, Memory, StatusReport
+    from engram.values import DoctorReport, HistoryEvent, Memory
 
 _UNDER_ID = " " * 10
-_LEVEL = "level: "
-"""What the engine puts before the name of a level where it counts them."""
 
 
 def show_line(memory: Memory) -> None:
@@ -73,38 +71,13 @@ def show_history(events: Sequence[HistoryEvent]) -> None:
         out(f"{dim(minute(event.at))}  {event.action:<10}  by {one_line(event.actor.name)}  {one_line(what)}")
 
 
-def show_status(report: StatusReport) -> None:
-    """Show the whole at a glance."""
-    counts = ", ".join(f"{number} {name}" for name, number in report.by_status.items())
-    show_rows(
-        {
-            "store": report.store,
-            "size": f"{report.size_bytes / 1_000_000:.1f} MB, format {report.format_version}"
-            + (", encrypted" if report.encrypted else ""),
-            "memories": f"{report.memories} ({counts})" if counts else "0",
-            "layers": ", ".join(f"{number} {name}" for name, number in report.by_layer.items()) or None,
-            "turns": str(report.turns),
-            "policy": report.policy,
-            "embedder": report.embedder,
-            "recalls": _answers(report.recalls),
-            "to be read": f"{report.awaiting_reading} turns" if report.awaiting_reading else None,
-            "to be embedded": str(report.awaiting_embedding),
-            "to be enriched": str(report.awaiting_enrichment) if report.awaiting_enrichment else None,
-        }
-    )
-    for scope, number in report.by_scope.items():
-        out(f"  {number:>8}  in {one_line(scope)}")
-    for part in report.parts:
-        if part.is_failing:
-            out(warning(f"{part.name} fails: {one_line(part.failure or '')}"))
-
-
 def show_doctor(report: DoctorReport) -> None:
     """Show every check, the good ones too."""
     for check in report.checks:
         verdict = "repaired" if check.repaired else "ok" if check.ok else "WRONG"
         mark = verdict if check.ok else warning(verdict)
-        out(f"{mark:<8}  {check.name}: {one_line(check.found)}")
+        did = f"; {check.did}" if check.did else ""
+        out(f"{mark:<8}  {check.name}: {one_line(check.found)}{did}")
 
 
 def recalls(memory: Memory) -> str | None:
@@ -133,23 +106,6 @@ def _traits(memory: Memory) -> dict[str, str | None]:
         "language": found.language,
         "sentiment": found.sentiment,
     }
-
-
-def _answers(recalled: Mapping[str, float]) -> str:
-    """Return how good the answers of this process were; a command that has just begun gave none."""
-    count = int(recalled.get("answers", 0))
-    if not count:
-        return "none by this command; a server counts its own"
-    found = [f"{count} in this process"]
-    if "average_relevancy" in recalled:
-        found += [
-            f"relevancy {recalled['average_relevancy']:.2f}, NDCG {recalled['ndcg']:.2f}",
-            f"{recalled['milliseconds_p50']:.1f} ms, p95 {recalled['milliseconds_p95']:.1f} ms",
-            f"{int(recalled['poor_in_a_row'])} poor in a row",
-        ]
-    levels = [(name, number) for name, number in recalled.items() if name.startswith(_LEVEL)]
-    found += [f"{number:g} {name.removeprefix(_LEVEL)}" for name, number in levels if name != _LEVEL + "full"]
-    return "; ".join(found)
 
 
 def show_rows(named: dict[str, str | None]) -> None:

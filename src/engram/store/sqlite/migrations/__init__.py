@@ -19,6 +19,10 @@ from engram.store.sqlite.migrations import (
     m005_trait_index,
     m006_feedback,
     m007_index_snapshots,
+    m008_attention,
+    m009_dreams,
+    m010_insight,
+    m011_imports,
 )
 from engram.store.sqlite.times import to_microseconds
 
@@ -38,6 +42,10 @@ MIGRATIONS = (
     m005_trait_index,
     m006_feedback,
     m007_index_snapshots,
+    m008_attention,
+    m009_dreams,
+    m010_insight,
+    m011_imports,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)

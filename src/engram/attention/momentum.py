@@ -1,0 +1,114 @@
+"""
+Momentum: the running centre of what is talked about, and how far it leans on the next question.
+
+Called by `attention.mind` and, for a turn under way, by the engine; pure arrays in, arrays out. "Ok, now
+deploy it" says nothing by itself: blended with the centre of the last turns it asks for what "it" is.
+Every similarity is on the common scale of docs/lab/0010-calibration.md; what it is worth:
+docs/lab/0021-attention.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from engram.text.terms import query_terms
+from engram.text.topics import tells
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from engram.policy.attention import AttentionPolicy
+
+KEPT_TURNS = 4
+"""Two exchanges: what was said before them hardly counts in the centre, and is another stretch of talk."""
+SETTLING = 0.2
+"""How much of what is missing to full confidence a turn adds."""
+DOUBT = 0.5
+"""How much of it a turn takes away that has nothing to do with the ones before."""
+
+
+class Measures(Protocol):
+    """The part of a calibration that attention needs."""
+
+    def similarity(self, cosine: float) -> float: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Momentum:
+    """Where the talk is going: the vectors of the latest things said, one to a row, the newest last."""
+
+    rows: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    confidence: float = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said yet, or it was wiped."""
+        return not self.rows.any()
+
+    def speaks(self, vector: NDArray[np.float32]) -> bool:
+        """Say whether a vector can be compared with what was said, which takes the same space."""
+        return not self.is_empty and self.rows.shape[1:] == vector.shape
+
+
+def alike(vector: NDArray[np.float32], momentum: Momentum, measure: Measures) -> float:
+    """
+    Return how alike a vector is to the one of the latest turns that it is most like, on the common scale.
+
+    Not to their centre: everything is alike to an average, and no line of the scale would hold there.
+    """
+    if not momentum.speaks(vector):
+        return 0.0
+    lengths = np.linalg.norm(momentum.rows, axis=1) * np.linalg.norm(vector)
+    return measure.similarity(float((momentum.rows @ vector / np.maximum(lengths, 1e-9)).max()))
+
+
+def centre(momentum: Momentum, policy: AttentionPolicy) -> NDArray[np.float32]:
+    """Return the running centre of what was said, of length one; the newest has the policy's share."""
+    ages = np.arange(len(momentum.rows))[::-1]
+    weights = policy.centroid_share * (1 - policy.centroid_share) ** ages
+    mean = weights @ momentum.rows
+    return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
+
+
+def moved(momentum: Momentum, vector: NDArray[np.float32], measure: Measures) -> Momentum:
+    """Return the momentum after something was said; it grows surer with every turn that fits those before."""
+    row = vector.astype(np.float32)[None]
+    if not momentum.speaks(vector):
+        return Momentum(row.copy(), SETTLING)
+    doubt = DOUBT * (1 - alike(vector, momentum, measure))
+    confidence = (momentum.confidence * (1 - SETTLING) + SETTLING) * (1 - doubt)
+    return Momentum(np.concatenate([momentum.rows, row])[-KEPT_TURNS:], confidence)
+
+
+def blend(
+    vector: NDArray[np.float32], momentum: Momentum, text: str, policy: AttentionPolicy
+) -> NDArray[np.float32]:
+    """Return the question's vector with its share of momentum, of length one again."""
+    share = leaning(momentum, text, policy)
+    if not share or not momentum.speaks(vector):
+        return vector
+    mixed = (1 - share) * vector + share * centre(momentum, policy)
+    return np.asarray(mixed / max(float(np.linalg.norm(mixed)), 1e-9), np.float32)
+
+
+def leaning(momentum: Momentum, text: str, policy: AttentionPolicy) -> float:
+    """
+    Return the share of momentum in a question.
+
+    A message that says little is a continuation by its nature, so the whole share is due; one that speaks for
+    itself is given, if anything, as much of it as the talk is settled.
+    """
+    if not policy.uses_momentum or momentum.is_empty:
+        return 0.0
+    if is_vague(text, policy):
+        return policy.momentum_most
+    return 0.0 if policy.leans_only_when_vague else policy.momentum_most * momentum.confidence
+
+
+def is_vague(text: str, policy: AttentionPolicy) -> bool:
+    """Say whether a message has so few telling words that it cannot have a topic of its own."""
+    telling = {term for term in query_terms(text) if tells(term)}
+    return len(telling) <= policy.vague_terms

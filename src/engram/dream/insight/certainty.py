@@ -1,0 +1,117 @@
+"""
+Judge how sure an answer to a question can be: confident, uncertain or unknown.
+
+Called by `engram.confidence` with what recall found; pure. A question is about something unknown where
+nothing fits it, and about something thinly known where one memory does and little around it is known.
+Doubt about those memories, or about their domain, and age take away. The numbers were chosen on one half of
+labelled questions and held on the other: docs/lab/0023-insight.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engram.index.domains import STALE_KEEPS
+from engram.values import Certainty, Confidence, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.policy import InsightPolicy
+    from engram.values import Domain, Hit, Memory
+
+RELATED_ABOVE = 0.2
+"""A memory that fits a question better than this is about the same; below lies chance."""
+KIN_ABOVE = 0.4
+"""A memory more alike to the best one than this belongs to the same matter: what is worth a link."""
+KIN_COUNTS = 0.5
+"""A memory like the best one counts half as much as one that fits the question itself."""
+SURROUND_SCALE = 0.5
+"""So much knowledge around the best memory makes two thirds of being surrounded."""
+HARDLY_BELIEVED = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was found for a question: hits, what lies around the best, their domain, open questions."""
+
+    hits: Sequence[Hit]
+    kin: Sequence[tuple[Memory, float]] = ()
+    """Other memories, and how alike each is to the best hit, on the common scale."""
+    domain: Domain | None = None
+    gaps: int = 0
+    missing: tuple[str, ...] = ()
+
+
+def fitting(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits that are about what the question is about."""
+    return [hit for hit in hits if hit.trust.relevance >= RELATED_ABOVE]
+
+
+def assess(found: Evidence, policy: InsightPolicy) -> Confidence:
+    """Return how sure an answer can be, with what it rests on."""
+    fits = fitting(found.hits)
+    best = max((hit.trust.relevance for hit in fits), default=0.0)
+    if best < policy.known_above:
+        return Confidence(
+            certainty=Certainty.UNKNOWN,
+            evidence=best,
+            missing=found.missing,
+            reason="nothing fits the question",
+        )
+    sure = _surrounded(fits, found.kin) * (1 - _doubt(fits, found.domain)) * _fresh(found.domain)
+    is_confident = sure >= policy.confident_above
+    return Confidence(
+        certainty=Certainty.CONFIDENT if is_confident else Certainty.UNCERTAIN,
+        domain=found.domain,
+        confidence=sure,
+        evidence=best,
+        supporting=len(fits),
+        gaps=found.gaps,
+        reason=_reason(found, fits, is_confident=is_confident),
+        missing=found.missing,
+    )
+
+
+def _surrounded(fits: Sequence[Hit], kin: Sequence[tuple[Memory, float]]) -> float:
+    """
+    Return how much is known around the best memory, 0 for one that stands alone.
+
+    Either by further memories that fit the question, or by memories of the same matter: a question may name a
+    detail that only one memory has, in a field that is known well.
+    """
+    ranked = sorted((hit.trust.relevance * believed(hit.memory) for hit in fits), reverse=True)
+    alike = sum(similarity * believed(memory) for memory, similarity in kin if similarity >= KIN_ABOVE)
+    return 1 - math.exp(-(sum(ranked[1:]) + KIN_COUNTS * alike) / SURROUND_SCALE)
+
+
+def _doubt(fits: Sequence[Hit], domain: Domain | None) -> float:
+    """Return the share of the fitting knowledge that is in doubt, or of its domain where that is more."""
+    whole = sum(hit.trust.relevance for hit in fits)
+    doubted = sum(hit.trust.relevance for hit in fits if _is_doubted(hit.memory))
+    return max(doubted / whole if whole else 0.0, domain.uncertainty if domain else 0.0)
+
+
+def _fresh(domain: Domain | None) -> float:
+    return 1.0 if domain is None else STALE_KEEPS + (1 - STALE_KEEPS) * domain.freshness
+
+
+def believed(memory: Memory) -> float:
+    """Return how far a memory is to be believed: by its own confidence and by where it came from."""
+    return memory.confidence * memory.provenance.source.trust
+
+
+def _is_doubted(memory: Memory) -> bool:
+    return memory.status is Status.CHALLENGED or memory.confidence < HARDLY_BELIEVED
+
+
+def _reason(found: Evidence, fits: Sequence[Hit], *, is_confident: bool) -> str:
+    if is_confident:
+        return f"{len(fits)} memories fit the question"
+    if any(_is_doubted(hit.memory) for hit in fits) or found.gaps:
+        return "what fits the question is in doubt"
+    if len(fits) == 1:
+        return "a single memory fits the question"
+    return "what fits the question is little, weak or old"

@@ -1,0 +1,137 @@
+"""
+One turn of an agent as a `with` block: what it is given on the way in, what it brings back on the way
+out.
+
+Made by `Engram.turn`; the steps themselves are in `lifecycle`. Whatever happens inside, the turn is
+closed once: well, with what was replied; failed, when the block raised; abandoned, when nothing was
+replied or nobody came back. `async with` does the same from a worker thread, as
+docs/decisions/0004-sync-core.md has it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Self
+
+from engram.engine.turn_shapes import Ended, Said
+from engram.errors import InvalidQuery
+from engram.values import Role, SlotSource
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from engram.engine.lifecycle import TurnLifecycle
+    from engram.engine.turn_shapes import Begun, TurnRequest
+    from engram.values import Recall, Scope, TopicShift, Window, WorkingMemory
+
+
+class AgentTurn:
+    """A turn under way; `window` is what to give the model, `reply` takes what it said."""
+
+    def __init__(self, lifecycle: TurnLifecycle, request: TurnRequest) -> None:
+        self._lifecycle = lifecycle
+        self._request = request
+        self._begun: Begun | None = None
+        self._is_over = False
+        self._said: list[Said] = []
+        self._noted: list[tuple[str, SlotSource]] = []
+        self._finalizer: weakref.finalize[[Begun], AgentTurn] | None = None
+
+    # --- what the agent is given ----------------------------------------------------------------------------
+
+    @property
+    def window(self) -> Window:
+        """What to give the model, in sections that fit it."""
+        return self._given().window
+
+    @property
+    def recall(self) -> Recall:
+        """What was recalled for the message."""
+        return self._given().recall
+
+    @property
+    def working_memory(self) -> WorkingMemory:
+        """What the agent has in mind as it meets the message."""
+        return self._given().working
+
+    @property
+    def shift(self) -> TopicShift:
+        """What the message does to the topic."""
+        return self._given().shift
+
+    @property
+    def scope(self) -> Scope:
+        """Where everything of this turn belongs."""
+        return self._request.scope
+
+    @property
+    def session(self) -> str | None:
+        """The session that it is part of."""
+        return self._request.session
+
+    # --- what the agent brings back -------------------------------------------------------------------------
+
+    def reply(self, text: str) -> None:
+        """Take in what the model said; it is kept when the turn ends well."""
+        self._open()
+        self._said.append(Said(Role.ASSISTANT, text, self._request.agent))
+
+    def tool(self, name: str, result: str) -> None:
+        """Take in what a tool answered; it is kept when the turn ends well."""
+        self._open()
+        self._said.append(Said(Role.TOOL, result, name))
+
+    def note(self, text: str, *, source: SlotSource = SlotSource.EXPLICIT) -> None:
+        """Hold something in mind beyond this turn; by default as long as it takes, and until it gives way."""
+        self._open()
+        if not text.strip():
+            raise InvalidQuery("a note must say something")
+        self._noted.append((text, SlotSource(source)))
+
+    # --- in and out -----------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        if self._begun is not None or self._is_over:
+            raise InvalidQuery("a turn is entered once", hint="Ask for another with `engram.turn`.")
+        self._begun = self._lifecycle.begin(self._request)
+        self._finalizer = weakref.finalize(self, self._lifecycle.lost, self._begun)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        begun = self._open()
+        self._is_over = True
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        has_reply = any(said.role is Role.ASSISTANT for said in self._said)
+        if error is not None:
+            self._lifecycle.close(begun, Ended.FAILED, error=type(error).__name__)
+        elif not has_reply:
+            self._lifecycle.close(begun, Ended.ABANDONED)
+        else:
+            self._lifecycle.finish(begun, self._said, self._noted)
+
+    async def __aenter__(self) -> Self:
+        import asyncio  # noqa: PLC0415 - most callers never need it, and it is slow to load
+
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio  # noqa: PLC0415 - as above
+
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    def _given(self) -> Begun:
+        """Return what the turn was given, which can be looked at afterwards as well."""
+        if self._begun is None:
+            raise InvalidQuery("the turn is not open", hint="Use it inside `with engram.turn(…) as turn:`.")
+        return self._begun
+
+    def _open(self) -> Begun:
+        """Return the same while there is still something to bring back."""
+        if self._is_over:
+            raise InvalidQuery("the turn is over", hint="Ask for another with `engram.turn`.")
+        return self._given()

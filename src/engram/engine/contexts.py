@@ -1,0 +1,239 @@
+"""
+The verb `context`: the best prompt for this message, this model and this budget.
+
+Part of `Engram`; wires the room `context` to recall, to the store, to token counters and, where one is
+configured, to a chat model. What a window shows counts as given to a reader, as with a recall.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.context.budget import room_for
+from engram.context.build import build
+from engram.context.desk import Asked, Sources
+from engram.context.exchanges import heard
+from engram.context.measure import Measure
+from engram.context.standing import StandingMemories
+from engram.context.summary import ModelSummaries
+from engram.engine.handle import Handle
+from engram.engine.health import CHAT
+from engram.errors import EmbeddingError, InvalidQuery
+from engram.index.domains import summaries
+from engram.providers.capabilities import capabilities
+from engram.providers.tokenizers import counter_for
+from engram.recall.pipeline import recall, with_missing
+from engram.text.tokens import USUAL
+from engram.values import Query, Role
+from engram.values.query import MAX_QUERY_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from engram.context.exchanges import Said
+    from engram.engine.assemble import Parts
+    from engram.providers.tokenizers import TokenCounter
+    from engram.values import Actor, Breadth, Gap, Missing, Recall, Scope, Summary, Turn, Window, WorkingLine
+
+READING_PATIENCE_SECONDS = 0.25
+"""How long a window waits for turns that are being read, so that it shows what was just said."""
+TURNS_MOST = 400
+"""So many turns of a session are read for its history."""
+SESSIONS_MOST = 256
+"""Of so many sessions it is remembered how many questions they were asked."""
+GAPS_LOOKED_AT = 20
+SUMMARIES_LOOKED_AT = 5
+
+
+class Contexts(Handle):
+    """The verb that makes a prompt."""
+
+    def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
+        super().__init__(parts, scope=scope, actor=actor)
+        policy = parts.policy.context
+        self._standing = StandingMemories(policy)
+        self._summaries: ModelSummaries | None = None
+        if parts.chat is not None and policy.summarises_with_model:
+            self._summaries = ModelSummaries(
+                parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error)
+            )
+        self._brought_up: OrderedDict[tuple[Scope, str | None], int] = OrderedDict()
+        self._bringing_up = threading.Lock()
+
+    def context(
+        self,
+        message: str,
+        *,
+        model: str | None = None,
+        history: Sequence[Turn | Mapping[str, str]] | None = None,
+        fixed: str | Sequence[str] = (),
+        reserve: int | None = None,
+        budget: int | None = None,
+        working: Sequence[WorkingLine] = (),
+        session: str | None = None,
+        scope: Scope | None = None,
+        recalled: Callable[[int], Recall] | None = None,
+        counter: TokenCounter | None = None,
+    ) -> Window:
+        """
+        Return what a model should have in mind for a message, in sections that fit its window.
+
+        The window of `model` less the `fixed` parts of the prompt, the message and the reply is the budget;
+        `budget` gives it outright. `reserve` is what the reply may take. Without a `history` the turns of
+        the `session` are it. `recalled` answers in place of a plain recall, asked for so many memories, and
+        `counter` counts in place of the model's own. What is shown and fits counts as recalled. Raises where
+        fixed parts or working memory do not fit.
+        """
+        place, now = self._in(scope), self._now()
+        measure = Measure(counter or self._counter(model))
+        parts = (fixed,) if isinstance(fixed, str) else tuple(fixed)
+        joined = "\n\n".join(part for part in parts if part)
+        taken = measure.of(joined) + measure.of(message)
+        asked = Asked(
+            message=message,
+            scope=place,
+            now=now,
+            budget=self._budget(model, budget=budget, taken=taken, reserve=reserve),
+            session=session,
+            fixed=joined,
+            fixed_tokens=taken,
+            history=self._heard(message, history, session, place),
+            working=working,
+        )
+        answers: list[Recall] = []
+        recalling = recalled or self._recalling(message, place)
+        with self._parts.health.watch("context"):
+            window = self._built(asked, _kept_in(answers, recalling), measure, session)
+        self._note(window, answers, place, session)
+        return window
+
+    def _built(
+        self, asked: Asked, answer: Callable[[int], Recall], measure: Measure, session: str | None
+    ) -> Window:
+        failed: list[Missing] = []
+        summaries = self._summaries
+        sources = Sources(
+            store=self._parts.store,
+            standing=self._standing,
+            recall=answer,
+            measure=measure,
+            policy=self._parts.policy.context,
+            summarise=None if summaries is None else (lambda rest: summaries.of(rest, failed)),
+            wider=lambda breadth: self._wider(asked.message, breadth, asked.scope),
+            gaps=lambda: self._gaps(asked.scope),
+            questions_left=self._questions_left(asked.scope, session),
+        )
+        window = build(asked, sources)
+        self._asked(window.asked, asked.scope, session)
+        return replace(window, missing=(*window.missing, *failed)) if failed else window
+
+    def _counter(self, model: str | None) -> TokenCounter:
+        """Return the counter of a model; where none is named, of the tokens that are usual."""
+        return counter_for(model or USUAL, overrides=self._parts.settings.models)
+
+    def _budget(self, model: str | None, *, budget: int | None, taken: int, reserve: int | None) -> int:
+        """Return the tokens that there are for memories; raises where the fixed parts leave none."""
+        for name, given in (("budget", budget), ("reserve", reserve)):
+            if given is not None and given < 0:
+                raise InvalidQuery(f"{name}={given} is below 0")
+        if budget is not None:
+            return budget
+        able = capabilities(model or "", overrides=self._parts.settings.models)
+        room = room_for(
+            able.context_window,
+            output_limit=able.output_limit,
+            taken=taken,
+            reserve=reserve,
+            policy=self._parts.policy.context,
+        )
+        if room < 0:
+            raise InvalidQuery(
+                f"the fixed parts and the message take {taken} tokens, {-room} more than "
+                f"a window of {able.context_window} has room for beside the reply",
+                hint="Use a model with a larger window, reserve less, or shorten the fixed parts.",
+            )
+        return room
+
+    def _recalling(self, message: str, place: Scope) -> Callable[[int], Recall]:
+        """Return the way to recall for a message; of one that is too long its end is asked."""
+        is_read = self._listener.wait(READING_PATIENCE_SECONDS)
+
+        def answer(limit: int) -> Recall:
+            query = Query(text=message[-MAX_QUERY_CHARACTERS:], scope=place, limit=limit)
+            found = recall(query, self._parts.sources, now=self._now())
+            return found if is_read else with_missing(found, "turns", "some are still being read")
+
+        return answer
+
+    def _heard(
+        self,
+        message: str,
+        history: Sequence[Turn | Mapping[str, str]] | None,
+        session: str | None,
+        place: Scope,
+    ) -> Sequence[Said]:
+        """Return what was said before: as given, or as the session's turns have it, without the message."""
+        turns: Sequence[Turn | Mapping[str, str]] = history or ()
+        if history is None and session is not None:
+            with self._parts.store.read() as tx:
+                turns = tx.turns.list(scope=place, session=session, limit=TURNS_MOST)
+        said = heard(turns)
+        is_repeated = said and said[-1].role is Role.USER and said[-1].content.strip() == message.strip()
+        return said[:-1] if is_repeated else said
+
+    def _note(self, window: Window, answers: Sequence[Recall], place: Scope, session: str | None) -> None:
+        """Count what the window shows as handed out, and what of it fits the message as recalled."""
+        least = self._parts.policy.recall.least_score
+        hits = (hit for answer in answers for hit in answer.hits)
+        self._reads.note(
+            list(dict.fromkeys(held.memory_id for held in window.holds)),
+            fitting={hit.memory.id for hit in hits if hit.trust.relevance >= least},
+            scope=place,
+            session=session,
+            at=self._now(),
+            in_background=self._loader is not None,
+        )
+
+    def _wider(self, message: str, breadth: Breadth, place: Scope) -> Sequence[Summary]:
+        """Return what the dream wrote about many memories at once, what fits the message first."""
+        with self._parts.store.read() as tx:
+            space, vector = None, None
+            if not tx.tree.visible(place, breadth):
+                return ()
+            with contextlib.suppress(EmbeddingError):  # without a vector the largest come first
+                (vector,) = self._parts.embedder.embed_queries([message])
+                space = tx.vectors.space(self._parts.embedder.identity)
+            return summaries(tx, place, vector, breadth, SUMMARIES_LOOKED_AT, space=space)
+
+    def _gaps(self, place: Scope) -> Sequence[Gap]:
+        with self._parts.store.read() as tx:
+            return tx.gaps.open_for(place, limit=GAPS_LOOKED_AT)
+
+    def _questions_left(self, place: Scope, session: str | None) -> int:
+        with self._bringing_up:
+            return self._parts.policy.context.gap_questions - self._brought_up.get((place, session), 0)
+
+    def _asked(self, gaps: Sequence[Gap], place: Scope, session: str | None) -> None:
+        """Remember which open questions a window brought up, and in which session."""
+        if not gaps:
+            return
+        with self._bringing_up:
+            self._brought_up[place, session] = self._brought_up.get((place, session), 0) + len(gaps)
+            while len(self._brought_up) > SESSIONS_MOST:
+                self._brought_up.popitem(last=False)
+        with self._parts.store.atomic() as tx:
+            tx.gaps.asked([gap.id for gap in gaps], at=self._now())
+
+
+def _kept_in(answers: list[Recall], recalling: Callable[[int], Recall]) -> Callable[[int], Recall]:
+    """Return the same way to recall, with its answers kept for whoever counts them."""
+
+    def answer(limit: int) -> Recall:
+        answers.append(recalling(limit))
+        return answers[-1]
+
+    return answer

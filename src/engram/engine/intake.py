@@ -1,0 +1,279 @@
+"""
+Take records of an import into the store: statements through the gate, messages as turns, each with its mark.
+
+Used by `engine.imports`, a batch to a write. A record and its mark are one write, so an import that is killed
+at any moment can be run again: what it had taken in is known, what it had not comes in, and two imports of
+one source at once do not double it. What was corrected or forgotten since stays so, because the mark stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from engram.capture.admit import prepare, save
+from engram.capture.apply import Outcome
+from engram.capture.candidate import INJECTION, candidate
+from engram.capture.draft import Draft
+from engram.capture.observe import observe
+from engram.errors import EngramError, InvalidScope, SecurityError
+from engram.portability.record import Broken, LeftOut, Message, Statement
+from engram.store.contract import Imported
+from engram.text.normal import clean
+from engram.values import ImportReport, Provenance, Refusal, Scope, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.capture.admit import Gate, Prepared
+    from engram.portability.read import Kinded
+    from engram.store.contract import Transaction
+    from engram.values import Actor, ImportKind, Memory
+
+MOST_REFUSALS = 100
+"""So many refused records are named; all of them are counted."""
+MOST_SIBLINGS = 8
+"""Of its own batch a statement is settled against the most alike only: rows of a table are all alike."""
+_MARK_BYTES = 16
+_NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A record on its way in: its kind, the scope that it goes to and its mark."""
+
+    kind: ImportKind
+    record: Statement | Message
+    scope: Scope
+    mark: bytes
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an import has done so far."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    by_kind: Counter[str] = field(default_factory=Counter)
+    by_scope: Counter[str] = field(default_factory=Counter)
+    by_code: Counter[str] = field(default_factory=Counter)
+    refusals: list[Refusal] = field(default_factory=list)
+
+    def refuse(self, place: str, code: str) -> None:
+        """Count a record that does not come in."""
+        self.by_code[code] += 1
+        if len(self.refusals) < MOST_REFUSALS:
+            self.refusals.append(Refusal(place=place, code=code))
+
+    def report(self, *, dry_run: bool, turns_read: int = 0) -> ImportReport:
+        """Return the whole as a value."""
+        return ImportReport(
+            dry_run=dry_run,
+            found=self.by_kind.total(),
+            by_kind=dict(self.by_kind),
+            statements=self.counts["statements"],
+            added=self.counts["added"],
+            turns=self.counts["turns"],
+            turns_read=turns_read,
+            already=self.counts["already"],
+            flagged=self.counts["flagged"],
+            by_scope=dict(self.by_scope),
+            refused=self.by_code.total(),
+            by_code=dict(self.by_code),
+            refusals=tuple(self.refusals),
+            left_out=self.counts["left out"],
+        )
+
+
+class Intake:
+    """An import under way into one scope."""
+
+    def __init__(self, gate: Gate, *, scope: Scope, actor: Actor) -> None:
+        self._gate = gate
+        self._scope = scope
+        self._actor = actor
+        self._foreseen: set[bytes] = set()
+        self.tally = Tally()
+
+    def take(self, batch: Sequence[Kinded], *, now: datetime, enrich: bool) -> None:
+        """Take a batch in, in one write."""
+        fresh = self._fresh(self._items(batch))
+        while fresh and not self._stored(fresh, now=now, enrich=enrich):
+            fresh = self._fresh(fresh)  # another import of the same source was faster with some
+
+    def foresee(self, batch: Sequence[Kinded], *, now: datetime) -> None:
+        """Count what `take` would do with a batch, and write nothing."""
+        fresh = self._fresh([one for one in self._items(batch) if self._is_first(one)])
+        with self._gate.store.read() as tx:
+            for item in fresh:
+                self._foresee_one(tx, item, now=now)
+
+    def _items(self, batch: Sequence[Kinded]) -> list[Item]:
+        """Return the records of a batch that can be read, with scope and mark; the others are counted."""
+        found = []
+        for kind, record in batch:
+            if isinstance(record, LeftOut):
+                self.tally.counts["left out"] += 1
+            elif isinstance(record, Broken) or kind is None:
+                self.tally.refuse(record.place, getattr(record, "code", SecurityError.code))
+            else:
+                self.tally.by_kind[kind] += 1
+                try:
+                    scope = _narrowed(self._scope, record)
+                except InvalidScope as exc:
+                    self.tally.refuse(record.place, exc.code)
+                    continue
+                found.append(Item(kind, record, scope, _mark(kind, record, scope)))
+        return found
+
+    def _fresh(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items that no import has brought, each once."""
+        first = {item.mark: item for item in reversed(items)}
+        with self._gate.store.read() as tx:
+            known = tx.imports.known(list(first))
+        fresh = [item for item in items if item.mark not in known and first[item.mark] is item]
+        self.tally.counts["already"] += len(items) - len(fresh)
+        return fresh
+
+    def _is_first(self, item: Item) -> bool:
+        """Say whether a dry run meets a record for the first time, and count it where it does not."""
+        is_first = item.mark not in self._foreseen
+        self._foreseen.add(item.mark)
+        self.tally.counts["already"] += not is_first
+        return is_first
+
+    def _stored(self, items: Sequence[Item], *, now: datetime, enrich: bool) -> bool:
+        """Store the items with their marks; says False, and writes nothing, if one was brought meanwhile."""
+        statements = [(item, item.record) for item in items if isinstance(item.record, Statement)]
+        drafts = [_draft(record, item.scope) for item, record in statements]
+        rejections: list[EngramError] = []
+        prepared = _among_nearest(
+            prepare(drafts, self._gate, now=now, enrich=enrich, on_rejection=rejections.append)
+        )
+        admitted, refused = _matched([item for item, _ in statements], prepared, has_refused=bool(rejections))
+        refusals = [(item, error.code) for item, error in zip(refused, rejections, strict=False)]
+        with self._gate.store.atomic() as tx:
+            if tx.imports.known([item.mark for item in items]):
+                return False
+            admissions = save(tx, prepared, self._gate, actor=self._actor, now=now)
+            noted = [
+                _noted(item, memory_id=one.memory.id) for item, one in zip(admitted, admissions, strict=True)
+            ]
+            messages = [item for item in items if isinstance(item.record, Message)]
+            turns = [self._observed(item, refusals, now=now) for item in messages]
+            noted += [one for one in turns if one is not None]
+            tx.imports.add(noted, at=now)
+        new = [one.memory for one in admissions if one.outcome in _NEW]
+        self._count(noted, new, items=items)
+        for item, code in refusals:
+            self.tally.refuse(item.record.place, code)
+        return True
+
+    def _observed(self, item: Item, refusals: list[tuple[Item, str]], *, now: datetime) -> Imported | None:
+        message = item.record
+        try:
+            turn = observe(
+                message.content,
+                role=message.role if isinstance(message, Message) else "user",
+                speaker=message.speaker,
+                session=message.session,
+                occurred_at=message.occurred_at,
+                scope=item.scope,
+                store=self._gate.store,
+                policy=self._gate.policy,
+                actor=self._actor,
+                now=now,
+            )
+        except SecurityError as exc:
+            refusals.append((item, exc.code))
+            return None
+        return _noted(item, turn_id=turn.id)
+
+    def _count(self, noted: Sequence[Imported], new: Sequence[Memory], *, items: Sequence[Item]) -> None:
+        marks = {one.mark for one in noted}
+        counts = self.tally.counts
+        counts["statements"] += sum(one.memory_id is not None for one in noted)
+        counts["turns"] += sum(one.turn_id is not None for one in noted)
+        counts["added"] += len(new)
+        counts["flagged"] += sum(INJECTION in memory.flags for memory in new)
+        self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
+
+    def _foresee_one(self, tx: Transaction, item: Item, *, now: datetime) -> None:
+        record, counts = item.record, self.tally.counts
+        if isinstance(record, Message):
+            counts["turns"] += 1
+            self.tally.by_scope[str(item.scope)] += 1
+            return
+        try:
+            would_be = candidate(_draft(record, item.scope), self._gate.policy, now=now, enrich=False)
+        except SecurityError as exc:
+            self.tally.refuse(record.place, exc.code)
+            return
+        is_new = tx.memories.active_twin(would_be.fingerprint, scope=item.scope) is None
+        counts["statements"] += 1
+        counts["added"] += is_new
+        counts["flagged"] += is_new and INJECTION in would_be.memory.flags
+        self.tally.by_scope[str(item.scope)] += 1
+
+
+def _narrowed(scope: Scope, record: Statement | Message) -> Scope:
+    """Return the scope of a record: the import's own, and where that leaves it open, the record's people."""
+    return replace(scope, user=scope.user or record.user, agent=scope.agent or record.agent)
+
+
+def _mark(kind: ImportKind, record: Statement | Message, scope: Scope) -> bytes:
+    """
+    Return what a record is known by: its scope, the source's own name for it, and its words.
+
+    A source that changes a record under the same name brings something new. A message without a name is told
+    from its like by who said it when.
+    """
+    name = record.key and f"{kind}/{record.key}"
+    if not name and isinstance(record, Message):
+        name = f"{record.session}/{record.role}/{record.speaker}/{record.occurred_at}"
+    told = "\x1f".join((str(scope), name, record.content))
+    return hashlib.blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_MARK_BYTES).digest()
+
+
+def _draft(record: Statement, scope: Scope) -> Draft:
+    return Draft(
+        content=record.content,
+        scope=scope,
+        category=record.category,
+        provenance=Provenance(source=Source.INGEST, speaker=record.speaker, session=record.session),
+        occurred_at=record.occurred_at,
+        confidence=record.confidence,
+        importance=record.importance,
+    )
+
+
+def _noted(item: Item, *, memory_id: str | None = None, turn_id: str | None = None) -> Imported:
+    return Imported(
+        mark=item.mark, kind=item.kind, place=item.record.place, memory_id=memory_id, turn_id=turn_id
+    )
+
+
+def _among_nearest(prepared: Prepared) -> Prepared:
+    """Return what was prepared with few siblings for each; a hundred likenesses decide no more than eight."""
+    nearest = {
+        place: dict(heapq.nlargest(MOST_SIBLINGS, alike.items(), key=itemgetter(1)))
+        for place, alike in prepared.siblings.items()
+    }
+    return replace(prepared, siblings=nearest)
+
+
+def _matched(items: list[Item], prepared: Prepared, *, has_refused: bool) -> tuple[list[Item], list[Item]]:
+    """Return which items the gate let in, known by what it made of them in their order, and which not."""
+    if not has_refused:
+        return items, []
+    admitted: list[Item] = []
+    refused: list[Item] = []
+    contents = [one.memory.content for one in prepared.candidates]
+    for item in items:
+        is_next = len(admitted) < len(contents) and clean(item.record.content) == contents[len(admitted)]
+        (admitted if is_next else refused).append(item)
+    return admitted, refused

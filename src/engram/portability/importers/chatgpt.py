@@ -1,0 +1,103 @@
+"""
+A ChatGPT export: `conversations.json`, each conversation a tree of messages.
+
+Reads the branch that the user last saw, from the present node up to the root; answers that were generated
+anew and prompts that were edited away stay out. Messages of tools, hidden ones and the model's thoughts are
+no conversation either.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.portability import fields
+from engram.portability.objects import Object, objects
+from engram.portability.record import Broken, Message
+from engram.values import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from engram.portability.pieces import Piece
+    from engram.portability.record import Record
+
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
+_SPOKEN = frozenset({"text", "multimodal_text"})
+_TO_EVERYBODY = (None, "all")
+
+
+def suits(value: Mapping[str, Any]) -> bool:
+    """Say whether an object is a conversation of such an export."""
+    return isinstance(value.get("mapping"), dict)
+
+
+def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
+    """Yield the messages of all conversations."""
+    for one in objects(piece):
+        if isinstance(one, Broken):
+            yield one
+        elif suits(one.value):
+            yield from _messages(one)
+        else:
+            yield Broken(place=one.place)
+
+
+def _messages(conversation: Object) -> Iterator[Message]:
+    value = conversation.value
+    number = fields.name(value.get("conversation_id")) or fields.name(value.get("id"))
+    session = f"chatgpt:{number or conversation.place}"
+    begun = fields.moment(value.get("create_time"))
+    for count, (node, message) in enumerate(_branch(value), start=1):
+        role = _ROLES.get(str(fields.mapping(message.get("author")).get("role")))
+        content = _spoken(message)
+        if role is None or content is None:
+            continue
+        yield Message(
+            content=content,
+            place=f"{conversation.place}, message {count}",
+            role=role,
+            key=f"{number}/{fields.name(message.get('id')) or node}",
+            session=session,
+            occurred_at=fields.moment(message.get("create_time")) or begun,
+        )
+
+
+def _branch(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the messages from the root to the present node, with the names of their nodes."""
+    nodes = fields.mapping(value.get("mapping"))
+    node = value.get("current_node")
+    if not isinstance(node, str) or node not in nodes:
+        node = _latest(nodes)
+    found, seen = [], set()
+    while isinstance(node, str) and node in nodes and node not in seen:
+        seen.add(node)
+        inner = fields.mapping(nodes[node])
+        found.append((node, fields.mapping(inner.get("message"))))
+        node = inner.get("parent")
+    return [(node, message) for node, message in reversed(found) if message]
+
+
+def _latest(nodes: Mapping[str, Any]) -> str | None:
+    """Return the node whose message is the latest: where the conversation ended."""
+
+    def said(node: str) -> float:
+        message = fields.mapping(fields.mapping(nodes[node]).get("message"))
+        moment = fields.moment(message.get("create_time"))
+        return 0.0 if moment is None else moment.timestamp()
+
+    return max(nodes, key=said, default=None)
+
+
+def _spoken(message: Mapping[str, Any]) -> str | None:
+    """Return what was said to the other side, in words; a picture has none."""
+    content, about = fields.mapping(message.get("content")), fields.mapping(message.get("metadata"))
+    is_hidden = about.get("is_visually_hidden_from_conversation") is True
+    if is_hidden or content.get("content_type", "text") not in _SPOKEN:
+        return None
+    if message.get("recipient") not in _TO_EVERYBODY:
+        return None
+    parts = [
+        part if isinstance(part, str) else fields.text(fields.mapping(part).get("text"))
+        for part in fields.sequence(content.get("parts"))
+    ]
+    return fields.text("\n".join(part for part in parts if part))

@@ -1,0 +1,64 @@
+"""
+Session logs of Claude Code: one JSONL file for each session, a line for each message.
+
+Reads what the person typed and what the agent answered. Tool calls and their results, thoughts, the talk of
+sub-agents, summaries and what the program itself put into the conversation stay out. A session that was
+resumed repeats its messages under the same ids, and is therefore read once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.portability import fields
+from engram.portability.importers.claude import spoken
+from engram.portability.objects import Object, objects
+from engram.portability.record import Broken, Message
+from engram.values import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from engram.portability.pieces import Piece
+    from engram.portability.record import Record
+
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
+_KINDS = frozenset({"user", "assistant", "summary", "system", "file-history-snapshot", "queue-operation"})
+_NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
+_PUT_IN = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: The messages below")
+"""How messages begin that the program wrote in the person's name."""
+
+
+def suits(value: Mapping[str, Any]) -> bool:
+    """Say whether an object is a line of such a log."""
+    is_message = "sessionId" in value and isinstance(value.get("message"), dict)
+    is_summary = value.get("type") == "summary" and "leafUuid" in value
+    return value.get("type") in _KINDS and (is_message or is_summary)
+
+
+def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
+    """Yield the messages of a session."""
+    for one in objects(piece):
+        if isinstance(one, Broken):
+            yield one
+        elif (message := _message(one)) is not None:
+            yield message
+
+
+def _message(line: Object) -> Message | None:
+    value = line.value
+    role = _ROLES.get(str(value.get("type")))
+    if role is None or any(value.get(mark) for mark in _NOT_SAID):
+        return None
+    content = spoken(fields.mapping(value.get("message")).get("content"))
+    if content is None or content.lstrip().startswith(_PUT_IN):
+        return None
+    session = fields.name(value.get("sessionId"))
+    return Message(
+        content=content,
+        place=line.place,
+        role=role,
+        key=fields.name(value.get("uuid")) or "",
+        session=None if session is None else f"claude-code:{session}",
+        occurred_at=fields.moment(value.get("timestamp")),
+    )

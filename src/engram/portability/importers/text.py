@@ -1,0 +1,27 @@
+"""
+A plain text: each paragraph is a statement, a long one as many as it takes.
+
+Reads files of 64 MB at most, in UTF-8 or UTF-16; anything else is refused and not guessed at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.portability.passages import paragraphs, passages, unwrapped
+from engram.portability.record import Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from engram.portability.pieces import Piece
+    from engram.portability.record import Record
+
+SUFFIXES = frozenset({".txt", ".text", ".rst", ".org"})
+
+
+def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
+    """Yield the paragraphs of a text."""
+    for line, paragraph in paragraphs(piece.text()):
+        for content in passages(unwrapped(paragraph)):
+            yield Statement(content=content, place=f"{piece.name}: line {line}", session=f"text:{piece.name}")

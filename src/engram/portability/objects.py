@@ -1,0 +1,105 @@
+"""
+The objects of a JSON or JSONL file, each decoded alone and named by its place.
+
+Used by every importer that reads JSON, and to tell the kinds of files apart. JSONL goes line by line, JSON
+through `json_stream`; either way one object is in memory at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from engram.portability.json_stream import Raw, raw_objects
+from engram.portability.pieces import UNREADABLE_FILE
+from engram.portability.record import TOO_LARGE, UNREADABLE, Broken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.portability.pieces import Piece
+
+MOST_LINE_BYTES = 32_000_000
+"""A line of a session log may hold a picture; a longer one is passed over and reported."""
+_BLANKS = b" \t\r\n\xef\xbb\xbf"
+_SAMPLE_BYTES = 65_536
+_DECODER = msgspec.json.Decoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """One JSON object and where it stands."""
+
+    place: str
+    value: dict[str, Any]
+    list_name: str = ""
+
+
+def objects(piece: Piece) -> Iterator[Object | Broken]:
+    """Yield the objects of a file in their order; what cannot be read is named by its place."""
+    try:
+        is_lines = _is_lines(piece)
+        with piece.open() as stream:
+            yield from _lines(piece.name, stream) if is_lines else _elements(piece.name, stream)
+    except UNREADABLE_FILE:
+        yield Broken(place=piece.name)
+
+
+def first_objects(piece: Piece, *, limit: int) -> Sequence[Object]:
+    """Return the first objects of a file that can be read, few of them, to see what it is."""
+    found = (one for one in islice(objects(piece), 4 * limit) if isinstance(one, Object))
+    return list(islice(found, limit))
+
+
+def _is_lines(piece: Piece) -> bool:
+    """Say whether each line is an object: by the name, or else by the first line."""
+    if piece.suffix in (".jsonl", ".ndjson"):
+        return True
+    with piece.open() as stream:
+        sample = stream.read(_SAMPLE_BYTES).lstrip(_BLANKS)
+    line, is_cut, rest = sample.partition(b"\n")
+    return bool(is_cut) and _decoded(line) is not None and rest.lstrip(_BLANKS)[:1] == b"{"
+
+
+def _lines(file: str, stream: IO[bytes]) -> Iterator[Object | Broken]:
+    number = 0
+    while line := stream.readline(MOST_LINE_BYTES):
+        number += 1
+        place = f"{file}: line {number}"
+        if len(line) == MOST_LINE_BYTES and not line.endswith(b"\n"):
+            _skip_line(stream)
+            yield Broken(place=place, code=TOO_LARGE)
+        elif line := line.strip(_BLANKS):
+            value = _decoded(line)
+            yield Broken(place=place) if value is None else Object(place, value)
+
+
+def _skip_line(stream: IO[bytes]) -> None:
+    while (more := stream.readline(MOST_LINE_BYTES)) and not more.endswith(b"\n"):
+        pass
+
+
+def _elements(file: str, stream: IO[bytes]) -> Iterator[Object | Broken]:
+    for number, raw in enumerate(raw_objects(stream), start=1):
+        place = f"{file}: record {number}"
+        if not isinstance(raw, Raw):
+            yield Broken(place=place, code=TOO_LARGE if raw.is_too_large else UNREADABLE)
+            continue
+        value = _decoded(raw.content)
+        yield Broken(place=place) if value is None else Object(place, value, raw.list_name)
+
+
+def _decoded(content: bytes) -> dict[str, Any] | None:
+    """Return the object, or None for what is none; half an emoji in a text does not spoil the rest."""
+    try:
+        value = _DECODER.decode(content)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None

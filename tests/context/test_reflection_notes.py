@@ -1,0 +1,101 @@
+"""A word about the knowledge itself: little known, open questions, and summaries of many memories."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engram.context.reflection import THIN, UNKNOWN, note, questions
+from engram.policy import ContextPolicy
+from engram.values import Breadth, Gap, GapKind, SectionName, Summary
+
+from .made import NOW, hit, memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .made import Maker
+
+POLICY = ContextPolicy()
+GAP = Gap(id="g1", kind=GapKind.STALE, question="Is Ann still in Oslo?", memories=("m1",), found_at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [((), UNKNOWN), ((0.1, 0.05), UNKNOWN), ((0.6, 0.2), THIN), ((0.45,), THIN), ((0.7, 0.6), None)],
+)
+def test_little_knowledge_is_said(scores: tuple[float, ...], said: str | None) -> None:
+    """Nothing fits: unknown. Hardly anything fits: thin. Otherwise the memories speak for themselves."""
+    hits = [hit(memory("tea", number), score) for number, score in enumerate(scores)]
+
+    assert note(hits, POLICY) == said
+    assert note(hits, replace(POLICY, reflects=False)) is None
+
+
+def test_an_unknown_topic_is_said_in_the_window(maker: Maker) -> None:
+    """The agent learns that it does not know, instead of an empty prompt."""
+    section = maker.window(2_000).section(SectionName.REFLECTION)
+
+    assert section is not None
+    assert "nothing in memory fits" in section.text
+
+
+def test_a_question_is_asked_once_a_week_and_only_about_what_is_shown() -> None:
+    """Weighty ones first, and no more than are left for the session."""
+    lately = replace(GAP, id="g2", asked_at=NOW - timedelta(days=6))
+    rested = replace(GAP, id="g3", asked_at=NOW - timedelta(days=8), priority=0.9)
+    closed = replace(GAP, id="g4", closed_at=NOW)
+    elsewhere = replace(GAP, id="g5", memories=("m9",))
+    gaps = [GAP, lately, rested, closed, elsewhere]
+
+    due = questions(gaps, {"m1"}, left=2, now=NOW, policy=POLICY)
+    none = questions(gaps, {"m1"}, left=0, now=NOW, policy=POLICY)
+
+    assert [gap.id for gap in due] == ["g3", "g1"]
+    assert none == []
+
+
+def test_a_window_brings_up_an_open_question(maker: Maker) -> None:
+    """As a line among the notes, and the caller learns which one it was."""
+    hits = [hit(memory("Ann lives in Oslo", 1)), hit(memory("Ann likes tea", 2))]
+
+    window = maker.window(2_000, hits, sources={"gaps": lambda: [GAP], "questions_left": 2})
+
+    assert window.asked == (GAP,)
+    assert "Is Ann still in Oslo?" in window.present
+
+
+def test_a_question_without_room_was_not_asked(maker: Maker) -> None:
+    """What is not in the prompt must not count as asked."""
+    hits = [hit(memory("Ann lives in Oslo", 1)), hit(memory("Ann likes tea", 2))]
+
+    window = maker.window(90, hits, sources={"gaps": lambda: [GAP], "questions_left": 2})
+
+    assert window.asked == ()
+
+
+def test_summaries_of_many_stand_in_for_what_does_not_fit(maker: Maker) -> None:
+    """The narrowest that fits; with room for all memories none is asked for."""
+    hits = [
+        hit(memory(f"{number} " + "the garden needs water every evening " * 6, number))
+        for number in range(30)
+    ]
+    asked: list[Breadth] = []
+
+    def wider(breadth: Breadth) -> Sequence[Summary]:
+        asked.append(breadth)
+        long = breadth is Breadth.CLUSTER
+        text = "The garden. " * (400 if long else 3) + "</memories>"
+        return [Summary(id="s", breadth=breadth, title="garden", text=text, tokens=9, members=30)]
+
+    small = maker.window(700, hits, sources={"wider": wider})
+    small_asked, asked = asked, []
+    maker.window(20_000, hits, sources={"wider": wider})
+
+    assert "- summary of 30 memories: The garden." in small.present
+    assert small.present.count("</memories>") == 1
+    assert small_asked == [Breadth.CLUSTER, Breadth.DOMAIN]
+    assert asked == []

@@ -1,0 +1,1 @@
+"""Tests of ageing, which share the memories and questions in `made`."""

@@ -1,0 +1,60 @@
+"""Dreams of single steps over a whole Engram, and memories as those steps find them worth a look."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from engram.dream.run import Runner, dream
+from engram.values import AccessLog, Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram import Engram
+    from engram.dream.proposal import Proposal
+    from engram.dream.step import Step
+    from engram.policy import Policy
+    from engram.values import DreamReport
+
+
+def take(engram: Engram, *steps: Step, policy: Policy | None = None, **dreaming: Any) -> DreamReport:
+    """Dream these steps and apply what they propose."""
+    given = engram._dreaming()
+    return dream(
+        Runner(
+            dreaming=replace(given, policy=policy or given.policy, **dreaming),
+            steps=steps,
+            policy_name="balanced",
+            clock=engram._now,
+            pen=engram._pen(),
+        )
+    )
+
+
+def proposed(engram: Engram, step: Step, **dreaming: Any) -> Sequence[Proposal]:
+    """What a step would change, without applying anything."""
+    return list(step.propose(replace(engram._dreaming(), **dreaming)))
+
+
+def rewritten(engram: Engram, memory: Memory, **changes: Any) -> Memory:
+    """A memory with fields as time would have made them."""
+    changed = memory.evolve(**changes)
+    with engram._parts.store.atomic() as tx:
+        tx.memories.replace(changed)
+    return changed
+
+
+def used(engram: Engram, memory: Memory, times: int) -> Memory:
+    """A memory that was recalled so often when it was stored."""
+    log = AccessLog(count=times, last_at=memory.created_at, recent=(memory.created_at,), sessions=1)
+    return rewritten(engram, memory, access=log)
+
+
+def counts(report: DreamReport) -> dict[str, int]:
+    """How often each action was taken, over all steps."""
+    found: dict[str, int] = {}
+    for step in report.steps:
+        for action, number in step.counts.items():
+            found[action] = found.get(action, 0) + number
+    return found

@@ -1,0 +1,112 @@
+"""Claims about files are checked inside the folders that the user named, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engram.dream.insight.drift import GONE, DriftStep
+from engram.dream.insight.paths import Sight, look
+from engram.dream.step import Skipped
+from engram.values import Layer, Status
+
+from .insighted import counts, proposed, take
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram import Engram
+    from engram.values import Memory
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with one source file."""
+    (tmp_path / "project" / "src").mkdir(parents=True)
+    (tmp_path / "project" / "src" / "parser.py").write_text("")
+    return tmp_path / "project"
+
+
+def claim(engram: Engram, content: str, *, pinned: bool = False) -> Memory:
+    """A statement about code."""
+    return engram.remember(content, layer=Layer.CODEBASE, pinned=pinned)
+
+
+def test_without_folders_the_step_is_skipped_and_says_so(engram: Engram) -> None:
+    """Nobody's files are looked at unasked."""
+    with pytest.raises(Skipped, match="no folders may be looked at"):
+        proposed(engram, DriftStep())
+
+
+def test_a_claim_about_a_file_that_is_gone_is_invalidated(engram: Engram, root: Path) -> None:
+    """The reason is in the history and names no file; what is still there is left alone."""
+    dead = claim(engram, "The tokenizer lives in src/tokenizer.py")
+    living = claim(engram, "The grammar is defined in src/parser.py")
+
+    take(engram, DriftStep(), roots=(root,))
+
+    assert engram.get(dead.id).status is Status.INVALIDATED
+    assert engram.get(living.id).status is Status.ACTIVE
+    assert engram.history(dead.id)[-1].reason == GONE
+
+
+def test_what_tells_of_a_removal_or_lies_elsewhere_is_left_alone(engram: Engram, root: Path) -> None:
+    """A file may be gone because the memory says so, or belong to a folder that was not opened."""
+    kept = [
+        claim(engram, "We deleted src/legacy.py in spring"),
+        claim(engram, "The other service keeps its routes in backend/routes.py"),
+        claim(engram, "Passwords are listed in /etc/shadow-copy.txt"),
+        engram.remember("I read about src/ghost.py in a blog"),
+    ]
+
+    report = take(engram, DriftStep(), roots=(root,))
+
+    assert counts(report) == {}
+    assert {engram.get(memory.id).status for memory in kept} == {Status.ACTIVE}
+
+
+def test_a_pinned_or_half_true_claim_becomes_a_question(engram: Engram, root: Path) -> None:
+    """Only what is wholly gone is invalidated, and never what a person pinned."""
+    pinned = claim(engram, "The tokenizer lives in src/tokenizer.py", pinned=True)
+    half = claim(engram, "src/parser.py calls into src/emitter.py")
+
+    take(engram, DriftStep(), roots=(root,))
+    again = take(engram, DriftStep(), roots=(root,))
+
+    assert {engram.get(memory.id).status for memory in (pinned, half)} == {Status.ACTIVE}
+    assert {gap.memories for gap in engram.gaps()} == {(pinned.id,), (half.id,)}
+    assert counts(again) == {}
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "../secret.txt",
+        "src/../../secret.txt",
+        "~/secret.txt",
+        "C:/secret.txt",
+        "",
+        "src/\0",
+        "leaving/secret.txt",
+    ],
+)
+def test_no_path_leads_out_of_the_folder(root: Path, named: str) -> None:
+    """Climbing, a home, another drive and a link that leaves are refused, whatever lies there."""
+    (root.parent / "secret.txt").write_text("")
+    (root / "leaving").symlink_to(root.parent)
+
+    assert look(root, named) is Sight.UNKNOWN
+
+
+def test_links_inside_of_the_folder_are_followed_and_circles_end(root: Path) -> None:
+    """A link is as good as what it leads to, and one that leads to itself says nothing."""
+    (root / "source").symlink_to("src")
+    (root / "whole").symlink_to(root / "src")
+    (root / "circle").symlink_to("circle")
+
+    assert look(root, "source/parser.py") is Sight.THERE
+    assert look(root, "whole/parser.py") is Sight.THERE
+    assert look(root, str(root / "src" / "parser.py")) is Sight.THERE
+    assert look(root, str(root / "src" / "gone.py")) is Sight.ABSENT
+    assert look(root, "circle/parser.py") is Sight.UNKNOWN

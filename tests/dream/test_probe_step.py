@@ -1,0 +1,85 @@
+"""Old beliefs that much rests on are questioned, and lose no status by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.dream.insight.probe import PROBED, ProbeStep
+from engram.policy import PRESETS, InsightPolicy
+from engram.values import GapKind, Status
+
+from .insighted import counts, take, used
+
+if TYPE_CHECKING:
+    from engram import Engram
+    from engram.testing import ManualClock
+
+LOSING = replace(PRESETS["balanced"], insight=InsightPolicy(probe_weaken_by=0.2))
+
+
+def test_an_old_belief_that_is_used_much_is_questioned(engram: Engram, clock: ManualClock) -> None:
+    """Said once, recalled often, never confirmed in three months: it is time to ask."""
+    asked = used(engram, engram.remember("Anna lives in Berlin"), 30)
+    engram.remember("Anna likes tulips")
+    clock.advance(days=100)
+
+    take(engram, ProbeStep())
+
+    (gap,) = engram.gaps()
+    assert (gap.kind, gap.memories) == (GapKind.STALE, (asked.id,))
+    assert "Berlin" not in gap.question
+    assert engram.get(asked.id).status is Status.ACTIVE
+
+
+def test_what_is_young_or_was_confirmed_is_not_questioned(engram: Engram, clock: ManualClock) -> None:
+    """Evidence that came in again is an answer already."""
+    confirmed = used(engram, engram.remember("Anna lives in Berlin"), 30)
+    clock.advance(days=100)
+    engram.remember(confirmed.content)
+    used(engram, engram.remember("The office is in Hamburg"), 30)
+
+    report = take(engram, ProbeStep())
+
+    assert counts(report) == {}
+
+
+def test_a_belief_loses_confidence_once_for_one_questioning(engram: Engram, clock: ManualClock) -> None:
+    """The policy may make a questioned belief less sure; asking again takes nothing more."""
+    memory = used(engram, engram.remember("Anna lives in Berlin"), 30)
+    clock.advance(days=100)
+
+    take(engram, ProbeStep(), policy=LOSING)
+    again = take(engram, ProbeStep(), policy=LOSING)
+
+    assert round(engram.get(memory.id).confidence, 2) == 0.8
+    assert counts(again) == {}
+    assert [event.reason for event in engram.history(memory.id)].count(PROBED) == 1
+
+
+def test_a_pinned_belief_is_asked_about_and_keeps_its_confidence(engram: Engram, clock: ManualClock) -> None:
+    """A person has vouched for it."""
+    memory = used(engram, engram.remember("Anna lives in Berlin", pinned=True), 30)
+    clock.advance(days=100)
+
+    take(engram, ProbeStep(), policy=LOSING)
+
+    assert engram.get(memory.id).confidence == memory.confidence
+    assert len(engram.gaps()) == 1
+
+
+def test_no_more_are_asked_than_the_policy_allows(engram: Engram, clock: ManualClock) -> None:
+    """A closed question makes room for the next most used belief."""
+    for number, name in enumerate(("Anna", "Bernd", "Clara", "David")):
+        used(engram, engram.remember(f"{name} lives in house number {number * 7}"), 20 + number)
+    clock.advance(days=100)
+    few = replace(PRESETS["balanced"], insight=InsightPolicy(probe_most=2))
+
+    take(engram, ProbeStep(), policy=few)
+    first = engram.gaps()
+    engram.close_gap(first[0].id, reason="still so")
+    take(engram, ProbeStep(), policy=few)
+
+    assert len(first) == 2
+    assert len(engram.gaps()) == 2
+    assert first[0].id not in [gap.id for gap in engram.gaps()]

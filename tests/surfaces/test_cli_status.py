@@ -1,0 +1,124 @@
+"""`engram status` and `engram doctor`: what they tell survives the process that it happened in."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engram import Engram, Settings
+from engram.surfaces.cli.status import ago, show_status
+from engram.testing import TinyEmbedder
+from engram.values import IndexReport, PartHealth, SchedulerState, StatusReport
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .conftest import Command
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_a_failure_of_another_process_is_shown_with_its_age(engram_command: Command, home: Path) -> None:
+    """The process that failed is gone; what failed, how often and when is not."""
+    embedder = TinyEmbedder()
+    embedder.failure = "the embedder has gone home"
+    with Engram.open(settings=Settings(home=home), embedder=embedder, background=False) as engram:
+        engram.remember("Helix is my editor")
+
+    told = json.loads(engram_command("status", "--json").stdout)
+
+    parts = {part["name"]: part for part in told["all_parts"]}
+    assert "gone home" in parts["embedder"]["failure"]
+    assert parts["embedder"]["failures"] >= 1
+    assert parts["write"]["last_success"] is not None
+
+
+def test_failures_add_up_and_the_latest_word_counts(engram_command: Command, home: Path) -> None:
+    """Two processes that failed are two failures, and a later success ends the alarm."""
+    embedder = TinyEmbedder()
+    for failure in ("first", "second", None):
+        embedder.failure = failure
+        with Engram.open(settings=Settings(home=home), embedder=embedder, background=False) as engram:
+            engram.remember(f"statement {failure}")
+
+    (part,) = (one for one in status(engram_command)["all_parts"] if one["name"] == "embedder")
+
+    assert part["failure"].startswith("E3001 second")
+    assert part["failures"] >= 2
+    assert part["last_success"] > part["last_failure"]
+    assert "fails" not in engram_command("status").stdout
+
+
+def test_status_tells_sizes_room_and_what_was_done_last(engram_command: Command) -> None:
+    """A person sees the disk, the last dream and sweep, and every part with its age."""
+    engram_command("remember", "Ada plays chess with Ben")
+    engram_command("age")
+
+    shown = engram_command("status").stdout
+
+    assert "GB free beside it" in shown
+    assert "last dream      never" in shown
+    assert "last ageing     just now" in shown
+    assert "last worked" in shown
+
+
+def test_doctor_says_what_it_did(engram_command: Command, home: Path) -> None:
+    """A repair is explained in the report, and only there."""
+    with Engram.open(settings=Settings(home=home), embedder=TinyEmbedder(), background=False) as engram:
+        engram.remember("Helix is my editor")
+
+    checks = json.loads(engram_command("doctor", "--fix", "--json").stdout)["checks"]
+
+    mended = {check["name"]: check["did"] for check in checks if check["repaired"]}
+    assert mended == {"embedded": "embedded what waited"}
+    assert all(not check["did"] for check in checks if not check["repaired"])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(3, "just now"), (60, "1 minute ago"), (7300, "2 hours ago"), (90_000, "1 day ago")],
+)
+def test_ages_are_told_in_the_largest_unit(seconds: int, told: str) -> None:
+    """Long ago is days, a while ago is hours."""
+    assert ago(NOON, NOON + timedelta(seconds=seconds)) == told
+
+
+def test_a_clock_that_runs_ahead_gives_a_date(capsys: pytest.CaptureFixture[str]) -> None:
+    """What another clock wrote in the future is not "-3 minutes ago"; a stalled job is told as such."""
+    report = StatusReport(
+        store="memory.db",
+        encrypted=True,
+        format_version=1,
+        size_bytes=1_000_000,
+        policy="balanced",
+        embedder="static",
+        memories=0,
+        turns=0,
+        spent={"extract": {"calls": 3, "failures": 1, "input_tokens": 900, "output_tokens": 80}},
+        recalls={"answers": 2, "level: text only": 1, "level: full": 1},
+        index=IndexReport(kind="exact", rows=7, size_bytes=4_000, is_loaded=False),
+        scheduler=SchedulerState(is_on=True, running="dream", running_since=NOON, is_stalled=True),
+        all_parts=(PartHealth(name="embedder", last_failure=NOON, failure="E3001 gone", failures=1),),
+    )
+
+    show_status(report)
+
+    shown = capsys.readouterr().out
+    assert ago(NOON, NOON - timedelta(days=1)) == "2026-01-01 12:00Z"
+    for words in (
+        "STALLED",
+        "still loading",
+        "encrypted",
+        "1 text only",
+        "900",
+        "embedder fails: E3001 gone",
+    ):
+        assert words in shown
+
+
+def status(command: Command) -> Any:
+    """Return the report as JSON."""
+    return json.loads(command("status", "--json").stdout)
