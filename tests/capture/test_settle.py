@@ -106,7 +106,21 @@ def test_only_above_the_upper_edge_two_statements_say_the_same(alike: float, exp
 @pytest.mark.parametrize(("alike", "expected"), [(0.70, Verdict.CREATE), (0.7001, Verdict.SUPERSEDE)])
 def test_only_above_the_lower_edge_a_contradiction_is_looked_for(alike: float, expected: Verdict) -> None:
     """0.70 is too far apart, anything above it is checked."""
-    assert verdict("Ann works at Bosch", "Ann works at Siemens", alike=alike) is expected
+    assert verdict("Ann does not eat meat", "Ann eats meat", alike=alike) is expected
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Felix has a job at Westmoor", "Felix works at Umbra Labs"),
+        ("The deadline of Juniper is 23 January", "Juniper's deadline is 15 November"),
+        ("Saffron has to ship on 3 July", "Saffron is due on 20 January"),
+        ("Felix celebrates a birthday on 11 June", "Felix's birthday is on 24 February"),
+    ],
+)
+def test_what_can_have_one_value_needs_no_likeness(new: str, old: str) -> None:
+    """However differently it is said, the same place is filled anew."""
+    assert verdict(new, old, alike=0.3) is Verdict.SUPERSEDE
 
 
 def test_a_named_change_needs_no_likeness() -> None:

@@ -105,6 +105,21 @@ def test_the_audit_names_a_token_in_the_place_of_the_user(lived: Engram) -> None
     assert events[0].detail["memories"] == len(done.memories)
 
 
+def test_a_user_who_acted_by_name_is_not_named_any_more(store_path: Path, clock: ManualClock) -> None:
+    """Where a surface lets people act under their own names, the trail of their memories loses them too."""
+    ann = Actor("ann-of-green-gables")
+    with Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), actor=ann, background=False) as engram:
+        memory = engram.remember("I like tea", scope=ANN)
+        engram.pin(memory.id, scope=ANN)
+
+    with Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), background=False) as engram:
+        done = engram.erase(user=ann.name)
+        trail = {event.actor.name for event in engram.audit()}
+
+    assert b"green-gables" not in bytes_on_disk(store_path)
+    assert trail == {done.token, "user"}
+
+
 def test_a_dry_run_counts_and_changes_nothing(lived: Engram) -> None:
     """What would go is told, and is still there."""
     before = lived.status()

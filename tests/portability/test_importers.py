@@ -232,7 +232,7 @@ def test_a_note_becomes_statements_under_their_headings(tmp_path: Path) -> None:
 
     assert [one.content for one in found] == [
         "Harbor Labs: Founded by Maya in Lisbon. It builds boats.",
-        "Harbor Labs, Stack: We use Postgres ^block-1\n  - version 16",
+        "Harbor Labs, Stack: We use Postgres\n  - version 16",
         "Harbor Labs, Stack: To do: Try Helix",
         "Harbor Labs, Stack: Done: Drop vim",
         "Harbor Labs, Stack: ```python\nx = 1  # [[not a link]]\n```",
@@ -240,7 +240,6 @@ def test_a_note_becomes_statements_under_their_headings(tmp_path: Path) -> None:
     assert {one.category for one in found} == {"decision"}
     assert {one.occurred_at for one in found} == {datetime(2024, 5, 1, tzinfo=UTC)}
     assert found[0].place == "work/harbor.md: line 8"
-    assert found[0].session == "markdown:work/harbor.md"
 
 
 def test_a_daily_note_is_dated_by_its_name(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Scope, Settings
+from engram import Draft, Engram, Scope, Settings
+from engram.surfaces.cli.bench import statement
+from engram.testing import TinyEmbedder
 from engram.values import Gap, GapKind
 
 if TYPE_CHECKING:
@@ -179,6 +181,17 @@ def test_rebuilding_changes_no_answer(engram_command: Command) -> None:
 
     assert done == {"memories": 1}
     assert answer(engram_command, "recall", "which editor?")["hits"][0]["memory"]["id"] == before
+
+
+def test_what_came_in_bulk_is_enriched_on_request(engram_command: Command, home: Path) -> None:
+    """A store that was filled without a server has its vectors and its people afterwards."""
+    with Engram.open(settings=Settings(home=home), embedder=TinyEmbedder(), background=False) as engram:
+        list(engram.remember_many(Draft(content=statement(number)) for number in range(256)))
+
+    done = answer(engram_command, "enrich")
+
+    assert done == {"embedded": 256, "enriched": 256}
+    assert answer(engram_command, "enrich") == {"embedded": 0, "enriched": 0}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

@@ -82,9 +82,7 @@ def set_status(
     with store.atomic() as tx:
         memory = find_own(tx, memory_id, scope)
         if status is Status.ERASED:
-            raise StatusNotAllowed(
-                "erasing is more than a status", hint="Use `erase`."
-            )
+            raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
         return move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
 
 

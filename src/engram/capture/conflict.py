@@ -111,6 +111,13 @@ def same_relation(new: Statement, old: Statement) -> bool:
     return same_subject and normalise(mine.object) == normalise(theirs.object)
 
 
+def same_slot(new: Statement, old: Memory) -> bool:
+    """Say whether both fill the one place that a subject has for such a thing, with whatever."""
+    mine = new.memory
+    is_one = mine.predicate is not None and mine.predicate == old.predicate and is_exclusive(mine.predicate)
+    return is_one and mine.subject is not None and old.subject is not None and may_share_subject(mine, old)
+
+
 def same_specifics(new: Statement, old: Statement, likeness: ComparesStatements) -> bool:
     """
     Say whether the old statement may stand for the new one: nothing in the new one would be lost.

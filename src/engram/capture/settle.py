@@ -19,6 +19,7 @@ from engram.capture.conflict import (
     conflict,
     may_share_subject,
     same_relation,
+    same_slot,
     same_specifics,
 )
 from engram.providers.likeness import overlap
@@ -109,7 +110,8 @@ def _contradicted(
         return None
     for one in nearest:
         # A named replacement needs no likeness: "moved to Paris" and "lives in Berlin" need not sound alike.
-        if one.similarity > policy.conflict_above or new.is_change:
+        # Nor does what can have one value only: an employer, a deadline.
+        if one.similarity > policy.conflict_above or new.is_change or same_slot(new, one.memory):
             reason = conflict(new, Statement.of(one.memory))
             if reason is not None:
                 return one.memory, reason

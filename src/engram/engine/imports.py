@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from engram.values import ImportOrigin, ImportReport, MemoryId, Scope
 
 
+QUICK_BATCH = 64
+"""An embedder that takes fewer texts at once is a model: it embeds what came in bulk afterwards."""
+
+
 class Imports(Handle):
     """Verbs that bring in what other programs know."""
 
@@ -52,7 +56,12 @@ class Imports(Handle):
         """
         told = None if kind is None else chosen(ImportKind, kind)
         self._reads.write(self._now())
-        intake = Intake(self._parts.gate, scope=self._in(scope), actor=self._actor)
+        intake = Intake(
+            self._parts.gate,
+            scope=self._in(scope),
+            actor=self._actor,
+            embeds_later=self._parts.embedder.batch < QUICK_BATCH,
+        )
         report = progress or (lambda _more: None)
         with closing(read_source(Path(path).expanduser(), kind=told, mapping=mapping)) as source:
             for batch in _batches(source):

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 from engram.capture.admit import prepare, save
 from engram.capture.apply import Outcome
 from engram.capture.candidate import INJECTION, candidate
-from engram.capture.draft import Draft
+from engram.capture.draft import Draft, checked_text
 from engram.capture.observe import observe
-from engram.errors import EngramError, InvalidScope, SecurityError
+from engram.engine.absent import AbsentEmbedder
+from engram.errors import EmbedderUnavailable, EngramError, InvalidScope, SecurityError
 from engram.portability.record import Broken, LeftOut, Message, Statement
 from engram.store.contract import Imported
 from engram.text.normal import clean
@@ -40,6 +41,7 @@ MOST_REFUSALS = 100
 MOST_SIBLINGS = 8
 """Of its own batch a statement is settled against the most alike only: rows of a table are all alike."""
 _MARK_BYTES = 16
+_LATER = EmbedderUnavailable("left for later")
 _NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED})
 
 
@@ -92,8 +94,10 @@ class Tally:
 class Intake:
     """An import under way into one scope."""
 
-    def __init__(self, gate: Gate, *, scope: Scope, actor: Actor) -> None:
+    def __init__(self, gate: Gate, *, scope: Scope, actor: Actor, embeds_later: bool = False) -> None:
         self._gate = gate
+        # In bulk, neighbours are found by relation and by words: nothing waits for the vectors but recall.
+        self._bulk_gate = replace(gate, embedder=AbsentEmbedder(_LATER)) if embeds_later else gate
         self._scope = scope
         self._actor = actor
         self._foreseen: set[bytes] = set()
@@ -151,8 +155,9 @@ class Intake:
         statements = [(item, item.record) for item in items if isinstance(item.record, Statement)]
         drafts = [_draft(record, item.scope) for item, record in statements]
         rejections: list[EngramError] = []
+        gate = self._gate if enrich else self._bulk_gate
         prepared = _among_nearest(
-            prepare(drafts, self._gate, now=now, enrich=enrich, on_rejection=rejections.append)
+            prepare(drafts, gate, now=now, enrich=enrich, on_rejection=rejections.append)
         )
         admitted, refused = _matched([item for item, _ in statements], prepared, has_refused=bool(rejections))
         refusals = [(item, error.code) for item, error in zip(refused, rejections, strict=False)]
@@ -203,21 +208,21 @@ class Intake:
         self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
 
     def _foresee_one(self, tx: Transaction, item: Item, *, now: datetime) -> None:
-        record, counts = item.record, self.tally.counts
-        if isinstance(record, Message):
-            counts["turns"] += 1
-            self.tally.by_scope[str(item.scope)] += 1
-            return
+        record, counts, policy = item.record, self.tally.counts, self._gate.policy
         try:
-            would_be = candidate(_draft(record, item.scope), self._gate.policy, now=now, enrich=False)
+            if isinstance(record, Message):
+                checked_text(record.content, what="turn", max_bytes=policy.max_turn_bytes)
+                counts["turns"] += 1
+            else:
+                would_be = candidate(_draft(record, item.scope), policy, now=now, enrich=False)
+                is_new = tx.memories.active_twin(would_be.fingerprint, scope=item.scope) is None
+                counts["statements"] += 1
+                counts["added"] += is_new
+                counts["flagged"] += is_new and INJECTION in would_be.memory.flags
         except SecurityError as exc:
             self.tally.refuse(record.place, exc.code)
-            return
-        is_new = tx.memories.active_twin(would_be.fingerprint, scope=item.scope) is None
-        counts["statements"] += 1
-        counts["added"] += is_new
-        counts["flagged"] += is_new and INJECTION in would_be.memory.flags
-        self.tally.by_scope[str(item.scope)] += 1
+        else:
+            self.tally.by_scope[str(item.scope)] += 1
 
 
 def _narrowed(scope: Scope, record: Statement | Message) -> Scope:

@@ -32,7 +32,10 @@ def name(value: object) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     found = text(value)
-    return None if found is None else found.strip()[:MAX_NAME_CHARACTERS]
+    if found is None:
+        return None
+    # Half a surrogate pair cannot be stored; without the name its owner's records would be everybody's.
+    return found.strip()[:MAX_NAME_CHARACTERS].strip().encode("utf-8", "replace").decode("utf-8")
 
 
 def mapping(value: object) -> Mapping[str, Any]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _SAMPLE_OBJECTS = 8
 _DOCUMENTS = frozenset({ImportKind.MARKDOWN, ImportKind.TEXT, ImportKind.PDF})
+_TABLES = frozenset({ImportKind.CSV, ImportKind.JSONL})
+"""Too common to be taken from a folder because of a column's name: by kind or with a mapping only."""
 _EXPORTS = frozenset({ImportKind.CHATGPT, ImportKind.CLAUDE})
 
 
@@ -108,7 +110,7 @@ def _sorted(found: Iterable[Piece | Broken], mapping: Mapping[str, str]) -> Iter
             known.append((piece, told))
     is_export = any(told in _EXPORTS for _, told in known)
     for piece, told in known:
-        if is_export and told in _DOCUMENTS:
+        if (is_export and told in _DOCUMENTS) or (told in _TABLES and not mapping):
             yield None, LeftOut(place=piece.name)
         else:
             yield from _records(piece, told, mapping)

@@ -72,6 +72,8 @@ _CHATTER = lazy(
     r"\s+(?=(?:so|basically|i|my|we|our|yeah|just|well|then|also)\b))|"
     r"(?:(?:some|quick|more|a bit of) )?(?:context|background|update|about me|my setup|fun fact|"
     r"note to self):|"
+    r"(?:as|like) (?:i|we)(?:['’]ve| have)? (?:already )?(?:said|mentioned|told you|wrote)"
+    r"(?: (?:before|earlier|already|above|last time))?,|"
     r"(?:sorry|thanks|thank you) (?:for|"
     r"about) [\w' ]{2,40},)\s*",
     re.IGNORECASE,

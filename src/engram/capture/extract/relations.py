@@ -69,16 +69,37 @@ _STATES = {
     "located in": "located_in",
     "owned by": "owned_by",
     "maintained by": "maintained_by",
+    "due on": "deadline",
+    "due by": "deadline",
 }
 _STATE = lazy(rf"(?:not |now |also |still )?(?P<what>{'|'.join(_STATES)})\s+(?P<object>.+)", re.IGNORECASE)
+_HOME = lazy(r"(?:\b(?:my|our|his|her|their)|['’]s) home\Z", re.IGNORECASE)
+_IN_PLACE = lazy(r"in (?P<where>.+)", re.IGNORECASE)
 _AGE = lazy(r"(\d{1,3})(?: years? old\b|\s*\Z)", re.IGNORECASE)
 _ATTRIBUTE = lazy(
     r"(?:my|our|his|her|their|the|[\w .-]{1,40}?['’]s) (?P<noun>(?:[\w-]+ ){0,2}[\w-]+)(?: for .+)?",
     re.IGNORECASE,
 )
+_OF = lazy(r"the (?P<noun>(?:[\w-]+ ){0,2}[\w-]+) of (?P<owner>.+)", re.IGNORECASE)
+"""The deadline of Atlas: its attribute, whichever way round it is said."""
 _NO_VALUE = lazy(r"(?:from|at|in|with|about|under|over|near|not|so|very|[a-z]+ed|rate)\b")
 """Words after "my X is" that do not begin what X is."""
-_ATTRIBUTES = {"name": "is_named", "full name": "is_named", "birthday": "born_on", "date of birth": "born_on"}
+_ATTRIBUTES = {
+    "name": "is_named",
+    "full name": "is_named",
+    "birthday": "born_on",
+    "date of birth": "born_on",
+    "place of birth": "born_in",
+    "employer": "works_at",
+    "due date": "deadline",
+}
+_JOB_AT = lazy(r"an? (?:new )?(?:job|position) (?:at|with)\s+(?P<where>.+)", re.IGNORECASE)
+_BIRTHDAY = lazy(r"(?:an?|his|her|their|its|my) birthday (?:on|every)\s+(?P<when>.+)", re.IGNORECASE)
+_MUST_BE_DONE = lazy(
+    r"(?:has to|have to|must|needs? to) (?:ship|launch|go live|be (?:finished|done|ready|delivered|shipped)) "
+    r"(?:on|by)\s+(?P<when>.+)",
+    re.IGNORECASE,
+)
 _SWITCHING = frozenset(["switch", "move", "change", "migrate", "relocate", "convert", "upgrade"])
 _EXCHANGING = frozenset(["replace", "swap", "trade", "exchange"])
 _EMPLOYER = lazy(
@@ -113,11 +134,17 @@ def relate(clause: Clause) -> Relation:
     tail = clause.tail.rstrip(" .!…")
     if change := _changed(clause, tail):
         return change
+    if clause.who is not Who.SPEAKER and (done := _MUST_BE_DONE.search(clause.text)):
+        return Relation("deadline", _cut(done["when"]))
     old = _replaced(tail)
     if clause.is_copula:
         found = _being(clause, tail)
     elif clause.verb == "work":
         found = _working(tail)
+    elif clause.verb == "have" and (job := _JOB_AT.match(tail)):
+        found = Relation("works_at", _place(job["where"]))
+    elif clause.verb == "celebrate" and (birthday := _BIRTHDAY.match(tail)):
+        found = Relation("born_on", _cut(birthday["when"]))
     elif clause.verb == "have":
         found = Relation("has_pet" if PETS.search(tail) else "has", _cut(tail))
     else:
@@ -136,7 +163,13 @@ def subject_of(clause: Clause, relation: Relation, *, speaker: str) -> str:
         return speaker
     subject = to_third_person(clause.subject, name=speaker)
     is_attribute = clause.is_copula and relation.predicate == _attribute(clause.subject)
-    owner = re.match(r"(.+?)['’]s\s", subject) if is_attribute else None
+    if relation.predicate == "lives_in" and (home := _HOME.search(subject)):
+        return subject[: home.start()] or speaker
+    if not is_attribute:
+        return subject
+    if of := _OF.fullmatch(subject):
+        return of["owner"]
+    owner = re.match(r"(.+?)['’]s\s", subject)
     return owner.group(1) if owner else subject
 
 
@@ -177,6 +210,8 @@ def _being(clause: Clause, tail: str) -> Relation:
     """I'm allergic to nuts; I'm a nurse; my shell is fish; Tom is my manager."""
     if named := _STATE.match(tail):
         return Relation(_STATES[named["what"].lower()], _place(named["object"]))
+    if _HOME.search(clause.subject) and (place := _IN_PLACE.match(tail)):
+        return Relation("lives_in", _place(place["where"]))
     if age := _AGE.match(tail):
         return Relation("age", age.group(1))
     if liked := _LIKED.match(tail):
@@ -191,7 +226,7 @@ def _being(clause: Clause, tail: str) -> Relation:
 
 def _attribute(subject: str) -> str | None:
     """Return the attribute that a short subject names: "my favourite color" → favourite_color."""
-    found = _ATTRIBUTE.fullmatch(subject)
+    found = _OF.fullmatch(subject) or _ATTRIBUTE.fullmatch(subject)
     if found is None:
         return None
     noun = found["noun"].lower().replace("favorite", "favourite")

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from engram.capture.extract.clauses import read
+from engram.capture.extract.openings import take_opening
 from engram.capture.extract.relations import relate, subject_of
 from engram.text.lazy import lazy
 
@@ -32,7 +33,7 @@ class Stated:
 
 def read_statement(content: str, *, speaker: str | None = None) -> Stated | None:
     """Return what the statement says, or None where it is not understood."""
-    clause = read(content)
+    clause = read(take_opening(content).text)
     if clause is None:
         return None
     found = relate(clause)

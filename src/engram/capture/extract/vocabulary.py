@@ -131,7 +131,9 @@ EXCLUSIVE = word_set(
     "phone_number address birthday job role title employer shell editor username handle github_handle "
     "timezone time_zone wife husband partner spouse manager boss landlord password major nationality "
     "mother_tongue native_language operating_system os goal motto last_name first_name surname wakes_up "
-    "meant reports_to located_in"
+    "meant reports_to located_in due_date database server programming_language owner maintainer version port "
+    "url region licence license budget price headquarters capital ceo cto director president currency limit "
+    "timeout default status lead"
 )
 
 

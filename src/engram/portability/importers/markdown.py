@@ -37,7 +37,7 @@ _PICTURE = lazy(r"!\[\[[^\]\n]*\]\]|!\[[^\]\n]*\]\([^)\n]*\)")
 _WIKI_LINK = lazy(r"\[\[([^\]|#\n]*)(?:#([^\]|\n]*))?(?:\|([^\]\n]*))?\]\]")
 _LINK = lazy(r"\[([^\]\n]+)\]\([^)\n]*\)")
 _MARKUP = lazy(r"(\*\*|__|==|~~)(?=\S)(.+?)(?<=\S)\1")
-_BLOCK_NAME = lazy(r"\s+\^[\w-]+\Z")
+_BLOCK_NAME = lazy(r"[ \t]+\^[\w-]+$", re.MULTILINE)
 _DAY = lazy(r"\d{4}-\d{2}-\d{2}")
 _BOXES = {" ": "To do: ", "x": "Done: ", "X": "Done: "}
 
@@ -64,7 +64,6 @@ def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
             content=content,
             place=f"{piece.name}: line {number}",
             category=_category(front),
-            session=f"markdown:{piece.name}",
             occurred_at=_date(front, stem),
         )
 

@@ -53,9 +53,7 @@ def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
             continue
         for _, paragraph in paragraphs(text):
             for passage in passages(unwrapped(paragraph)):
-                yield Statement(
-                    content=passage, place=place, session=f"pdf:{piece.name}", occurred_at=made_at
-                )
+                yield Statement(content=passage, place=place, occurred_at=made_at)
 
 
 def _made(reader: Any) -> str | None:

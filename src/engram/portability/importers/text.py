@@ -24,4 +24,4 @@ def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the paragraphs of a text."""
     for line, paragraph in paragraphs(piece.text()):
         for content in passages(unwrapped(paragraph)):
-            yield Statement(content=content, place=f"{piece.name}: line {line}", session=f"text:{piece.name}")
+            yield Statement(content=content, place=f"{piece.name}: line {line}")

@@ -72,5 +72,5 @@ class Erasures(Protocol):
         ...
 
     def rename_user(self, scope: Scope, token: str) -> None:
-        """Put a token in the place of the user's name, in the scope and every narrower one."""
+        """Put a token in the place of the user's name, in the scope, every narrower one, and their trail."""
         ...

@@ -74,6 +74,12 @@ _CLEAR = (
     "UPDATE memories SET box = NULL WHERE scope = ?",
     "DELETE FROM boxes WHERE scope = ?",
 )
+_THEIRS = f"SELECT m.id FROM memories m JOIN scopes s ON s.id = m.scope WHERE {_WITHIN}"
+_RENAME = (
+    f"UPDATE history SET actor = ?6 WHERE actor = ?5 AND memory_id IN ({_THEIRS})",
+    f"UPDATE audit SET actor = ?6 WHERE actor = ?5 AND target IN ({_THEIRS})",
+    f"UPDATE scopes SET user = ?6 WHERE {_WITHIN}",
+)
 
 
 class ErasuresTable:
@@ -155,8 +161,9 @@ class ErasuresTable:
             self._connection.execute(sql, (self._scopes.find(scope),))
 
     def rename_user(self, scope: Scope, token: str) -> None:
-        """Put a token in the place of the user's name, in the scope and every narrower one."""
-        self._connection.execute(f"UPDATE scopes SET user = ?6 WHERE {_WITHIN}", (*names(scope), token))
+        """Put a token in the place of the user's name, in the scope, every narrower one, and their trail."""
+        for sql in _RENAME:
+            self._connection.execute(sql, (*names(scope), token))
 
     def _count(self, table: str, scope: Scope) -> int:
         sql = f"SELECT count(*) FROM {table} WHERE scope = ?"

@@ -1,19 +1,24 @@
 """
 `engram import`: take in what another program knows, from a file, a folder or a zip archive.
 
-Calls `Engram.import_from`, and then infers what is inferred from words, which bulk leaves for later. Ctrl-C
-loses nothing: the same command goes on where it stopped. Records that did not come in are named by their
+Calls `Engram.import_from`, and then infers and embeds what bulk leaves for later. Ctrl-C loses nothing: the
+same command goes on where it stopped. Records that did not come in are named by their
 place, never by their words.
 """
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engram.errors import EmbeddingError
 from engram.surfaces.cli.options import Shared, among
 from engram.surfaces.cli.output import one_line, out, present, talk, warning
 from engram.surfaces.cli.progress import counting
 from engram.values import ImportKind, ImportReport
+
+if TYPE_CHECKING:
+    from engram.engine.engram import Engram
 
 SHOWN = 20
 """So many refused records are shown; `--json` gives up to a hundred."""
@@ -48,11 +53,21 @@ def import_source(
             if not dry_run:
                 with counting("looking closer") as progress:
                     engram.enrich(progress=progress)
+                with counting("embedding") as progress:
+                    _embed(engram, progress)
         except KeyboardInterrupt:
             talk("Stopped. The same command goes on from here.")
             raise
 
     present(report, _show, as_json=shared.json)
+
+
+def _embed(engram: "Engram", progress: Callable[[int], None]) -> None:
+    """Embed what a model could not while it came in; if it cannot now either, the next process will."""
+    try:
+        engram.embed_pending(progress=progress)
+    except EmbeddingError as exc:
+        talk(f"Found by words only for now: {exc.message}")
 
 
 def _pair(text: str) -> tuple[str, str]:

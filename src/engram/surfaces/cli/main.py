@@ -26,6 +26,7 @@ from engram.surfaces.cli.doctor import doctor
 from engram.surfaces.cli.domains import domains, summaries
 from engram.surfaces.cli.dream import dream, unmerge
 from engram.surfaces.cli.dreams import dreams
+from engram.surfaces.cli.enrich import enrich
 from engram.surfaces.cli.entity import entity
 from engram.surfaces.cli.erase import erase
 from engram.surfaces.cli.feedback import feedback
@@ -103,6 +104,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "status": status,
     "doctor": doctor,
     "import": import_source,
+    "enrich": enrich,
     "rebuild": rebuild,
     "audit": audit,
     "serve": serve,

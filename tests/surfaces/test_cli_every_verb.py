@@ -1,0 +1,65 @@
+"""What holds for every command: its verb, its example, its JSON, its short help."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+import typer.main
+
+from engram import Engram
+from engram.surfaces.cli.main import VERBS, app
+
+NOT_FOR_A_SHELL = {
+    "open": "every command does",
+    "close": "every command does",
+    "turn": "a block around a running model",
+    "schedule": "a hint to the background of a process that stays",
+    "remember_many": "`import` reads many",
+    "compare_policies": "`engram policy compare`",
+    "embed_pending": "`engram enrich`, `engram doctor --fix` and `engram models`",
+    "import_from": "`engram import`",
+    "imported_from": "a look behind a memory that an import made",
+    "export_to": "`engram export`",
+    "capture": "doors for agents' own programs",
+}
+"""Verbs of the library that are no command of their own, and why."""
+WITHOUT_JSON = {"serve", "mcp", "completion"}
+"""Commands whose answer is no value: they serve, or print a script."""
+
+
+@functools.cache
+def commands() -> dict[str, Any]:
+    """Return every command by its words."""
+    root: Any = typer.main.get_command(app)
+    found: dict[str, Any] = {}
+    for name, command in root.commands.items():
+        inner = getattr(command, "commands", {"": command})
+        found |= {f"{name} {one}".strip(): inner[one] for one in inner}
+    return found
+
+
+def test_every_verb_of_the_library_is_a_command() -> None:
+    """The same word everywhere; whoever adds a verb decides at once how a shell gets it."""
+    verbs = {name for name in dir(Engram) if not name.startswith("_")}
+    named = {name.replace("_", "-") for name in verbs - set(NOT_FOR_A_SHELL)}
+
+    assert sorted(named - set(VERBS)) == []
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_says_how_it_is_used(name: str) -> None:
+    """One sentence that fits the list, and a line to copy."""
+    text = commands()[name].help
+
+    assert text.strip().split("\n\n")[0].endswith(".")
+    assert f"Example: engram {name}" in text
+
+
+@pytest.mark.parametrize("name", [name for name in commands() if name.split()[0] not in WITHOUT_JSON])
+def test_every_answer_can_be_json(name: str) -> None:
+    """A script never has to take a table apart."""
+    options = {option for one in commands()[name].params for option in one.opts}
+
+    assert "--json" in options
