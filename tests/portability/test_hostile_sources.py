@@ -113,8 +113,10 @@ def test_a_broken_object_costs_itself_only() -> None:
 
     found = list(IMPORTERS[ImportKind.MEM0].read(piece_of(content), {}))
 
-    assert [type(one) for one in found] == [Statement, Broken, Statement]
-    assert found[1] == Broken(place="x.json: record 2", code=UNREADABLE)
+    assert [one.content for one in found if isinstance(one, Statement)] == ["one", "three"]
+    assert [one for one in found if isinstance(one, Broken)] == [
+        Broken(place="x.json: record 2", code=UNREADABLE)
+    ]
 
 
 def test_a_file_that_is_cut_off_gives_what_it_has() -> None:
@@ -124,7 +126,7 @@ def test_a_file_that_is_cut_off_gives_what_it_has() -> None:
     found = list(IMPORTERS[ImportKind.CHATGPT].read(piece_of(content), {}))
 
     assert sum(isinstance(one, Message) for one in found) == 4
-    assert found[-1] == Broken(place="x.json: record 2")
+    assert [one for one in found if isinstance(one, Broken)] == [Broken(place="x.json: record 2")]
 
 
 def test_half_an_emoji_does_not_spoil_its_conversation() -> None:
@@ -171,7 +173,7 @@ def test_an_object_that_is_too_large_is_not_held_in_memory() -> None:
     found = list(raw_objects(io.BytesIO(large), most_bytes=limit))
     behind = list(raw_objects(endless, most_bytes=limit))  # type: ignore[arg-type]
 
-    assert found == [Unfit(is_too_large=True), Raw(small, "")]
+    assert found == [Unfit(is_too_large=True), Raw(small, "", large.index(small))]
     assert behind == [Unfit(is_too_large=True)]
     assert endless.left > 0
 

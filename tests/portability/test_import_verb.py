@@ -177,6 +177,50 @@ def test_a_source_that_grew_brings_what_is_new(engram: Engram, tmp_path: Path) -
     assert (changed.added, changed.already) == (1, 1)
 
 
+@pytest.mark.parametrize("is_packed", [False, True], ids=["file", "zip"])
+def test_an_export_that_begins_with_the_latest_is_heard_in_the_order_of_time(
+    engram: Engram, tmp_path: Path, is_packed: bool
+) -> None:
+    """Where somebody lived first does not replace where they live now, however the file is ordered."""
+    now, then = sources.claude_conversation(), sources.claude_conversation()
+    now |= {"uuid": "k-2", "created_at": "2024-05-01T08:00:00Z"}
+    then |= {"uuid": "k-1", "created_at": "2021-05-01T08:00:00Z"}
+    now["chat_messages"] = [
+        {"uuid": "a", "sender": "human", "text": "I moved to Lisbon, I live in Lisbon now."}
+    ]
+    then["chat_messages"] = [{"uuid": "b", "sender": "human", "text": "I live in Paris."}]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([now, then]))
+    if is_packed:
+        path = sources.write_zip(tmp_path / "export.zip", {"conversations.json": path.read_text()})
+
+    engram.import_from(path)
+
+    assert [turn.content for turn in engram.turns()] == [
+        "I live in Paris.",
+        "I moved to Lisbon, I live in Lisbon now.",
+    ]
+    assert not any("Paris" in content for content in contents(engram))
+    assert any("Lisbon" in content for content in contents(engram))
+
+
+def test_sessions_of_a_folder_are_heard_in_the_order_of_time(engram: Engram, tmp_path: Path) -> None:
+    """Logs whose names say nothing about when they were written are sorted by their first message."""
+    folder, line = tmp_path / "projects", sources.claude_code_lines()[2]
+    folder.mkdir()
+    for name, day in (("a", 3), ("b", 1), ("c", 2)):
+        said = {"role": "user", "content": f"It is day {day}"}
+        told = {**line, "uuid": name, "timestamp": f"2025-06-0{day}T10:00:00Z", "message": said}
+        (folder / f"{name}.jsonl").write_text(sources.as_lines([told]))
+
+    engram.import_from(folder)
+    engram.import_from(folder, kind="claude-code", scope=MAYA)
+
+    in_order = ["It is day 1", "It is day 2", "It is day 3"]
+    assert [turn.content for turn in engram.turns()] == in_order
+    assert [turn.content for turn in engram.turns(scope=MAYA)][-3:] == in_order
+
+
 def test_a_dry_run_counts_and_writes_nothing(engram: Engram, tmp_path: Path, chats: Path) -> None:
     """It tells what would come in, what is known, what reads like an attack and what cannot be read."""
     engram.remember("Tea is served at four")

@@ -306,6 +306,19 @@ def test_a_table_is_read_by_a_mapping(tmp_path: Path) -> None:
     assert found[2] == Broken(place="rows.csv: row 4")
 
 
+def test_a_table_in_a_folder_is_taken_when_asked_for(tmp_path: Path) -> None:
+    """Any file with a column called text would be too much: in a folder tables need a kind or a mapping."""
+    written(tmp_path, "rows.csv", "text\nThe boat is red\n")
+    written(tmp_path, "note.md", "A note")
+
+    unasked, by_kind = statements(tmp_path), statements(tmp_path, kind=ImportKind.CSV)
+    mapped = statements(tmp_path, mapping={"content": "text"})
+
+    assert [one.content for one in unasked] == ["note: A note"]
+    assert [one.content for one in by_kind] == ["The boat is red"]
+    assert {one.content for one in mapped} == {"note: A note", "The boat is red"}
+
+
 def test_rows_with_a_role_are_a_conversation(tmp_path: Path) -> None:
     """A table of messages becomes turns and not statements."""
     lines = [

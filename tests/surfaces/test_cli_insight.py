@@ -102,14 +102,19 @@ def test_confidence_says_what_it_rests_on(engram_command: Command) -> None:
 
 def test_domains_and_summaries_come_from_dreams(engram_command: Command) -> None:
     """Before the first dream a line says so; afterwards they are there."""
-    for number in range(8):
-        engram_command("remember", f"The deployment of Falcon needs approval number {number} on Fridays")
+    for told in (
+        "is deployed on Fridays",
+        "stores orders in PostgreSQL",
+        "was begun by Grace",
+        "has two servers",
+    ):
+        engram_command("remember", f"Falcon {told}")
 
     before = engram_command("domains")
     engram_command("dream")
 
     assert "`engram dream` finds them" in before.stderr
-    assert [domain["members"] for domain in answer(engram_command, "domains")] == [8]
+    assert [domain["members"] for domain in answer(engram_command, "domains")] == [4]
     assert "Falcon" in engram_command("summaries", "deployment", "--breadth", "global").stdout
     assert "changes" in engram_command("dreams", "--limit", "1").stdout
 

@@ -66,9 +66,7 @@ def _index(parts: Parts) -> IndexReport | None:
     state = parts.spaces.state()
     if state is None:
         return None
-    return IndexReport(
-        kind=state.backend, rows=state.rows, size_bytes=state.bytes, is_loaded=state.is_loaded
-    )
+    return IndexReport(kind=state.backend, rows=state.rows, size_bytes=state.bytes, is_loaded=state.is_loaded)
 
 
 def _finished(run: Run | Sweep | None) -> datetime | None:

@@ -37,6 +37,8 @@ class Raw:
 
     content: bytes
     list_name: str
+    start: int = 0
+    """Where in the stream it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class _Scan:
         self._stream = stream
         self._most_bytes = most_bytes
         self._buffer = b""
+        self._base = 0
+        """How many bytes were let go of."""
         self._place = 0
         """Behind the last bracket that was seen."""
         self._start: int | None = None
@@ -91,6 +95,7 @@ class _Scan:
         """Keep the present object, or where it is dropped, what lies behind the last bracket."""
         keep = self._place if self._start is None or self._is_dropping else self._start
         self._buffer = self._buffer[keep:]
+        self._base += keep
         self._place -= keep
         if self._start is not None:
             self._start = max(0, self._start - keep)
@@ -123,8 +128,8 @@ class _Scan:
         self._depth = max(0, self._depth - 1)
         if self._start is not None and self._depth == self._list_depth:
             is_too_large = self._is_dropping or self._place - self._start > self._most_bytes
-            content = self._buffer[self._start : self._place]
+            content, start = self._buffer[self._start : self._place], self._base + self._start
             self._start, self._is_dropping = None, False
-            yield Unfit(is_too_large=True) if is_too_large else Raw(content, self._list_name)
+            yield Unfit(is_too_large=True) if is_too_large else Raw(content, self._list_name, start)
         elif self._depth < self._list_depth:
             self._list_depth = 0

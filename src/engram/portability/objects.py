@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,13 +20,14 @@ from engram.portability.pieces import UNREADABLE_FILE
 from engram.portability.record import TOO_LARGE, UNREADABLE, Broken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from engram.portability.pieces import Piece
 
 MOST_LINE_BYTES = 32_000_000
 """A line of a session log may hold a picture; a longer one is passed over and reported."""
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 _SAMPLE_BYTES = 65_536
 _DECODER = msgspec.json.Decoder()
 
@@ -37,6 +39,20 @@ class Object:
     place: str
     value: dict[str, Any]
     list_name: str = ""
+    start: int = 0
+    size: int = 0
+    """Where in the file it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where an object stands and which moment it is about, to find it again in the order of time."""
+
+    moment: datetime
+    place: str
+    list_name: str
+    start: int
+    size: int
 
 
 def objects(piece: Piece) -> Iterator[Object | Broken]:
@@ -45,6 +61,33 @@ def objects(piece: Piece) -> Iterator[Object | Broken]:
         is_lines = _is_lines(piece)
         with piece.open() as stream:
             yield from _lines(piece.name, stream) if is_lines else _elements(piece.name, stream)
+    except UNREADABLE_FILE:
+        yield Broken(place=piece.name)
+
+
+def objects_by_time(
+    piece: Piece, moment: Callable[[Mapping[str, Any]], datetime | None]
+) -> Iterator[Object | Broken]:
+    """
+    Yield the objects of a file, oldest first: what is heard later replaces what was heard before.
+
+    Exports often begin with the latest. The file is read twice, so that only places are in memory; an object
+    that tells no moment stays behind the one before it.
+    """
+    spots: list[_Spot] = []
+    for one in objects(piece):
+        if isinstance(one, Broken):
+            yield one
+        else:
+            told = moment(one.value) or (spots[-1].moment if spots else _EARLIEST)
+            spots.append(_Spot(told, one.place, one.list_name, one.start, one.size))
+    spots.sort(key=lambda spot: spot.moment)
+    try:
+        with piece.open_anywhere() as stream:
+            for spot in spots:
+                stream.seek(spot.start)
+                value = _decoded(stream.read(spot.size).strip(_BLANKS))
+                yield Broken(place=spot.place) if value is None else Object(spot.place, value, spot.list_name)
     except UNREADABLE_FILE:
         yield Broken(place=piece.name)
 
@@ -66,21 +109,26 @@ def _is_lines(piece: Piece) -> bool:
 
 
 def _lines(file: str, stream: IO[bytes]) -> Iterator[Object | Broken]:
-    number = 0
+    number = end = 0
     while line := stream.readline(MOST_LINE_BYTES):
-        number += 1
+        number, start, end = number + 1, end, end + len(line)
         place = f"{file}: line {number}"
         if len(line) == MOST_LINE_BYTES and not line.endswith(b"\n"):
-            _skip_line(stream)
+            end += _skip_line(stream)
             yield Broken(place=place, code=TOO_LARGE)
-        elif line := line.strip(_BLANKS):
-            value = _decoded(line)
-            yield Broken(place=place) if value is None else Object(place, value)
+        elif stripped := line.strip(_BLANKS):
+            value = _decoded(stripped)
+            yield Broken(place=place) if value is None else Object(place, value, "", start, len(line))
 
 
-def _skip_line(stream: IO[bytes]) -> None:
-    while (more := stream.readline(MOST_LINE_BYTES)) and not more.endswith(b"\n"):
-        pass
+def _skip_line(stream: IO[bytes]) -> int:
+    """Read to the end of a line and return how many bytes that were."""
+    skipped = 0
+    while more := stream.readline(MOST_LINE_BYTES):
+        skipped += len(more)
+        if more.endswith(b"\n"):
+            break
+    return skipped
 
 
 def _elements(file: str, stream: IO[bytes]) -> Iterator[Object | Broken]:
@@ -90,7 +138,8 @@ def _elements(file: str, stream: IO[bytes]) -> Iterator[Object | Broken]:
             yield Broken(place=place, code=TOO_LARGE if raw.is_too_large else UNREADABLE)
             continue
         value = _decoded(raw.content)
-        yield Broken(place=place) if value is None else Object(place, value, raw.list_name)
+        size = len(raw.content)
+        yield Broken(place=place) if value is None else Object(place, value, raw.list_name, raw.start, size)
 
 
 def _decoded(content: bytes) -> dict[str, Any] | None:

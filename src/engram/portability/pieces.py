@@ -1,15 +1,17 @@
 """
 The files of a source: one file, a folder of them, or the entries of a zip archive, in a fixed order.
 
-Used by `portability.read`. Nothing is ever unpacked to disk. Links inside a folder or an archive are not
-followed, names that point outside are not read, and an archive that would swell beyond reason is refused
-before a byte of it is unpacked.
+Used by `portability.read`. Nothing is unpacked to a place that has a name. Links inside a folder or an
+archive are not followed, names that point outside are not read, and an archive that would swell beyond
+reason is refused before a byte of it is unpacked.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import tempfile
 import zipfile
 import zlib
 from contextlib import contextmanager
@@ -42,11 +44,24 @@ class Piece:
     name: str
     size: int
     open: Callable[[], AbstractContextManager[IO[bytes]]]
+    is_packed: bool = False
+    """Whether going back in it means to unpack it anew."""
 
     @property
     def suffix(self) -> str:
         """The end of its name, in lower case: `.json`."""
         return PurePosixPath(self.name).suffix.lower()
+
+    @contextmanager
+    def open_anywhere(self) -> Iterator[IO[bytes]]:
+        """Open it for reading here and there; what is packed goes to a file that nobody else can see."""
+        with self.open() as stream:
+            if not self.is_packed:
+                yield stream
+                return
+            with tempfile.SpooledTemporaryFile(max_size=MOST_WHOLE_BYTES) as unpacked:
+                shutil.copyfileobj(stream, unpacked, 1 << 20)
+                yield unpacked
 
     def whole(self) -> bytes:
         """Return all of it; raises where that is too large."""
@@ -151,4 +166,4 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Piece | Broken:
         return Broken(place=_printable(name.name), code=UNREADABLE)
     if entry.file_size > MOST_FILE_BYTES:
         return Broken(place=_printable(str(name)), code=TOO_LARGE)
-    return Piece(_printable(str(name)), entry.file_size, lambda: archive.open(entry))
+    return Piece(_printable(str(name)), entry.file_size, lambda: archive.open(entry), is_packed=True)

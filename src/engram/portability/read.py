@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from engram.errors import ContentTooLarge, InvalidContent
+from engram.portability import fields
 from engram.portability.importers import IMPORTERS, JSON_SUFFIXES, table
 from engram.portability.objects import first_objects
 from engram.portability.pieces import UNREADABLE_FILE, Piece, pieces
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _SAMPLE_OBJECTS = 8
 _DOCUMENTS = frozenset({ImportKind.MARKDOWN, ImportKind.TEXT, ImportKind.PDF})
+_LOGS = frozenset({ImportKind.CLAUDE_CODE, ImportKind.CODEX})
 _TABLES = frozenset({ImportKind.CSV, ImportKind.JSONL})
 """Too common to be taken from a folder because of a column's name: by kind or with a mapping only."""
 _EXPORTS = frozenset({ImportKind.CHATGPT, ImportKind.CLAUDE})
@@ -81,13 +83,16 @@ def _only(piece: Piece, kind: ImportKind | None, mapping: Mapping[str, str]) -> 
 def _chosen(
     found: Iterable[Piece | Broken], kind: ImportKind, mapping: Mapping[str, str]
 ) -> Iterator[Kinded]:
+    fitting: list[Piece] = []
     for piece in found:
         if isinstance(piece, Broken):
             yield None, piece
         elif _fits(piece, IMPORTERS[kind], kind, has_mapping=bool(mapping)):
-            yield from _records(piece, kind, mapping)
+            fitting.append(piece)
         else:
             yield None, LeftOut(place=piece.name)
+    for piece, _ in _by_time([(piece, kind) for piece in fitting]):
+        yield from _records(piece, kind, mapping)
 
 
 def _fits(piece: Piece, importer: Importer, kind: ImportKind, *, has_mapping: bool) -> bool:
@@ -109,11 +114,25 @@ def _sorted(found: Iterable[Piece | Broken], mapping: Mapping[str, str]) -> Iter
         else:
             known.append((piece, told))
     is_export = any(told in _EXPORTS for _, told in known)
-    for piece, told in known:
+    for piece, told in _by_time(known):
         if (is_export and told in _DOCUMENTS) or (told in _TABLES and not mapping):
             yield None, LeftOut(place=piece.name)
         else:
             yield from _records(piece, told, mapping)
+
+
+def _by_time(known: list[tuple[Piece, ImportKind]]) -> list[tuple[Piece, ImportKind]]:
+    """Return session logs in the order in which the sessions began, behind everything else in its own."""
+
+    def began(one: tuple[Piece, ImportKind]) -> tuple[bool, float]:
+        piece, kind = one
+        if kind not in _LOGS:
+            return False, 0.0
+        sample = first_objects(piece, limit=_SAMPLE_OBJECTS)
+        moments = filter(None, (fields.moment(line.value.get("timestamp")) for line in sample))
+        return True, min((moment.timestamp() for moment in moments), default=0.0)
+
+    return sorted(known, key=began)
 
 
 def _records(piece: Piece, kind: ImportKind, mapping: Mapping[str, str]) -> Iterator[Kinded]:

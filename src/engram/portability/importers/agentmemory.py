@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.portability import fields
-from engram.portability.objects import Object, objects
+from engram.portability.objects import Object, objects_by_time
 from engram.portability.record import Broken, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from engram.portability.pieces import Piece
     from engram.portability.record import Record
@@ -33,11 +34,18 @@ def suits(value: Mapping[str, Any]) -> bool:
 
 def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the memories."""
-    for one in objects(piece):
+    for one in objects_by_time(piece, _when):
         if isinstance(one, Broken):
             yield one
         elif one.list_name in _LISTS and one.value.get("isLatest") is not False:
             yield _statement(one)
+
+
+def _when(value: Mapping[str, Any]) -> datetime | None:
+    """Return when a memory was last stated there."""
+    about = fields.mapping(value.get("metadata"))
+    told = (value.get("updatedAt"), value.get("createdAt"), about.get("created_at"))
+    return next(filter(None, map(fields.moment, told)), None)
 
 
 def _statement(one: Object) -> Statement | Broken:
@@ -47,14 +55,13 @@ def _statement(one: Object) -> Statement | Broken:
     if content is None:
         return Broken(place=one.place)
     sessions = [fields.name(session) for session in fields.sequence(value.get("sessionIds"))]
-    moments = [value.get("updatedAt"), value.get("createdAt"), about.get("created_at")]
     return Statement(
         content=_with_title(content, fields.text(value.get("title"))),
         place=one.place,
         key=fields.name(value.get("id")) or "",
         category=fields.category(value.get("type") or about.get("category")),
         session=next((f"agentmemory:{name}" for name in sessions if name), None),
-        occurred_at=next(filter(None, map(fields.moment, moments)), None),
+        occurred_at=_when(value),
         importance=fields.share(fields.number(value.get("strength")) / _STRONGEST),
     )
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.portability import fields
-from engram.portability.objects import Object, objects
+from engram.portability.objects import Object, objects_by_time
 from engram.portability.record import Broken, Message
 from engram.values import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from engram.portability.pieces import Piece
     from engram.portability.record import Record
@@ -30,13 +31,18 @@ def suits(value: Mapping[str, Any]) -> bool:
 
 def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the messages of all conversations."""
-    for one in objects(piece):
+    for one in objects_by_time(piece, _when):
         if isinstance(one, Broken):
             yield one
         elif suits(one.value):
             yield from _messages(one)
         else:
             yield Broken(place=one.place)
+
+
+def _when(value: Mapping[str, Any]) -> datetime | None:
+    """Return when a conversation began."""
+    return fields.moment(value.get("created_at"))
 
 
 def _messages(conversation: Object) -> Iterator[Message | Broken]:

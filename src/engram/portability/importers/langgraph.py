@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.portability import fields
-from engram.portability.objects import Object, objects
+from engram.portability.objects import Object, objects_by_time
 from engram.portability.record import Broken, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from engram.portability.pieces import Piece
     from engram.portability.record import Record
@@ -31,8 +32,13 @@ def suits(value: Mapping[str, Any]) -> bool:
 
 def read(piece: Piece, mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the items."""
-    for one in objects(piece):
+    for one in objects_by_time(piece, _when):
         yield one if isinstance(one, Broken) else _statement(one, mapping)
+
+
+def _when(value: Mapping[str, Any]) -> datetime | None:
+    """Return when a memory was last stated there."""
+    return fields.moment(value.get("updated_at")) or fields.moment(value.get("created_at"))
 
 
 def _statement(one: Object, mapping: Mapping[str, str]) -> Statement | Broken:
@@ -50,7 +56,7 @@ def _statement(one: Object, mapping: Mapping[str, str]) -> Statement | Broken:
         key=f"{namespace}/{fields.name(value.get('key'))}",
         category=fields.category(told.get("category")),
         session=fields.name(told.get("session")) or f"langgraph:{namespace}",
-        occurred_at=fields.moment(value.get("updated_at")) or fields.moment(value.get("created_at")),
+        occurred_at=_when(value),
         user=fields.name(told.get("user")),
         agent=fields.name(told.get("agent")),
     )

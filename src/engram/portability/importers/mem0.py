@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.portability import fields
-from engram.portability.objects import Object, objects
+from engram.portability.objects import Object, objects_by_time
 from engram.portability.record import Broken, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from engram.portability.pieces import Piece
     from engram.portability.record import Record
@@ -31,11 +32,16 @@ def suits(value: Mapping[str, Any]) -> bool:
 
 def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the memories."""
-    for one in objects(piece):
+    for one in objects_by_time(piece, _when):
         if isinstance(one, Broken):
             yield one
         elif one.list_name not in _OTHER_LISTS:
             yield _statement(one)
+
+
+def _when(value: Mapping[str, Any]) -> datetime | None:
+    """Return when a memory was last stated there."""
+    return fields.moment(value.get("updated_at")) or fields.moment(value.get("created_at"))
 
 
 def _statement(one: Object) -> Statement | Broken:
@@ -53,7 +59,7 @@ def _statement(one: Object) -> Statement | Broken:
         category=fields.category(names[0]),
         speaker=fields.name(value.get("actor_id")),
         session=None if session is None else f"mem0:{session}",
-        occurred_at=fields.moment(value.get("updated_at")) or fields.moment(value.get("created_at")),
+        occurred_at=_when(value),
         user=fields.name(value.get("user_id")),
         agent=fields.name(value.get("agent_id")),
     )

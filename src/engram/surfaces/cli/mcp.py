@@ -126,7 +126,7 @@ def _opener(shared: Shared) -> "Callable[[], Engram]":
     def open_engine() -> "Engram":
         from engram.engine.engram import Engram  # noqa: PLC0415 - heavy
 
-        return Engram.open(settings=settings, scope=scope, actor=actor)
+        return Engram.open(settings=settings, scope=scope, actor=actor, dream=True)
 
     return open_engine
 
