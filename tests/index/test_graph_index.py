@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from engram.store.contract import Found
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-RELATED = EdgeType.RELATED_TO
+RELATED = EdgeType.SUPPORTS
 ANN, BOB = Scope(user="ann"), Scope(user="bob")
 EVERY_STATUS = Filters(statuses=frozenset(Status))
 
@@ -649,3 +649,15 @@ def columns(rows: Sequence[tuple[int, int, EdgeType, float]]) -> EdgeColumns:
     return EdgeColumns(
         np.array(sources, np.int64), np.array(targets, np.int64), list(types), np.array(weights, np.float32)
     )
+
+
+@pytest.mark.parametrize("likeness", [EdgeType.RELATED_TO, EdgeType.SIMILAR_TO])
+def test_a_link_of_likeness_carries_less(world: World, likeness: EdgeType) -> None:
+    """What is linked for being alike was mostly found for being alike."""
+    world.keep(3)
+    world.link(1, 2)
+    world.link(1, 3, kind=likeness)
+
+    found = world.activate({1: 1.0})
+
+    assert found == pytest.approx({2: 0.6, 3: 0.18})

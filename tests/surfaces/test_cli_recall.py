@@ -16,7 +16,7 @@ from engram.recall.gather import LEXICAL, VECTOR
 from engram.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIME
 from engram.surfaces.cli.answer import show_recall_explained
 from engram.surfaces.cli.options import Narrowing
-from engram.surfaces.cli.show import show_status
+from engram.surfaces.cli.status import show_status
 from engram.surfaces.signals import WORDINGS
 from engram.testing import ManualClock
 from engram.values import Filters, Hit, Level, Memory, Missing, Quality, Query, Reason, Recall, Trust

@@ -12,7 +12,7 @@ from engram.errors import InvalidSettings
 from engram.policy.checks import require_positive, require_share
 
 _COUNTS_AND_TIMES = (
-    *("half_life_days", "clear_winner", "lease_minutes", "resume_hours"),
+    *("evidence_half_life_days", "clear_winner", "lease_minutes", "resume_hours"),
     *("keep_handed_out_days", "keep_audit_days", "keep_runs_days", "keep_runs"),
 )
 _SHARES = ("merge_above", "pattern_above", "pattern_confidence", "reinforce_by", "inherit_confidence")
@@ -34,7 +34,7 @@ class DreamPolicy:
     """How sure they must be together: one minus the chance that all of them are wrong."""
     reinforce_by: float = 0.1
     """What being said again in other words adds to the confidence of a statement, once for each merge."""
-    half_life_days: float = 30.0
+    evidence_half_life_days: float = 30.0
     """After so many days without confirmation, a statement weighs half as much against a contradiction."""
     clear_winner: float = 1.5
     """So many times the weight of the other wins a contradiction; less leaves both challenged."""

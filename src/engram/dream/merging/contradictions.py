@@ -59,7 +59,9 @@ class ContradictionsStep:
 def weight(memory: Memory, policy: DreamPolicy, now: datetime) -> float:
     """Return what a statement weighs: how often it was stated, by whom, and how long ago the last time."""
     age = max(0.0, (now - last_stated(memory)).total_seconds()) / DAY_SECONDS
-    return float(evidence(memory) * memory.provenance.source.trust * 0.5 ** (age / policy.half_life_days))
+    return float(
+        evidence(memory) * memory.provenance.source.trust * 0.5 ** (age / policy.evidence_half_life_days)
+    )
 
 
 def _settled(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Proposal]:
