@@ -23,7 +23,7 @@ def release(engram: Engram, clock: ManualClock) -> Engram:
 
 
 def test_a_time_is_counted_from_an_event_that_is_remembered(release: Engram, clock: ManualClock) -> None:
-    """ "Since the release" begins when the release was, and what lies after it comes first."""
+    """The time begins when the release was, and what lies after it comes first."""
     answer = release.recall("Since the release, when were the tests red?")
 
     assert answer.quality.period == (clock.now() - timedelta(days=10), None)
