@@ -7,8 +7,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from .warm_commands import shim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.xdist_group("code-blocks")
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("guides/*.md"))]
@@ -18,6 +26,22 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 def blocks(page: Path, language: str) -> list[str]:
     """Return the page's code blocks of a language."""
     return [code for name, code in BLOCK.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the command `engram`, started warm; see `warm_commands`."""
+    folder = tmp_path_factory.mktemp("bin")
+    address = folder / "line"
+    shim(folder, address)
+    with subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("warm_commands.py")), str(address)],
+        stdout=subprocess.PIPE,
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        yield folder
+        server.kill()
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -45,15 +69,16 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_shell_blocks_run_in_their_order(page: Path, tmp_path: Path) -> None:
+def test_shell_blocks_run_in_their_order(page: Path, tmp_path: Path, commands: Path) -> None:
     """A reader who pastes the shell lines of a page, one block after the other, meets no error."""
     script = "set -euo pipefail\n" + "\n".join(blocks(page, "bash"))
+    own = environment(tmp_path)
 
     done = subprocess.run(
         ["bash", "-c", script],
         check=False,
         cwd=tmp_path,
-        env=environment(tmp_path),
+        env={**own, "PATH": f"{commands}{os.pathsep}{own['PATH']}"},
         capture_output=True,
         text=True,
         timeout=120,
