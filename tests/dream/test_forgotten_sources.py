@@ -10,6 +10,7 @@ from .learnt import made, take, tell
 
 if TYPE_CHECKING:
     from engram import Engram
+    from engram.testing import ManualClock
 
 ANNA = (
     "Anna Schmidt works at Acme",
@@ -56,3 +57,41 @@ def test_a_profile_hides_none_of_the_facts_that_it_is_made_of(engram: Engram) ->
     found = [hit.memory.content for hit in engram.recall("Where does Anna Schmidt live? Berlin").hits]
 
     assert "Anna Schmidt lives in Berlin" in found
+
+
+def test_a_correction_takes_back_what_was_made_of_the_old_statement(engram: Engram) -> None:
+    """The profile does not go on saying what is no longer so, not even until the next dream."""
+    told = tell(engram, *ANNA)
+    take(engram, "profiles")
+
+    engram.correct(told[1].id, "Anna Schmidt lives in Hamburg")
+
+    assert not [one for one in engram.list(limit=100) if "Berlin" in one.content]
+
+
+def test_a_forgotten_memory_is_in_no_older_version_of_a_profile(engram: Engram, clock: ManualClock) -> None:
+    """Asked of the past, too, nothing that was forgotten since is told."""
+    told = tell(engram, *ANNA)
+    take(engram, "profiles")
+    clock.advance(days=1)
+    then = clock.now()
+    clock.advance(days=1)
+    engram.correct(told[1].id, "Anna Schmidt lives in Hamburg")
+    take(engram, "profiles")
+
+    engram.forget(told[3].id, reason="private")
+
+    assert not [hit for hit in engram.recall("nuts", as_of=then).hits if "nuts" in hit.memory.content]
+
+
+def test_a_question_survives_a_correction_of_what_it_was_about(engram: Engram) -> None:
+    """It is asked on its new ground, and the next dream has nothing to change."""
+    told = tell(engram, "Anna likes rowing", "Anna plays chess", "Anna has a dog", "Anna bought a kayak")
+    engram.dream()
+    asked = len(engram.gaps())
+
+    engram.correct(told[0].id, "Anna likes sailing")
+    engram.dream()
+
+    assert len(engram.gaps()) == asked
+    assert engram.dream().changed == 0

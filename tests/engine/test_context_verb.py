@@ -15,6 +15,7 @@ from engram.values import Filters, Gap, GapKind, Layer, SectionName, WorkingLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from engram.values import Window
 
@@ -261,3 +262,26 @@ def test_the_same_question_packs_more_into_a_larger_window(engram: Engram) -> No
     assert len(small.holds) < len(large.holds)
     assert len(large.holds) > 40
     assert small.tokens <= 600
+
+
+def test_a_confidential_memory_is_shown_only_where_the_message_is_about_it(
+    store_path: Path, clock: ManualClock
+) -> None:
+    """A card number is no small talk: not among today's memories, and not to fill room."""
+    with Engram.open(store_path, clock=clock, background=False) as engram:
+        engram.remember("My card is 4111 1111 1111 1111")
+        engram.remember("Ben leads Falcon")
+
+        about_ben = engram.context("who leads Falcon?", budget=2_000)
+        about_card = engram.context("My card is 4111 1111 1111 1111, right?", budget=2_000)
+
+    assert "4111" not in about_ben.text
+    assert about_card.holds
+
+
+def test_an_unknown_model_is_named(store_path: Path, clock: ManualClock) -> None:
+    """Its window is a guess, and the window says so."""
+    with Engram.open(store_path, clock=clock, background=False) as engram:
+        window = engram.context("hello", model="nosuch")
+
+    assert [missing.index for missing in window.missing] == ["model"]

@@ -18,7 +18,7 @@ from engram.capture.candidate import REDUNDANT
 from engram.capture.echo import echoes
 from engram.capture.enrich import introduce
 from engram.capture.settle import Neighbour, Settlement, Verdict, settle, surprise
-from engram.store.moves import differences
+from engram.store.moves import differences, let_go_of_derived
 from engram.text.passage import index_terms
 from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status
 
@@ -222,6 +222,7 @@ def _retire(write: Write, old: Memory, new: Memory, reason: str) -> Memory:
     write.tx.memories.replace(retired)
     changes = differences(old, retired)
     write.note(old, Action.SUPERSEDE, old=old.status, new=Status.SUPERSEDED, reason=reason, changes=changes)
+    let_go_of_derived(write.tx, old, write.now)
     return retired
 
 

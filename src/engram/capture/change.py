@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engram.capture.admit import prepare, save
 from engram.capture.draft import Draft
 from engram.errors import AccessDenied, MemoryNotFound, StatusNotAllowed
-from engram.store.moves import differences, move, move_layer, note_move
+from engram.store.moves import differences, let_go_of_derived, move, move_layer, note_move
 from engram.values import Action, ActorKind, AuditEvent, Edge, EdgeType, HistoryEvent, Layer, Status
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def correct(
         tx.memories.replace(gone)
         note_move(tx, old, gone, action=Action.CORRECT, reason=reason, actor=actor, now=now)
         tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
+        let_go_of_derived(tx, gone, now)
     return new
 
 
@@ -176,6 +177,8 @@ def set_pinned(
         memory = find_own(tx, memory_id, scope)
         if memory.pinned is pinned:
             return memory
+        if memory.status is Status.ERASED:
+            raise StatusNotAllowed(f"memory {memory.id} was erased: nothing is left to pin")
         action = Action.PIN if pinned else Action.UNPIN
         changed = memory.evolve(pinned=pinned, updated_at=now)
         tx.memories.replace(changed)

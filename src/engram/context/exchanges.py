@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engram.context.isolation import BREAK, one_line
+from engram.errors import InvalidQuery
 from engram.text.sentences import sentences
 from engram.values import Role, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
 INTENT_WORDS = 18
 ACTION_WORDS = 22
@@ -26,6 +28,8 @@ CODE_LINES = 5
 READ_CHARACTERS = 6_000
 """Of one message that are read for its line."""
 FILES_MOST = 4
+MESSAGES_MOST = 8
+"""After so many messages a new exchange begins: an agent at work may go on for hundreds."""
 
 _FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _ENDINGS = (
@@ -83,14 +87,27 @@ class Exchange:
         return "\n".join(one.content for one in self.said if one.role is Role.ASSISTANT)
 
 
-def heard(history: Iterable[Turn | Mapping[str, str]]) -> list[Said]:
+def heard(history: Iterable[Turn | Mapping[str, Any]]) -> list[Said]:
     """Return the messages of a history, given as turns or as chat interfaces write them."""
     found = []
     for one in history:
-        role, content = (one["role"], one["content"]) if isinstance(one, Mapping) else (one.role, one.content)
-        if content and content.strip():
+        role = one.get("role", Role.USER) if isinstance(one, Mapping) else one.role
+        content = _words(one.get("content")) if isinstance(one, Mapping) else one.content
+        if content.strip():
             found.append(Said(Role(role) if role in list(Role) else Role.USER, content))
     return found
+
+
+def _words(content: object) -> str:
+    """Return the text of a message as chat interfaces write it: a string, a list of parts, or nothing."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    raise InvalidQuery(f"a message's content must be text or a list of parts, not {type(content).__name__}")
 
 
 def exchanges(said: Sequence[Said]) -> list[Exchange]:
@@ -98,7 +115,8 @@ def exchanges(said: Sequence[Said]) -> list[Exchange]:
     cut: list[list[Said]] = []
     for one in said:
         is_answered = bool(cut) and any(before.role is not Role.USER for before in cut[-1])
-        if not cut or (one.role is Role.USER and is_answered):
+        is_long = bool(cut) and len(cut[-1]) >= MESSAGES_MOST
+        if not cut or is_long or (one.role is Role.USER and is_answered):
             cut.append([])
         cut[-1].append(one)
     return [Exchange(tuple(some)) for some in cut]
@@ -108,6 +126,8 @@ def exchange_line(exchange: Exchange) -> str:
     """Return an exchange as one line: what was wanted → what was done, with its files and its error."""
     wanted = telling(exchange.asked, (_WANTED, _DECIDED, _WRONG), words=INTENT_WORDS)
     done = telling(exchange.done, (_DECIDED, _WRONG, _DID), words=ACTION_WORDS)
+    plain = without_long_code(exchange.asked[:READ_CHARACTERS]).strip()
+    wanted = wanted or clipped(one_line(plain).replace(BREAK, " "), INTENT_WORDS)
     line = f"- {wanted or '(nothing)'}" + (f" → {done}" if done else "")
     named = [path for path in files(exchange) if path not in line][:FILES_MOST]
     failure = _failure(exchange, line)
@@ -135,13 +155,13 @@ def decisions(exchange: Exchange) -> list[str]:
 
 def files(exchange: Exchange) -> list[str]:
     """Return the files that an exchange names, as one-line names."""
-    read = without_long_code(f"{exchange.asked}\n{exchange.done}")[:READ_CHARACTERS]
+    read = without_long_code(f"{exchange.asked}\n{exchange.done}"[: 4 * READ_CHARACTERS])[:READ_CHARACTERS]
     return [one_line(path) for path in dict.fromkeys(_FILE.findall(read))]
 
 
 def plain_sentences(text: str) -> list[str]:
     """Return the sentences of a text without long code and without filler at their beginning."""
-    read = without_long_code(text)[:READ_CHARACTERS]
+    read = without_long_code(text[: 4 * READ_CHARACTERS])[:READ_CHARACTERS]
     return [left for one in sentences(read) if (left := _FILLER.sub("", one).strip())]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.context.isolation import name, one_line
 from engram.text.tokens import count_tokens
-from engram.values import ConfidenceTier, DetailLevel, SectionName, Source, Status
+from engram.values import ConfidenceTier, DetailLevel, SectionName, SecurityTier, Source, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,6 +54,12 @@ _CONFIDENCE = {
 def is_allowed(memory: Memory) -> bool:
     """Say whether a memory may enter a window without being asked for by name."""
     return "injection" not in memory.flags and memory.status in (Status.ACTIVE, Status.CHALLENGED)
+
+
+def may_stand(memory: Memory) -> bool:
+    """Say whether a memory may be shown whatever the message: a confidential one only where it is pinned."""
+    is_confidential = memory.security is SecurityTier.CONFIDENTIAL
+    return is_allowed(memory) and (memory.pinned or not is_confidential)
 
 
 def text_of(memory: Memory, level: DetailLevel) -> str:

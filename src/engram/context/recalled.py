@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.context.detail import Wish
 from engram.context.lines import is_allowed
+from engram.values import SecurityTier
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from engram.policy import ContextPolicy
     from engram.values import Hit
 
+CONFIDENTIAL_FITS = 0.35
+"""How well a confidential memory must fit before it is shown to a model unasked."""
 LEAST_HITS = 10
 """So many are asked for however small the room: the best of them may be short."""
 
@@ -31,7 +34,13 @@ def how_many(room: int, policy: ContextPolicy) -> int:
 
 def recalled(hits: Sequence[Hit]) -> list[Wish]:
     """Return what recall found and may enter a window, best first."""
-    return [Wish(hit.memory, hit.score) for hit in hits if is_allowed(hit.memory)]
+    return [Wish(hit.memory, hit.score) for hit in hits if is_allowed(hit.memory) and _is_wanted(hit)]
+
+
+def _is_wanted(hit: Hit) -> bool:
+    """Say whether a hit may fill room: a confidential one only where it is what the message is about."""
+    is_confidential = hit.memory.security is SecurityTier.CONFIDENTIAL
+    return not is_confidential or hit.trust.relevance >= CONFIDENTIAL_FITS
 
 
 def withheld(hits: Sequence[Hit]) -> int:

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from engram.context.detail import Wish
-from engram.context.lines import is_allowed
+from engram.context.lines import may_stand
 from engram.text.terms import query_terms
 from engram.values import Filters, Layer
 
@@ -40,7 +40,7 @@ def schemas(tx: Transaction, message: str, hits: Sequence[Hit], scope: Scope) ->
         memories = tx.memories.by_keys(keys)
         told = [memories[key] for key in keys if key in memories]
         found += [Wish(one, 0.3 + 0.7 * one.importance) for one in told]
-    return [wish for wish in {one.memory.id: one for one in found}.values() if is_allowed(wish.memory)]
+    return [wish for wish in {one.memory.id: one for one in found}.values() if may_stand(wish.memory)]
 
 
 def in_play(tx: Transaction, message: str, hits: Sequence[Hit], scope: Scope) -> list[Entity]:

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.context.lines import is_allowed
+from engram.context.lines import may_stand
 from engram.values import Filters, Layer, Status
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class StandingMemories:
             for memory in tx.memories.list(scope=scope, filters=filters, limit=KINDS_MOST, before=None)
         ]
         pinned = tx.memories.pinned(scope=scope, limit=KINDS_MOST)
-        return Standing(cursor, {one.id: one for one in [*pinned, *found] if is_allowed(one)})
+        return Standing(cursor, {one.id: one for one in [*pinned, *found] if may_stand(one)})
 
     def _caught_up(self, tx: Transaction, scope: Scope, known: Standing, cursor: int) -> Standing:
         """Return what stands after the changes since then: only what changed is read."""
@@ -94,7 +94,7 @@ class StandingMemories:
         memories = dict(known.memories)
         for memory in tx.memories.by_keys([int(key) for key in changed.keys]).values():
             memories.pop(memory.id, None)
-            if scope.sees(memory.scope) and is_allowed(memory) and self._stands(memory):
+            if scope.sees(memory.scope) and may_stand(memory) and self._stands(memory):
                 memories[memory.id] = memory
         return Standing(cursor, memories)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.context.detail import Wish
-from engram.context.lines import is_allowed
+from engram.context.lines import may_stand
 from engram.values import Filters
 
 if TYPE_CHECKING:
@@ -25,6 +25,6 @@ NEWEST = 20
 def today(tx: Transaction, scope: Scope, *, now: datetime, session: str | None = None) -> list[Wish]:
     """Return what was stored today, newest first, but for what this session said: it has its history."""
     newest = tx.memories.list(scope=scope, filters=Filters(), limit=NEWEST, before=None)
-    fresh = [one for one in newest if one.created_at.date() == now.date() and is_allowed(one)]
+    fresh = [one for one in newest if one.created_at.date() == now.date() and may_stand(one)]
     stored = [one for one in fresh if session is None or one.provenance.session != session]
     return [Wish(one, 0.2 + 0.8 * one.importance) for one in stored]

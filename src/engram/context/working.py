@@ -19,4 +19,8 @@ if TYPE_CHECKING:
 def working(slots: Sequence[WorkingLine]) -> list[str]:
     """Return a line for each slot."""
     strongest = sorted(slots, key=lambda slot: -slot.activation)
-    return [f"- {name(slot.source)}: {one_line(slot.text)}" for slot in strongest if one_line(slot.text)]
+    return [
+        f"- {name(slot.source.replace('_', ' '))}: {one_line(slot.text)}"
+        for slot in strongest
+        if one_line(slot.text)
+    ]

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from engram.values import Recall, Scope, TopicShift, Window, WorkingMemory
 
 
+MOST_BYTES = 256 * 1024
+"""Of one reply or one tool's output that are kept; the beginning says what it was."""
+NO_OUTPUT = "(no output)"
+
+
 class AgentTurn:
     """A turn under way; `window` is what to give the model, `reply` takes what it said."""
 
@@ -72,21 +77,22 @@ class AgentTurn:
     # --- what the agent brings back -------------------------------------------------------------------------
 
     def reply(self, text: str) -> None:
-        """Take in what the model said; it is kept when the turn ends well."""
+        """Take in what the model said; it is kept when the turn ends well. A blank one is no reply."""
         self._open()
-        self._said.append(Said(Role.ASSISTANT, text, self._request.agent))
+        if kept := _keepable(text):
+            self._said.append(Said(Role.ASSISTANT, kept, self._request.agent))
 
     def tool(self, name: str, result: str) -> None:
         """Take in what a tool answered; it is kept when the turn ends well."""
         self._open()
-        self._said.append(Said(Role.TOOL, result, name))
+        self._said.append(Said(Role.TOOL, _keepable(result) or NO_OUTPUT, name))
 
     def note(self, text: str, *, source: SlotSource = SlotSource.EXPLICIT) -> None:
         """Hold something in mind beyond this turn; by default as long as it takes, and until it gives way."""
         self._open()
         if not text.strip():
             raise InvalidQuery("a note must say something")
-        self._noted.append((text, SlotSource(source)))
+        self._noted.append((_keepable(text), SlotSource(source)))
 
     # --- in and out -----------------------------------------------------------------------------------------
 
@@ -135,3 +141,11 @@ class AgentTurn:
         if self._is_over:
             raise InvalidQuery("the turn is over", hint="Ask for another with `engram.turn`.")
         return self._given()
+
+
+def _keepable(text: str) -> str:
+    """Return a text as it can be kept: what a model or a tool put out must not cost the turn."""
+    if not isinstance(text, str):
+        raise InvalidQuery(f"what a turn brings back must be text, not {type(text).__name__}")
+    whole = text.encode("utf-8", "replace")
+    return whole[:MOST_BYTES].decode("utf-8", "ignore").strip()

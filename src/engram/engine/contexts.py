@@ -28,7 +28,7 @@ from engram.providers.capabilities import capabilities
 from engram.providers.tokenizers import counter_for
 from engram.recall.pipeline import recall, with_missing
 from engram.text.tokens import USUAL
-from engram.values import Query, Role
+from engram.values import Missing, Query, Role
 from engram.values.query import MAX_QUERY_CHARACTERS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from engram.context.exchanges import Said
     from engram.engine.assemble import Parts
     from engram.providers.tokenizers import TokenCounter
-    from engram.values import Actor, Breadth, Gap, Missing, Recall, Scope, Summary, Turn, Window, WorkingLine
+    from engram.values import Actor, Breadth, Gap, Recall, Scope, Summary, Turn, Window, WorkingLine
 
 READING_PATIENCE_SECONDS = 0.25
 """How long a window waits for turns that are being read, so that it shows what was just said."""
@@ -107,14 +107,19 @@ class Contexts(Handle):
         answers: list[Recall] = []
         recalling = recalled or self._recalling(message, place)
         with self._parts.health.watch("context"):
-            window = self._built(asked, _kept_in(answers, recalling), measure, session)
+            window = self._built(asked, _kept_in(answers, recalling), measure, session, model)
         self._note(window, answers, place, session)
         return window
 
     def _built(
-        self, asked: Asked, answer: Callable[[int], Recall], measure: Measure, session: str | None
+        self,
+        asked: Asked,
+        answer: Callable[[int], Recall],
+        measure: Measure,
+        session: str | None,
+        model: str | None,
     ) -> Window:
-        failed: list[Missing] = []
+        failed = self._unknown(asked, model)
         summaries = self._summaries
         sources = Sources(
             store=self._parts.store,
@@ -130,6 +135,13 @@ class Contexts(Handle):
         window = build(asked, sources)
         self._asked(window.asked, asked.scope, session)
         return replace(window, missing=(*window.missing, *failed)) if failed else window
+
+    def _unknown(self, asked: Asked, model: str | None) -> list[Missing]:
+        """Say so where a model was named that nothing is known of: its window is a guess."""
+        if not model or capabilities(model, overrides=self._parts.settings.models).is_known:
+            return []
+        reason = f"it is not known; {asked.budget} tokens are assumed to be left for memories"
+        return [Missing(index="model", reason=reason)]
 
     def _counter(self, model: str | None) -> TokenCounter:
         """Return the counter of a model; where none is named, of the tokens that are usual."""
@@ -163,7 +175,7 @@ class Contexts(Handle):
         is_read = self._listener.wait(READING_PATIENCE_SECONDS)
 
         def answer(limit: int) -> Recall:
-            query = Query(text=message[-MAX_QUERY_CHARACTERS:], scope=place, limit=limit)
+            query = Query(text=message.strip()[-MAX_QUERY_CHARACTERS:], scope=place, limit=limit)
             found = recall(query, self._parts.sources, now=self._now())
             return found if is_read else with_missing(found, "turns", "some are still being read")
 
@@ -214,8 +226,11 @@ class Contexts(Handle):
             return tx.gaps.open_for(place, limit=GAPS_LOOKED_AT)
 
     def _questions_left(self, place: Scope, session: str | None) -> int:
+        most = self._parts.policy.context.gap_questions
+        if session is None:  # there is none to count for: once a week is rule enough
+            return most
         with self._bringing_up:
-            return self._parts.policy.context.gap_questions - self._brought_up.get((place, session), 0)
+            return most - self._brought_up.get((place, session), 0)
 
     def _asked(self, gaps: Sequence[Gap], place: Scope, session: str | None) -> None:
         """Remember which open questions a window brought up, and in which session."""

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from engram.values import DreamReport, EmbedderIdentity, Memory, MemoryId, Scope
 
 
+PROFILES = "dream.profiles"
+
+
 class Dreams(Handle):
     """Verbs that consolidate."""
 
@@ -111,7 +114,8 @@ class Dreams(Handle):
         now = self._now()
 
         def known(tx: Transaction, memory: Memory) -> None:
-            introduce(tx, memory, now=now)
+            if not (memory.extractor or "").startswith(PROFILES):  # which links itself, and names nobody new
+                introduce(tx, memory, now=now)
 
         return Pen(
             screen=self._screened,

@@ -65,6 +65,10 @@ class Surroundings:
     """Schedules what should follow a turn."""
 
 
+class _MessageGone(Exception):
+    """The message that a turn began with is no longer in the store."""
+
+
 class TurnLifecycle:
     """Begins and ends turns."""
 
@@ -146,11 +150,16 @@ class TurnLifecycle:
             return settle(attending, experience, self._measure(), self._parts.policy.attention, now=now)
 
         def write(tx: Transaction) -> None:
+            if tx.turns.get(begun.id, scope=request.scope) is None:
+                raise _MessageGone
             stored.extend(self._observed(request, one.text, one.role, one.speaker) for one in said)
             tx.audit.add(self._event(request, begun.id, Ended.DONE, shift=begun.shift))
 
         try:
             mind = self._attending.change(request.scope, changed, write)
+        except _MessageGone:  # erased meanwhile: nothing of this turn may be left either
+            self.close(begun, Ended.ABANDONED)
+            return
         except BaseException as exc:
             self.close(begun, Ended.FAILED, error=type(exc).__name__)
             raise

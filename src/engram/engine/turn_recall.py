@@ -111,4 +111,4 @@ def _is_enough(answer: Recall, limit: int) -> bool:
 
 def _query(text: str, scope: Scope, limit: int) -> Query:
     """Return the question; of a message that is too long its end is asked."""
-    return Query(text=text[-MAX_QUERY_CHARACTERS:], scope=scope, limit=limit)
+    return Query(text=text.strip()[-MAX_QUERY_CHARACTERS:], scope=scope, limit=limit)

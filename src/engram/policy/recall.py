@@ -21,6 +21,7 @@ _TRUST_PARTS = ("trust_relevance", "trust_accuracy", "trust_freshness", "trust_u
 _SHARES = (
     *("vector_weight", "subject_bonus", "time_bonus", "graph_bonus", "entity_bonus", "least_score"),
     *("mmr_lambda", "graph_decay", "graph_floor", "suppress_above", "linked_share", "poor_relevancy"),
+    "nothing_below",
 )
 
 
@@ -73,7 +74,9 @@ class RecallPolicy:
     least_score: float = 0.05
     """What scores less is no answer and does not count as recalled;"""
     least_hits: int = 3
-    """but so many are given all the same, where nothing better is there."""
+    """but so many are given all the same, where nothing better is there;"""
+    nothing_below: float = 0.02
+    """and what scores less than this is not given at all: an empty answer says more."""
     trust_relevance: float = 0.35
     """The share of fitting the question in a hit's trust; the four shares make 1."""
     trust_accuracy: float = 0.25

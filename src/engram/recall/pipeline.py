@@ -242,7 +242,7 @@ def _answering(asking: _Asking, best: Sequence[tuple[Fused, Memory]]) -> list[tu
     return [
         pair
         for place, pair in enumerate(best)
-        if place < policy.least_hits or pair[0].score >= policy.least_score
+        if pair[0].score >= (policy.nothing_below if place < policy.least_hits else policy.least_score)
     ]
 
 
@@ -257,7 +257,7 @@ def _fetch(
         page = order[start : start + wanted]
         memories = tx.memories.by_keys([one.key for one in page])
         found = [(one, memories[one.key]) for one in page if one.key in memories]
-        best += [(one, memory) for one, memory in found if _fits(memory, asking.query)]
+        best += [(one, memory) for one, memory in found if _fits(memory, asking.query, asking.now)]
         best = collapse(best, lambda pair: pair[1])
         if len(best) >= wanted:
             break
@@ -283,8 +283,10 @@ def _fetch_past(
     return collapse([(scored[key], memory) for key, memory in found], lambda pair: pair[1])[:wanted]
 
 
-def _fits(memory: Memory, query: Query) -> bool:
-    return query.scope.sees(memory.scope) and memory.status in query.filters.statuses
+def _fits(memory: Memory, query: Query, now: datetime) -> bool:
+    """Say whether a memory may be shown; one whose last day is over counts as gone before a sweep comes."""
+    is_over = memory.forget_after is not None and memory.forget_after <= now
+    return not is_over and query.scope.sees(memory.scope) and memory.status in query.filters.statuses
 
 
 def _contradicted(tx: Transaction, asking: _Asking, best: Sequence[tuple[Fused, Memory]]) -> set[str]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 DREAMED = "dream."
 """How the extractor of a memory begins that a dream has stated."""
 WITHDRAWN = "something that it was made of was forgotten"
+SHAKEN = "something that it was made of no longer holds"
+_STANDING = (Status.ACTIVE, Status.CHALLENGED)
 WITHDRAWING = Actor("forgetting", ActorKind.RULE)
 RECORDED = (
     *("layer", "layer_held", "pinned", "confidence", "importance", "reinforcements"),
@@ -69,7 +71,9 @@ def move(
         tx.terms.put(key, index_terms(changed))
     note_move(tx, memory, changed, action=action, reason=reason, actor=actor, now=now)
     if new is Status.FORGOTTEN:
-        _let_go_of_derived(tx, memory, now)
+        let_go_of_derived(tx, memory, now, is_gone=True)
+    elif new is Status.INVALIDATED and actor.kind is not ActorKind.RULE:
+        let_go_of_derived(tx, memory, now)
     return changed
 
 
@@ -110,19 +114,18 @@ def erase(tx: Transaction, memory: Memory, *, reason: str, actor: Actor, now: da
     return gone
 
 
-def _let_go_of_derived(tx: Transaction, memory: Memory, now: datetime) -> None:
-    """Take back what a dream made of a memory that is forgotten; the next dream makes it of what is left."""
+def let_go_of_derived(tx: Transaction, memory: Memory, now: datetime, *, is_gone: bool = False) -> None:
+    """
+    Take back what dreams made of a memory that no longer holds; the next dream makes it of what is left.
+
+    Of one that `is_gone` for good nothing may be found any more, older versions included.
+    """
+    new = Status.PRUNED if is_gone else Status.INVALIDATED
     for derived in _derived_from(tx, memory):
-        if derived.status in (Status.ACTIVE, Status.CHALLENGED) and not derived.pinned:
-            move(
-                tx,
-                derived,
-                Status.INVALIDATED,
-                action=Action.SET_STATUS,
-                reason=WITHDRAWN,
-                actor=WITHDRAWING,
-                now=now,
-            )
+        is_found = derived.status.is_indexed if is_gone else derived.status in _STANDING
+        if is_found and not derived.pinned:
+            reason = WITHDRAWN if is_gone else SHAKEN
+            move(tx, derived, new, action=Action.SET_STATUS, reason=reason, actor=WITHDRAWING, now=now)
 
 
 def _derived_from(tx: Transaction, memory: Memory) -> list[Memory]:

@@ -31,6 +31,8 @@ KIN_COUNTS = 0.5
 SURROUND_SCALE = 0.5
 """So much knowledge around the best memory makes two thirds of being surrounded."""
 HARDLY_BELIEVED = 0.4
+ALONE_COUNTS = 0.5
+"""What one memory that fits is worth by itself: it may be right, and nothing else says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def assess(found: Evidence, policy: InsightPolicy) -> Confidence:
     return Confidence(
         certainty=Certainty.CONFIDENT if is_confident else Certainty.UNCERTAIN,
         domain=found.domain,
-        confidence=sure,
+        confidence=max(sure, ALONE_COUNTS * max(hit.trust.relevance * believed(hit.memory) for hit in fits)),
         evidence=best,
         supporting=len(fits),
         gaps=found.gaps,

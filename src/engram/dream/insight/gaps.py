@@ -102,11 +102,13 @@ def _settled(tx: Transaction, scope: Scope, found: Mapping[str, Gap]) -> Iterato
     for gap in tx.gaps.open_in(scope):
         memories = [tx.memories.get(memory, scope=scope) for memory in gap.memories]
         living = [one for one in memories if one is not None and not one.status.is_terminal]
+        if gap.id in found:
+            continue  # there is ground for it still, if another than before
         if len(living) < len(gap.memories):
             yield gap, "what it was about is settled"
         elif gap.kind is GapKind.STALE and any(_confirmed_since(one, gap) for one in living):
             yield gap, "it was confirmed"
-        elif gap.kind in (GapKind.MISSING_FIELD, GapKind.CONTRADICTION) and gap.id not in found:
+        elif gap.kind in (GapKind.MISSING_FIELD, GapKind.CONTRADICTION):
             yield gap, "it was answered"
 
 

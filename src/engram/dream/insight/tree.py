@@ -154,6 +154,10 @@ def _planned(tx: Transaction, tree: Standing, words: Canopy, policy: InsightPoli
     root = tree.nodes.get(words.root)
     is_sound = root is not None and root.is_whole and _is_of_space(tree, words.space)
     changes = len(arrived.keys) + len(gone)
+    if len(arrived.keys) and any(
+        node.breadth is Breadth.CLUSTER and node.centroid is None for node in tree.nodes.values()
+    ):
+        is_sound = False  # a cluster that lost a memory has no middle to compare arrivals with
     if not is_sound or changes > max(FEW_CHANGES, policy.rebuild_share * len(placed)):
         return _grown_anew(tx, usable, words, policy, had_tree=bool(tree.nodes))
     return _mended(tx, tree, words, policy, arrived=arrived, gone=gone)

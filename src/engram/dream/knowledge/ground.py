@@ -55,7 +55,7 @@ class Earlier:
     @property
     def was_withdrawn(self) -> bool:
         """Whether a rule took it back because its ground was gone."""
-        return self.memory.status is Status.INVALIDATED and not self.is_refused
+        return self.memory.status in (Status.INVALIDATED, Status.PRUNED) and not self.is_refused
 
     @property
     def may_change(self) -> bool:

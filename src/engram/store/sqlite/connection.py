@@ -23,6 +23,7 @@ from engram.errors import (
     StoreUnreadable,
     WrongKey,
 )
+from engram.store.sqlite import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +40,8 @@ def connect(
     path: Path, *, key: bytes, is_durable: bool, busy_timeout_seconds: float, is_reader: bool = False
 ) -> apsw.Connection:
     """Return a connection to an existing or new file; raises where the file cannot be ours."""
-    _check_file(path, key)
+    if not is_reader:  # whose file the writer has looked at, and has open
+        _check_file(path, key)
     connection = apsw.Connection(
         str(path), flags=apsw.SQLITE_OPEN_READWRITE | (0 if is_reader else apsw.SQLITE_OPEN_CREATE)
     )
@@ -69,12 +71,11 @@ def only(connection: apsw.Connection, sql: str, parameters: Sequence[Any] = ()) 
 def _check_file(path: Path, key: bytes) -> None:
     """Raise what a look at the file's first bytes can tell, before SQLite touches it."""
     try:
-        size, start = _look_at(path)
+        size, is_plain = _look_at(path)
     except OSError as exc:
         raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     if not size:
         return
-    is_plain = start == _MAGIC
     if is_plain and key:
         raise WrongKey(f"{path} is not encrypted, but a key was given", hint="Open it without a key.")
     if not is_plain and size % _PAGE_BYTES:
@@ -83,8 +84,8 @@ def _check_file(path: Path, key: bytes) -> None:
         raise StoreLocked(f"{path} is encrypted, or not a database")
 
 
-def _look_at(path: Path) -> tuple[int, bytes]:
-    """Return the file's size, 0 where it is still to be made, and its first bytes."""
+def _look_at(path: Path) -> tuple[int, bool]:
+    """Return the file's size, 0 where it is still to be made, and whether it is plain."""
     if "\0" in str(path):
         raise StoreUnreadable(f"the path {str(path)!r} holds a NUL character")
     if path.is_dir():
@@ -94,11 +95,14 @@ def _look_at(path: Path) -> tuple[int, bytes]:
     if not path.exists():
         if not os.access(path.parent, os.W_OK):
             raise StoreReadOnly(f"nothing can be written in the folder {path.parent}")
-        return 0, b""
+        return 0, True
     if not path.is_file():
         raise StoreUnreadable(f"{path} is not a file")
+    known = opened.is_plain(path)
+    if known is not None:
+        return path.stat().st_size, known
     with path.open("rb") as file:
-        return path.stat().st_size, file.read(len(_MAGIC))
+        return path.stat().st_size, file.read(len(_MAGIC)) == _MAGIC
 
 
 def _prove_readable(connection: apsw.Connection, path: Path, *, has_key: bool) -> None:

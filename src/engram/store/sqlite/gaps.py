@@ -71,6 +71,7 @@ _SPOKEN_OF = (
     "JOIN memories m ON m.key = x.memory AND m.scope = e.scope "
     f"WHERE e.scope = ? AND e.type {AMONG} AND e.mentions >= ? AND m.status = 'active' "
     "AND instr(m.flags, '\"injection\"') = 0 AND m.security <> 'confidential' "
+    "AND coalesce(m.extractor, '') NOT LIKE 'dream.%' "
     "GROUP BY e.id, m.key ORDER BY e.key, m.key DESC"
 )
 
@@ -93,6 +94,7 @@ class GapsTable:
         moments = (to_microseconds(gap.found_at), *map(optional_to_microseconds, (gap.asked_at, None)))
         row = (gap.id, self._scopes.make(gap.scope), gap.kind, gap.question, gap.priority, *moments)
         self._connection.execute(_PUT, row)
+        self._connection.execute("DELETE FROM gap_memories WHERE gap = ?", (gap.id,))
         self._connection.executemany(_ABOUT, [(gap.id, memory) for memory in gap.memories])
         return True
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engram.errors import StoreBusy, StoreClosed, StoreUnreadable
+from engram.store.sqlite import opened
 from engram.store.sqlite.ages import AgesTable
 from engram.store.sqlite.attention import AttentionTable
 from engram.store.sqlite.boxes import BoxesTable
@@ -135,8 +136,12 @@ class SqliteStore:
         writer: apsw.Connection,
         readers: Readers,
         line: WriteQueue,
+        number: tuple[int, int],
+        is_encrypted: bool,
     ) -> None:
         self._path = path
+        self._number = number
+        self._is_encrypted = is_encrypted
         self._writer = writer
         self._line = line
         self._writing = threading.local()
@@ -170,16 +175,19 @@ class SqliteStore:
 
         line = WriteQueue(max_waiting=max_waiting_writers, timeout_seconds=busy_timeout_seconds)
         with translated(location):
-            writer = connect_one(is_reader=False)
+            with opened.LOOKING:
+                writer = connect_one(is_reader=False)
+                number = opened.enter(path, plain=not key)
             try:
                 _prepare(writer, location, now=now, patience_seconds=busy_timeout_seconds)
             except BaseException:
                 writer.close()
+                opened.leave(number)
                 raise
         pool = Readers(
             partial(connect_one, is_reader=True), kept=readers, patience_seconds=busy_timeout_seconds
         )
-        return cls(path, writer=writer, readers=pool, line=line)
+        return cls(path, writer=writer, readers=pool, line=line, number=number, is_encrypted=bool(key))
 
     @property
     def location(self) -> str:
@@ -227,15 +235,13 @@ class SqliteStore:
         try:
             size = sum(file.stat().st_size for file in files if file.exists())
             free = shutil.disk_usage(self._path.parent).free
-            with self._path.open("rb") as file:
-                is_encrypted = file.read(6) != b"SQLite"
         except OSError as exc:
             raise StoreUnreadable(f"{self.location}: {exc.strerror}") from exc
         return {
             "format_version": FORMAT_VERSION,
             "size_bytes": size,
             "disk_free_bytes": free,
-            "encrypted": is_encrypted,
+            "encrypted": self._is_encrypted,
         }
 
     def check(self) -> list[Check]:
@@ -263,6 +269,7 @@ class SqliteStore:
         with self._line.turn():
             self._writer.close()
         self._readers.close()
+        opened.leave(self._number)
 
     def _check_open(self) -> None:
         if self._is_closed:

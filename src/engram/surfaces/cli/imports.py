@@ -15,6 +15,7 @@ from engram.errors import EmbeddingError
 from engram.surfaces.cli.options import Shared, among
 from engram.surfaces.cli.output import one_line, out, present, talk, warning
 from engram.surfaces.cli.progress import counting
+from engram.surfaces.errors import FAILED
 from engram.values import ImportKind, ImportReport
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def import_source(
             raise
 
     present(report, _show, as_json=shared.json)
+    if report.refused and not report.found:
+        raise typer.Exit(FAILED)
 
 
 def _embed(engram: "Engram", progress: Callable[[int], None]) -> None:
