@@ -148,7 +148,7 @@ def test_a_story_of_something_forgotten_is_taken_back(engram: Engram, clock: Man
     take(engram, "crystals")
 
     (after,) = made(engram, MAKER)
-    assert engram.get(before.id).status is Status.INVALIDATED
+    assert engram.get(before.id).status is Status.PRUNED
     assert "timed out" not in after.content
     assert made(engram, LESSONS) == []
 

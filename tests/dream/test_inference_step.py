@@ -116,7 +116,7 @@ def test_a_conclusion_goes_with_its_ground(engram: Engram) -> None:
     engram.forget(first.id, reason="wrong")
     take(engram, "inference")
 
-    assert engram.get(found.id).status is Status.INVALIDATED
+    assert engram.get(found.id).status is Status.PRUNED
 
 
 def test_a_conclusion_that_is_denied_later_is_taken_back(engram: Engram) -> None:

@@ -96,7 +96,7 @@ def test_a_profile_drops_what_was_forgotten_and_goes_when_too_little_is_left(eng
 
     assert "Berlin" not in card.content
     assert cards(engram, "Anna") == []
-    assert engram.get(card.id).status is Status.INVALIDATED
+    assert engram.get(card.id).status is Status.PRUNED
 
 
 def test_lines_are_few_and_the_weightiest(store_path: Path, clock: ManualClock) -> None:

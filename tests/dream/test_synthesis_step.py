@@ -105,7 +105,7 @@ def test_a_principle_shrinks_and_goes_with_its_sources(engram: Engram) -> None:
     engram.forget(told[0].id, reason="not any more")
     take(engram, "synthesis")
 
-    assert engram.get(found.id).status is Status.INVALIDATED
+    assert engram.get(found.id).status is Status.PRUNED
 
 
 def test_only_a_few_are_stated_in_a_night(store_path: Path, clock: ManualClock) -> None:

@@ -88,7 +88,7 @@ def test_others_keep_everything(lived: Engram) -> None:
         "Ben lives in Oslo",
     ]
     assert [turn.content for turn in lived.turns(scope=BEN)] == ["I live in Oslo."]
-    assert lived.recall("which instrument?", scope=BEN).hits
+    assert lived.recall("does Ben play the cello?", scope=BEN).hits
     assert lived.list(scope=ANN) == []
     assert lived.turns(scope=ANN) == []
     assert lived.doctor().ok

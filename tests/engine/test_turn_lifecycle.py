@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engram import Engram, Scope, Settings
-from engram.errors import EngramError, InvalidContent, InvalidQuery, InvalidScope, StoreClosed
+from engram.errors import EngramError, InvalidQuery, InvalidScope, StoreClosed
 from engram.values import Action, Role, SlotSource, TopicShift
 
 if TYPE_CHECKING:
@@ -260,17 +260,17 @@ def test_closing_the_memory_closes_open_turns(
 
 
 def test_what_cannot_be_stored_takes_everything_else_back(known: Engram) -> None:
-    """Of two replies the second is no text: neither is kept, and the mind is what it was."""
+    """What a tool put out is no text: nothing of the turn is kept, and the mind is what it was."""
     talk(known, BILLING, session="s1")
     snapshot = stamp(known, Scope(agent=AGENT))
 
     def end_badly() -> None:
         with known.turn("go on", agent=AGENT, session="s1") as turn:
             turn.reply("A good one.")
-            turn.tool("broken", "half a pair: \ud800")
+            turn.tool("broken", 3)  # type: ignore[arg-type]
             turn.note("never noted")
 
-    with pytest.raises(InvalidContent):
+    with pytest.raises(InvalidQuery):
         end_badly()
 
     said = [one.content for one in known.turns(session="s1", scope=Scope(agent=AGENT))]

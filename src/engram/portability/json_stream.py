@@ -19,13 +19,22 @@ CHUNK_BYTES = 1 << 20
 MOST_OBJECT_BYTES = 64_000_000
 """A single conversation is far smaller; a larger object is passed over and reported."""
 
-# Possessive: what was matched is never tried again, so a hostile file takes linear time.
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_PLAIN = rb'[^"{}\[\]]++|' + _STRING
-_FLAT = rb"\{(?:" + _PLAIN + rb")*+\}|\[(?:" + _PLAIN + rb")*+\]"
-_BRACKET = rb"([{}\[\]])"
-_TO_BRACKET = re.compile(rb"(?:" + _PLAIN + rb")*+" + _BRACKET, re.DOTALL)
-_TO_DEEP_BRACKET = re.compile(rb"(?:" + _PLAIN + rb"|" + _FLAT + rb")*+" + _BRACKET + rb"?", re.DOTALL)
+
+def _once(name: bytes, many: bytes) -> bytes:
+    """
+    Return a pattern for any number of these that is never tried in another way.
+
+    So a hostile file takes linear time. The possessive `*+` says the same and is wrong before Python 3.11.5.
+    """
+    return rb"(?=(?P<" + name + rb">(?:" + many + rb")*))(?P=" + name + rb")"
+
+
+_STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+_PLAIN = rb'[^"{}\[\]]+|' + _STRING
+_FLAT = rb"\{" + _once(b"inside", _PLAIN) + rb"\}|\[" + _once(b"listed", _PLAIN) + rb"\]"
+_BRACKET = rb"(?P<bracket>[{}\[\]])"
+_TO_BRACKET = re.compile(_once(b"before", _PLAIN) + _BRACKET, re.DOTALL)
+_TO_DEEP_BRACKET = re.compile(_once(b"before", _PLAIN + rb"|" + _FLAT) + _BRACKET + rb"?", re.DOTALL)
 """Inside an object what holds no other object is passed over in one go, which takes half the time."""
 _NAME_BEFORE = re.compile(rb"(" + _STRING + rb")\s*:\s*\Z", re.DOTALL)
 _OPENING = b"{["
@@ -102,7 +111,7 @@ class _Scan:
 
     def _found(self) -> Iterator[Raw | Unfit]:
         while match := self._next_bracket():
-            bracket, before, at = match.group(1), self._place, match.start(1)
+            bracket, before, at = match["bracket"], self._place, match.start("bracket")
             self._place = match.end()
             if bracket is None:
                 return  # seen to the end, and still inside
