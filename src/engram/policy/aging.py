@@ -8,7 +8,6 @@ docs/concepts/aging.md.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -200,10 +199,6 @@ class AgingPolicy:
                 )
         if not all(0 <= weight <= 1 for weight in (*self.type_weights.values(), self.type_weight_default)):
             raise InvalidSettings("policy aging: type_weights are outside 0 to 1")
-
-    def without_rules(self) -> AgingPolicy:
-        """Return the same ageing under which nothing leaves."""
-        return dataclasses.replace(self, rules=())
 
 
 NOTEBOOK = AgingPolicy(

@@ -20,9 +20,10 @@ from engram.portability.pieces import UNREADABLE_FILE
 from engram.portability.record import TOO_LARGE, UNREADABLE, Broken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from engram.portability.pieces import Piece
+    from engram.portability.record import Record
 
 MOST_LINE_BYTES = 32_000_000
 """A line of a session log may hold a picture; a longer one is passed over and reported."""
@@ -63,6 +64,23 @@ def objects(piece: Piece) -> Iterator[Object | Broken]:
             yield from _lines(piece.name, stream) if is_lines else _elements(piece.name, stream)
     except UNREADABLE_FILE:
         yield Broken(place=piece.name)
+
+
+def conversations(
+    piece: Piece,
+    *,
+    moment: Callable[[Mapping[str, Any]], datetime | None],
+    suits: Callable[[Mapping[str, Any]], bool],
+    messages: Callable[[Object], Iterable[Record]],
+) -> Iterator[Record]:
+    """Yield the messages of a file's conversations, oldest first; what is none is broken."""
+    for one in objects_by_time(piece, moment):
+        if isinstance(one, Broken):
+            yield one
+        elif suits(one.value):
+            yield from messages(one)
+        else:
+            yield Broken(place=one.place)
 
 
 def objects_by_time(

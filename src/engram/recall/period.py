@@ -48,8 +48,6 @@ class Period:
     relation: Relation
     words: tuple[str, ...]
     """The words that it came from."""
-    spans: tuple[tuple[int, int], ...]
-    """Where those of them stand that are a time and nothing else; an event is a topic too."""
     anchor: str | None = None
     """The event that it hangs on, in the question's words: "the release" of "since the release"."""
     anchor_days: Days | None = None
@@ -75,7 +73,6 @@ def find_period(question: str, *, now: datetime) -> Period | None:
         softness_days=asked.softness_days if asked else ANCHOR_SOFTNESS_DAYS,
         relation=asked.relation if asked else anchor.relation if anchor else Relation.WITHIN,
         words=(*said, *([read[anchor.first : anchor.last]] if anchor else ())),
-        spans=spans,
         anchor=anchor.event if anchor else None,
         anchor_days=anchor.days if anchor else None,
     )

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.portability import fields
-from engram.portability.objects import Object, objects_by_time
-from engram.portability.record import Broken, Message
+from engram.portability.objects import Object, conversations
+from engram.portability.record import Message
 from engram.values import Role
 
 if TYPE_CHECKING:
@@ -33,14 +33,8 @@ def suits(value: Mapping[str, Any]) -> bool:
 
 
 def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
-    """Yield the messages of all conversations."""
-    for one in objects_by_time(piece, _when):
-        if isinstance(one, Broken):
-            yield one
-        elif suits(one.value):
-            yield from _messages(one)
-        else:
-            yield Broken(place=one.place)
+    """Return the messages of all conversations."""
+    return conversations(piece, moment=_when, suits=suits, messages=_messages)
 
 
 def _when(value: Mapping[str, Any]) -> datetime | None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from engram.providers.chat import BadReply, Prompt, Question
-from engram.providers.prompts.quoted import quote
+from engram.providers.prompts.quoted import evidence
 from engram.providers.prompts.replies import find_json
 from engram.text.lazy import lazy
 
@@ -62,7 +62,7 @@ def fill(asked: str, memories: Sequence[Mapping[str, Any]]) -> Prompt:
     """Return the prompt for the question and the evidence; each memory has an `id`."""
     return Prompt(
         system=SYSTEM,
-        user=f"{quote(memories, title='MEMORIES')}\n\n{quote([{'question': asked}], title='QUESTION')}",
+        user=evidence(asked, memories),
         name=PURPOSE,
         schema=SCHEMA,
         max_tokens=MAX_TOKENS,

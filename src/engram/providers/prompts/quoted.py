@@ -22,6 +22,11 @@ MARK_CHARACTERS = 12
 _SEPARATORS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
 
 
+def evidence(asked: str, memories: Iterable[Mapping[str, Any]]) -> str:
+    """Return memories and the question that they were found for, both as data."""
+    return f"{quote(memories, title='MEMORIES')}\n\n{quote([{'question': asked}], title='QUESTION')}"
+
+
 def quote(records: Iterable[Mapping[str, Any]], *, title: str) -> str:
     """Return the records between two marker lines, such as `BEGIN TURNS 3f…` and `END TURNS 3f…`."""
     lines = [json.dumps(record, ensure_ascii=False).translate(_SEPARATORS) for record in records]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engram.providers.chat import BadReply, Prompt, Question
-from engram.providers.prompts.quoted import quote
+from engram.providers.prompts.quoted import evidence
 from engram.providers.prompts.replies import find_json
 from engram.values import Sufficiency
 
@@ -60,7 +60,7 @@ def fill(asked: str, memories: Sequence[Mapping[str, Any]]) -> Prompt:
     """Return the prompt for one question and the memories that were found for it."""
     return Prompt(
         system=SYSTEM,
-        user=f"{quote(memories, title='MEMORIES')}\n\n{quote([{'question': asked}], title='QUESTION')}",
+        user=evidence(asked, memories),
         name=PURPOSE,
         schema=SCHEMA,
         max_tokens=MAX_TOKENS,

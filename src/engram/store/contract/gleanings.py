@@ -91,10 +91,6 @@ class Gleanings(Protocol):
         """Return the next active memories of a scope, by key."""
         ...
 
-    def of_sessions(self, sessions: Sequence[str], *, scope: Scope) -> dict[int, Memory]:
-        """Return what was stated in these sessions, in any status but erased, by key."""
-        ...
-
     def made(self, maker: str, *, scope: Scope) -> list[Made]:
         """Return what makers whose name begins so have stated, in any status but erased, oldest first."""
         ...

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _KEYED = f"SELECT {SELECTED}, m.key FROM memories m JOIN scopes s ON s.id = m.scope"
 _SCOPES = "SELECT DISTINCT scope FROM memories WHERE status = 'active' ORDER BY 1"
 _CHANGED = "SELECT 1 FROM memories WHERE scope = ? AND change > ? LIMIT 1"
-_SESSIONS = f"{_KEYED} WHERE m.session {AMONG} AND m.scope = ? AND m.status <> 'erased' ORDER BY m.key"
 _MADE = (
     f"{_KEYED} WHERE m.scope = ?2 AND m.status <> 'erased' AND m.extractor >= ?1 "
     "AND m.extractor < ?1 || char(1114111) ORDER BY m.key"
@@ -110,11 +109,6 @@ class GleaningsTable:
         rows = self._connection.execute(
             f"{sql} ORDER BY m.key LIMIT ?", (self._scopes.find(scope), after_key, *bound, limit)
         )
-        return {row[-1]: from_row(row) for row in rows}
-
-    def of_sessions(self, sessions: Sequence[str], *, scope: Scope) -> dict[int, Memory]:
-        """Return what was stated in these sessions, in any status but erased, by key."""
-        rows = self._connection.execute(_SESSIONS, (to_json(list(sessions)), self._scopes.find(scope)))
         return {row[-1]: from_row(row) for row in rows}
 
     def made(self, maker: str, *, scope: Scope) -> list[Made]:
