@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from engram.store.contract import Transaction
     from engram.values import EmbedderIdentity
 
-MADE = "dream."
 _PASSING = (Layer.WORKING, Layer.EPISODIC)
 _FADED = (Status.ARCHIVED, Status.PRUNED)
 
@@ -222,7 +221,7 @@ def _refuse_what_was_taken_back(writing: Writing, draft: Draft, sources: Sequenc
 
 def _left_by_a_dream(tx: Transaction, memory: Memory) -> bool:
     """Say whether a dream stated it and a rule took it back, which a better ground may overrule."""
-    if not (memory.extractor or "").startswith(MADE):
+    if not memory.is_derived:
         return False
     moves = [event for event in tx.history.of(memory.id) if event.new_status is memory.status]
     return bool(moves) and moves[-1].actor.kind is ActorKind.RULE

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from engram.store.contract import Transaction
     from engram.values import Layer, Memory
 
-DREAMED = "dream."
-"""How the extractor of a memory begins that a dream has stated."""
 WITHDRAWN = "something that it was made of was forgotten"
 SHAKEN = "something that it was made of no longer holds"
 _STANDING = (Status.ACTIVE, Status.CHALLENGED)
@@ -135,11 +133,7 @@ def _derived_from(tx: Transaction, memory: Memory) -> list[Memory]:
         for edge in tx.edges.of(memory.id)
         if edge.target == memory.id and edge.type in (EdgeType.DERIVED_FROM, EdgeType.INFERRED_FROM)
     ]
-    return [
-        one
-        for one in made
-        if one is not None and one.status is not Status.ERASED and (one.extractor or "").startswith(DREAMED)
-    ]
+    return [one for one in made if one is not None and one.status is not Status.ERASED and one.is_derived]
 
 
 def _brought_back(tx: Transaction, memory: Memory, now: datetime) -> Memory:

@@ -114,6 +114,10 @@ CATEGORIES = frozenset(
 """The categories that rules know by name; a user may add others of the same form."""
 
 
+DREAMT = "dream."
+"""How the extractor of a memory begins that a dream has stated."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """Where a memory came from: who said it, in which session, and the evidence behind it."""
@@ -223,6 +227,11 @@ class Memory:
     """Whether a person chose the layer, so that rules leave it there."""
     box: str | None = None
     """The box of the topic that it was stored under."""
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether a dream stated it because of other memories."""
+        return (self.extractor or "").startswith(DREAMT)
 
     @property
     def confidence_tier(self) -> ConfidenceTier:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from engram.store.contract import Transaction
     from engram.values import Memory, MemoryId, Scope
 
-DREAM = "dream."
-"""How the makers of all steps begin."""
 PAGE = 500
 """Memories read in one snapshot: a few milliseconds."""
 
@@ -63,18 +61,13 @@ class Earlier:
         return self.stands and not self.memory.pinned
 
 
-def is_made(memory: Memory) -> bool:
-    """Say whether a dream stated it."""
-    return (memory.extractor or "").startswith(DREAM)
-
-
 def is_ground(memory: Memory) -> bool:
     """Say whether something may be concluded from a memory."""
     return (
         memory.status is Status.ACTIVE
         and memory.security is not SecurityTier.CONFIDENTIAL
         and _INJECTION not in memory.flags
-        and not is_made(memory)
+        and not memory.is_derived
     )
 
 

@@ -19,7 +19,6 @@ from engram.dream.knowledge.ground import (
     changed,
     earlier,
     grounded,
-    is_made,
     scopes,
     statements,
     stored,
@@ -122,7 +121,7 @@ def _stated(new: Derive, known: Sequence[Earlier]) -> Iterator[Derive]:
 def _counted(dreaming: Dreaming, found: Recurring, memory: Memory | None) -> Iterator[Note]:
     """Yield the counts of a procedure that is stored now, where they have changed."""
     counts = (found.successes, found.failures)
-    if memory is not None and is_made(memory) and (memory.successes, memory.failures) != counts:
+    if memory is not None and memory.is_derived and (memory.successes, memory.failures) != counts:
         yield Note(
             what="count",
             about=(memory.id,),

@@ -67,7 +67,11 @@ def weight(memory: Memory, policy: DreamPolicy, now: datetime) -> float:
 def _settled(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Proposal]:
     policy, now = dreaming.policy.dream, dreaming.now
     if one.pinned and other.pinned:
-        yield asking(contradiction(one, other, priority=CONTRADICTED, now=now))
+        gap = contradiction(one, other, priority=CONTRADICTED, now=now)
+        with dreaming.store.read() as tx:
+            is_news = tx.gaps.is_news(gap)
+        if is_news:
+            yield asking(gap)
         return
     heavier, lighter = sorted(
         (one, other), key=lambda m: (m.pinned, weight(m, policy, now), m.when, m.id), reverse=True

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from engram.dream.merging.wording import may_be_one, read, same_subject, words_between
 from engram.text.normal import normalise
+from engram.values.memory import DREAMT
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from engram.store.contract import Outline
     from engram.values import Scope
 
-MADE = "dream."
-"""How the makers of what a dream stated begin: it is no ground for further statements."""
 SUMMARIES = ("session-", "compaction-")
 MOST_FILED = 500
 """A file with more is left aside: what so many share says too little, and they are too many to compare."""
@@ -67,7 +66,7 @@ def scenes(dreaming: Dreaming) -> Iterator[Scene]:
 
 def is_made(outline: Outline) -> bool:
     """Say whether a memory was stated by a dream or sums up a session, and by nobody outright."""
-    return (outline.extractor or "").startswith((MADE, *SUMMARIES))
+    return (outline.extractor or "").startswith((DREAMT, *SUMMARIES))
 
 
 class Groups:
