@@ -23,6 +23,7 @@ from engram.store.sqlite.migrations import (
     m009_dreams,
     m010_insight,
     m011_imports,
+    m012_doors,
 )
 from engram.store.sqlite.times import to_microseconds
 
@@ -46,6 +47,7 @@ MIGRATIONS = (
     m009_dreams,
     m010_insight,
     m011_imports,
+    m012_doors,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
