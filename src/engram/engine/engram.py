@@ -23,6 +23,7 @@ from engram.engine.health import EMBEDDER
 from engram.engine.imports import Imports
 from engram.engine.insights import Insights
 from engram.engine.life import Life
+from engram.engine.links import Links
 from engram.engine.reasoning import Reasoning
 from engram.engine.turns import Turns
 from engram.engine.upkeep import Upkeep
@@ -65,7 +66,7 @@ TIMELINE_RELEVANCE = 0.35
 """What fits a topic less than this is not part of its story."""
 
 
-class Engram(Background, Turns, Dreams, Imports, Insights, Life, Reasoning, Upkeep):
+class Engram(Background, Turns, Dreams, Imports, Insights, Life, Links, Reasoning, Upkeep):
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:

@@ -78,9 +78,13 @@ def _linked(
 ) -> Signal:
     """Return what activation through links adds, spreading from the best."""
     policy = sources.policy
+    # A seed is never reached itself: one too weak to give anything on would only be kept from gaining.
+    seeds = [
+        one for one in ranked[: policy.graph_seeds] if one.score * policy.graph_decay >= policy.graph_floor
+    ]
     reached = sources.graph.activate(
         tx,
-        {one.key: min(1.0, one.score) for one in ranked[: policy.graph_seeds]},
+        {one.key: min(1.0, one.score) for one in seeds},
         scope=query.scope,
         filters=query.filters,
         limit=policy.candidates,

@@ -44,6 +44,7 @@ class Action(StrEnum):
     UNPIN = "unpin"
     SET_STATUS = "set_status"
     RELATE = "relate"
+    UNRELATE = "unrelate"
     REBUILD = "rebuild"
     DREAM = "dream"
     DERIVE = "derive"

@@ -47,6 +47,7 @@ from engram.surfaces.cli.quick import QuickCommand, QuickGroup
 from engram.surfaces.cli.reason import reason
 from engram.surfaces.cli.rebuild import rebuild
 from engram.surfaces.cli.recall import recall
+from engram.surfaces.cli.relate import links, relate, unrelate
 from engram.surfaces.cli.remember import remember
 from engram.surfaces.cli.restore import restore
 from engram.surfaces.cli.serve import serve
@@ -93,6 +94,9 @@ VERBS: dict[str, Callable[..., None]] = {
     "set-status": set_status,
     "erase": erase,
     "history": history,
+    "relate": relate,
+    "unrelate": unrelate,
+    "links": links,
     "forecast": forecast,
     "age": age,
     "dream": dream,

@@ -24,6 +24,7 @@ from engram.surfaces.mcp.tools.observe import TOOL as OBSERVE
 from engram.surfaces.mcp.tools.pin import TOOL as PIN
 from engram.surfaces.mcp.tools.reason import TOOL as REASON
 from engram.surfaces.mcp.tools.recall import TOOL as RECALL
+from engram.surfaces.mcp.tools.relate import TOOL as RELATE
 from engram.surfaces.mcp.tools.remember import TOOL as REMEMBER
 from engram.surfaces.mcp.tools.restore import TOOL as RESTORE
 from engram.surfaces.mcp.tools.status import TOOL as STATUS
@@ -49,6 +50,7 @@ ALL: Final[tuple[Tool, ...]] = (
     CONFIDENCE,
     GAPS,
     ANSWER_GAP,
+    RELATE,
     PIN,
     RESTORE,
     OBSERVE,
