@@ -74,6 +74,22 @@ def test_an_open_question_takes_a_place(lived: Engram, clock: ManualClock) -> No
     assert asked[0] not in [item.content for item in lived.working_memory("coder").items]
 
 
+def test_a_question_that_was_asked_lately_rests(lived: Engram, clock: ManualClock) -> None:
+    """Nobody likes to be asked the same again the next morning."""
+    found = clock.now()
+    gap = Gap(id="g1", kind=GapKind.STALE, question="Does Maya lead?", found_at=found, asked_at=found)
+    with lived._parts.store.atomic() as tx:
+        tx.gaps.put(gap)
+
+    clock.advance(days=2)
+    soon = begun_with(lived, "coder")
+    clock.advance(days=20)
+    later = begun_with(lived, "writer")
+
+    assert "Does Maya lead?" not in soon
+    assert "Does Maya lead?" in later
+
+
 def test_a_promise_that_is_long_over_is_let_go(lived: Engram, clock: ManualClock) -> None:
     """After its date it is kept in mind for a while, and then no longer."""
     clock.advance(days=30)

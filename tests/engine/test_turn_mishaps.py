@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,3 +75,31 @@ def test_of_a_long_reply_beginning_and_end_stay(engram: Engram) -> None:
     assert "It begins." in window.text
     assert "It ends." in window.text
     assert window.tokens > 1_000
+
+
+def test_two_threads_cannot_enter_one_turn(engram: Engram) -> None:
+    """One of them takes the turn; the other is told, and the message is kept once."""
+    turn = engram.turn("I live in Oslo.", agent="coder", session="s1")
+    outcomes: list[str] = []
+    start = threading.Barrier(2)
+
+    def enter() -> None:
+        start.wait()
+        try:
+            turn.__enter__()
+        except InvalidQuery:
+            outcomes.append("told")
+        else:
+            outcomes.append("entered")
+
+    threads = [threading.Thread(target=enter) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    turn.reply("Noted.")
+    turn.__exit__(None, None, None)
+
+    assert sorted(outcomes) == ["entered", "told"]
+    said = [one.content for one in engram.turns(session="s1", scope=Scope(agent="coder"))]
+    assert said == ["I live in Oslo.", "Noted."]

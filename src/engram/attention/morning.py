@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from engram.policy.attention import AttentionPolicy
     from engram.store.contract import Transaction
-    from engram.values import Memory, Scope, Slot
+    from engram.values import Gap, Memory, Scope, Slot
 
 LOOKED_AT = 50
 """Of each sort so many of the newest are looked at."""
@@ -38,11 +38,18 @@ def morning(tx: Transaction, *, scope: Scope, policy: AttentionPolicy, now: date
     for memory in _worth(tx, scope, policy, now):
         if may_enter(memory):
             memories.setdefault(memory.id, memory)
-    gaps = [of_gap(gap, activation=ACTIVATION, now=now) for gap in tx.gaps.open_for(scope, limit=1)]
+    gaps = [of_gap(gap, activation=ACTIVATION, now=now) for gap in _rested(tx, scope, policy, now)]
     found = [
         of_memory(one, SlotSource.MORNING_RECALL, activation=ACTIVATION, now=now) for one in memories.values()
     ]
     return (*found[: policy.morning_slots - len(gaps)], *gaps)
+
+
+def _rested(tx: Transaction, scope: Scope, policy: AttentionPolicy, now: datetime) -> list[Gap]:
+    """Return the best open question, unless it was put to somebody in the last days."""
+    earliest = now - timedelta(days=policy.morning_days)
+    open_ones = tx.gaps.open_for(scope, limit=LOOKED_AT)
+    return [gap for gap in open_ones if gap.asked_at is None or gap.asked_at <= earliest][:1]
 
 
 def _worth(tx: Transaction, scope: Scope, policy: AttentionPolicy, now: datetime) -> Iterator[Memory]:

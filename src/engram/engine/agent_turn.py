@@ -10,6 +10,7 @@ docs/decisions/0004-sync-core.md has it.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import TYPE_CHECKING, Self
 
@@ -37,6 +38,7 @@ class AgentTurn:
         self._lifecycle = lifecycle
         self._request = request
         self._begun: Begun | None = None
+        self._entering = threading.Lock()
         self._is_over = False
         self._said: list[Said] = []
         self._noted: list[tuple[str, SlotSource]] = []
@@ -97,9 +99,10 @@ class AgentTurn:
     # --- in and out -----------------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        if self._begun is not None or self._is_over:
-            raise InvalidQuery("a turn is entered once", hint="Ask for another with `engram.turn`.")
-        self._begun = self._lifecycle.begin(self._request)
+        with self._entering:  # of two threads with one turn, the second is told so
+            if self._begun is not None or self._is_over:
+                raise InvalidQuery("a turn is entered once", hint="Ask for another with `engram.turn`.")
+            self._begun = self._lifecycle.begin(self._request)
         self._finalizer = weakref.finalize(self, self._lifecycle.lost, self._begun)
         return self
 
