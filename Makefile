@@ -13,7 +13,7 @@ TEST_HOME := .cache/engram-test-home
 
 run: $(READY)
 	$(BIN)/engram models add e5-small || echo "The model pack could not be added; the built-in embedder serves."
-	$(BIN)/engram serve
+	$(BIN)/engram serve --no-token
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart=0

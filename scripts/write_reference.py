@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import inspect
+import re
 import sys
 import tempfile
 import textwrap
@@ -27,6 +28,7 @@ from engram.settings import FILE_NAME, MODEL_FIELDS, PREFIX, Settings, setting_f
 from engram.surfaces.cli.main import app
 from engram.surfaces.errors import EXIT_CODES, answer_for
 from engram.surfaces.http.app import create_app
+from engram.surfaces.http.outline import operations, things
 from engram.surfaces.mcp.prompts import PROMPTS
 from engram.surfaces.mcp.resources import RESOURCES
 from engram.surfaces.mcp.table import ALL, CORE
@@ -35,9 +37,9 @@ from engram.surfaces.meanings import field_meanings, preset_sentence, summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from engram.surfaces.http.outline import Operation, Row
+
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
-OBJECTS = {"ScopeBody": "scope", "FiltersBody": "filters"}
-"""The objects inside bodies, by the server's name for them, and how the page calls them."""
 FAMILIES = {
     "0": ("any", "What every other error is; seen by itself only where a program raises it so."),
     "1": ("storage", "The file or database: it is not there, not ours, damaged, full, busy or too new."),
@@ -278,29 +280,60 @@ def error_classes() -> list[type[EngramError]]:
 def http_page() -> Iterator[str]:
     """Yield the page of all routes."""
     description = openapi()
+    routes = list(operations(description))
+    objects = {one.name: one for one in things(description) if one.rows}
+    linked = _linker(objects)
     yield "# HTTP"
     yield ""
     yield from _prose(
         "`engram serve` answers on `http://127.0.0.1:7070`.",
         "Requests and answers are JSON, and an answer is the value that the library returns.",
-        "[Errors](errors.md) have a page of their own. The visitors' page is at `/`, and `/openapi.json`",
-        "describes what follows to programs.",
+        "[The guide](../guides/http.md) is a better place to begin, and [errors](errors.md) have a page of",
+        "their own. The visitors' page is at `/`; `/docs` shows what follows with a line to copy for each",
+        "route, and `/openapi.json` describes it to programs.",
     )
-    for path, methods in description["paths"].items():
-        for method, route in methods.items():
-            yield from ("", f"## {method.upper()} {path}", "", route.get("description", ""))
-            rows = [*_query_rows(route, description), *_body_rows(route, description)]
-            if rows:
-                yield from (
-                    "",
-                    "| field | where | type | default | meaning |",
-                    "|---|---|---|---|---|",
-                    *rows,
-                )
-    for name, title in OBJECTS.items():
-        body = description["components"]["schemas"][name]
-        yield from ("", f"## The object {title}", "", body["description"], "")
-        yield from ("| field | type | default | meaning |", "|---|---|---|---|", *_fields(body, description))
+    for one in routes:
+        yield from _route_section(one, linked)
+    asked = {name for one in routes for row in one.rows for name in objects if name in row.kind.split()}
+    yield from ("", "## Objects in requests")
+    for name in sorted(asked):
+        yield from ("", f"### {name}", "", objects[name].meaning, "")
+        yield from ("| field | type | default | meaning |", "|---|---|---|---|")
+        yield from (_asked_row(row, linked) for row in objects[name].rows)
+    yield from ("", "## Answers", "", "Every field of an answer is always there; what may be null says so.")
+    for name in sorted(name for name in objects if not name.endswith("Body")):
+        yield from ("", f"### {name}", "", objects[name].meaning, "")
+        yield from (_answer_line(row, linked) for row in objects[name].rows)
+
+
+def _route_section(one: Operation, linked: Callable[[str], str]) -> Iterator[str]:
+    yield from ("", f"## {one.method} {one.path}", "", one.meaning)
+    if one.answer:
+        yield from ("", f"Answers with {linked(one.answer)}.")
+    if one.rows:
+        yield from ("", "| field | where | type | default | meaning |", "|---|---|---|---|---|")
+    for row in one.rows:
+        kind, meaning = linked(row.kind), _cell(row.meaning)
+        yield f"| `{row.name}` | {row.place} | {kind} | {_default(row)} | {meaning} |"
+
+
+def _asked_row(row: Row, linked: Callable[[str], str]) -> str:
+    return f"| `{row.name}` | {linked(row.kind)} | {_default(row)} | {_cell(row.meaning)} |"
+
+
+def _linker(objects: Iterable[str]) -> Callable[[str], str]:
+    """Return a function that turns the names of objects into links to their sections."""
+    names = re.compile(rf"\b({'|'.join(objects)})\b")
+    return lambda kind: names.sub(lambda found: f"[{found[0]}](#{found[0].lower()})", kind)
+
+
+def _answer_line(row: Row, linked: Callable[[str], str]) -> str:
+    meaning = f": {' '.join(row.meaning.split())}" if row.meaning else ""
+    return f"- `{row.name}`, {linked(row.kind)}{meaning}"
+
+
+def _default(row: Row) -> str:
+    return row.default if row.default in ("", "required") else f"`{row.default}`"
 
 
 def openapi() -> dict[str, Any]:
@@ -309,52 +342,6 @@ def openapi() -> dict[str, Any]:
         settings = Settings(home=Path(folder), embedder="static")
         with Engram.open(settings=settings, background=False) as engram:
             return create_app(engram).openapi()
-
-
-def _query_rows(route: dict[str, Any], description: dict[str, Any]) -> Iterator[str]:
-    for one in route.get("parameters", ()):
-        default = "required" if one["required"] else _shown(one["schema"].get("default"))
-        kind, meaning = _type(one["schema"], description), _cell(one.get("description", ""))
-        yield f"| `{one['name']}` | {one['in']} | {kind} | {default} | {meaning} |"
-
-
-def _body_rows(route: dict[str, Any], description: dict[str, Any]) -> Iterator[str]:
-    content = route.get("requestBody", {}).get("content", {}).get("application/json")
-    if content is None:
-        return
-    body = _resolve(content["schema"]["$ref"], description)
-    for row in _fields(body, description):
-        name, rest = row.removeprefix("| ").split(" | ", 1)
-        yield f"| {name} | body | {rest}"
-
-
-def _fields(body: dict[str, Any], description: dict[str, Any]) -> Iterator[str]:
-    """Yield the rows of an object's fields, those that are required first."""
-    required = body.get("required", ())
-    for name, schema in sorted(body["properties"].items(), key=lambda pair: pair[0] not in required):
-        default = "required" if name in required else _shown(schema.get("default"))
-        meaning = _cell(schema.get("description", ""))
-        yield f"| `{name}` | {_type(schema, description)} | {default} | {meaning} |"
-
-
-def _type(schema: dict[str, Any], description: dict[str, Any]) -> str:
-    """Return a JSON schema in a few words; an object is named, and has a section of its own."""
-    if "anyOf" in schema:
-        return ", or ".join(_type(one, description) for one in schema["anyOf"] if one != {"type": "null"})
-    if "$ref" in schema:
-        named = _resolve(schema["$ref"], description)
-        if "enum" in named:
-            return " / ".join(named["enum"])
-        title = OBJECTS[schema["$ref"].rpartition("/")[2]]
-        return f"[{title}](#the-object-{title})"
-    if schema.get("type") == "array":
-        return f"list of {_type(schema['items'], description)}"
-    return str(schema.get("format", schema.get("type", "any")))
-
-
-def _resolve(reference: str, description: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = description["components"]["schemas"][reference.rpartition("/")[2]]
-    return found
 
 
 def _shown(default: object) -> str:

@@ -1,10 +1,18 @@
 """
 Run the command line with `python -m engram`, where the script `engram` is not on the path.
 
-Calls `surfaces.cli.main` and nothing else.
+Calls `surfaces.cli.main`; a hook goes straight to `surfaces.hooks`, because an agent waits for it at every
+prompt and the command line itself would take a third of the time.
 """
 
-from engram.surfaces.cli.main import run
+import sys
 
 if __name__ == "__main__":
-    run()
+    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
+        from engram.surfaces.hooks.run import run_words
+
+        run_words(sys.argv[2:])
+    else:
+        from engram.surfaces.cli.main import run
+
+        run()

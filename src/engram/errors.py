@@ -12,9 +12,11 @@ The family of errors, each with a stable code.
     │   ├── EmbedderUnavailable   DimensionMismatch   UnknownModel   ModelPackBroken
     ├── SecurityError       E4…   what may not enter or be seen
     │   ├── AccessDenied   WrongKey   InjectionBlocked   ContentTooLarge   InvalidContent
+    │   └── TokenNeeded
     ├── SystemError_        E5…   use and configuration
     │   ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
-    │   └── EdgeNotAllowed   InvalidScope   MissingExtra
+    │   ├── EdgeNotAllowed   InvalidScope   MissingExtra
+    │   └── KeyReused        RequestUnderWay   ServerBusy   ReplyErased
     └── ChatError           E6…   chat models and their replies
         └── ChatUnavailable   ChatReplyInvalid
 
@@ -209,6 +211,12 @@ class InvalidContent(SecurityError):
     code = "E4005"
 
 
+class TokenNeeded(SecurityError):
+    """The request shows no token that the server knows."""
+
+    code = "E4006"
+
+
 class SystemError_(EngramError):  # noqa: N801 - the built-in name is taken
     """A use or configuration that cannot work."""
 
@@ -257,6 +265,33 @@ class MissingExtra(SystemError_):
     """An optional part is not installed."""
 
     code = "E5009"
+
+
+class KeyReused(SystemError_):
+    """An idempotency key came with another request than before."""
+
+    code = "E5010"
+    default_hint = "Give every request a key of its own, and send it again unchanged."
+
+
+class RequestUnderWay(SystemError_):
+    """A request with the same idempotency key is being carried out."""
+
+    code = "E5011"
+    default_hint = "Send it again in a moment; the answer will be the same."
+
+
+class ServerBusy(SystemError_):
+    """The server has as much in hand as it can take; nothing of the request was carried out."""
+
+    code = "E5012"
+    default_hint = "Send it again after the seconds that Retry-After names."
+
+
+class ReplyErased(SystemError_):
+    """The answer to this idempotency key was erased together with what it told of."""
+
+    code = "E5013"
 
 
 class ChatError(EngramError):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "engram.toml"
 PREFIX = "ENGRAM_"
+NO_SETTINGS = frozenset({"ENGRAM_TRACEBACK"})
+"""Variables with our prefix that the command line reads itself."""
 DURABILITIES = ("full", "relaxed")
 KEY_BYTES = 32
 MODEL_FIELDS: dict[str, type] = {
@@ -40,6 +42,7 @@ _ABOVE_ZERO = (
     *("readers", "max_waiting_writers", "busy_timeout_seconds"),
     *("embedder_timeout_seconds", "chat_timeout_seconds"),
     *("dream_minutes", "dream_idle_minutes"),
+    "hook_timeout_seconds",
 )
 
 
@@ -89,10 +92,14 @@ class Settings:
     """How long a write may wait for other writers before it is refused."""
     vector_memory_megabytes: int = 128
     """How much of the vectors may stay in memory; above it they are read from the store when needed."""
+    hook_timeout_seconds: float = 3.0
+    """How long a hook may keep an agent waiting; after that it goes on without memory."""
     host: str = "127.0.0.1"
     """Address that `engram serve` listens on."""
     port: int = 7070
     """Port that `engram serve` listens on."""
+    telemetry: str = ""
+    """Where `engram serve` sends OpenTelemetry spans: the name of an installed exporter, or nowhere."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Single policy fields by room, from the `[policy.…]` tables of the file."""
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -156,7 +163,7 @@ def check_models(models: Mapping[str, Any]) -> None:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    known = {PREFIX + one.name.upper() for one in setting_fields()}
+    known = {*NO_SETTINGS, *(PREFIX + one.name.upper() for one in setting_fields())}
     unknown = sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
     if unknown:
         raise InvalidSettings(f"there is no setting {unknown[0]}")

@@ -10,7 +10,7 @@ from engram.capture.extract.stated import read_statement
 from engram.dream.run import Runner
 from engram.dream.step import Dreaming
 from engram.dream.steps import chosen
-from engram.engine.dreaming import _contradict
+from engram.engine.dream_wiring import contradict
 from engram.policy import PRESETS
 from engram.providers.likeness import Likeness
 from engram.providers.static import StatementEmbedder, StaticEmbedder
@@ -68,7 +68,7 @@ def runner(
             now=NOW,
             since=None,
             likeness=LIKENESS,
-            contradict=_contradict,
+            contradict=contradict,
         ),
         steps=chosen(steps),
         policy_name=policy,

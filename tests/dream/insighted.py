@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engram.dream.run import Runner, dream
+from engram.engine.dream_wiring import dreaming_of, pen_of
 from engram.values import AccessLog, Memory
 
 if TYPE_CHECKING:
@@ -20,21 +21,21 @@ if TYPE_CHECKING:
 
 def take(engram: Engram, *steps: Step, policy: Policy | None = None, **dreaming: Any) -> DreamReport:
     """Dream these steps and apply what they propose."""
-    given = engram._dreaming()
+    given = dreaming_of(engram._parts)
     return dream(
         Runner(
             dreaming=replace(given, policy=policy or given.policy, **dreaming),
             steps=steps,
             policy_name="balanced",
             clock=engram._now,
-            pen=engram._pen(),
+            pen=pen_of(engram._parts),
         )
     )
 
 
 def proposed(engram: Engram, step: Step, **dreaming: Any) -> Sequence[Proposal]:
     """What a step would change, without applying anything."""
-    return list(step.propose(replace(engram._dreaming(), **dreaming)))
+    return list(step.propose(replace(dreaming_of(engram._parts), **dreaming)))
 
 
 def rewritten(engram: Engram, memory: Memory, **changes: Any) -> Memory:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engram import Engram, Settings
 from engram.capture.draft import Draft
 from engram.dream.run import Runner, dream
+from engram.engine.dream_wiring import dreaming_of, pen_of
 from engram.testing import ManualClock, TinyEmbedder
 from engram.values import GLOBAL, Filters, Memory, Scope, Status
 
@@ -36,14 +37,14 @@ def take(engram: Engram, step: str) -> StepReport:
 def interrupted(engram: Engram, step: Step, *, after: int) -> None:
     """Dream of one step, and stop when it has asked so often whether to."""
     asked = iter(range(after))
-    dreaming = replace(engram._dreaming(), is_stopped=lambda: next(asked, None) is None)
+    dreaming = replace(dreaming_of(engram._parts), is_stopped=lambda: next(asked, None) is None)
     dream(
         Runner(
             dreaming=dreaming,
             steps=(step,),
             policy_name="balanced",
             clock=lambda: dreaming.now,
-            pen=engram._pen(),
+            pen=pen_of(engram._parts),
         )
     )
 

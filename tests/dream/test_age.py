@@ -14,7 +14,8 @@ import pytest
 from engram import Engram, Settings
 from engram.dream.age import Sweeper, sweep
 from engram.policy import PRESETS
-from engram.store.sqlite.store import SqliteStore, Tables
+from engram.store.sqlite.store import SqliteStore
+from engram.store.sqlite.tables import Tables
 from engram.testing import ManualClock, TinyEmbedder
 from engram.values import Action, Kind, Layer, Memory, Provenance, Role, Scope, Status, Turn, new_id
 

@@ -10,6 +10,7 @@ import pytest
 from engram.dream.insight.gaps import GapsStep
 from engram.dream.insight.questions import gap_id
 from engram.dream.insight.templates import TEMPLATES
+from engram.engine.dream_wiring import dreaming_of
 from engram.policy import PRESETS, InsightPolicy
 from engram.values import Edge, EdgeType, GapKind, Scope, Status
 
@@ -164,7 +165,7 @@ def test_forgetting_a_memory_takes_its_questions_along(engram: Engram) -> None:
 def test_a_question_about_what_is_gone_is_not_stored(engram: Engram) -> None:
     """A step may have looked before somebody forgot; its proposal then comes to nothing."""
     tell(engram, *LENA)
-    proposals = list(GapsStep().propose(engram._dreaming()))
+    proposals = list(GapsStep().propose(dreaming_of(engram._parts)))
     for memory in engram.list():
         engram.forget(memory.id)
 

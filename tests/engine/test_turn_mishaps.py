@@ -24,6 +24,18 @@ def test_a_tool_that_says_nothing_does_not_cost_the_turn(engram: Engram) -> None
     assert said == ["Run the migration", "(no output)", "Done: 12 tables ? changed."]
 
 
+def test_what_was_too_long_to_be_kept_whole_is_said(engram: Engram) -> None:
+    """The caller learns which reply was cut, and how much of it; one that fits is not mentioned."""
+    with engram.turn("write the whole book", agent="a", session="s") as turn:
+        turn.tool("search", "three pages")
+        turn.reply("a word " * 50_000)
+
+        (told,) = turn.missing
+
+    assert told.index == "reply"
+    assert told.reason == "only the first 262,144 of its 350,000 bytes are kept"
+
+
 def test_an_endless_output_is_cut_and_not_refused(engram: Engram) -> None:
     """The beginning says what it was."""
     with engram.turn("Read the log", agent="t", session="s") as turn:

@@ -54,6 +54,7 @@ KINDS: dict[ImportKind, tuple[str, Any]] = {
     ImportKind.CLAUDE: ("conversations.json", [sources.claude_conversation()]),
     ImportKind.CLAUDE_CODE: ("s-1.jsonl", sources.as_lines(sources.claude_code_lines())),
     ImportKind.CODEX: ("rollout-1.jsonl", sources.as_lines(sources.codex_lines())),
+    ImportKind.ENGRAM: ("memories.jsonl", '{"engram": 1, "content": "Oolong is best"}\n'),
     ImportKind.MEM0: ("dump.json", sources.mem0_dump()),
     ImportKind.LANGGRAPH: ("items.json", {"items": sources.langgraph_items()}),
     ImportKind.AGENTMEMORY: ("export.jsonl", sources.as_lines(sources.agentmemory_lines())),

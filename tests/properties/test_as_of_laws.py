@@ -221,7 +221,7 @@ def test_a_timeline_tells_of_everything_once_in_order(steps: list[Step]) -> None
     with lived(steps, policy="balanced") as life, life.engram._parts.store.read() as tx:
         present = life.now().values()
 
-        entries = timeline(tx, "everything", list(present)).entries
+        entries = timeline(tx, "everything", list(present), now=life.engram._parts.clock.now()).entries
 
         sides = [(entry.memory, entry.replaced, entry.disputed) for entry in entries]
         shown = {one.id for side in sides for one in side if one is not None}

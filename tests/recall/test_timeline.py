@@ -27,7 +27,7 @@ def told(engram: Engram, found: Sequence[Memory] | None = None, *, scope: Scope 
     """The timeline of some memories, or of all there are."""
     about = engram.list(filters=EVERYTHING, scope=scope) if found is None else found
     with engram._parts.store.read() as tx:
-        return timeline(tx, "a topic", about)
+        return timeline(tx, "a topic", about, now=engram._parts.clock.now())
 
 
 def story(line: Timeline) -> list[tuple[str, str, str | None]]:

@@ -22,10 +22,19 @@ NOT_FOR_A_SHELL = {
     "import_from": "`engram import`",
     "imported_from": "a look behind a memory that an import made",
     "export_to": "`engram export`",
+    "notebook_sync": "`engram notebook sync`",
+    "notebook_mark": "what `engram watch` looks at",
+    "scope": "`--project`, `--squad`, `--agent`, `--channel` and `--user`",
     "capture": "doors for agents' own programs",
+    "changes": "`GET /v1/events` follows them",
+    "hear": "`engram hook` listens in on an agent",
+    "read_due": "what `engram hook` does when the agent has gone on",
+    "note_success": "how `engram hook` fared, for `engram status`",
+    "note_failures": "how `engram hook` fared, for `engram status`",
+    "replies": "answers that the HTTP server keeps",
 }
 """Verbs of the library that are no command of their own, and why."""
-WITHOUT_JSON = {"serve", "mcp", "completion"}
+WITHOUT_JSON = {"serve", "mcp", "hook", "completion"}
 """Commands whose answer is no value: they serve, or print a script."""
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engram import Engram, Settings
-from engram.surfaces.http.bodies import FeedbackBody, FiltersBody, RecallBody
+from engram.surfaces.http.bodies.questions import FeedbackBody, RecallBody
+from engram.surfaces.http.bodies.shared import FiltersBody
 from engram.values import EntityProfile, Filters, Recall, Timeline
 
 if TYPE_CHECKING:

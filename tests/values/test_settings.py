@@ -10,6 +10,7 @@ import pytest
 from engram import Settings
 from engram.errors import InvalidSettings, UnknownPolicy
 from engram.settings import setting_fields
+from engram.surfaces.cli.verb import TRACEBACK
 
 KEY = "ab" * 32
 
@@ -232,3 +233,8 @@ def test_an_unknown_environment_name_is_an_error_that_names_it() -> None:
     """A misspelt variable would otherwise do nothing, silently."""
     with pytest.raises(InvalidSettings, match="ENGRAM_STROE"):
         Settings.load(environment={"ENGRAM_STROE": "memory.db"})
+
+
+def test_the_switch_for_tracebacks_is_no_misspelt_setting() -> None:
+    """Whoever follows the hint of an unexpected failure can run the command again."""
+    assert Settings.load(environment={TRACEBACK: "1"}) == Settings.load(environment={})

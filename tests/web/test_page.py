@@ -12,6 +12,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from engram import Engram, Settings
 from engram.surfaces.http.server import Server, bind
+from engram.surfaces.http.tokens import OWN_FILE, NamedTokens, Tokens, kept_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,3 +188,36 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
 
     assert width <= 390
     assert (background == "rgb(20, 23, 28)") is (scheme == "dark")
+
+
+def test_a_visitor_signs_in_by_the_link_or_by_the_form(browser: Browser, tmp_path: Path) -> None:
+    """The link leaves no token in the address; the form does the same; a stranger sees no memory."""
+    settings = Settings(home=tmp_path, embedder="static")
+    tokens = Tokens(kept_token(tmp_path / OWN_FILE), NamedTokens(tmp_path))
+    with (
+        Engram.open(settings=settings, background=False) as engram,
+        bind("127.0.0.1", 0) as listener,
+    ):
+        engram.remember("Bees dance in the morning")
+        server, is_ready = Server(engram, listener, host="127.0.0.1", tokens=tokens), threading.Event()
+        thread = threading.Thread(target=server.run, kwargs={"ready": lambda _url: is_ready.set()})
+        thread.start()
+        try:
+            assert is_ready.wait(30)
+            by_link, by_form = browser.new_context(), browser.new_context()
+            invited, stranger = by_link.new_page(), by_form.new_page()
+            invited.goto(f"{server.url}?token={tokens.own}")
+            expect(invited.locator("p.content", has_text="Bees dance")).to_be_visible()
+            assert invited.url == server.url
+            remember(invited, "The bakery opens at seven")
+
+            stranger.goto(server.url)
+            expect(stranger.get_by_text("Bees dance")).to_have_count(0)
+            stranger.get_by_label("The token").fill(tokens.own)
+            stranger.get_by_role("button", name="Sign in").click()
+            expect(stranger.locator("p.content", has_text="Bees dance")).to_be_visible()
+            by_link.close()
+            by_form.close()
+        finally:
+            server.stop()
+            thread.join()

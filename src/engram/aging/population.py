@@ -160,7 +160,7 @@ def population_of(memories: Sequence[Memory], *, keys: Sequence[int] | None = No
     return Population(
         keys=_ints(keys if keys is not None else range(len(memories))),
         created=_moments([memory.created_at for memory in memories]),
-        confirmed=_moments([memory.confirmed_at or memory.created_at for memory in memories]),
+        confirmed=_moments([memory.vouched_at for memory in memories]),
         recalled=_moments([memory.access.last_at or memory.created_at for memory in memories]),
         forget_after=_ints(
             [to_microseconds(one.forget_after) if one.forget_after else NEVER for one in memories]

@@ -19,7 +19,7 @@ from engram.text.topics import tells
 from engram.values import Item, Slot, SlotSource, Status, WorkingLine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from engram.attention.mind import Mind
@@ -35,18 +35,18 @@ LINE_TOKENS = 8
 """What a line costs beside its words: its dash, its source, its end."""
 
 
-def items(tx: Transaction, slots: Sequence[Slot], *, scope: Scope) -> tuple[Item, ...]:
+def items(tx: Transaction, slots: Sequence[Slot], *, scope: Scope, now: datetime) -> tuple[Item, ...]:
     """Return what these slots hold, the most active first, without those whose ground is gone."""
-    found = (_item(tx, slot, scope) for slot in strongest_first(slots))
+    found = (_item(tx, slot, scope, now) for slot in strongest_first(slots))
     return tuple(one for one in found if one is not None)
 
 
-def with_ground(tx: Transaction, mind: Mind, *, scope: Scope) -> Mind:
+def with_ground(tx: Transaction, mind: Mind, *, scope: Scope, now: datetime) -> Mind:
     """Return the mind without slots whose memory, turn or question is no longer there to be seen."""
     return replace(
         mind,
-        slots=_standing(tx, mind.slots, scope),
-        topics=tuple(replace(topic, slots=_standing(tx, topic.slots, scope)) for topic in mind.topics),
+        slots=_standing(tx, mind.slots, scope, now),
+        topics=tuple(replace(topic, slots=_standing(tx, topic.slots, scope, now)) for topic in mind.topics),
     )
 
 
@@ -56,25 +56,27 @@ def used_by(reply: str, held: Sequence[Item]) -> frozenset[str]:
     return frozenset(item.slot.key for item in held if _shared(item.content, spoken) >= USED_SHARE)
 
 
-def lines(held: Sequence[Item], *, room: int) -> tuple[WorkingLine, ...]:
+def lines(
+    held: Sequence[Item], *, room: int, count: Callable[[str], int] = count_tokens
+) -> tuple[WorkingLine, ...]:
     """
-    Return what is in mind as lines for a prompt, in no more than so many tokens.
+    Return what is in mind as lines for a prompt, in no more than so many tokens by the reader's count.
 
     Where all of it whole is too much, memories are told as their key facts; if that is too much still, the
     least active go. The room is the reader's: a small model is told less, and the mind stays as it is.
     """
     whole = [_line(item, item.content) for item in held]
-    if _cost(whole) <= room:
+    if _cost(whole, count) <= room:
         return tuple(whole)
     short = [_line(item, _key_fact(item)) for item in held]
-    while short and _cost(short) > room:
+    while short and _cost(short, count) > room:
         short.pop()
     return tuple(short)
 
 
-def may_enter(memory: Memory) -> bool:
-    """Say whether a memory may come to mind by itself: one that the gate warned of may not."""
-    return memory.status is Status.ACTIVE and "injection" not in memory.flags
+def may_enter(memory: Memory, now: datetime) -> bool:
+    """Say whether a memory may come to mind by itself: not if the gate warned of it, or its time is over."""
+    return memory.status is Status.ACTIVE and "injection" not in memory.flags and not memory.is_over(now)
 
 
 def of_memory(memory: Memory, source: SlotSource, *, activation: float, now: datetime) -> Slot:
@@ -119,8 +121,8 @@ def _line(item: Item, text: str) -> WorkingLine:
     return WorkingLine(text=text, source=item.slot.source, activation=item.slot.activation)
 
 
-def _cost(told: Sequence[WorkingLine]) -> int:
-    return sum(count_tokens(line.text) + LINE_TOKENS for line in told)
+def _cost(told: Sequence[WorkingLine], count: Callable[[str], int]) -> int:
+    return sum(count(line.text) + LINE_TOKENS for line in told)
 
 
 def _key_fact(item: Item) -> str:
@@ -133,15 +135,15 @@ def _shared(content: str, spoken: set[str]) -> float:
     return len(telling & spoken) / len(telling) if telling else 0.0
 
 
-def _standing(tx: Transaction, slots: Sequence[Slot], scope: Scope) -> tuple[Slot, ...]:
-    held = {item.slot.key for item in items(tx, slots, scope=scope)}
+def _standing(tx: Transaction, slots: Sequence[Slot], scope: Scope, now: datetime) -> tuple[Slot, ...]:
+    held = {item.slot.key for item in items(tx, slots, scope=scope, now=now)}
     return tuple(slot for slot in slots if slot.key in held)
 
 
-def _item(tx: Transaction, slot: Slot, scope: Scope) -> Item | None:
+def _item(tx: Transaction, slot: Slot, scope: Scope, now: datetime) -> Item | None:
     if slot.memory_id is not None:
         memory = tx.memories.get(slot.memory_id, scope=scope)
-        is_there = memory is not None and may_enter(memory)
+        is_there = memory is not None and may_enter(memory, now)
         return Item(slot=slot, content=memory.content, memory=memory) if memory and is_there else None
     if slot.turn_id is not None:
         turn = tx.turns.get(slot.turn_id, scope=scope)

@@ -36,7 +36,7 @@ def morning(tx: Transaction, *, scope: Scope, policy: AttentionPolicy, now: date
     """Return what to begin with, each thing once."""
     memories: dict[str, Memory] = {}
     for memory in _worth(tx, scope, policy, now):
-        if may_enter(memory):
+        if may_enter(memory, now):
             memories.setdefault(memory.id, memory)
     gaps = [of_gap(gap, activation=ACTIVATION, now=now) for gap in _rested(tx, scope, policy, now)]
     found = [

@@ -12,9 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from engram.capture.apply import Admission, Write, store_candidate
 from engram.capture.candidate import Candidate, candidate
 from engram.capture.gather import gather, judged
+from engram.capture.order import Order
 from engram.errors import EmbeddingError, SecurityError
 from engram.text.passage import passage
 
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from engram.capture.draft import Draft
@@ -131,7 +133,7 @@ def prepare(
 
 def save(tx: Transaction, prepared: Prepared, gate: Gate, *, actor: Actor, now: datetime) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
-    write = Write(tx=tx, policy=gate.policy, likeness=gate.likeness, actor=actor, now=now)
+    write = Write(tx=tx, policy=gate.policy, likeness=gate.likeness, actor=actor, now=now, order=Order(tx))
     admissions = [
         store_candidate(
             write,
@@ -187,14 +189,13 @@ def _siblings(candidates: Sequence[Candidate], gate: Gate) -> dict[int, dict[int
     if len(candidates) < 2:
         return {}
     alike = gate.likeness.within([one.memory.content for one in candidates])
+    numbers: dict[Scope, int] = {}
+    homes = np.array([numbers.setdefault(one.memory.scope, len(numbers)) for one in candidates])
+    is_near = np.tril(alike > gate.policy.link_above, k=-1) & (homes[:, None] == homes)
     return {
-        place: {
-            earlier: alike[place][earlier]
-            for earlier in range(place)
-            if alike[place][earlier] > gate.policy.link_above
-            and candidates[earlier].memory.scope == candidates[place].memory.scope
-        }
+        place: dict(zip(earlier.tolist(), alike[place, earlier].tolist(), strict=True))
         for place in range(1, len(candidates))
+        for earlier in [np.flatnonzero(is_near[place])]
     }
 
 

@@ -17,8 +17,9 @@ from engram.capture.boxes import place
 from engram.capture.candidate import REDUNDANT
 from engram.capture.echo import echoes
 from engram.capture.enrich import introduce
+from engram.capture.retire import link, precede, retire
 from engram.capture.settle import Neighbour, Settlement, Verdict, settle, surprise
-from engram.store.moves import differences, let_go_of_derived
+from engram.store.moves import differences
 from engram.text.passage import index_terms
 from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from engram.capture.candidate import Candidate
     from engram.capture.conflict import ComparesStatements
+    from engram.capture.order import Order
     from engram.policy import CapturePolicy
     from engram.store.contract import Transaction
     from engram.values import Actor, Memory, Provenance
@@ -42,7 +44,15 @@ class Outcome(StrEnum):
     REINFORCED = "reinforced"
     REPLACED = "replaced"
     DISPUTED = "disputed"
+    PRECEDED = "preceded"
     ECHOED = "echoed"
+
+
+_OUTCOMES = {
+    Verdict.SUPERSEDE: Outcome.REPLACED,
+    Verdict.WEAKEN: Outcome.DISPUTED,
+    Verdict.PRECEDE: Outcome.PRECEDED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,7 @@ class Write:
     likeness: ComparesStatements
     actor: Actor
     now: datetime
+    order: Order
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     fresh: dict[int, Memory] = field(default_factory=dict)
     """What this write has made of its candidates, by place: later ones are settled against them too."""
@@ -141,7 +152,13 @@ def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neigh
     """Settle against memories that are active now: one that has gone since it was found does not count."""
     left = list(near)
     while True:
-        settlement = settle(candidate.statement, left, write.policy, likeness=write.likeness)
+        settlement = settle(
+            candidate.statement,
+            left,
+            write.policy,
+            likeness=write.likeness,
+            is_later=lambda known: write.order.is_later(known, candidate.said_at),
+        )
         if settlement.target is None:
             return settlement
         target = settlement.target
@@ -167,7 +184,7 @@ def _create(
     if old is not None:
         memory = _inheriting(memory, old, settlement.verdict, write.policy)
         if settlement.verdict is Verdict.SUPERSEDE:
-            old = _retire(write, old, memory, settlement.reason)
+            old = retire(write, old, memory, settlement.reason)
     key = write.tx.memories.add(memory, fingerprint=candidate.fingerprint)
     write.tx.terms.put(key, index_terms(memory))
     if vector is not None:
@@ -177,10 +194,9 @@ def _create(
         write.tx.memories.mark_enriched(key)
         introduce(write.tx, memory, names=candidate.entities, now=write.now)
     if old is not None:
-        _join(write, memory, old, settlement)
+        memory = _join(write, memory, old, settlement, said=candidate.said_at)
     _link(write, memory, settlement.links)
-    outcome = {Verdict.SUPERSEDE: Outcome.REPLACED, Verdict.WEAKEN: Outcome.DISPUTED}
-    became = outcome.get(settlement.verdict, Outcome.CREATED)
+    became = _OUTCOMES.get(settlement.verdict, Outcome.CREATED)
     return Admission(memory, became, is_embedded=vector is not None)
 
 
@@ -203,7 +219,7 @@ def _weighted(candidate: Candidate, nearness: Sequence[float], policy: CapturePo
 
 def _inheriting(memory: Memory, old: Memory, verdict: Verdict, policy: CapturePolicy) -> Memory:
     """Return the new memory with what it takes over from the one that it stands against."""
-    if verdict is Verdict.WEAKEN:
+    if verdict is not Verdict.SUPERSEDE:
         return memory
     confidence = min(1.0, memory.confidence + policy.inherit_confidence * old.confidence)
     return memory.evolve(
@@ -215,28 +231,25 @@ def _inheriting(memory: Memory, old: Memory, verdict: Verdict, policy: CapturePo
     )
 
 
-def _retire(write: Write, old: Memory, new: Memory, reason: str) -> Memory:
-    """Let the old memory be superseded by the new one, from the moment that the new one holds."""
-    ended = new.occurred_at or write.now
-    retired = old.evolve(status=Status.SUPERSEDED, superseded_by=new.id, valid_to=ended, updated_at=write.now)
-    write.tx.memories.replace(retired)
-    changes = differences(old, retired)
-    write.note(old, Action.SUPERSEDE, old=old.status, new=Status.SUPERSEDED, reason=reason, changes=changes)
-    let_go_of_derived(write.tx, old, write.now)
-    return retired
-
-
-def _join(write: Write, new: Memory, old: Memory, settlement: Settlement) -> None:
-    """Link the new memory to the one that it replaces or disputes; a disputed one loses confidence."""
+def _join(write: Write, new: Memory, old: Memory, settlement: Settlement, *, said: datetime) -> Memory:
+    """Link the new memory to the one that it replaces, disputes or precedes, and return it as it is then."""
+    if settlement.verdict is Verdict.PRECEDE:
+        return precede(write, new, old, settlement.reason, said=said)
     if settlement.verdict is Verdict.SUPERSEDE:
-        edge, weight = EdgeType.SUPERSEDES, 1.0
+        link(write, new, old)
     else:
-        edge, weight = EdgeType.CONTRADICTS, 1.0
-        weaker = max(min(write.policy.weakest, old.confidence), old.confidence - write.policy.weaken_by)
-        weakened = old.evolve(confidence=weaker, updated_at=write.now)
-        write.tx.memories.replace(weakened)
-        write.note(old, Action.WEAKEN, reason=settlement.reason, changes=differences(old, weakened))
-    write.tx.edges.add(Edge(source=new.id, target=old.id, type=edge, weight=weight, created_at=write.now))
+        _dispute(write, new, old, settlement.reason)
+    return new
+
+
+def _dispute(write: Write, new: Memory, old: Memory, reason: str) -> None:
+    """Let both stand; the old one loses confidence."""
+    weaker = max(min(write.policy.weakest, old.confidence), old.confidence - write.policy.weaken_by)
+    weakened = old.evolve(confidence=weaker, updated_at=write.now)
+    write.tx.memories.replace(weakened)
+    write.note(old, Action.WEAKEN, reason=reason, changes=differences(old, weakened))
+    edge = EdgeType.CONTRADICTS
+    write.tx.edges.add(Edge(source=new.id, target=old.id, type=edge, weight=1.0, created_at=write.now))
 
 
 def _link(write: Write, memory: Memory, links: Sequence[Neighbour]) -> None:
@@ -258,7 +271,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         confidence=min(1.0, known.confidence + write.policy.reinforce_confidence_by),
         importance=max(known.importance, new.importance if candidate.has_importance else 0.0),
         reinforcements=known.reinforcements + 1,
-        confirmed_at=write.now,
+        confirmed_at=_confirmed(known, candidate.said_at, write.now),
         pinned=known.pinned or new.pinned,
         provenance=_with_evidence(known.provenance, new.provenance),
         updated_at=write.now,
@@ -266,6 +279,11 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
     write.tx.memories.replace(stronger)
     write.note(known, Action.REINFORCE, reason=reason, changes=differences(known, stronger))
     return Admission(stronger, Outcome.REINFORCED)
+
+
+def _confirmed(known: Memory, said: datetime, now: datetime) -> datetime:
+    """Return when it was last stated again: what is older than the memory itself does not make it fresh."""
+    return now if said >= known.created_at else max(known.confirmed_at or said, said)
 
 
 def _with_evidence(known: Provenance, new: Provenance) -> Provenance:

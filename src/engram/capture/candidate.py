@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.capture.conflict import Statement, is_negation
-from engram.capture.draft import born, checked
+from engram.capture.draft import born, checked, in_utc
 from engram.capture.enrich import enriched
 from engram.capture.extract.stated import read_statement
 from engram.errors import InjectionBlocked
@@ -39,6 +39,8 @@ class Candidate:
     fingerprint: bytes
     topics: frozenset[str]
     entities: tuple[str, ...]
+    said_at: datetime
+    """When the statement was made: of two that contradict each other the later one holds."""
     has_importance: bool
     """Whether a door gave the importance, which surprise must then leave alone."""
     is_enriched: bool = True
@@ -63,6 +65,7 @@ def candidate(draft: Draft, policy: CapturePolicy, *, now: datetime, enrich: boo
         fingerprint=fingerprint(content, speaker=memory.provenance.speaker),
         topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
         entities=draft.entities,
+        said_at=min(in_utc("said_at", draft.said_at) or memory.valid_from or now, now),
         is_enriched=enrich,
         has_importance=draft.importance is not None and draft.extractor is None,
     )

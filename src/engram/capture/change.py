@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.capture.admit import Gate
+    from engram.capture.admit import Gate, Prepared
     from engram.store.contract import Store, Transaction
     from engram.values import Actor, EmbedderIdentity, Memory, MemoryId, Scope
 
@@ -56,15 +56,22 @@ def correct(
         old = find_own(tx, memory_id, scope)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
-        gone = old.evolve(status=Status.SUPERSEDED, valid_to=now, updated_at=now)
-        tx.memories.replace(gone)  # or else the gate would take the new statement for a repetition of it
-        (admission,) = save(tx, prepared, gate, actor=actor, now=now)
-        new = admission.memory
-        gone = gone.evolve(superseded_by=new.id)
-        tx.memories.replace(gone)
-        note_move(tx, old, gone, action=Action.CORRECT, reason=reason, actor=actor, now=now)
-        tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
-        let_go_of_derived(tx, gone, now)
+        return put_in_place(tx, old, prepared, gate, reason=reason, actor=actor, now=now)
+
+
+def put_in_place(
+    tx: Transaction, old: Memory, prepared: Prepared, gate: Gate, *, reason: str, actor: Actor, now: datetime
+) -> Memory:
+    """Store the one statement that was prepared where an old one stood, and return it."""
+    gone = old.evolve(status=Status.SUPERSEDED, valid_to=now, updated_at=now)
+    tx.memories.replace(gone)  # or else the gate would take the new statement for a repetition of it
+    (admission,) = save(tx, prepared, gate, actor=actor, now=now)
+    new = admission.memory
+    gone = gone.evolve(superseded_by=new.id)
+    tx.memories.replace(gone)
+    note_move(tx, old, gone, action=Action.CORRECT, reason=reason, actor=actor, now=now)
+    tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
+    let_go_of_derived(tx, gone, now)
     return new
 
 
@@ -99,7 +106,7 @@ def restore(
         if moves and moves[-1].actor.kind is not ActorKind.RULE:
             raise StatusNotAllowed(
                 f"memory {memory_id} was not removed by a rule but by {moves[-1].actor.name!r}",
-                hint="Use set_status(…, 'active', reason='…').",
+                hint="Set its status to active instead, with a reason.",
             )
         return move(tx, memory, Status.ACTIVE, action=Action.RESTORE, reason=reason, actor=actor, now=now)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from engram.capture.extract.vocabulary import is_exclusive
@@ -68,9 +69,16 @@ class Statement:
     @property
     def is_change(self) -> bool:
         """Whether it says that something holds from now on that did not before."""
-        return self.replaces is not None or bool(_CHANGE.search(self.memory.content))
+        return self.replaces is not None or _tells_change(self.memory.content)
 
 
+@lru_cache(maxsize=64)
+def _tells_change(text: str) -> bool:
+    """Say whether the words tell of a change; asked for each neighbour of a statement."""
+    return bool(_CHANGE.search(text))
+
+
+@lru_cache(maxsize=512)  # for the batch at hand; more would outlive an erasure
 def is_negation(text: str) -> bool:
     """Say whether the text denies something."""
     return bool(_NEGATION.search(text))

@@ -43,6 +43,8 @@ class Draft:
     object: str | None = None
     provenance: Provenance = Provenance()
     occurred_at: datetime | None = None
+    said_at: datetime | None = None
+    """When it was said, where that is another moment than the one that it is about."""
     valid_from: datetime | None = None
     forget_after: datetime | None = None
     confidence: float | None = None

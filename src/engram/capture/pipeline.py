@@ -118,6 +118,7 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
             turns=(turn.id,),
         ),
         occurred_at=one.occurred_at or turn.occurred_at,
+        said_at=turn.occurred_at,
         confidence=one.confidence,
         importance=one.importance,
         is_negated=one.is_negated,

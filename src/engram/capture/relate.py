@@ -54,7 +54,7 @@ def relate(
                 raise EdgeNotAllowed(f"memory {memory.id} is {memory.status} and cannot be linked")
         edge = Edge(source=source, target=target, type=kind, weight=weight, created_at=speaker.now)
         tx.edges.add(edge)
-        _note(tx, ends, Action.RELATE, (None, kind.value), speaker)
+        _note(tx, ends, Action.RELATE, kind, speaker)
         return edge
 
 
@@ -67,7 +67,7 @@ def unrelate(source: MemoryId, target: MemoryId, kind: EdgeType, *, store: Store
         if (source, target, kind) not in said:
             return False
         tx.edges.remove(source, target, kind)
-        _note(tx, ends, Action.UNRELATE, (kind.value, None), speaker)
+        _note(tx, ends, Action.UNRELATE, kind, speaker)
         return True
 
 
@@ -83,17 +83,14 @@ def _ends(tx: Transaction, source: MemoryId, target: MemoryId, speaker: Speaker)
 
 
 def _note(
-    tx: Transaction,
-    ends: tuple[Memory, Memory],
-    action: Action,
-    change: tuple[str | None, str | None],
-    speaker: Speaker,
+    tx: Transaction, ends: tuple[Memory, Memory], action: Action, kind: EdgeType, speaker: Speaker
 ) -> None:
     """Write the link into the history of both ends, as far as they are this scope's, and into the audit."""
     source, target = ends
     for memory, other, name in ((source, target, "link_to"), (target, source, "link_from")):
         if memory.scope != speaker.scope:
             continue
+        link = f"{kind} {other.id}"
         tx.history.add(
             HistoryEvent(
                 memory_id=memory.id,
@@ -101,7 +98,7 @@ def _note(
                 action=action,
                 actor=speaker.actor,
                 reason=speaker.reason,
-                changes={name: tuple(None if word is None else f"{word} {other.id}" for word in change)},
+                changes={name: (None, link) if action is Action.RELATE else (link, None)},
             )
         )
     tx.audit.add(
@@ -110,6 +107,6 @@ def _note(
             action=action,
             actor=speaker.actor,
             target=source.id,
-            detail={"other": target.id, "type": change[0] or change[1]},
+            detail={"other": target.id, "type": kind.value},
         )
     )

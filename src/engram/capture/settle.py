@@ -4,7 +4,8 @@ Decide what a new statement does to what is already known: reinforce, replace, w
 Called by the gate for each candidate with its neighbours. Pure: it returns a decision and changes nothing.
 Similarity finds the neighbours; `conflict` decides. A statement that says things have changed replaces the
 old one however well that was supported, because the old one was true in its time; a plain contradiction is
-weighed by evidence.
+weighed by evidence. Of two that contradict each other the one that was made later holds, in whatever order
+they come in: docs/decisions/0011-moments.md.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from engram.capture.conflict import (
     same_slot,
     same_specifics,
 )
+from engram.capture.extract.stated import read_statement
 from engram.providers.likeness import overlap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from engram.policy import CapturePolicy
     from engram.values import Memory
@@ -38,6 +40,8 @@ class Verdict(StrEnum):
     REINFORCE = "reinforce"
     SUPERSEDE = "supersede"
     WEAKEN = "weaken"
+    PRECEDE = "precede"
+    """It was made before its neighbour, which holds: it comes in as history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +69,47 @@ def settle(
     policy: CapturePolicy,
     *,
     likeness: ComparesStatements,
+    is_later: Callable[[Memory], bool] = lambda _: False,
 ) -> Settlement:
-    """Return what to do with the statement."""
-    nearest = sorted(neighbours, key=lambda one: -one.similarity)
-    against = _contradicted(new, nearest, policy)
-    links = _links(nearest, policy)
+    """Return what to do with the statement; `is_later` says which neighbours were stated after it."""
+    nearest = [(one, Statement.of(one.memory)) for one in sorted(neighbours, key=lambda one: -one.similarity)]
+    against = _contradicted(new, nearest, policy, is_later)
+    links = _links([one for one, _ in nearest], policy)
     if against is not None:
         old, reason = against
-        stays = evidence(old) >= policy.evidence_to_coexist and not new.is_change
-        return Settlement(Verdict.WEAKEN if stays else Verdict.SUPERSEDE, old, reason, links)
-    for one in nearest:
-        if same_relation(new, Statement.of(one.memory)) and policy.conflict_above < 1:
+        return Settlement(_against(new, old, policy, is_later), old, reason, links)
+    for one, known in nearest:
+        if same_relation(new, known) and policy.conflict_above < 1:
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
         is_near = one.similarity > policy.same_above and may_share_subject(new.memory, one.memory)
-        if is_near and same_specifics(new, Statement.of(one.memory), likeness):
+        if is_near and same_specifics(new, known, likeness):
             return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
         if policy.version_overlap_above < 1 and _is_version(new, one, policy):
-            return Settlement(Verdict.SUPERSEDE, one.memory, "a new version", links)
+            verdict = Verdict.PRECEDE if is_later(one.memory) else Verdict.SUPERSEDE
+            return Settlement(verdict, one.memory, "a new version", links)
     return Settlement(Verdict.CREATE, links=links)
+
+
+def _against(
+    new: Statement, old: Memory, policy: CapturePolicy, is_later: Callable[[Memory], bool]
+) -> Verdict:
+    """Return what becomes of two statements that contradict each other."""
+    if is_later(old):
+        return Verdict.PRECEDE
+    stays = evidence(old) >= policy.evidence_to_coexist and not new.is_change
+    return Verdict.WEAKEN if stays else Verdict.SUPERSEDE
 
 
 def _is_version(new: Statement, near: Neighbour, policy: CapturePolicy) -> bool:
     return overlap(new.memory.content, near.memory.content) > policy.version_overlap_above
+
+
+def as_said(memory: Memory) -> Statement:
+    """Return a stored memory as the statement it was when it came in, with what it said it replaces."""
+    found = read_statement(memory.content, speaker=memory.provenance.speaker)
+    if found is None:
+        return Statement.of(memory)
+    return Statement(memory, is_negated=found.is_negated, replaces=found.replaces)
 
 
 def evidence(memory: Memory) -> int:
@@ -103,19 +126,23 @@ def surprise(nearness: Sequence[float], policy: CapturePolicy) -> float | None:
 
 
 def _contradicted(
-    new: Statement, nearest: Sequence[Neighbour], policy: CapturePolicy
+    new: Statement,
+    nearest: Sequence[tuple[Neighbour, Statement]],
+    policy: CapturePolicy,
+    is_later: Callable[[Memory], bool],
 ) -> tuple[Memory, str] | None:
-    """Return the memory that the statement contradicts, and why."""
+    """Return the memory that the statement contradicts, or that contradicts it, and why."""
     if policy.conflict_above >= 1:
         return None
-    for one in nearest:
+    for one, known in nearest:
+        later, earlier = (as_said(one.memory), new) if is_later(one.memory) else (new, known)
         # A named replacement needs no likeness: "moved to Paris" and "lives in Berlin" need not sound alike.
         # Nor does what can have one value only: an employer, a deadline.
-        if one.similarity > policy.conflict_above or new.is_change or same_slot(new, one.memory):
-            reason = conflict(new, Statement.of(one.memory))
+        if one.similarity > policy.conflict_above or later.is_change or same_slot(later, earlier.memory):
+            reason = conflict(later, earlier)
             if reason is not None:
                 return one.memory, reason
-    judged = (one.memory for one in nearest if one.is_judged_contradicted)
+    judged = (one.memory for one, _ in nearest if one.is_judged_contradicted)
     return next(((memory, "contradicted, says the chat model") for memory in judged), None)
 
 

@@ -100,10 +100,7 @@ class Desk:
 
     def want(self, name: SectionName, wishes: Sequence[Wish]) -> None:
         """Note which memories a section would like to show, and what they would cost."""
-        over = [
-            one for one in wishes if one.memory.forget_after and one.memory.forget_after <= self.asked.now
-        ]
-        wishes = [one for one in wishes if one not in over] if over else wishes
+        wishes = [one for one in wishes if not one.memory.is_over(self.asked.now)]
         self.wishes[name] = wishes
         if wishes:
             self.needs[name] = math.ceil(full_tokens(wishes, self.measure) * SPARE) + TITLE_TOKENS

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from engram.engine.turn_shapes import Ended, Said
 from engram.errors import InvalidQuery
-from engram.values import Role, SlotSource
+from engram.values import Missing, Role, SlotSource
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -42,6 +42,7 @@ class AgentTurn:
         self._is_over = False
         self._said: list[Said] = []
         self._noted: list[tuple[str, SlotSource]] = []
+        self._cut: list[Missing] = []
         self._finalizer: weakref.finalize[[Begun], AgentTurn] | None = None
 
     # --- what the agent is given ----------------------------------------------------------------------------
@@ -67,6 +68,11 @@ class AgentTurn:
         return self._given().shift
 
     @property
+    def missing(self) -> tuple[Missing, ...]:
+        """What the window had to do without, and what was too long to be kept whole, each with its reason."""
+        return (*self._given().window.missing, *self._cut)
+
+    @property
     def scope(self) -> Scope:
         """Where everything of this turn belongs."""
         return self._request.scope
@@ -79,22 +85,26 @@ class AgentTurn:
     # --- what the agent brings back -------------------------------------------------------------------------
 
     def reply(self, text: str) -> None:
-        """Take in what the model said; it is kept when the turn ends well. A blank one is no reply."""
+        """
+        Take in what the model said; it is kept when the turn ends well. A blank one is no reply.
+
+        Of a very long one the beginning is kept, and `missing` says so.
+        """
         self._open()
-        if kept := _keepable(text):
+        if kept := self._keepable("reply", text):
             self._said.append(Said(Role.ASSISTANT, kept, self._request.agent))
 
     def tool(self, name: str, result: str) -> None:
         """Take in what a tool answered; it is kept when the turn ends well."""
         self._open()
-        self._said.append(Said(Role.TOOL, _keepable(result) or NO_OUTPUT, name))
+        self._said.append(Said(Role.TOOL, self._keepable("tool", result) or NO_OUTPUT, name))
 
     def note(self, text: str, *, source: SlotSource = SlotSource.EXPLICIT) -> None:
         """Hold something in mind beyond this turn; by default as long as it takes, and until it gives way."""
         self._open()
         if not text.strip():
             raise InvalidQuery("a note must say something")
-        self._noted.append((_keepable(text), SlotSource(source)))
+        self._noted.append((self._keepable("note", text), SlotSource(source)))
 
     # --- in and out -----------------------------------------------------------------------------------------
 
@@ -133,6 +143,16 @@ class AgentTurn:
 
         await asyncio.to_thread(self.__exit__, kind, error, trace)
 
+    def _keepable(self, what: str, text: str) -> str:
+        """Return a text as it can be kept: what a model or a tool put out must not cost the turn."""
+        if not isinstance(text, str):
+            raise InvalidQuery(f"what a turn brings back must be text, not {type(text).__name__}")
+        whole = text.encode("utf-8", "replace")
+        if len(whole) > MOST_BYTES:
+            reason = f"only the first {MOST_BYTES:,} of its {len(whole):,} bytes are kept"
+            self._cut.append(Missing(index=what, reason=reason))
+        return whole[:MOST_BYTES].decode("utf-8", "ignore").strip()
+
     def _given(self) -> Begun:
         """Return what the turn was given, which can be looked at afterwards as well."""
         if self._begun is None:
@@ -144,11 +164,3 @@ class AgentTurn:
         if self._is_over:
             raise InvalidQuery("the turn is over", hint="Ask for another with `engram.turn`.")
         return self._given()
-
-
-def _keepable(text: str) -> str:
-    """Return a text as it can be kept: what a model or a tool put out must not cost the turn."""
-    if not isinstance(text, str):
-        raise InvalidQuery(f"what a turn brings back must be text, not {type(text).__name__}")
-    whole = text.encode("utf-8", "replace")
-    return whole[:MOST_BYTES].decode("utf-8", "ignore").strip()

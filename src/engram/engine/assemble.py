@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 from engram.attention.sensory import SensoryBuffer
 from engram.capture.admit import Gate
 from engram.capture.extract.heuristic import HeuristicExtractor
-from engram.capture.extract.model import ModelExtractor
 from engram.capture.pipeline import Capture
 from engram.engine.absent import AbsentEmbedder
 from engram.engine.answers import AnswerLog
 from engram.engine.derived import Backfill, rebuild_terms
-from engram.engine.health import CHAT, Health, WatchedEmbedder
-from engram.engine.judging import ChatJudge
+from engram.engine.health import Health, WatchedEmbedder
 from engram.engine.ledger import Ledger
 from engram.errors import EmbeddingError, MissingExtra, StorageError, StoreNotFound, StoreUnreadable
 from engram.index.foreign import ForeignBackend
@@ -30,7 +28,6 @@ from engram.index.lexical import LexicalIndex
 from engram.index.spaces import VectorSpaces
 from engram.providers import e5
 from engram.providers.chat import CallLog
-from engram.providers.chat_models import open_chat
 from engram.providers.likeness import Likeness
 from engram.providers.models import Endpoint, open_embedder
 from engram.providers.static import StatementEmbedder, StaticEmbedder
@@ -44,6 +41,7 @@ if TYPE_CHECKING:
 
     from engram.capture.extract.extracted import Extractor
     from engram.engine.clock import Clock
+    from engram.engine.judging import ChatJudge
     from engram.index.foreign import ProposesRows
     from engram.policy import Policy
     from engram.providers.chat import ChatModel
@@ -101,14 +99,15 @@ def assemble(settings: Settings, *, clock: Clock, own: Own, must_exist: bool) ->
         kept=lambda tx: tx.snapshots,
     )
     graph = GraphIndex()
-    chat, calls = _chosen_chat(settings), CallLog()
+    calls = CallLog()
+    chat, judge, extractor = _chosen_chat(settings, calls, health)
     gate = Gate(
         store=store,
         embedder=watched,
         index=spaces,
         likeness=Likeness(StatementEmbedder(StaticEmbedder())),
         policy=policy.capture,
-        judge=None if chat is None else ChatJudge(chat, calls, health),
+        judge=judge,
     )
     return Parts(
         settings=settings,
@@ -131,7 +130,7 @@ def assemble(settings: Settings, *, clock: Clock, own: Own, must_exist: bool) ->
         graph=graph,
         foreign=foreign,
         backfill=Backfill(store, watched, clock=clock),
-        capture=Capture(gate=gate, extractor=_chosen_extractor(chat, calls, health), sensory=SensoryBuffer()),
+        capture=Capture(gate=gate, extractor=extractor, sensory=SensoryBuffer()),
         calls=calls,
         answers=AnswerLog(policy.recall),
         ledger=Ledger(store, health, calls),
@@ -164,22 +163,15 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     return store
 
 
-def _chosen_chat(settings: Settings) -> ChatModel | None:
+def _chosen_chat(
+    settings: Settings, calls: CallLog, health: Health
+) -> tuple[ChatModel | None, ChatJudge | None, Extractor]:
+    """Return the chat model with what it serves as; without one, the heuristic reads alone."""
     if not settings.chat:
-        return None
-    return open_chat(
-        settings.chat,
-        url=settings.chat_url,
-        key=settings.chat_key,
-        timeout_seconds=settings.chat_timeout_seconds,
-    )
+        return None, None, HeuristicExtractor()
+    from engram.engine.chat_wiring import wired  # noqa: PLC0415 - prompts and clients, for who has a model
 
-
-def _chosen_extractor(chat: ChatModel | None, calls: CallLog, health: Health) -> Extractor:
-    """Return the chat model with the heuristic behind it, or the heuristic alone."""
-    if chat is None:
-        return HeuristicExtractor()
-    return ModelExtractor(chat, HeuristicExtractor(), lambda error: health.failed(CHAT, error), log=calls)
+    return wired(settings, calls, health)
 
 
 def _fenced(index: ProposesRows | None, store: Store, clock: Clock) -> ForeignBackend | None:

@@ -105,7 +105,7 @@ class Attending:
             after = changed(before)
             with self._health.watch(ATTENTION), self._store.atomic() as tx:
                 write(tx)
-                after = with_ground(tx, after, scope=scope)
+                after = with_ground(tx, after, scope=scope, now=self._clock.now())
                 stamp = tx.attention.put(scope, self._at_rest(after))
             held.mind, held.stamp, held.restored = after, stamp, Restored.HELD
             return after
@@ -207,7 +207,7 @@ class Attending:
         asleep = Mind() if kept is None else from_kept(kept, identity=self._identity())
         mind, restored = awake(asleep, self._policy, now=now)
         if restored is not Restored.FRESH:
-            return with_ground(tx, mind, scope=scope), restored
+            return with_ground(tx, mind, scope=scope, now=now), restored
         first = morning(tx, scope=scope, policy=self._policy, now=now)
         return Mind(slots=place((), first, self._policy), at=now), restored
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.dream.steps import STEPS
 from engram.engine.derived import embed_pending
 from engram.engine.dreaming import Dreams
 from engram.engine.health import CHAT, EMBEDDER
@@ -113,9 +112,10 @@ class Background(Dreams, Upkeep):
 
     def _has_changed(self) -> bool:
         """Say whether a memory has changed since the last dream, whichever process changed it."""
+        from engram.engine.dream_wiring import has_news  # noqa: PLC0415 - the background alone asks
+
         with self._parts.store.read() as tx:
-            mark = tx.dreams.mark(STEPS[0].name)
-            return bool(tx.dreams.fresh_scopes(since=0 if mark is None else mark.cursor))
+            return has_news(tx)
 
     def _has_unembedded(self) -> bool:
         try:

@@ -11,15 +11,9 @@ import contextlib
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from engram.context.budget import room_for
-from engram.context.build import build
-from engram.context.desk import Asked, Sources
-from engram.context.exchanges import heard
-from engram.context.measure import Measure
-from engram.context.standing import StandingMemories
-from engram.context.summary import ModelSummaries
 from engram.engine.handle import Handle
 from engram.engine.health import CHAT
 from engram.errors import EmbeddingError, InvalidQuery
@@ -34,7 +28,11 @@ from engram.values.query import MAX_QUERY_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from engram.context.desk import Asked
     from engram.context.exchanges import Said
+    from engram.context.measure import Measure
+    from engram.context.standing import StandingMemories
+    from engram.context.summary import ModelSummaries
     from engram.engine.assemble import Parts
     from engram.providers.tokenizers import TokenCounter
     from engram.values import Actor, Breadth, Gap, Recall, Scope, Summary, Turn, Window, WorkingLine
@@ -54,15 +52,23 @@ class Contexts(Handle):
 
     def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
         super().__init__(parts, scope=scope, actor=actor)
-        policy = parts.policy.context
-        self._standing = StandingMemories(policy)
-        self._summaries: ModelSummaries | None = None
-        if parts.chat is not None and policy.summarises_with_model:
-            self._summaries = ModelSummaries(
-                parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error)
-            )
         self._brought_up: OrderedDict[tuple[Scope, str | None], int] = OrderedDict()
         self._bringing_up = threading.Lock()
+
+    @cached_property
+    def _standing(self) -> StandingMemories:
+        from engram.engine import windows  # noqa: PLC0415
+
+        return windows.StandingMemories(self._parts.policy.context)
+
+    @cached_property
+    def _summaries(self) -> ModelSummaries | None:
+        from engram.engine import windows  # noqa: PLC0415
+
+        parts = self._parts
+        if parts.chat is None or not parts.policy.context.summarises_with_model:
+            return None
+        return windows.ModelSummaries(parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error))
 
     def context(
         self,
@@ -88,12 +94,13 @@ class Contexts(Handle):
         `counter` counts in place of the model's own. What is shown and fits counts as recalled. Raises where
         fixed parts or working memory do not fit.
         """
+        from engram.engine import windows  # noqa: PLC0415 - the room is loaded for its first window
+
         place, now = self._in(scope), self._now()
-        measure = Measure(counter or self._counter(model))
-        parts = (fixed,) if isinstance(fixed, str) else tuple(fixed)
-        joined = "\n\n".join(part for part in parts if part)
-        taken = measure.of(joined) + measure.of(message)
-        asked = Asked(
+        measure = windows.Measure(counter or self._counter(model))
+        joined = fixed_text(fixed)
+        taken = self._taken(message, joined, measure.counter)
+        asked = windows.Asked(
             message=message,
             scope=place,
             now=now,
@@ -119,9 +126,11 @@ class Contexts(Handle):
         session: str | None,
         model: str | None,
     ) -> Window:
+        from engram.engine import windows  # noqa: PLC0415 - the room is loaded for its first window
+
         failed = self._unknown(asked, model)
         summaries = self._summaries
-        sources = Sources(
+        sources = windows.Sources(
             store=self._parts.store,
             standing=self._standing,
             recall=answer,
@@ -132,7 +141,7 @@ class Contexts(Handle):
             gaps=lambda: self._gaps(asked.scope),
             questions_left=self._questions_left(asked.scope, session),
         )
-        window = build(asked, sources)
+        window = windows.build(asked, sources)
         self._asked(window.asked, asked.scope, session)
         return replace(window, missing=(*window.missing, *failed)) if failed else window
 
@@ -147,15 +156,21 @@ class Contexts(Handle):
         """Return the counter of a model; where none is named, of the tokens that are usual."""
         return counter_for(model or USUAL, overrides=self._parts.settings.models)
 
+    def _taken(self, message: str, fixed: str, counter: TokenCounter) -> int:
+        """Return what the parts of a prompt take that are not memories."""
+        return sum(counter.most(part) for part in (fixed, message) if part)
+
     def _budget(self, model: str | None, *, budget: int | None, taken: int, reserve: int | None) -> int:
         """Return the tokens that there are for memories; raises where the fixed parts leave none."""
+        from engram.engine import windows  # noqa: PLC0415 - the room is loaded for its first window
+
         for name, given in (("budget", budget), ("reserve", reserve)):
             if given is not None and given < 0:
                 raise InvalidQuery(f"{name}={given} is below 0")
         if budget is not None:
             return budget
         able = capabilities(model or "", overrides=self._parts.settings.models)
-        room = room_for(
+        room = windows.room_for(
             able.context_window,
             output_limit=able.output_limit,
             taken=taken,
@@ -189,11 +204,13 @@ class Contexts(Handle):
         place: Scope,
     ) -> Sequence[Said]:
         """Return what was said before: as given, or as the session's turns have it, without the message."""
+        from engram.engine import windows  # noqa: PLC0415 - the room is loaded for its first window
+
         turns: Sequence[Turn | Mapping[str, str]] = history or ()
         if history is None and session is not None:
             with self._parts.store.read() as tx:
                 turns = tx.turns.list(scope=place, session=session, limit=TURNS_MOST)
-        said = heard(turns)
+        said = windows.heard(turns)
         is_repeated = said and said[-1].role is Role.USER and said[-1].content.strip() == message.strip()
         return said[:-1] if is_repeated else said
 
@@ -242,6 +259,12 @@ class Contexts(Handle):
                 self._brought_up.popitem(last=False)
         with self._parts.store.atomic() as tx:
             tx.gaps.asked([gap.id for gap in gaps], at=self._now())
+
+
+def fixed_text(fixed: str | Sequence[str]) -> str:
+    """Return the fixed parts of a prompt as they stand in it."""
+    parts = (fixed,) if isinstance(fixed, str) else tuple(fixed)
+    return "\n\n".join(part for part in parts if part)
 
 
 def _kept_in(answers: list[Recall], recalling: Callable[[int], Recall]) -> Callable[[int], Recall]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.engine.derived import embed_pending, rebuild
 from engram.errors import EmbeddingError, EngramError
+from engram.text.counted import counted
 from engram.text.terms import TERMS_VERSION
 from engram.values import Check, DoctorReport
 
@@ -66,15 +67,27 @@ def _look(store: Store, embedder: Embedder) -> list[Check]:
         return found
     with store.read() as tx:
         version, wrong = tx.terms.version, tx.traits.count_wrong()
-    found.append(Check(name="traits", ok=not wrong, found=f"{wrong} rows are not as they should be"))
+    found.append(Check(name="traits", ok=not wrong, found=_told(wrong)))
     is_current = version in (0, TERMS_VERSION)
     found.append(Check(name="text index rules", ok=is_current, found=f"version {version} of {TERMS_VERSION}"))
     found.append(_try_embedder(embedder))
     if found[-1].ok:
         with store.read() as tx:
             waiting = tx.vectors.count_pending(tx.vectors.space(embedder.identity))
-        found.append(Check(name="embedded", ok=waiting == 0, found=f"{waiting} memories wait to be embedded"))
+        found.append(Check(name="embedded", ok=waiting == 0, found=_waiting(waiting)))
     return found
+
+
+def _told(wrong: int) -> str:
+    if not wrong:
+        return "what was inferred is as the memories say"
+    return counted(wrong, "row is not as its memory says", "rows are not as their memories say")
+
+
+def _waiting(number: int) -> str:
+    if not number:
+        return "every memory has its vector"
+    return counted(number, "memory waits to be embedded", "memories wait to be embedded")
 
 
 def _try_embedder(embedder: Embedder) -> Check:

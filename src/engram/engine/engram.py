@@ -20,11 +20,15 @@ from engram.engine.doors import AgentDoors
 from engram.engine.dreaming import Dreams
 from engram.engine.handle import BULK_ROWS
 from engram.engine.health import EMBEDDER
+from engram.engine.hearing import Hearing
 from engram.engine.imports import Imports
 from engram.engine.insights import Insights
 from engram.engine.life import Life
 from engram.engine.links import Links
+from engram.engine.notebooks import Notebooks
 from engram.engine.reasoning import Reasoning
+from engram.engine.served import Served
+from engram.engine.shelf import Shelf, Surroundings
 from engram.engine.turns import Turns
 from engram.engine.upkeep import Upkeep
 from engram.errors import InvalidQuery
@@ -58,7 +62,7 @@ if TYPE_CHECKING:
     from engram.index.foreign import ProposesRows
     from engram.providers.embedder import Embedder
     from engram.recall.rerank import Reranker
-    from engram.values import EntityProfile, Memory, MemoryId, Recall, Timeline, Turn
+    from engram.values import EntityProfile, Hit, Memory, MemoryId, Recall, Timeline, Turn
 
 READING_PATIENCE_SECONDS = 0.25
 """How long a question waits for turns that are being read, so that it sees what was just said."""
@@ -66,7 +70,9 @@ TIMELINE_RELEVANCE = 0.35
 """What fits a topic less than this is not part of its story."""
 
 
-class Engram(Background, Turns, Dreams, Imports, Insights, Life, Links, Reasoning, Upkeep):
+class Engram(
+    Background, Turns, Dreams, Hearing, Imports, Insights, Life, Links, Notebooks, Reasoning, Served, Upkeep
+):
     """A long-term memory: give it statements and turns, ask it questions."""
 
     def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
@@ -74,6 +80,20 @@ class Engram(Background, Turns, Dreams, Imports, Insights, Life, Links, Reasonin
         self.capture = AgentDoors(parts, self._admit, scope=scope, actor=actor)
         """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
         self._after_turn = lambda _: self.schedule("turn")
+        self.shelf = Shelf(
+            parts,
+            Surroundings(
+                before_write=lambda: self._reads.write(self._now()),
+                heard=self._listener.heard,
+                given=self._note_hits,
+                embed_later=self._embed_later,
+                wait=self._listener.wait,
+            ),
+            scope=scope,
+            actor=actor,
+        )
+        """Documents that other programs keep word for word, and recall among what was remembered of them."""
+        self._listener.on_patrol = self._patrol
 
     @classmethod
     def open(
@@ -281,32 +301,53 @@ class Engram(Background, Turns, Dreams, Imports, Insights, Life, Links, Reasonin
                 with_explanation=explain,
             )
         self._parts.answers.add(answer)
-        least = self._parts.policy.recall.least_score
         if as_of is None:
-            self._reads.note(
-                [hit.memory.id for hit in answer.hits],
-                fitting={hit.memory.id for hit in answer.hits if hit.trust.relevance >= least},
-                scope=asked.scope,
-                session=session,
-                at=self._now(),
-                in_background=self._loader is not None,
-            )
+            self._note_hits(answer.hits, asked.scope, session)
         return answer if is_read else with_missing(answer, "turns", "some are still being read")
 
-    def timeline(self, topic: str, *, limit: int = 50, scope: Scope | None = None) -> Timeline:
-        """Return how the knowledge of a topic came to be: what was added, confirmed, corrected, disputed."""
-        asked = Query(text=topic, scope=self._in(scope), filters=Filters(statuses=INDEXED), limit=limit)
+    def _patrol(self) -> None:
+        """Keep what was counted, and take expired documents away, while nothing else is done."""
+        self._parts.ledger.keep()
+        self.shelf.patrol()
+
+    def _note_hits(self, hits: Sequence[Hit], place: Scope, session: str | None = None) -> None:
+        """Note that a reader was given these; what fits the question counts as recalled."""
+        least = self._parts.policy.recall.least_score
+        self._reads.note(
+            [hit.memory.id for hit in hits],
+            fitting={hit.memory.id for hit in hits if hit.trust.relevance >= least},
+            scope=place,
+            session=session,
+            at=self._now(),
+            in_background=self._loader is not None,
+        )
+
+    def timeline(
+        self, topic: str, *, entities: Iterable[str] = (), limit: int = 50, scope: Scope | None = None
+    ) -> Timeline:
+        """
+        Return how the knowledge of a topic came to be: what was added, confirmed, corrected, disputed.
+
+        A topic that is the name of a person or thing is told by all that speaks of it, whatever the words.
+        With `entities`, only what speaks of these counts.
+        """
+        filters = Filters(statuses=INDEXED, entities=frozenset(entities))
+        asked = Query(text=topic, scope=self._in(scope), filters=filters, limit=limit)
         found = recall(asked, self._parts.sources, now=self._now()).hits
-        relevant = [hit.memory for hit in found if hit.trust.relevance >= TIMELINE_RELEVANCE]
+        relevant = {hit.memory.id: hit.memory for hit in found if hit.trust.relevance >= TIMELINE_RELEVANCE}
+        if not filters.entities:
+            named = replace(asked, filters=replace(filters, entities=frozenset({topic})))
+            about = recall(named, self._parts.sources, now=self._now()).hits
+            relevant |= {hit.memory.id: hit.memory for hit in about}
         with self._parts.store.read() as tx:
-            return timeline(tx, topic, relevant)
+            return timeline(tx, topic, list(relevant.values())[:limit], now=self._now())
 
     def entity(self, name: str, *, limit: int = 20, scope: Scope | None = None) -> EntityProfile:
         """Return everything about a person, project or thing: memories of all layers, relations, company."""
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
         with self._parts.store.read() as tx:
-            return profile(tx, name, scope=self._in(scope), limit=limit)
+            return profile(tx, name, scope=self._in(scope), limit=limit, now=self._now())
 
     def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
         """Return one memory by its id or the last eight characters of it."""
@@ -331,7 +372,11 @@ class Engram(Background, Turns, Dreams, Imports, Insights, Life, Links, Reasonin
             if start is not None:
                 find(tx, start, self._in(scope))
             return tx.memories.list(
-                scope=self._in(scope), filters=filters or Filters(), limit=limit, before=start
+                scope=self._in(scope),
+                filters=filters or Filters(),
+                limit=limit,
+                before=start,
+                alive_at=self._now(),
             )
 
     def turns(

@@ -46,6 +46,11 @@ class Handle:
         self._listener.on_patrol = parts.ledger.keep
         self._reads = ReadNotes(parts.store, parts.health, policy=parts.policy)
 
+    @property
+    def scope(self) -> Scope:
+        """Where it reads and writes unless a call names another scope."""
+        return self._scope
+
     def close(self) -> None:
         """Finish what is under way and let go of the store."""
         self._parts.stop.set()

@@ -16,15 +16,14 @@ from engram.capture.change import find
 from engram.capture.draft import chosen
 from engram.capture.pipeline import read_turns
 from engram.engine.handle import BULK_ROWS, READER, Handle
-from engram.engine.intake import Intake
 from engram.engine.listening import READING
-from engram.portability.read import read_source
 from engram.values import ImportKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from os import PathLike
 
+    from engram.engine.intake import Intake
     from engram.portability.read import Kinded
     from engram.values import ImportOrigin, ImportReport, MemoryId, Scope
 
@@ -42,6 +41,7 @@ class Imports(Handle):
         *,
         kind: str | None = None,
         mapping: Mapping[str, str] | None = None,
+        speaker: str | None = None,
         dry_run: bool = False,
         progress: Callable[[int], None] | None = None,
         scope: Scope | None = None,
@@ -51,9 +51,12 @@ class Imports(Handle):
 
         The kind is told from the content unless given. What an earlier import brought is passed over, also
         where it was corrected or forgotten since, so an import may be interrupted and repeated. `mapping`
-        names the columns of a table: {"content": "text", "occurred_at": "date"}. A record that cannot be
+        names the columns of a table: {"content": "text", "occurred_at": "date"}. A `speaker` is the name of
+        whoever speaks as the user in conversations that do not say so. A record that cannot be
         taken in is reported by its place and does not stop the others.
         """
+        from engram.engine.intake import Intake, records_of  # noqa: PLC0415 - loads every importer
+
         told = None if kind is None else chosen(ImportKind, kind)
         self._reads.write(self._now())
         intake = Intake(
@@ -61,9 +64,10 @@ class Imports(Handle):
             scope=self._in(scope),
             actor=self._actor,
             embeds_later=self._parts.embedder.batch < QUICK_BATCH,
+            speaker=speaker,
         )
         report = progress or (lambda _more: None)
-        with closing(read_source(Path(path).expanduser(), kind=told, mapping=mapping)) as source:
+        with closing(records_of(Path(path).expanduser(), kind=told, mapping=mapping)) as source:
             for batch in _batches(source):
                 self._take(intake, batch, dry_run=dry_run)
                 report(len(batch))

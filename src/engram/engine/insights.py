@@ -7,30 +7,20 @@ Part of `Engram`; each is a few lines that call one room. All of it is what the 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from engram.capture.draft import Draft
-from engram.dream.insight.certainty import Evidence, assess, fitting
-from engram.dream.insight.questions import INJECTION
 from engram.engine.handle import Handle
-from engram.errors import EmbeddingError, InvalidQuery
-from engram.index.domains import domain_of, domains, summaries
-from engram.recall.pipeline import recall
-from engram.values import Action, AuditEvent, Breadth, Filters, Query, Status
+from engram.errors import InvalidQuery
+from engram.index.domains import domains, summaries
+from engram.values import Action, AuditEvent, Breadth, Query
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.store.contract import Transaction
-    from engram.values import Confidence, Domain, Gap, Hit, Memory, Scope, Summary
-
-ASKED_HITS = 20
-"""So many of the best memories are looked at to say how well a question is covered."""
-KIN_LOOKED_AT = 9
-"""The best memory itself and eight around it."""
-LIVING = frozenset({Status.ACTIVE, Status.CHALLENGED})
+    from engram.values import Confidence, Domain, Gap, Memory, Scope, Summary
 
 
 class Insights(Handle):
@@ -93,46 +83,9 @@ class Insights(Handle):
 
     def confidence(self, query: str, *, scope: Scope | None = None) -> Confidence:
         """Say whether an answer to the question can be confident, is uncertain, or about the unknown."""
-        filters = Filters(statuses=LIVING)
-        asked = Query(text=query, scope=self._in(scope), filters=filters, limit=ASKED_HITS)
-        answer = recall(asked, self._parts.sources, now=self._now())
-        fits = fitting(answer.hits)
-        with self._parts.store.read() as tx:
-            domain = self._domain_of(tx, fits)
-            count = tx.gaps.count_about([hit.memory.id for hit in fits])
-        missing = tuple(f"{one.index}: {one.reason}" for one in answer.quality.missing)
-        kin = self._kin(fits[0].memory, asked) if fits else []
-        found = Evidence(answer.hits, kin=kin, domain=domain, gaps=count, missing=missing)
-        return assess(found, self._parts.policy.insight)
+        from engram.engine.covered import confidence  # noqa: PLC0415 - few processes ask
 
-    def _kin(self, memory: Memory, asked: Query) -> list[tuple[Memory, float]]:
-        """Return the memories around one, with how alike they are; none while there is no embedder."""
-        parts = self._parts
-        try:
-            (vector,) = parts.embedder.embed_documents([memory.content])
-        except EmbeddingError:  # recall has said so in what is missing
-            return []
-        with parts.store.read() as tx:
-            near = parts.spaces.search(
-                tx, vector, scope=asked.scope, filters=asked.filters, limit=KIN_LOOKED_AT
-            )
-            found = tx.memories.by_keys([one.key for one in near.found])
-        others = [one for one in found.values() if one.id != memory.id and INJECTION not in one.flags]
-        alike = parts.gate.likeness.between(memory.content, [one.content for one in others])
-        return list(zip(others, alike, strict=True))
-
-    def _domain_of(self, tx: Transaction, fits: Sequence[Hit]) -> Domain | None:
-        """Return the domain that most of what fits is in, weighed by how well it fits."""
-        relevance = {hit.memory.id: hit.trust.relevance for hit in fits}
-        homes = tx.tree.domains_of(list(relevance))
-        votes: defaultdict[str, float] = defaultdict(float)
-        for memory_id, node in homes.items():
-            votes[node.id] += relevance[memory_id]
-        if not votes:
-            return None
-        winner = min(votes, key=lambda node: (-votes[node], node))
-        node = next(one for one in homes.values() if one.id == winner)
-        return domain_of(node, self._parts.policy.insight, self._now())
+        return confidence(self._parts, query, scope=self._in(scope), now=self._now())
 
 
 def _known_gap(tx: Transaction, gap_id: str, scope: Scope) -> Gap:

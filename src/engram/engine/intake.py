@@ -21,15 +21,18 @@ from engram.capture.candidate import INJECTION, candidate
 from engram.capture.draft import Draft, checked_text
 from engram.capture.observe import observe
 from engram.engine.absent import AbsentEmbedder
+from engram.engine.bare_scopes import BareScopes, left_standing
 from engram.errors import EmbedderUnavailable, EngramError, InvalidScope, SecurityError
+from engram.portability.read import read_source
 from engram.portability.record import Broken, LeftOut, Message, Statement
 from engram.store.contract import Imported
 from engram.text.normal import clean
-from engram.values import ImportReport, Provenance, Refusal, Scope, Source
+from engram.values import GLOBAL, ImportReport, Provenance, Refusal, Role, Scope, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     from engram.capture.admit import Gate, Prepared
     from engram.portability.read import Kinded
@@ -42,7 +45,7 @@ MOST_SIBLINGS = 8
 """Of its own batch a statement is settled against the most alike only: rows of a table are all alike."""
 _MARK_BYTES = 16
 _LATER = EmbedderUnavailable("left for later")
-_NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED})
+_NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED, Outcome.PRECEDED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +97,23 @@ class Tally:
 class Intake:
     """An import under way into one scope."""
 
-    def __init__(self, gate: Gate, *, scope: Scope, actor: Actor, embeds_later: bool = False) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        *,
+        scope: Scope,
+        actor: Actor,
+        embeds_later: bool = False,
+        speaker: str | None = None,
+    ) -> None:
         self._gate = gate
         # In bulk, neighbours are found by relation and by words: nothing waits for the vectors but recall.
         self._bulk_gate = replace(gate, embedder=AbsentEmbedder(_LATER)) if embeds_later else gate
         self._scope = scope
         self._actor = actor
+        self._speaker = speaker
         self._foreseen: set[bytes] = set()
+        self._bare = BareScopes(gate.store)
         self.tally = Tally()
 
     def take(self, batch: Sequence[Kinded], *, now: datetime, enrich: bool) -> None:
@@ -131,7 +144,7 @@ class Intake:
                 except InvalidScope as exc:
                     self.tally.refuse(record.place, exc.code)
                     continue
-                found.append(Item(kind, record, scope, _mark(kind, record, scope)))
+                found.append(Item(kind, record, scope, mark_of(kind, record, scope)))
         return found
 
     def _fresh(self, items: Sequence[Item]) -> list[Item]:
@@ -159,6 +172,8 @@ class Intake:
         prepared = _among_nearest(
             prepare(drafts, gate, now=now, enrich=enrich, on_rejection=rejections.append)
         )
+        bare = self._bare.among((item.kind, item.scope) for item, _ in statements)
+        prepared = left_standing(prepared, bare)
         admitted, refused = _matched([item for item, _ in statements], prepared, has_refused=bool(rejections))
         refusals = [(item, error.code) for item, error in zip(refused, rejections, strict=False)]
         with self._gate.store.atomic() as tx:
@@ -178,13 +193,17 @@ class Intake:
             self.tally.refuse(item.record.place, code)
         return True
 
+    def _user_name(self, message: Statement | Message) -> str | None:
+        """Return the name of who spoke as the user, where the source does not name them."""
+        return self._speaker if isinstance(message, Message) and message.role is Role.USER else None
+
     def _observed(self, item: Item, refusals: list[tuple[Item, str]], *, now: datetime) -> Imported | None:
         message = item.record
         try:
             turn = observe(
                 message.content,
                 role=message.role if isinstance(message, Message) else "user",
-                speaker=message.speaker,
+                speaker=message.speaker or self._user_name(message),
                 session=message.session,
                 occurred_at=message.occurred_at,
                 scope=item.scope,
@@ -225,12 +244,26 @@ class Intake:
             self.tally.by_scope[str(item.scope)] += 1
 
 
+def records_of(
+    path: Path, *, kind: ImportKind | None, mapping: Mapping[str, str] | None
+) -> Generator[Kinded, None, None]:
+    """Return the records of a file, a folder or an archive as they are read; closing it closes the file."""
+    return read_source(path, kind=kind, mapping=mapping)
+
+
 def _narrowed(scope: Scope, record: Statement | Message) -> Scope:
     """Return the scope of a record: the import's own, and where that leaves it open, the record's people."""
-    return replace(scope, user=scope.user or record.user, agent=scope.agent or record.agent)
+    told = record.scope if isinstance(record, Statement) else GLOBAL
+    return Scope(
+        project=scope.project or told.project,
+        squad=scope.squad or told.squad,
+        agent=scope.agent or record.agent or told.agent,
+        channel=scope.channel or told.channel,
+        user=scope.user or record.user or told.user,
+    )
 
 
-def _mark(kind: ImportKind, record: Statement | Message, scope: Scope) -> bytes:
+def mark_of(kind: ImportKind, record: Statement | Message, scope: Scope) -> bytes:
     """
     Return what a record is known by: its scope, the source's own name for it, and its words.
 
@@ -253,6 +286,11 @@ def _draft(record: Statement, scope: Scope) -> Draft:
         occurred_at=record.occurred_at,
         confidence=record.confidence,
         importance=record.importance,
+        layer=record.layer,
+        type=record.type,
+        kind=record.kind,
+        pinned=record.pinned,
+        forget_after=record.forget_after,
     )
 
 

@@ -53,6 +53,8 @@ class Surroundings:
 
     room: Callable[[TurnRequest], int]
     """How many tokens of the model's window working memory may take."""
+    count: Callable[[TurnRequest], Callable[[str], int]]
+    """Counts those tokens, as the window will be counted."""
     window: Callable[[TurnRequest, Turn, Sequence[WorkingLine], Callable[[int], Recall]], Window]
     """Builds the prompt for a message that was just stored."""
     given: Callable[[TurnRequest, Sequence[Item]], None]
@@ -109,8 +111,8 @@ class TurnLifecycle:
         mind, restored = self._attending.look(scope)
         ahead, shift = self._attend(mind, message, now)
         with self._parts.store.read() as tx:
-            held = items(tx, ahead.slots, scope=scope)
-        told = lines(held, room=self._around.room(request))
+            held = items(tx, ahead.slots, scope=scope, now=now)
+        told = lines(held, room=self._around.room(request), count=self._around.count(request))
         answer = TurnRecall(
             self._parts,
             message=message,
@@ -204,7 +206,7 @@ class TurnLifecycle:
         recalled = [
             of_memory(hit.memory, SlotSource.RECALL, activation=hit.trust.relevance, now=now)
             for hit in fitting
-            if may_enter(hit.memory)
+            if may_enter(hit.memory, now)
         ]
         notes = [of_words(text, source, activation=1.0, now=now) for text, source in noted]
         return Experience(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engram.errors import EmbeddingError
 from engram.providers import e5, static
+from engram.text.counted import counted
 from engram.values import IndexReport, StatusReport
 
 if TYPE_CHECKING:
@@ -123,4 +124,5 @@ def _advice(embedder: str, error: str | None, waiting: int) -> Iterator[str]:
     if embedder.startswith(static.NAME):
         yield f"A better embedder can be added: engram models add {e5.NAME}"
     if waiting:
-        yield f"{waiting} memories wait to be embedded; until then they are found by their words only."
+        told = counted(waiting, "memory waits", "memories wait")
+        yield f"{told} to be embedded; found by words alone until then."

@@ -17,14 +17,13 @@ from engram.capture.draft import chosen
 from engram.engine.agent_turn import AgentTurn
 from engram.engine.anticipating import Anticipator
 from engram.engine.attending import Attending
-from engram.engine.contexts import TURNS_MOST, Contexts
+from engram.engine.contexts import TURNS_MOST, Contexts, fixed_text
 from engram.engine.lifecycle import TURNS, Surroundings, TurnLifecycle, working_memory
 from engram.engine.scheduler import IN_BACKGROUND
 from engram.engine.turn_recall import anticipate
 from engram.engine.turn_shapes import Expected, TurnKind, TurnRequest
 from engram.errors import EngramError, InvalidScope
 from engram.text.affect import Outcome
-from engram.text.tokens import count_tokens
 from engram.values import new_id
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ class Turns(Contexts):
             self._listener,
             Surroundings(
                 room=self._working_room,
+                count=lambda request: self._counter(request.model).most,
                 window=self._turn_window,
                 given=self._note_given,
                 keep_result=self._keep_result,
@@ -138,7 +138,7 @@ class Turns(Contexts):
         self._lifecycle.bury()
         mind, restored = self._attending.look(place)
         with self._parts.store.read() as tx:
-            held = items(tx, mind.slots, scope=place)
+            held = items(tx, mind.slots, scope=place, now=self._now())
         return working_memory(place, held, mind, restored)
 
     def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
@@ -155,8 +155,7 @@ class Turns(Contexts):
 
     def _working_room(self, request: TurnRequest) -> int:
         """Return how many tokens of the model's window working memory may take."""
-        parts = (request.fixed,) if isinstance(request.fixed, str) else tuple(request.fixed)
-        taken = count_tokens(request.message) + sum(count_tokens(part) for part in parts)
+        taken = self._taken(request.message, fixed_text(request.fixed), self._counter(request.model))
         budget = self._budget(request.model, budget=None, taken=taken, reserve=request.reserve)
         return int(budget * self._parts.policy.context.working_share)
 

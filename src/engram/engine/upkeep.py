@@ -7,19 +7,15 @@ answer with counts and ids; only a forecast shows memories, and those of its sco
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.capture.change import find
 from engram.capture.enrich import enrich_pending
-from engram.dream.age import Sweeper, sweep
-from engram.dream.lease import held
-from engram.engine import ageing
 from engram.engine.derived import embed_pending, rebuild
 from engram.engine.doctor import examine
 from engram.engine.handle import Handle
 from engram.engine.overview import overview
-from engram.errors import EmbeddingError, EngramError, InvalidQuery
+from engram.errors import EngramError, InvalidQuery
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
@@ -30,7 +26,6 @@ if TYPE_CHECKING:
         AuditEvent,
         Census,
         DoctorReport,
-        EmbedderIdentity,
         Forecast,
         MemoryId,
         Scope,
@@ -77,25 +72,10 @@ class Upkeep(Handle):
         Works in small writes beside everything else; an interrupted sweep goes on where it stopped. With
         `dry_run` it only tells what it would do. `restore` brings back what a rule removed.
         """
-        policy = self._parts.policy
+        from engram.engine.sweeping import age_once  # noqa: PLC0415 - most processes never age
+
         self._reads.write(self._now())
-        sweeper = Sweeper(
-            store=self._parts.store,
-            policy=policy.aging,
-            policy_name=policy.name,
-            now=self._now(),
-            dry_run=dry_run,
-            identity=self._identity(),
-            summarise=self._summarise_sessions,
-            stop=self._parts.stop,
-            progress=progress,
-        )
-        with self._parts.health.watch("ageing"):
-            if dry_run:
-                return sweep(sweeper)
-            minutes = policy.dream.lease_minutes
-            with held(self._parts.store, "age", minutes=minutes, clock=self._now) as lease:
-                return sweep(replace(sweeper, progress=lease.renewed_by(self._parts.store, progress)))
+        return age_once(self._parts, dry_run=dry_run, summarise=self._summarise_sessions, progress=progress)
 
     def forecast(
         self,
@@ -110,6 +90,8 @@ class Upkeep(Handle):
 
         Covers what the scope sees; `everywhere` counts the whole store instead and shows no memory.
         """
+        from engram.engine import ageing  # noqa: PLC0415 - most processes never look ahead
+
         policy, now, place = self._parts.policy, self._now(), self._in(scope)
         self._reads.write(now)
         if memory_id is not None:
@@ -135,6 +117,8 @@ class Upkeep(Handle):
         scope: Scope | None = None,
     ) -> Mapping[str, Sequence[Census]]:
         """Say what each preset would keep of these memories after so many days each, if nothing happens."""
+        from engram.engine import ageing  # noqa: PLC0415 - most processes never look ahead
+
         policy = self._parts.policy
         self._reads.write(self._now())
         return ageing.compare(
@@ -144,13 +128,6 @@ class Upkeep(Handle):
             now=self._now(),
             days=days,
         )
-
-    def _identity(self) -> EmbedderIdentity | None:
-        """Return whose vectors the store holds; None while the embedder cannot say."""
-        try:
-            return self._parts.embedder.identity
-        except EmbeddingError:
-            return None
 
     def _summarise_sessions(self, ends: Mapping[tuple[int, str], int]) -> dict[tuple[int, str], str]:
         """Summarise the sessions that are about to lose their episodes, and return which failed, and why."""

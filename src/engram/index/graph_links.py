@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engram.errors import StoreCorrupt
+from engram.index.distinct import distinct
 from engram.values import EdgeType
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Layout:
 
     def __init__(self, steps: Steps) -> None:
         """Lay out steps that are sorted by origin."""
-        self.nodes, starts = np.unique(steps.origins, return_index=True)
+        self.nodes, starts = distinct(steps.origins)
         self._bounds = np.append(starts, len(steps)).astype(np.int64)
         self._others, self._kinds, self._weights = steps.others, steps.kinds, steps.weights
 
@@ -156,7 +157,7 @@ class Graph:
 
     def after(self, steps: Steps) -> Graph:
         """Return the graph after these steps were set, in order; one that weighs nothing is taken away."""
-        touched = np.unique(steps.origins)
+        touched, _ = distinct(steps.origins)
         fresh = Steps.joined([self.leaving(touched), steps]).latest()
         keys = touched.tolist()
         if len(self.apart.keys() | keys) * SHARE_APART > len(self.layout.nodes):

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engram.index.distinct import distinct
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -103,7 +105,7 @@ def best_of(keys: NDArray[np.int64], gains: NDArray[np.float64], *, floor: float
     keys, gains = keys[is_strong], gains[is_strong]
     order = np.lexsort((keys, -gains))
     keys, gains = keys[order], gains[order]
-    _, first = np.unique(keys, return_index=True)
+    _, first = distinct(keys)
     first.sort()
     return dict(zip(keys[first].tolist(), gains[first].tolist(), strict=True))
 

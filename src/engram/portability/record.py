@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from engram.errors import ContentTooLarge, InvalidContent
-from engram.values import Role
+from engram.values import GLOBAL, Kind, Layer, MemoryType, Role, Scope
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,6 +36,13 @@ class Statement:
     importance: float | None = None
     user: str | None = None
     agent: str | None = None
+    layer: Layer = Layer.EPISODIC
+    type: MemoryType = MemoryType.FACT
+    kind: Kind = Kind.NOTE
+    pinned: bool = False
+    forget_after: datetime | None = None
+    scope: Scope = GLOBAL
+    """Where it was known; each part counts where the import leaves it open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

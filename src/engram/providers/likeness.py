@@ -9,7 +9,7 @@ compared by their shared terms. Measured in docs/lab/0010-calibration.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,9 @@ class Likeness:
         if not statements or not others:
             return [[] for _ in statements]
         rows = self._embedder.embed_documents([*statements, *others])
-        return self._compared(rows[: len(statements)], rows[len(statements) :], statements, others)
+        alike = self._compared(rows[: len(statements)], rows[len(statements) :], statements, others)
+        found: list[list[float]] = alike.tolist()
+        return found
 
     def pairwise(self, statements: Sequence[str], others: Sequence[str]) -> list[float]:
         """Return how alike each statement is to the other at its place; every text is embedded once."""
@@ -64,8 +66,8 @@ class Likeness:
         """Return cosines of those vectors on the common scale."""
         return self._embedder.calibration.similarities(cosines).astype(np.float32)
 
-    def within(self, statements: Sequence[str]) -> list[list[float]]:
-        """Return how alike the statements are to one another."""
+    def within(self, statements: Sequence[str]) -> NDArray[np.floating[Any]]:
+        """Return how alike the statements are to one another, a row for each."""
         rows = self._embedder.embed_documents(statements)
         return self._compared(rows, rows, statements, statements)
 
@@ -75,14 +77,13 @@ class Likeness:
         second: NDArray[np.float32],
         statements: Sequence[str],
         others: Sequence[str],
-    ) -> list[list[float]]:
+    ) -> NDArray[np.floating[Any]]:
         alike = self._embedder.calibration.similarities(first @ second.T)
         unread = [place for place, other in enumerate(others) if not is_latin(other)]
         for row, statement in enumerate(statements):
             for place in unread if is_latin(statement) else range(len(others)):
                 alike[row, place] = overlap(statement, others[place])
-        found: list[list[float]] = alike.tolist()
-        return found
+        return alike
 
 
 def overlap(first: str, second: str) -> float:

@@ -59,7 +59,9 @@ def believed(
         best += [
             (key, memory)
             for key, memory in page
-            if memory.status in statuses and (not layers or memory.layer in layers)
+            if memory.status in statuses
+            and (not layers or memory.layer in layers)
+            and not memory.is_over(moment)
         ]
         start, rows = start + rows, 2 * rows  # where the first are too new, most of the next may be, too
     return best[:limit]

@@ -31,6 +31,7 @@ from engram.values.profile import Companion, EntityProfile, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from engram.recall.names import Asked
     from engram.store.contract import Appearance, Transaction
@@ -96,7 +97,13 @@ def linked(
 
 
 def profile(
-    tx: Transaction, name_or_id: str, *, scope: Scope, limit: int, filters: Filters | None = None
+    tx: Transaction,
+    name_or_id: str,
+    *,
+    scope: Scope,
+    limit: int,
+    now: datetime | None = None,
+    filters: Filters | None = None,
 ) -> EntityProfile:
     """
     Return what is known about the entity of this name or id: at most `limit` memories of each layer.
@@ -110,7 +117,7 @@ def profile(
             hint="Check the name and the scope.",
         )
     ids = [one.id for one in same]
-    told = tx.entities.appearances(ids, scope=scope, filters=filters or Filters())
+    told = tx.entities.appearances(ids, scope=scope, filters=filters or Filters(), alive_at=now)
     keys = _newest_of_each_layer(told, limit)
     memories = tx.memories.by_keys([key for some in keys.values() for key in some])
     entity = _as_one(same, told)

@@ -37,16 +37,16 @@ _SAYING = {
 }
 
 
-def timeline(tx: Transaction, topic: str, found: Sequence[Memory]) -> Timeline:
+def timeline(tx: Transaction, topic: str, found: Sequence[Memory], *, now: datetime) -> Timeline:
     """
     Return how knowledge of a topic changed, given the memories about it that the reader may see.
 
     What has been forgotten since is left out, also where it replaced or disputed one of them.
     """
-    found = [memory for memory in found if memory.status.is_indexed]
+    found = [memory for memory in found if memory.status.is_indexed and not memory.is_over(now)]
     history = tx.history.since([memory.id for memory in found], _BEGINNING)
     edges = {edge for memory in found for edge in tx.edges.of(memory.id) if edge.type in _LINKS}
-    linked = _linked(tx, found, history, edges)
+    linked = [memory for memory in _linked(tx, found, history, edges) if not memory.is_over(now)]
     history |= tx.history.since([memory.id for memory in linked], _BEGINNING)
     return trace(topic, found, linked=linked, history=history, edges=edges)
 
@@ -183,7 +183,15 @@ def _in_order(entries: Sequence[TimelineEntry]) -> tuple[TimelineEntry, ...]:
             pairs.remove(place)  # only the first: it may have been said again in the same moment
         else:
             kept.append(entry)
-    return tuple(sorted(kept, key=lambda entry: (entry.at, entry.memory.id, not _is_pair(entry))))
+    return tuple(sorted(kept, key=_place))
+
+
+def _place(entry: TimelineEntry) -> tuple[datetime, MemoryId, int]:
+    """Return where an entry stands; what came in as history already is told before what stands for it."""
+    old = entry.replaced
+    if old is not None and old.created_at == entry.at:
+        return (entry.at, old.id, 2)
+    return (entry.at, entry.memory.id, 0 if _is_pair(entry) else 1)
 
 
 def _is_pair(entry: TimelineEntry) -> bool:

@@ -36,9 +36,7 @@ def trust(
 ) -> Trust:
     """Return the parts, each in [0, 1], and their weighted sum."""
     right = accuracy(memory, is_contradicted=is_contradicted)
-    fresh = 0.5 ** (
-        _days_since(memory.confirmed_at or memory.created_at, now) / policy.freshness_half_life_days
-    )
+    fresh = 0.5 ** (_days_since(memory.vouched_at, now) / policy.freshness_half_life_days)
     useful = utility(memory)
     composite = (
         policy.trust_relevance * relevance

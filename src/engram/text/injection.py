@@ -68,8 +68,9 @@ def _read(text: str) -> Signals:
     signals: Signals = dict(injection_tricks.tricks(text))
     folded = injection_views.fold(text)
     _add(signals, injection_signals.marks(folded))
-    _add(signals, injection_signals.phrases(injection_views.words(folded)))
-    for how, view in _hidden_views(text, folded):
+    plain = injection_views.words(folded)
+    _add(signals, injection_signals.phrases(plain))
+    for how, view in _hidden_views(text, folded, plain):
         said: Signals = {}
         _add(said, view)
         if combine(said) >= _HEARD and not said.keys() <= signals.keys():
@@ -77,8 +78,8 @@ def _read(text: str) -> Signals:
     return signals
 
 
-def _hidden_views(text: str, folded: str) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-    for how, words in injection_views.disguises(injection_views.words(folded)):
+def _hidden_views(text: str, folded: str, plain: str) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    for how, words in injection_views.disguises(plain):
         yield how, list(injection_signals.phrases(words))
     if joined := injection_views.unspaced(folded):
         yield "spaced letters", list(injection_signals.phrases(joined))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -56,9 +57,10 @@ class Signal:
 
 def phrases(words: str) -> Iterator[tuple[str, float]]:
     """Yield (reason, weight) for everything that these lower-case words say."""
-    present = set(_WORD.findall(words))
-    for signal in _signals("english"):
-        if not signal.anchors.isdisjoint(present) and _compiled(signal.pattern).search(words):
+    anchored = _anchored()
+    present = anchored.keys() & _WORD.findall(words)
+    for signal in dict.fromkeys(signal for word in present for signal in anchored[word]):
+        if _compiled(signal.pattern).search(words):
             yield signal.reason, signal.weight
     for name, script in (("latin", _LATIN), ("cyrillic", _CYRILLIC), ("east", _EAST)):
         if script.search(words):
@@ -95,6 +97,16 @@ def _signals(table: str) -> tuple[Signal, ...]:
         )
         for row in listed[table]
     )
+
+
+@cache
+def _anchored() -> dict[str, list[Signal]]:
+    """Return the English signals by each of their anchor words."""
+    found: defaultdict[str, list[Signal]] = defaultdict(list)
+    for signal in _signals("english"):
+        for word in signal.anchors:
+            found[word].append(signal)
+    return dict(found)
 
 
 @cache

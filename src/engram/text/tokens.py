@@ -9,6 +9,7 @@ How far off that is, by kind of text and by tokenizer: docs/lab/0019-tokens.md.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,9 @@ USUAL: Final = "o200k"
 
 LONGEST_KEPT: Final = 40
 """Characters of a piece whose cost is remembered; longer ones are rarely seen twice, and fill the memory."""
+
+MOST_COUNTED: Final = 16_384
+"""Texts whose count is remembered, at 140 bytes each; all of them go when there are more."""
 
 
 @lru_cache(maxsize=64)  # one write counts the same few texts again and again; more would outlive an erasure
@@ -42,7 +46,24 @@ def most_tokens(text: str, tokenizer: str = USUAL) -> int:
     """
     if not text:
         return 0
-    return 1 + min(_bytes(text), math.ceil(sum([_price(piece, tokenizer)[1] for piece in cut(text)])))
+    mark = (tokenizer, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+    known = _counted.get(mark)
+    if known is None:
+        priced = sum([_price(piece, tokenizer)[1] for piece in cut(text)])
+        known = 1 + min(_bytes(text), math.ceil(priced))
+        if len(_counted) >= MOST_COUNTED:
+            _counted.clear()
+        _counted[mark] = known
+    return known
+
+
+_counted: dict[tuple[str, bytes], int] = {}
+"""Counts by tokenizer and mark of the text: a window shows much of what the last one showed. No words."""
+
+
+def forget_counts() -> None:
+    """Forget every remembered count; whoever measures begins with this."""
+    _counted.clear()
 
 
 def _bytes(text: str) -> int:

@@ -2,166 +2,223 @@
 The nouns of Engram: frozen, without I/O and without a clock.
 
 Every room speaks in these; they import nothing but `errors`. `docs/concepts/words.md` explains each.
+A noun is loaded when it is first used: to make all of these classes takes as long as most commands run.
 """
 
-from engram.values.aging import AgeReport, Census, Change, Forecast, Importance, Moved, Outlook, Tier
-from engram.values.attention import Item, Restored, Slot, SlotSource, TopicShift, WorkingMemory
-from engram.values.box import Box
-from engram.values.dream import DreamChange, DreamReport, StepOutcome, StepReport
-from engram.values.edge import Edge, EdgeType, check_edge
-from engram.values.entity import Entity, EntityType, Mention
-from engram.values.erasure import Erasure
-from engram.values.event import Action, AuditEvent, HistoryEvent
-from engram.values.gap import Gap, GapKind
-from engram.values.ids import MemoryId, TurnId, new_id
-from engram.values.imports import ImportKind, ImportOrigin, ImportReport, Refusal
-from engram.values.insight import Breadth, Certainty, Confidence, Domain, Summary
-from engram.values.memory import (
-    CATEGORIES,
-    AccessLog,
-    Affect,
-    ConfidenceTier,
-    Detail,
-    Kind,
-    Layer,
-    Memory,
-    MemoryType,
-    Provenance,
-    SecurityTier,
-    Source,
-    Traits,
-)
-from engram.values.profile import EntityProfile
-from engram.values.query import Filters, Mode, Query
-from engram.values.reasoning import (
-    EvidenceItem,
-    EvidenceNode,
-    Judgement,
-    ModelCall,
-    Origin,
-    Reasoned,
-    Sufficiency,
-)
-from engram.values.recall import Hit, Level, Missing, Quality, Reason, Recall, Trust
-from engram.values.report import Check, DoctorReport, IndexReport, PartHealth, SchedulerState, StatusReport
-from engram.values.scope import GLOBAL, Scope
-from engram.values.space import EmbedderIdentity
-from engram.values.status import Actor, ActorKind, Status, check_move
-from engram.values.timeline import BusyPeriod, KnowledgeChange, Timeline, TimelineEntry
-from engram.values.turn import Role, Turn
-from engram.values.window import (
-    ChatMessage,
-    DetailLevel,
-    Fate,
-    Held,
-    Loss,
-    Section,
-    SectionName,
-    Window,
-    WorkingLine,
-)
+# ruff: noqa: I001 - one block for each module; the sorter would make one for each name
 
-__all__ = [
-    "CATEGORIES",
-    "GLOBAL",
-    "AccessLog",
-    "Action",
-    "Actor",
-    "ActorKind",
-    "Affect",
-    "AgeReport",
-    "AuditEvent",
-    "Box",
-    "Breadth",
-    "BusyPeriod",
-    "Census",
-    "Certainty",
-    "Change",
-    "ChatMessage",
-    "Check",
-    "Confidence",
-    "ConfidenceTier",
-    "Detail",
-    "DetailLevel",
-    "DoctorReport",
-    "Domain",
-    "DreamChange",
-    "DreamReport",
-    "Edge",
-    "EdgeType",
-    "EmbedderIdentity",
-    "Entity",
-    "EntityProfile",
-    "EntityType",
-    "Erasure",
-    "EvidenceItem",
-    "EvidenceNode",
-    "Fate",
-    "Filters",
-    "Forecast",
-    "Gap",
-    "GapKind",
-    "Held",
-    "HistoryEvent",
-    "Hit",
-    "ImportKind",
-    "ImportOrigin",
-    "ImportReport",
-    "Importance",
-    "IndexReport",
-    "Item",
-    "Judgement",
-    "Kind",
-    "KnowledgeChange",
-    "Layer",
-    "Level",
-    "Loss",
-    "Memory",
-    "MemoryId",
-    "MemoryType",
-    "Mention",
-    "Missing",
-    "Mode",
-    "ModelCall",
-    "Moved",
-    "Origin",
-    "Outlook",
-    "PartHealth",
-    "Provenance",
-    "Quality",
-    "Query",
-    "Reason",
-    "Reasoned",
-    "Recall",
-    "Refusal",
-    "Restored",
-    "Role",
-    "SchedulerState",
-    "Scope",
-    "Section",
-    "SectionName",
-    "SecurityTier",
-    "Slot",
-    "SlotSource",
-    "Source",
-    "Status",
-    "StatusReport",
-    "StepOutcome",
-    "StepReport",
-    "Sufficiency",
-    "Summary",
-    "Tier",
-    "Timeline",
-    "TimelineEntry",
-    "TopicShift",
-    "Traits",
-    "Trust",
-    "Turn",
-    "TurnId",
-    "Window",
-    "WorkingLine",
-    "WorkingMemory",
-    "check_edge",
-    "check_move",
-    "new_id",
-]
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.values.aging import (
+        AgeReport as AgeReport,
+        Census as Census,
+        Change as Change,
+        Forecast as Forecast,
+        Importance as Importance,
+        Moved as Moved,
+        Outlook as Outlook,
+        Tier as Tier,
+    )
+    from engram.values.attention import (
+        Item as Item,
+        Restored as Restored,
+        Slot as Slot,
+        SlotSource as SlotSource,
+        TopicShift as TopicShift,
+        WorkingMemory as WorkingMemory,
+    )
+    from engram.values.box import (
+        Box as Box,
+    )
+    from engram.values.dream import (
+        DreamChange as DreamChange,
+        DreamReport as DreamReport,
+        StepOutcome as StepOutcome,
+        StepReport as StepReport,
+    )
+    from engram.values.edge import (
+        Edge as Edge,
+        EdgeType as EdgeType,
+        check_edge as check_edge,
+    )
+    from engram.values.entity import (
+        Entity as Entity,
+        EntityType as EntityType,
+        Mention as Mention,
+    )
+    from engram.values.erasure import (
+        Erasure as Erasure,
+    )
+    from engram.values.event import (
+        Action as Action,
+        AuditEvent as AuditEvent,
+        HistoryEvent as HistoryEvent,
+    )
+    from engram.values.gap import (
+        Gap as Gap,
+        GapKind as GapKind,
+    )
+    from engram.values.ids import (
+        MemoryId as MemoryId,
+        TurnId as TurnId,
+        new_id as new_id,
+    )
+    from engram.values.imports import (
+        ImportKind as ImportKind,
+        ImportOrigin as ImportOrigin,
+        ImportReport as ImportReport,
+        Refusal as Refusal,
+    )
+    from engram.values.insight import (
+        Breadth as Breadth,
+        Certainty as Certainty,
+        Confidence as Confidence,
+        Domain as Domain,
+        Summary as Summary,
+    )
+    from engram.values.memory import (
+        CATEGORIES as CATEGORIES,
+        AccessLog as AccessLog,
+        Affect as Affect,
+        ConfidenceTier as ConfidenceTier,
+        Detail as Detail,
+        Kind as Kind,
+        Layer as Layer,
+        Memory as Memory,
+        MemoryType as MemoryType,
+        Provenance as Provenance,
+        SecurityTier as SecurityTier,
+        Source as Source,
+        Traits as Traits,
+    )
+    from engram.values.notebook import (
+        Exported as Exported,
+        NotebookAct as NotebookAct,
+        NotebookChange as NotebookChange,
+        NotebookReport as NotebookReport,
+    )
+    from engram.values.profile import (
+        EntityProfile as EntityProfile,
+    )
+    from engram.values.query import (
+        Filters as Filters,
+        Mode as Mode,
+        Query as Query,
+    )
+    from engram.values.reasoning import (
+        EvidenceItem as EvidenceItem,
+        EvidenceNode as EvidenceNode,
+        Judgement as Judgement,
+        ModelCall as ModelCall,
+        Origin as Origin,
+        Reasoned as Reasoned,
+        Sufficiency as Sufficiency,
+    )
+    from engram.values.recall import (
+        Hit as Hit,
+        Level as Level,
+        Missing as Missing,
+        Quality as Quality,
+        Reason as Reason,
+        Recall as Recall,
+        Trust as Trust,
+    )
+    from engram.values.report import (
+        Check as Check,
+        DoctorReport as DoctorReport,
+        IndexReport as IndexReport,
+        PartHealth as PartHealth,
+        SchedulerState as SchedulerState,
+        StatusReport as StatusReport,
+    )
+    from engram.values.scope import (
+        GLOBAL as GLOBAL,
+        Scope as Scope,
+    )
+    from engram.values.shelf import (
+        Putting as Putting,
+        Removing as Removing,
+        Said as Said,
+        ShelfHit as ShelfHit,
+        ShelfItem as ShelfItem,
+    )
+    from engram.values.space import (
+        EmbedderIdentity as EmbedderIdentity,
+    )
+    from engram.values.status import (
+        Actor as Actor,
+        ActorKind as ActorKind,
+        Status as Status,
+        check_move as check_move,
+    )
+    from engram.values.timeline import (
+        BusyPeriod as BusyPeriod,
+        KnowledgeChange as KnowledgeChange,
+        Timeline as Timeline,
+        TimelineEntry as TimelineEntry,
+    )
+    from engram.values.turn import (
+        Role as Role,
+        Turn as Turn,
+    )
+    from engram.values.window import (
+        ChatMessage as ChatMessage,
+        DetailLevel as DetailLevel,
+        Fate as Fate,
+        Held as Held,
+        Loss as Loss,
+        Section as Section,
+        SectionName as SectionName,
+        Window as Window,
+        WorkingLine as WorkingLine,
+    )
+
+_NOUNS = {
+    "aging": "AgeReport Census Change Forecast Importance Moved Outlook Tier",
+    "attention": "Item Restored Slot SlotSource TopicShift WorkingMemory",
+    "box": "Box",
+    "dream": "DreamChange DreamReport StepOutcome StepReport",
+    "edge": "Edge EdgeType check_edge",
+    "entity": "Entity EntityType Mention",
+    "erasure": "Erasure",
+    "event": "Action AuditEvent HistoryEvent",
+    "gap": "Gap GapKind",
+    "ids": "MemoryId TurnId new_id",
+    "imports": "ImportKind ImportOrigin ImportReport Refusal",
+    "insight": "Breadth Certainty Confidence Domain Summary",
+    "memory": (
+        "CATEGORIES AccessLog Affect ConfidenceTier Detail Kind Layer Memory MemoryType Provenance "
+        "SecurityTier Source Traits"
+    ),
+    "notebook": "Exported NotebookAct NotebookChange NotebookReport",
+    "profile": "EntityProfile",
+    "query": "Filters Mode Query",
+    "reasoning": "EvidenceItem EvidenceNode Judgement ModelCall Origin Reasoned Sufficiency",
+    "recall": "Hit Level Missing Quality Reason Recall Trust",
+    "report": "Check DoctorReport IndexReport PartHealth SchedulerState StatusReport",
+    "scope": "GLOBAL Scope",
+    "shelf": "Putting Removing Said ShelfHit ShelfItem",
+    "space": "EmbedderIdentity",
+    "status": "Actor ActorKind Status check_move",
+    "timeline": "BusyPeriod KnowledgeChange Timeline TimelineEntry",
+    "turn": "Role Turn",
+    "window": "ChatMessage DetailLevel Fate Held Loss Section SectionName Window WorkingLine",
+}
+"""Where each noun stands. A test holds this to what is imported above for types."""
+_HOMES = {noun: module for module, nouns in _NOUNS.items() for noun in nouns.split()}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'engram.values' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"engram.values.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

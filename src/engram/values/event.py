@@ -42,6 +42,7 @@ class Action(StrEnum):
     FOREIGN_INDEX = "foreign_index"
     PIN = "pin"
     UNPIN = "unpin"
+    RELABEL = "relabel"
     SET_STATUS = "set_status"
     RELATE = "relate"
     UNRELATE = "unrelate"
@@ -51,6 +52,8 @@ class Action(StrEnum):
     MERGE = "merge"
     UNMERGE = "unmerge"
     TURN = "turn"
+    SHELVE = "shelve"
+    UNSHELVE = "unshelve"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

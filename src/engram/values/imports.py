@@ -23,6 +23,7 @@ class ImportKind(StrEnum):
     CLAUDE = "claude"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
+    ENGRAM = "engram"
     MEM0 = "mem0"
     LANGGRAPH = "langgraph"
     AGENTMEMORY = "agentmemory"

@@ -192,7 +192,7 @@ class Memory:
     provenance: Provenance = Provenance()
     occurred_at: datetime | None = None
     confirmed_at: datetime | None = None
-    """When evidence for it last came in again; None while the first statement is all there is."""
+    """When it was last stated again, maybe before it was stored; None while one statement is all there is."""
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     forget_after: datetime | None = None
@@ -242,6 +242,16 @@ class Memory:
     def when(self) -> datetime:
         """The moment that the statement is about, or else the moment it was stored."""
         return self.occurred_at or self.created_at
+
+    @property
+    def vouched_at(self) -> datetime:
+        """The latest moment that speaks for it: when it was stored, or stated again after that."""
+        return max(self.created_at, self.confirmed_at or self.created_at)
+
+    def is_over(self, now: datetime) -> bool:
+        """Say whether its last day has passed: it is gone then, whenever a sweep comes to take it away."""
+        is_standing = self.status in (Status.ACTIVE, Status.CHALLENGED) and not self.pinned
+        return is_standing and self.forget_after is not None and self.forget_after <= now
 
     def evolve(self, **changes: Any) -> Memory:
         """Return a copy with these fields changed."""

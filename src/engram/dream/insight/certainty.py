@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engram.index.domains import STALE_KEEPS
+from engram.text.counted import counted
 from engram.values import Certainty, Confidence, Status
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ KIN_COUNTS = 0.5
 SURROUND_SCALE = 0.5
 """So much knowledge around the best memory makes two thirds of being surrounded."""
 HARDLY_BELIEVED = 0.4
+BESIDE_THE_POINT = 0.5
+"""A memory that fits no better, and holds none of the asked words, fits by the name alone."""
 ALONE_COUNTS = 0.5
 """What one memory that fits is worth by itself: it may be right, and nothing else says so."""
 
@@ -44,6 +47,8 @@ class Evidence:
     """Other memories, and how alike each is to the best hit, on the common scale."""
     domain: Domain | None = None
     gaps: int = 0
+    unspoken: tuple[str, ...] = ()
+    """What was asked of somebody that nothing known of them speaks of."""
     missing: tuple[str, ...] = ()
 
 
@@ -56,15 +61,15 @@ def assess(found: Evidence, policy: InsightPolicy) -> Confidence:
     """Return how sure an answer can be, with what it rests on."""
     fits = fitting(found.hits)
     best = max((hit.trust.relevance for hit in fits), default=0.0)
-    if best < policy.known_above:
+    if best < policy.known_above or (found.unspoken and best < BESIDE_THE_POINT):
         return Confidence(
             certainty=Certainty.UNKNOWN,
             evidence=best,
             missing=found.missing,
-            reason="nothing fits the question",
+            reason=_silence(found.unspoken) if found.unspoken else "nothing fits the question",
         )
     sure = _surrounded(fits, found.kin) * (1 - _doubt(fits, found.domain)) * _fresh(found.domain)
-    is_confident = sure >= policy.confident_above
+    is_confident = sure >= policy.confident_above and not found.unspoken
     return Confidence(
         certainty=Certainty.CONFIDENT if is_confident else Certainty.UNCERTAIN,
         domain=found.domain,
@@ -111,9 +116,15 @@ def _is_doubted(memory: Memory) -> bool:
 
 def _reason(found: Evidence, fits: Sequence[Hit], *, is_confident: bool) -> str:
     if is_confident:
-        return f"{len(fits)} memories fit the question"
+        return counted(len(fits), "memory fits", "memories fit") + " the question"
+    if found.unspoken:
+        return _silence(found.unspoken)
     if any(_is_doubted(hit.memory) for hit in fits) or found.gaps:
         return "what fits the question is in doubt"
     if len(fits) == 1:
         return "a single memory fits the question"
     return "what fits the question is little, weak or old"
+
+
+def _silence(unspoken: tuple[str, ...]) -> str:
+    return f"something is known, but none of it speaks of: {', '.join(unspoken)}"

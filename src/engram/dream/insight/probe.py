@@ -99,6 +99,6 @@ def _weaker(tx: Transaction, memory: Memory, policy: InsightPolicy) -> float | N
     lowered = max(policy.probe_weakest, memory.confidence - policy.probe_weaken_by)
     if memory.pinned or lowered >= memory.confidence:
         return None
-    since = memory.confirmed_at or memory.created_at
+    since = memory.vouched_at
     events = tx.history.since([memory.id], since).get(memory.id, [])
     return None if any(event.reason == PROBED for event in events) else lowered

@@ -49,11 +49,11 @@ def gap_id(scope: Scope, kind: GapKind, *parts: str) -> str:
 
 def stale(memory: Memory, *, priority: float, now: datetime) -> Gap:
     """Return the question whether an old belief still holds; once confirmed it may be asked again later."""
-    since = (memory.confirmed_at or memory.created_at).isoformat()
+    since = memory.vouched_at.isoformat()
     return Gap(
         id=gap_id(memory.scope, GapKind.STALE, memory.id, since),
         kind=GapKind.STALE,
-        question=f"Is it still true, as noted long ago, {about(memory)}?",
+        question=f"Is what was noted long ago about {matter(memory)} still true?",
         scope=memory.scope,
         memories=(memory.id,),
         priority=priority,
@@ -66,7 +66,7 @@ def moved(memory: Memory, *, priority: float, now: datetime) -> Gap:
     return Gap(
         id=gap_id(memory.scope, GapKind.STALE, memory.id, "files"),
         kind=GapKind.STALE,
-        question=f"Some files are gone that a memory names. Does it still hold, {about(memory)}?",
+        question=f"Files are gone that a memory about {matter(memory)} names. Does it still hold?",
         scope=memory.scope,
         memories=(memory.id,),
         priority=priority,
@@ -79,14 +79,14 @@ def contradiction(first: Memory, second: Memory | None, *, priority: float, now:
     both = sorted({first.id} | ({second.id} if second else set()))
     named = first if first.id == both[0] or second is None else second
     asked = (
-        "Two memories contradict each other. Which one holds"
+        f"Two memories about {matter(named)} contradict each other. Which one holds?"
         if second
-        else "A memory is disputed. Is it right"
+        else f"A memory about {matter(named)} is disputed. Is it right?"
     )
     return Gap(
         id=gap_id(first.scope, GapKind.CONTRADICTION, *both),
         kind=GapKind.CONTRADICTION,
-        question=f"{asked}, {about(named)}?",
+        question=asked,
         scope=first.scope,
         memories=tuple(both),
         priority=priority,
@@ -101,7 +101,7 @@ def interference(first: Memory, second: Memory, *, priority: float, now: datetim
     return Gap(
         id=gap_id(first.scope, GapKind.INTERFERENCE, *both),
         kind=GapKind.INTERFERENCE,
-        question=f"Two memories are easily confused. What tells them apart, {about(named)}?",
+        question=f"Two memories about {matter(named)} are easily confused. What tells them apart?",
         scope=first.scope,
         memories=tuple(both),
         priority=priority,
@@ -109,19 +109,24 @@ def interference(first: Memory, second: Memory, *, priority: float, now: datetim
     )
 
 
-def about(memory: Memory) -> str:
+def matter(memory: Memory) -> str:
     """Return what a memory is about, by the name of its subject alone."""
     if memory.security is SecurityTier.CONFIDENTIAL:
-        return "about something confidential"
+        return "something confidential"
     if not memory.subject or not memory.subject.strip():
-        return (
-            f"about a {memory.category} that is noted"
-            if memory.category != "general"
-            else "about what is noted"
-        )
+        return "something" if memory.category == "general" else _one(memory.category)
     name = shortened(memory.subject)
     template = _RELATIONS.get(memory.predicate or "")
-    return f"about {template.format(name)}" if template else f"about {name}"
+    return template.format(name) if template else name
+
+
+def _one(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+def relation_words(predicate: str) -> str:
+    """Return the words by which a relation is asked for; none for one that has no question of its own."""
+    return _RELATIONS.get(predicate, "").format("")
 
 
 def shortened(name: str) -> str:

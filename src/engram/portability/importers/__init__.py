@@ -16,6 +16,7 @@ from engram.portability.importers import (
     claude,
     claude_code,
     codex,
+    engram,
     langgraph,
     markdown,
     mem0,
@@ -44,6 +45,7 @@ class Importer:
 
 
 IMPORTERS: dict[ImportKind, Importer] = {
+    ImportKind.ENGRAM: Importer(read=engram.read, suffixes=JSON_SUFFIXES, suits=engram.suits),
     ImportKind.CHATGPT: Importer(read=chatgpt.read, suffixes=JSON_SUFFIXES, suits=chatgpt.suits),
     ImportKind.CLAUDE: Importer(read=claude.read, suffixes=JSON_SUFFIXES, suits=claude.suits),
     ImportKind.CLAUDE_CODE: Importer(read=claude_code.read, suffixes=JSON_SUFFIXES, suits=claude_code.suits),

@@ -41,11 +41,12 @@ def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
     for one in objects(piece):
         if isinstance(one, Broken):
             yield one
-        elif (message := _message(one)) is not None:
-            yield message
+        elif (said := message(one)) is not None:
+            yield said
 
 
-def _message(line: Object) -> Message | None:
+def message(line: Object) -> Message | None:
+    """Return what a line says, if somebody said it."""
     value = line.value
     role = _ROLES.get(str(value.get("type")))
     if role is None or any(value.get(mark) for mark in _NOT_SAID):

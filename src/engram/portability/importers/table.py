@@ -121,7 +121,9 @@ def _record(one: Object, mapping: Mapping[str, str]) -> Record:
     content = fields.text(told["content"])
     if content is None:
         return Broken(place=one.place)
-    whose = {name: fields.name(told[name]) for name in ("speaker", "session", "user", "agent")}
+    whose: dict[str, Any] = {
+        name: fields.name(told[name]) for name in ("speaker", "session", "user", "agent")
+    }
     key, moment = fields.name(told["key"]) or "", fields.moment(told["occurred_at"])
     role = _ROLES.get(str(told["role"]).strip().lower())
     if role is not None:

@@ -27,6 +27,7 @@ from engram.store.contract.shapes import (
     Sketch,
     Sweep,
 )
+from engram.store.contract.shelf import Corner, Pointer, Shelf
 from engram.store.contract.whole import Store, Transaction
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Boxes",
     "Candidates",
     "Changes",
+    "Corner",
     "Dreams",
     "EdgeColumns",
     "Edges",
@@ -59,6 +61,7 @@ __all__ = [
     "Objection",
     "Outline",
     "Part",
+    "Pointer",
     "Quantised",
     "Reading",
     "Recalled",
@@ -66,6 +69,7 @@ __all__ = [
     "Run",
     "Scopes",
     "SharedEntities",
+    "Shelf",
     "Sketch",
     "Snapshots",
     "Store",

@@ -84,9 +84,19 @@ class Memories(Protocol):
         ...
 
     def list(
-        self, *, scope: Scope, filters: Filters, limit: int, before: MemoryId | None
+        self,
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        before: MemoryId | None,
+        alive_at: datetime | None = None,
     ) -> Sequence[Memory]:
-        """Return memories that this scope may see, newest first, from before the given one."""
+        """
+        Return memories that this scope may see, newest first, from before the given one.
+
+        With `alive_at`, what has a last day that is over by then counts as gone.
+        """
         ...
 
     def pinned(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
@@ -255,7 +265,12 @@ class Entities(Protocol):
         ...
 
     def appearances(
-        self, entity_ids: Sequence[str], *, scope: Scope, filters: Filters
+        self,
+        entity_ids: Sequence[str],
+        *,
+        scope: Scope,
+        filters: Filters,
+        alive_at: datetime | None = None,
     ) -> Sequence[Appearance]:
         """Return every memory that speaks of one of these, those about the latest moment first."""
         ...

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engram.store.contract.attention import Attention
     from engram.store.contract.dreams import Dreams, Leases
     from engram.store.contract.erasure import Erasures
+    from engram.store.contract.feed import Feed
     from engram.store.contract.gleanings import Gleanings
     from engram.store.contract.imports import Imports
     from engram.store.contract.insight import Gaps, Replays, Tree
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from engram.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
     from engram.store.contract.parts import PartTallies
     from engram.store.contract.records import Ages, Audit, Feedback, History, Sweeps
+    from engram.store.contract.replies import Replies
+    from engram.store.contract.shelf import Shelf
     from engram.values import (
         Check,
     )
@@ -84,6 +87,12 @@ class Transaction(Protocol):
     def erasures(self) -> Erasures: ...
     @property
     def parts(self) -> PartTallies: ...
+    @property
+    def shelf(self) -> Shelf: ...
+    @property
+    def replies(self) -> Replies: ...
+    @property
+    def feed(self) -> Feed: ...
 
 
 class Store(Protocol):

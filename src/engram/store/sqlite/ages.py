@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _AGEING = to_json([Status.ACTIVE, Status.CHALLENGED, Status.SUPERSEDED, Status.ARCHIVED])
 _SELECT = (
-    "SELECT m.key, m.created_at, coalesce(m.confirmed_at, m.created_at), "
+    "SELECT m.key, m.created_at, max(m.created_at, coalesce(m.confirmed_at, 0)), "
     f"coalesce(m.access_last_at, m.created_at), coalesce(m.forget_after, {NEVER}), m.updated_at, "
     "m.access_count, m.access_sessions, m.reinforcements, m.confidence, m.importance, m.stability, "
     "m.strength, m.arousal, m.source, m.layer, m.status, m.category, m.scope, m.pinned, m.layer_held, "

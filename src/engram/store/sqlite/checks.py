@@ -14,6 +14,7 @@ import apsw
 from engram.errors import StoreCorrupt
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.rows import SELECTED, from_row, to_json
+from engram.text.counted import counted
 from engram.text.normal import fingerprint
 from engram.values import Check, Status
 
@@ -44,6 +45,16 @@ _BROKEN_VECTORS = (
 _MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
 
 
+_LOST = ("row refers to nothing", "rows refer to nothing")
+_AGREEMENTS = (
+    ("text index complete", _UNINDEXED, "missing from it", "every memory is in it"),
+    ("text index free of the forgotten", _STRAY, "still in it", "what was forgotten is not in it"),
+    ("vectors free of the forgotten", _STRAY_VECTORS, "still there", "what was forgotten has none"),
+    ("vectors whole", _BROKEN_VECTORS, "stored with a broken one", "each has its length"),
+)
+"""What is counted, what it means where there are some, and where there are none."""
+
+
 def checks(connection: apsw.Connection) -> Iterator[Check]:
     """Yield one result per thing looked at; stops early where the file itself is damaged."""
     found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)") if text != "ok"]
@@ -52,19 +63,20 @@ def checks(connection: apsw.Connection) -> Iterator[Check]:
     yield Check(name="file", ok=not damage, found="; ".join(damage) or "every page and index adds up")
     if damage:
         return
-    orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
-    yield Check(name="references", ok=not orphans, found=f"{len(orphans)} rows refer to nothing")
-    unreadable = sum(not _is_whole(row) for row in connection.execute(_MEMORIES))
-    yield Check(name="memories", ok=not unreadable, found=f"{unreadable} memories were changed from outside")
+    orphans = len(connection.execute("PRAGMA foreign_key_check").fetchall())
+    yield _none("references", orphans, counted(orphans, *_LOST), "every row refers to what is there")
+    changed = sum(not _is_whole(row) for row in connection.execute(_MEMORIES))
+    told = counted(changed, "memory was", "memories were")
+    yield _none("memories", changed, f"{told} changed from outside", "each is as it was stored")
     yield _text_index(connection)
-    for name, sql in (
-        ("text index complete", _UNINDEXED),
-        ("text index free of the forgotten", _STRAY),
-        ("vectors free of the forgotten", _STRAY_VECTORS),
-        ("vectors whole", _BROKEN_VECTORS),
-    ):
-        wrong: int = only(connection, sql, (_INDEXED,))
-        yield Check(name=name, ok=wrong == 0, found=f"{wrong} memories are not as they should be")
+    for name, sql, wrong, right in _AGREEMENTS:
+        number: int = only(connection, sql, (_INDEXED,))
+        yield _none(name, number, f"{counted(number, 'memory is', 'memories are')} {wrong}", right)
+
+
+def _none(name: str, number: int, wrong: str, right: str) -> Check:
+    """Return the check of something of which there should be none."""
+    return Check(name=name, ok=not number, found=wrong if number else right)
 
 
 def _is_whole(row: Sequence[Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engram.store.contract import Appearance
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
-from engram.store.sqlite.filters import AMONG, INDEXED, IS_LIVE_NAME, name_folds, where
+from engram.store.sqlite.filters import AMONG, INDEXED, IS_LIVE_NAME, name_folds, still_there, where
 from engram.store.sqlite.rows import scope_from, to_json
 from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
 from engram.store.sqlite.times import from_microseconds, to_microseconds
@@ -225,10 +225,15 @@ class EntitiesTable:
         return sorted(found, reverse=True)[:limit]
 
     def appearances(
-        self, entity_ids: Sequence[str], *, scope: Scope, filters: Filters
+        self,
+        entity_ids: Sequence[str],
+        *,
+        scope: Scope,
+        filters: Filters,
+        alive_at: datetime | None = None,
     ) -> Sequence[Appearance]:
         """Return every memory that speaks of one of these, those about the latest moment first."""
-        condition, parameters = where(scope, filters)
+        condition, parameters = still_there(where(scope, filters), alive_at)
         sql = f"{_APPEARANCES}{condition} ORDER BY 3 DESC, 1 DESC"
         bound = (to_json(list(entity_ids)), *parameters)
         rows: list[Any] = self._connection.execute(sql, bound).fetchall()

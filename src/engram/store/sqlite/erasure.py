@@ -54,16 +54,23 @@ _MINDS = (
     f"JOIN scopes s ON s.id = a.scope WHERE {_WITHIN}"
 )
 _GAPS = "SELECT DISTINCT gap FROM gap_memories WHERE memory IN (SELECT key FROM memories WHERE id IN "
+_HAS_WORDS = f"length(m.content) - length(replace(m.content, ' ', '')) >= {LEAST_WORDS - 1}"
+_QUOTED = "substr(json_quote(m.content), 2, length(json_quote(m.content)) - 2)"
+"""The words as they stand inside the JSON of a document."""
 _STRIKE = (
     f"DELETE FROM feedback WHERE memory = {_KEY}",
     f"DELETE FROM gaps WHERE id IN (SELECT gap FROM gap_memories WHERE memory = {_KEY})",
     "UPDATE history SET reason = '' WHERE memory_id = ?1",
+    "DELETE FROM shelf WHERE scope = (SELECT scope FROM memories WHERE id = ?1) AND EXISTS ("
+    f"SELECT 1 FROM memories m WHERE m.id = ?1 AND {_HAS_WORDS} "
+    f"AND instr(lower(shelf.value), lower({_QUOTED})) > 0)",
 )
 _STRIKE_BOX = (
     """UPDATE boxes SET topics = '{"all":[],"recent":[]}', sealed_at = coalesce(sealed_at, ?2) """
     "WHERE id = (SELECT box FROM memories WHERE id = ?1)"
 )
 _CLEAR = (
+    "DELETE FROM shelf WHERE scope = ?",
     "DELETE FROM turns WHERE scope = ?",
     "DELETE FROM gaps WHERE scope = ?",
     "DELETE FROM tree_nodes WHERE scope = ?",

@@ -21,6 +21,7 @@ from engram.values import EntityType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
     import apsw
 
@@ -49,6 +50,10 @@ _SPEAKING = (
     f"SELECT x.memory FROM entity_mentions x WHERE x.entity IN (SELECT n.entity FROM entity_names n "
     f"WHERE n.scope IN ({VISIBLE}) AND n.folded {AMONG} AND {IS_LIVE_NAME} "
     f"UNION SELECT e.key FROM entities e WHERE e.id {AMONG} AND e.scope IN ({VISIBLE}))"
+)
+
+_NOT_OVER = (
+    "(m.forget_after IS NULL OR m.pinned OR m.status NOT IN ('active', 'challenged') OR m.forget_after > ?)"
 )
 
 
@@ -90,6 +95,14 @@ def where_narrowed(connection: apsw.Connection, scope: Scope, filters: Filters) 
 def are_few(connection: apsw.Connection, scope: Scope, filters: Filters) -> bool:
     """Say whether some word of the filters is so rare that few memories can pass."""
     return any(part.are_few(connection) for part in _in_words(scope, filters))
+
+
+def still_there(clause: Clause, at: datetime | None) -> Clause:
+    """Return the condition with what has a last day that is over left out, where a moment is given."""
+    condition, parameters = clause
+    if at is None:
+        return clause
+    return f"{condition} AND {_NOT_OVER}", [*parameters, to_microseconds(at)]
 
 
 def name_folds(wanted: Iterable[str]) -> set[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from engram.errors import MemoryNotFound
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
-from engram.store.sqlite.filters import are_few, where_narrowed
+from engram.store.sqlite.filters import are_few, still_there, where_narrowed
 from engram.store.sqlite.rows import COLUMNS, SELECTED, from_row, scope_from, to_json, to_row
 from engram.store.sqlite.scopes import VISIBLE, ScopesTable, names
 from engram.store.sqlite.traits import TraitsTable
@@ -20,6 +20,7 @@ from engram.values import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     import apsw
 
@@ -32,7 +33,7 @@ _INSERT = f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS
 _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
 _UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
 _MENTIONED = "SELECT traits, speaker FROM memories WHERE id = ?"
-_NEXT_CHANGE = "UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value"
+_NEXT_CHANGE = "UPDATE counters SET value = value + ? WHERE name = 'change' RETURNING value"
 _INDEXED = to_json([status for status in Status if status.is_indexed])
 _BLANK = (
     "DELETE FROM handed_out WHERE memory_id = ?",
@@ -54,8 +55,13 @@ _SCOPE_COUNTS = (
 
 def next_change(connection: apsw.Connection) -> int:
     """Return the next number of the change counter, inside a write."""
-    number: int = only(connection, _NEXT_CHANGE)
-    return number
+    return next_changes(connection, 1)[0]
+
+
+def next_changes(connection: apsw.Connection, count: int) -> range:
+    """Return the next so many numbers of the change counter, inside a write."""
+    last: int = only(connection, _NEXT_CHANGE, (count,))
+    return range(last - count + 1, last + 1)
 
 
 class MemoriesTable:
@@ -72,7 +78,7 @@ class MemoriesTable:
         change = next_change(self._connection)
         self._connection.execute(_INSERT, (change, fingerprint, scope, *to_row(memory)))
         key = self._connection.last_insert_rowid()
-        self._traits.put(key, memory)
+        self._traits.add(key, memory)
         return key
 
     def replace(self, memory: Memory) -> int:
@@ -160,10 +166,21 @@ class MemoriesTable:
         return [memory_id for (memory_id,) in self._connection.execute(sql, (ending, *names(scope)))]
 
     def list(
-        self, *, scope: Scope, filters: Filters, limit: int, before: MemoryId | None
+        self,
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        before: MemoryId | None,
+        alive_at: datetime | None = None,
     ) -> Sequence[Memory]:
-        """Return memories that this scope may see, newest first, from before the given one."""
-        condition, parameters = where_narrowed(self._connection, scope, filters)
+        """
+        Return memories that this scope may see, newest first, from before the given one.
+
+        With `alive_at`, what has a last day that is over by then counts as gone.
+        """
+        clause = where_narrowed(self._connection, scope, filters)
+        condition, parameters = still_there(clause, alive_at)
         if before is not None:
             condition += " AND m.key < (SELECT key FROM memories WHERE id = ?)"
             parameters.append(before)

@@ -7,6 +7,7 @@ a test takes a memory with every field set there and back again.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -168,7 +169,7 @@ def _memory(row: Sequence[Any]) -> Memory:
         security=SecurityTier(got["security"]),
         detail=Detail(**_decode(got["detail"])),
         traits=_traits(got["traits"]),
-        flags=tuple(_decode(got["flags"])),
+        flags=_tuple(got["flags"]),
         extractor=got["extractor"],
         verbatim=got["verbatim"],
         box=got["box"],
@@ -183,8 +184,18 @@ def _memory(row: Sequence[Any]) -> Memory:
 
 def scope_from(names: Sequence[str]) -> Scope:
     """Return the scope from its five columns, in which an empty text stands for none."""
-    project, squad, agent, channel, user = (name or None for name in names)
-    return Scope(project=project, squad=squad, agent=agent, channel=channel, user=user)
+    return _scope(*names)
+
+
+@lru_cache(maxsize=64)  # an answer holds a thousand memories of few scopes; more would outlive an erasure
+def _scope(project: str, squad: str, agent: str, channel: str, user: str) -> Scope:
+    return Scope(
+        project=project or None,
+        squad=squad or None,
+        agent=agent or None,
+        channel=channel or None,
+        user=user or None,
+    )
 
 
 def to_json(value: Any) -> str:
@@ -197,13 +208,18 @@ def from_json(text: str) -> Any:
     return _decode(text)
 
 
+def _tuple(text: str) -> tuple[Any, ...]:
+    """Return a list in JSON; most are empty, and a large answer has thousands of them."""
+    return () if text == "[]" else tuple(_decode(text))
+
+
 def _provenance(got: dict[str, Any]) -> Provenance:
     return Provenance(
         source=Source(got["source"]),
         speaker=got["speaker"],
         session=got["session"],
-        turns=tuple(_decode(got["turns"])),
-        episodes=tuple(_decode(got["episodes"])),
+        turns=_tuple(got["turns"]),
+        episodes=_tuple(got["episodes"]),
     )
 
 
@@ -211,7 +227,7 @@ def _access(got: dict[str, Any]) -> AccessLog:
     return AccessLog(
         count=got["access_count"],
         last_at=optional_from_microseconds(got["access_last_at"]),
-        recent=tuple(from_microseconds(number) for number in _decode(got["access_recent"])),
+        recent=tuple([from_microseconds(number) for number in _tuple(got["access_recent"])]),
         sessions=got["access_sessions"],
     )
 

@@ -12,7 +12,6 @@ import shutil
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,109 +20,18 @@ import apsw
 
 from engram.errors import StoreBusy, StoreClosed, StoreUnreadable
 from engram.store.sqlite import opened
-from engram.store.sqlite.ages import AgesTable
-from engram.store.sqlite.attention import AttentionTable
-from engram.store.sqlite.boxes import BoxesTable
-from engram.store.sqlite.candidates import CandidatesTable
-from engram.store.sqlite.checks import checks
 from engram.store.sqlite.connection import connect, only
-from engram.store.sqlite.dreams import DreamsTable, LeasesTable
-from engram.store.sqlite.edges import EdgesTable
-from engram.store.sqlite.entities import EntitiesTable
-from engram.store.sqlite.erasure import ErasuresTable
 from engram.store.sqlite.failures import translated
-from engram.store.sqlite.feedback import FeedbackTable
-from engram.store.sqlite.gaps import GapsTable
-from engram.store.sqlite.gleanings import GleaningsTable
-from engram.store.sqlite.handed_out import HandedOutTable
-from engram.store.sqlite.history import AuditTable, HistoryTable
-from engram.store.sqlite.imports import ImportsTable
-from engram.store.sqlite.memories import MemoriesTable
 from engram.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
-from engram.store.sqlite.parts import PartsTable
 from engram.store.sqlite.queue import WriteQueue
 from engram.store.sqlite.readers import Readers
-from engram.store.sqlite.replays import ReplaysTable
-from engram.store.sqlite.scopes import ScopesTable
-from engram.store.sqlite.snapshots import SnapshotsTable
-from engram.store.sqlite.sweeps import SweepsTable
-from engram.store.sqlite.terms import TermsTable
-from engram.store.sqlite.traits import TraitsTable
-from engram.store.sqlite.tree import TreeTable
-from engram.store.sqlite.turns import TurnsTable
-from engram.store.sqlite.vectors import VectorsTable
+from engram.store.sqlite.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
     from engram.values import Check
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Every table over one connection: what a transaction hands out."""
-
-    memories: MemoriesTable
-    turns: TurnsTable
-    terms: TermsTable
-    vectors: VectorsTable
-    history: HistoryTable
-    audit: AuditTable
-    edges: EdgesTable
-    entities: EntitiesTable
-    scopes: ScopesTable
-    boxes: BoxesTable
-    handed_out: HandedOutTable
-    candidates: CandidatesTable
-    feedback: FeedbackTable
-    snapshots: SnapshotsTable
-    ages: AgesTable
-    sweeps: SweepsTable
-    traits: TraitsTable
-    leases: LeasesTable
-    dreams: DreamsTable
-    gaps: GapsTable
-    tree: TreeTable
-    replays: ReplaysTable
-    gleanings: GleaningsTable
-    attention: AttentionTable
-    imports: ImportsTable
-    erasures: ErasuresTable
-    parts: PartsTable
-
-    @classmethod
-    def over(cls, connection: apsw.Connection) -> Tables:
-        """Return the tables of a connection."""
-        return cls(
-            memories=MemoriesTable(connection),
-            turns=TurnsTable(connection),
-            terms=TermsTable(connection),
-            vectors=VectorsTable(connection),
-            history=HistoryTable(connection),
-            audit=AuditTable(connection),
-            edges=EdgesTable(connection),
-            entities=EntitiesTable(connection),
-            scopes=ScopesTable(connection),
-            boxes=BoxesTable(connection),
-            handed_out=HandedOutTable(connection),
-            candidates=CandidatesTable(connection),
-            feedback=FeedbackTable(connection),
-            snapshots=SnapshotsTable(connection),
-            ages=AgesTable(connection),
-            sweeps=SweepsTable(connection),
-            traits=TraitsTable(connection),
-            leases=LeasesTable(connection),
-            dreams=DreamsTable(connection),
-            gaps=GapsTable(connection),
-            tree=TreeTable(connection),
-            replays=ReplaysTable(connection),
-            gleanings=GleaningsTable(connection),
-            attention=AttentionTable(connection),
-            imports=ImportsTable(connection),
-            erasures=ErasuresTable(connection),
-            parts=PartsTable(connection),
-        )
 
 
 class SqliteStore:
@@ -205,7 +113,7 @@ class SqliteStore:
             return
         with self._line.turn(), translated(self.location):
             self._check_open()
-            tables = self._writing.tables = Tables.over(self._writer)
+            tables = self._writing.tables = Tables(self._writer)
             try:
                 with _transaction(self._writer, "BEGIN IMMEDIATE"):
                     yield tables
@@ -225,7 +133,7 @@ class SqliteStore:
             try:
                 self._check_open()
                 with _transaction(connection, "BEGIN"):
-                    yield Tables.over(connection)
+                    yield Tables(connection)
             finally:
                 self._readers.give_back(connection)
 
@@ -246,6 +154,8 @@ class SqliteStore:
 
     def check(self) -> list[Check]:
         """Look for damage and disagreement between the tables."""
+        from engram.store.sqlite.checks import checks  # noqa: PLC0415 - for who looks, and few do
+
         with self._line.turn(), translated(self.location):
             self._check_open()
             return list(checks(self._writer))

@@ -82,6 +82,10 @@ class TraitsTable:
     def put(self, key: int, memory: Memory) -> None:
         """Enter a memory, in place of what was entered of it earlier."""
         self.remove(key)
+        self.add(key, memory)
+
+    def add(self, key: int, memory: Memory) -> None:
+        """Enter a memory of which nothing was entered yet."""
         rows = [(kind, word, key) for kind, word in marks(memory.traits, memory.provenance.speaker)]
         self._connection.executemany(_INSERT, rows)
 

@@ -15,7 +15,7 @@ import numpy as np
 from engram.errors import DimensionMismatch
 from engram.store.contract import Changes
 from engram.store.sqlite.connection import only
-from engram.store.sqlite.memories import next_change
+from engram.store.sqlite.memories import next_changes
 from engram.store.sqlite.precision import (
     PRECISIONS,
     SHORTEST,
@@ -88,7 +88,7 @@ class VectorsTable:
         blobs = encode(vectors, bits=_STORED_BITS)
         rows = ((space, key, blob) for key, blob in zip(keys, blobs, strict=True))
         self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-        marks = ((next_change(self._connection), key) for key in keys)
+        marks = zip(next_changes(self._connection, len(keys)), keys, strict=True)
         self._connection.executemany("UPDATE memories SET change = ? WHERE key = ?", marks)
 
     def requantise(self, space: int, keys: Sequence[int], bits: int) -> int:

@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from engram.surfaces.cli.options import Shared
-from engram.surfaces.cli.output import minute, one_line, out, present, short, talk, warning
+from engram.surfaces.cli.output import counted, minute, one_line, out, present, short, talk, warning
 from engram.surfaces.cli.progress import counting
 from engram.surfaces.cli.table import show_table
+from engram.text.counted import memories
 from engram.values import AgeReport, Moved, Tier
 
 SHOWN = 10
@@ -44,7 +45,9 @@ def age(
 
 
 def _show(report: AgeReport) -> None:
-    out(f"looked at {report.looked_at} memories under the policy {report.policy}")
+    living = sum(report.by_tier.values())
+    gone = f", {living} of them living," if living != report.looked_at else ""
+    out(f"looked at {memories(report.looked_at)}{gone} under the policy {report.policy}")
     if report.resumed:
         out(f"went on with the sweep that began at {minute(report.started_at)} and was interrupted")
     if not report.finished:
@@ -66,7 +69,7 @@ def _show_counts(report: AgeReport) -> None:
         numbers={1},
     )
     if report.requantised:
-        out(f"{report.requantised} vectors were stored in another precision")
+        out(counted(report.requantised, "vector was", "vectors were") + " stored in another precision")
     out()
     if not report.by_rule:
         out("no rule would change a memory" if report.dry_run else "no rule changed a memory")

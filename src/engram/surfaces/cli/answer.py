@@ -30,7 +30,8 @@ def show_recall(answer: Recall) -> None:
     """Show the hits: score, id and content, and below them why."""
     for hit in answer.hits:
         _show_hit(hit)
-        out(_UNDER_CONTENT + dim(f"{_about(hit)} · {_why(hit)} · trust {hit.trust.composite:.2f}"))
+        told = f"{_about(hit)} · {_why(hit)} · trust {hit.trust.composite:.2f}"
+        out(dim(indented(_UNDER_CONTENT, told, indent=_UNDER_CONTENT)))
 
 
 def show_recall_explained(answer: Recall) -> None:

@@ -12,6 +12,7 @@ import typer
 from engram.surfaces.cli.options import Shared, given_text
 from engram.surfaces.cli.output import bold, one_line, out, present, talk, warning
 from engram.surfaces.cli.show import show_rows
+from engram.text.counted import memories
 from engram.values import Confidence
 
 
@@ -39,7 +40,7 @@ def _show(found: Confidence) -> None:
         {
             "confidence": f"{found.confidence:.2f}",
             "best memory": f"fits by {found.evidence:.2f}",
-            "supporting": f"{found.supporting} memories",
+            "supporting": memories(found.supporting),
             "open questions": str(found.gaps) if found.gaps else None,
             "domain": one_line(found.domain.title) if found.domain else None,
         }

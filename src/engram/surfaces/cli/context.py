@@ -12,7 +12,7 @@ import typer
 from engram.surfaces.cli.options import Shared, given_text
 from engram.surfaces.cli.output import one_line, out, present, talk, visible, warning
 from engram.surfaces.cli.table import show_table
-from engram.values import Window
+from engram.values import Section, Window
 
 
 def context(
@@ -59,14 +59,32 @@ def _show(window: Window) -> None:
 def _show_sections(window: Window) -> None:
     show_table(
         ["section", "tokens", "of", "memories"],
-        [
-            [str(one.name), str(one.tokens), str(one.allowance), str(len(one.holds))]
-            for one in window.sections
-        ],
+        [*map(_row, window.sections), *_frame(window), _whole(window)],
         numbers={1, 2, 3},
     )
-    counted = window.counter if window.is_exact else f"{window.counter}, rounded up"
-    out(f"{window.tokens} of {window.budget} tokens, beside {window.fixed_tokens} fixed; by {counted}")
+    counter = window.counter if window.is_exact else f"{window.counter}, rounded up"
+    beside = f"beside {window.fixed_tokens} of fixed parts and the message"
+    out(f"{window.tokens} of {window.budget} tokens, {beside}; counted by {counter}")
+
+
+def _row(section: Section) -> list[str]:
+    held = str(len(section.holds)) if section.holds else ""
+    return [str(section.name), str(section.tokens), str(section.allowance), held]
+
+
+def _frame(window: Window) -> list[list[str]]:
+    """Return the row of what stands around the sections: headings, and that memories are no orders."""
+    around = window.tokens - sum(one.tokens for one in window.sections)
+    return [["frame", str(around), "", ""]] if around > 0 else []
+
+
+def _whole(window: Window) -> list[str]:
+    return [
+        "all",
+        str(window.tokens),
+        str(window.budget),
+        str(sum(len(one.holds) for one in window.sections)),
+    ]
 
 
 def _tell_shortfalls(window: Window) -> None:

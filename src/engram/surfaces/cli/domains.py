@@ -13,6 +13,7 @@ import typer
 from engram.surfaces.cli.options import Limit, Shared, among, given_text
 from engram.surfaces.cli.output import bold, dim, minute, one_line, out, present, talk, visible
 from engram.surfaces.cli.table import show_table
+from engram.text.counted import memories
 from engram.values import Breadth, Domain, Summary
 
 NONE_YET = "There are none yet; `engram dream` finds them."
@@ -80,6 +81,6 @@ def _domain_row(one: Domain) -> list[str]:
 
 def _show_summaries(found: Sequence[Summary]) -> None:
     for one in found:
-        out(f"{bold(one_line(one.title))}  {dim(f'{one.breadth}, {one.members} memories')}")
+        out(f"{bold(one_line(one.title))}  {dim(f'{one.breadth}, {memories(one.members)}')}")
         out(visible(one.text))
         out()

@@ -14,6 +14,7 @@ from engram.surfaces.cli.options import Limit, Shared, given_text
 from engram.surfaces.cli.output import bold, dim, minute, one_line, out, present, short
 from engram.surfaces.cli.show import show_line
 from engram.surfaces.cli.table import show_table
+from engram.text.counted import memories
 from engram.values import Entity, EntityProfile
 
 
@@ -37,9 +38,9 @@ def entity(
 
 def _show(found: EntityProfile) -> None:
     _show_entity(found.entity)
-    for layer, memories in found.memories.items():
+    for layer, held in found.memories.items():
         _head(layer)
-        for memory in memories:
+        for memory in held:
             show_line(memory)
     if found.relations:
         _head("relations")
@@ -59,8 +60,7 @@ def _show_entity(one: Entity) -> None:
     out(f"{bold(one_line(one.name))}  {one.type}, id {one.id}")
     if one.aliases:
         out(f"also called {', '.join(map(one_line, one.aliases))}")
-    memories = "1 memory" if one.mentions == 1 else f"{one.mentions} memories"
-    out(f"{memories}, from {minute(one.first_seen)} to {minute(one.last_seen)}")
+    out(f"{memories(one.mentions)}, from {minute(one.first_seen)} to {minute(one.last_seen)}")
 
 
 def _show_counts(title: str, counted: Mapping[str, int]) -> None:

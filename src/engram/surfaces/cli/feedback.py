@@ -22,23 +22,26 @@ def feedback(
     helpful: Annotated[
         bool | None, typer.Option("--helpful/--unhelpful", help="Whether it helped; one must be said.")
     ] = None,
-    query: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The question; kept as a fingerprint, not as words.")
+    question: Annotated[
+        str | None,
+        typer.Option(
+            "--question", "--query", metavar="TEXT", help="Which one; kept as a fingerprint, not as words."
+        ),
     ] = None,
 ) -> None:
     """
     Say whether a memory helped, and for which question.
 
-    Example: engram feedback 3f2a9c1b --unhelpful --query "which editor do I use?"
+    Example: engram feedback 3f2a9c1b --unhelpful --question "which editor do I use?"
     """
     if helpful is None:
         raise typer.BadParameter("say --helpful or --unhelpful")
-    asked = None if query is None else given_text(query)
+    asked = None if question is None else given_text(question)
     with shared.open_existing() as engram:
         memory = engram.feedback(memory_id, helpful=helpful, query=asked)
 
     present(memory, _show, as_json=shared.json)
-    if not helpful and query is not None:
+    if not helpful and question is not None:
         days = shared.settings().chosen_policy().recall.suppress_days
         talk(f"Such questions do not find it for {days:g} days; others do.")
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from engram.surfaces.cli.options import Shared
-from engram.surfaces.cli.output import out, present
+from engram.surfaces.cli.output import counted, out, present
 
 
 def flush(
@@ -30,4 +30,4 @@ def flush(
 
 
 def _show(read: dict[str, int]) -> None:
-    out(f"read {read['turns']} turns")
+    out(f"read {counted(read['turns'], 'turn', 'turns')}")

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engram.surfaces.cli.ahead import ahead, in_days
+from engram.surfaces.cli.loading import engine
 from engram.surfaces.cli.options import Shared
 from engram.surfaces.cli.outlook import show_outlook
 from engram.surfaces.cli.output import minute, one_line, out, present, short, talk
 from engram.surfaces.cli.picture import Plot, require_plots
 from engram.surfaces.cli.table import show_table
+from engram.text.counted import memories
 from engram.values import Census, Forecast, Tier
 
 if TYPE_CHECKING:
@@ -69,9 +71,7 @@ def _under(settings: "Settings", policy: str | None) -> "Settings":
 
 
 def _open(settings: "Settings", shared: Shared) -> "Engram":
-    from engram.engine.engram import Engram  # noqa: PLC0415 - heavy
-
-    return Engram.open(settings=settings, scope=shared.scope, must_exist=True, background=False)
+    return engine().open(settings=settings, scope=shared.scope, must_exist=True, background=False)
 
 
 def _draw(found: Forecast, settings: "Settings", plot: Path, *, is_one: bool) -> None:
@@ -90,7 +90,7 @@ def _show(found: Forecast) -> None:
     if not found.population:
         talk("There are no memories here.")
         return
-    out(f"{found.population} memories under the policy {found.policy}, if nothing happens")
+    out(f"{memories(found.population)} under the policy {found.policy}, if nothing happens")
     out()
     shown = _columns(found)
     moments = [in_days(one.at, found.made_at) for one in shown]

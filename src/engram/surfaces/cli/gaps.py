@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from engram.surfaces.cli.options import Limit, Reason, Shared, Text, given_text
-from engram.surfaces.cli.output import bold, one_line, out, present, short, talk
+from engram.surfaces.cli.output import bold, one_line, out, present, talk
+from engram.surfaces.cli.stored import show_stored
 from engram.surfaces.cli.table import show_table
-from engram.values import Gap, Memory
+from engram.values import Gap
 
 GapId = Annotated[str, typer.Argument(metavar="GAP", help="The question's id, as `engram gaps` shows it.")]
 
@@ -42,7 +43,7 @@ def answer_gap(shared: Shared, gap: GapId, text: Text) -> None:
     with shared.open_existing() as engram:
         memory = engram.answer_gap(gap, content)
 
-    present(memory, _show_answer, as_json=shared.json)
+    present(memory, show_stored, as_json=shared.json)
 
 
 def close_gap(shared: Shared, gap: GapId, *, reason: Reason = "") -> None:
@@ -64,10 +65,6 @@ def _show(found: Sequence[Gap]) -> None:
             [[gap.id, f"{gap.priority:.2f}", str(gap.kind), one_line(gap.question)] for gap in found],
             numbers={1},
         )
-
-
-def _show_answer(memory: Memory) -> None:
-    out(f"{bold('remembered')} {short(memory.id)}  {one_line(memory.content)}")
 
 
 def _show_closed(gap: Gap) -> None:

@@ -7,20 +7,24 @@ place, never by their words.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engram.errors import EmbeddingError
+from engram.errors import EmbeddingError, InvalidContent
 from engram.surfaces.cli.options import Shared, among
-from engram.surfaces.cli.output import one_line, out, present, talk, warning
+from engram.surfaces.cli.output import counted, one_line, out, present, talk, warning
 from engram.surfaces.cli.progress import counting
 from engram.surfaces.errors import FAILED
-from engram.values import ImportKind, ImportReport
+from engram.text.counted import memories
+from engram.values import GLOBAL, ImportKind, ImportReport
 
 if TYPE_CHECKING:
     from engram.engine.engram import Engram
 
+CONVERSATIONS = frozenset({ImportKind.CHATGPT, ImportKind.CLAUDE})
+"""Exports of one person's conversations, in which that person has no name."""
 SHOWN = 20
 """So many refused records are shown; `--json` gives up to a hundred."""
 
@@ -37,19 +41,24 @@ def import_source(
         list[str] | None,
         typer.Option("--map", metavar="FIELD=COLUMN", help="A column of a table, such as content=text."),
     ] = None,
+    speaker: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who speaks as the user, where the source is silent.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would come in.")] = False,
 ) -> None:
     """
     Take in what another program knows; twice adds nothing.
 
-    Example: engram import ~/Downloads/chatgpt-export.zip --dry-run
+    Example: engram import ~/Downloads/chatgpt-export.zip --user ann --speaker Ann --dry-run
     """
     mapping = dict(map(_pair, columns or ()))
+    if not Path(path).expanduser().exists():  # before a store is made for nothing
+        raise InvalidContent(f"there is no file or folder at {path}", hint="Check the path.")
     with shared.open_or_create() as engram:
         try:
             with counting("importing") as progress:
                 report = engram.import_from(
-                    path, kind=kind, mapping=mapping, dry_run=dry_run, progress=progress
+                    path, kind=kind, mapping=mapping, speaker=speaker, dry_run=dry_run, progress=progress
                 )
             if not dry_run:
                 with counting("looking closer") as progress:
@@ -61,8 +70,24 @@ def import_source(
             raise
 
     present(report, _show, as_json=shared.json)
-    if report.refused and not report.found:
+    _warn(report, shared, speaker)
+    if not report.found:
+        talk("Nothing came in.")
         raise typer.Exit(FAILED)
+
+
+def _warn(report: ImportReport, shared: Shared, speaker: str | None) -> None:
+    """Say where one person's conversations become everybody's, or speak of nobody by name."""
+    if not report.by_kind.keys() & CONVERSATIONS:
+        return
+    if shared.scope == GLOBAL:
+        talk(
+            warning(
+                "This is one person's, and whoever asks this store finds it. To keep it apart: --user NAME"
+            )
+        )
+    if speaker is None:
+        talk('Memories of it speak of "User". To have them speak of somebody: --speaker NAME')
 
 
 def _embed(engram: "Engram", progress: Callable[[int], None]) -> None:
@@ -82,23 +107,25 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _show(report: ImportReport) -> None:
     kinds = ", ".join(f"{number:,} of {kind}" for kind, number in report.by_kind.items())
-    out(f"found {report.found:,} records{f' ({kinds})' if kinds else ''}")
-    would = "would be " if report.dry_run else ""
+    out(f"found {counted(report.found, 'record', 'records')}{f' ({kinds})' if kinds else ''}")
+    would = "would have " if report.dry_run else ""
     if report.statements:
         known = report.statements - report.added
-        out(f"{would}added {report.added:,} memories" + (f", {known:,} known otherwise" if known else ""))
+        otherwise = f", {known:,} known otherwise" if known else ""
+        out(f"{would}added {memories(report.added)}{otherwise}")
     if report.turns or report.turns_read:
         read = "" if report.dry_run else f", {report.turns_read:,} read"
-        out(f"{would}stored {report.turns:,} turns{read}")
+        out(f"{would}stored {counted(report.turns, 'turn', 'turns')}{read}")
     if report.already:
-        out(f"{report.already:,} came with an earlier import or stand there twice")
+        out(f"{counted(report.already, 'record', 'records')} known from an earlier import, or there twice")
     if report.flagged:
-        out(warning(f"{report.flagged:,} read like instructions to an agent: kept out of automatic context"))
+        like = counted(report.flagged, "record reads", "records read")
+        out(warning(f"{like} like instructions to an agent: kept out of automatic context"))
     if len(report.by_scope) > 1:
         for scope, number in report.by_scope.items():
             out(f"  {number:>8,}  in {one_line(scope)}")
     if report.left_out:
-        out(f"{report.left_out:,} files of other kinds left out")
+        out(f"{counted(report.left_out, 'file', 'files')} of other kinds left out")
     _show_refused(report)
 
 
@@ -106,7 +133,8 @@ def _show_refused(report: ImportReport) -> None:
     if not report.refused:
         return
     codes = ", ".join(f"{code} {number:,}×" for code, number in report.by_code.items())
-    out(warning(f"{report.refused:,} could not be taken in ({codes}):"))
+    refused = counted(report.refused, "record", "records")
+    out(warning(f"{refused} could not be taken in ({codes}):"))
     for one in report.refusals[:SHOWN]:
         out(f"  {one.code}  {one_line(one.place)}")
     if report.refused > SHOWN:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engram.surfaces.cli.options import Shared
 from engram.surfaces.cli.output import out, present
+from engram.text.counted import memories
 from engram.values import StatusReport
 
 
@@ -24,6 +25,6 @@ def init(shared: Shared) -> None:
 
     def show(report: StatusReport) -> None:
         where = f"a store at {report.store}"
-        out(f"There is already {where}, with {report.memories} memories" if was_there else f"Made {where}")
+        out(f"There is already {where}, with {memories(report.memories)}" if was_there else f"Made {where}")
 
     present(report, show, as_json=shared.json)

@@ -1,152 +1,127 @@
 """
 The command `engram`: every verb in one application.
 
-Started by the shell as `engram`. Each command stands in the file of its name; `verb` wraps it.
-Help is written without rich, and plain values are taken without pydantic: the import of either would take
-as long as all the rest.
+Started by the shell as `engram`. Each command stands in a file of this room and is loaded when it is named;
+`verb` wraps it. Help is written without rich, and plain values are taken without pydantic: the import of
+either would take as long as all the rest.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from engram.surfaces.cli import models, policy
-from engram.surfaces.cli.age import age
-from engram.surfaces.cli.audit import audit
-from engram.surfaces.cli.bench import bench
-from engram.surfaces.cli.completion import completion
-from engram.surfaces.cli.confidence import confidence
-from engram.surfaces.cli.context import context
-from engram.surfaces.cli.correct import correct
-from engram.surfaces.cli.demo import demo
-from engram.surfaces.cli.doctor import doctor
-from engram.surfaces.cli.domains import domains, summaries
-from engram.surfaces.cli.dream import dream, unmerge
-from engram.surfaces.cli.dreams import dreams
-from engram.surfaces.cli.enrich import enrich
-from engram.surfaces.cli.entity import entity
-from engram.surfaces.cli.erase import erase
-from engram.surfaces.cli.feedback import feedback
-from engram.surfaces.cli.flush import flush
-from engram.surfaces.cli.forecast import forecast
-from engram.surfaces.cli.forget import forget
-from engram.surfaces.cli.gaps import answer_gap, close_gap, gaps
-from engram.surfaces.cli.get import get
-from engram.surfaces.cli.history import history
-from engram.surfaces.cli.imports import import_source
-from engram.surfaces.cli.init import init
-from engram.surfaces.cli.list import list_memories
-from engram.surfaces.cli.mcp import mcp
-from engram.surfaces.cli.observe import observe
-from engram.surfaces.cli.pin import pin, unpin
-from engram.surfaces.cli.promote import demote, promote
-from engram.surfaces.cli.quick import QuickCommand, QuickGroup
-from engram.surfaces.cli.reason import reason
-from engram.surfaces.cli.rebuild import rebuild
-from engram.surfaces.cli.recall import recall
-from engram.surfaces.cli.relate import links, relate, unrelate
-from engram.surfaces.cli.remember import remember
-from engram.surfaces.cli.restore import restore
-from engram.surfaces.cli.serve import serve
-from engram.surfaces.cli.set_status import set_status
-from engram.surfaces.cli.status import status
-from engram.surfaces.cli.timeline import timeline
-from engram.surfaces.cli.turns import end_session, turns
-from engram.surfaces.cli.verb import verb
-from engram.surfaces.cli.working_memory import resume, suspend, working_memory
+from engram.surfaces.cli.late import Group, late_group
+from engram.surfaces.cli.loading import leave
 from engram.surfaces.errors import INTERRUPTED
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-VERBS: dict[str, Callable[..., None]] = {
-    "demo": demo,
-    "init": init,
-    "observe": observe,
-    "flush": flush,
-    "turns": turns,
-    "end-session": end_session,
-    "remember": remember,
-    "recall": recall,
-    "context": context,
-    "reason": reason,
-    "timeline": timeline,
-    "entity": entity,
-    "confidence": confidence,
-    "gaps": gaps,
-    "answer-gap": answer_gap,
-    "close-gap": close_gap,
-    "domains": domains,
-    "summaries": summaries,
-    "feedback": feedback,
-    "get": get,
-    "list": list_memories,
-    "correct": correct,
-    "forget": forget,
-    "pin": pin,
-    "unpin": unpin,
-    "promote": promote,
-    "demote": demote,
-    "restore": restore,
-    "set-status": set_status,
-    "erase": erase,
-    "history": history,
-    "relate": relate,
-    "unrelate": unrelate,
-    "links": links,
-    "forecast": forecast,
-    "age": age,
-    "dream": dream,
-    "dreams": dreams,
-    "unmerge": unmerge,
-    "working-memory": working_memory,
-    "suspend": suspend,
-    "resume": resume,
-    "status": status,
-    "doctor": doctor,
-    "import": import_source,
-    "enrich": enrich,
-    "rebuild": rebuild,
-    "audit": audit,
-    "serve": serve,
-    "mcp": mcp,
-    "bench": bench,
-    "completion": completion,
+VERBS: dict[str, str] = {
+    "demo": "demo.demo",
+    "init": "init.init",
+    "completion": "completion.completion",
+    "remember": "remember.remember",
+    "observe": "observe.observe",
+    "flush": "flush.flush",
+    "turns": "turns.turns",
+    "end-session": "turns.end_session",
+    "import": "imports.import_source",
+    "watch": "watch.watch",
+    "recall": "recall.recall",
+    "context": "context.context",
+    "reason": "reason.reason",
+    "timeline": "timeline.timeline",
+    "entity": "entity.entity",
+    "confidence": "confidence.confidence",
+    "gaps": "gaps.gaps",
+    "answer-gap": "gaps.answer_gap",
+    "close-gap": "gaps.close_gap",
+    "domains": "domains.domains",
+    "summaries": "domains.summaries",
+    "feedback": "feedback.feedback",
+    "list": "list.list_memories",
+    "get": "get.get",
+    "history": "history.history",
+    "links": "relate.links",
+    "correct": "correct.correct",
+    "relate": "relate.relate",
+    "unrelate": "relate.unrelate",
+    "pin": "pin.pin",
+    "unpin": "pin.unpin",
+    "promote": "promote.promote",
+    "demote": "promote.demote",
+    "set-status": "set_status.set_status",
+    "restore": "restore.restore",
+    "forget": "forget.forget",
+    "erase": "erase.erase",
+    "forecast": "forecast.forecast",
+    "age": "age.age",
+    "dream": "dream.dream",
+    "dreams": "dreams.dreams",
+    "unmerge": "dream.unmerge",
+    "working-memory": "working_memory.working_memory",
+    "suspend": "working_memory.suspend",
+    "resume": "working_memory.resume",
+    "status": "status.status",
+    "doctor": "doctor.doctor",
+    "audit": "audit.audit",
+    "enrich": "enrich.enrich",
+    "rebuild": "rebuild.rebuild",
+    "export": "export.export",
+    "bench": "bench.bench",
+    "serve": "serve.serve",
+    "mcp": "mcp.mcp",
+    "connect": "connect.connect",
+    "hook": "hook.hook",
 }
-MODEL_VERBS: dict[str, Callable[..., None]] = {
-    "list": models.list_models,
-    "add": models.add,
-    "use": models.use,
+"""Where each command stands: the file of this room, and the function in it."""
+MODEL_VERBS: dict[str, str] = {
+    "list": "models.list_models",
+    "add": "models.add",
+    "use": "models.use",
 }
-POLICY_VERBS: dict[str, Callable[..., None]] = {
-    "list": policy.list_presets,
-    "show": policy.show,
-    "compare": policy.compare,
-    "plot": policy.plot,
+POLICY_VERBS: dict[str, str] = {
+    "list": "policy.list_presets",
+    "show": "policy.show",
+    "compare": "policy.compare",
+    "plot": "policy.plot",
 }
+NOTEBOOK_VERBS: dict[str, str] = {
+    "sync": "notebook.sync",
+}
+TOKEN_VERBS: dict[str, str] = {
+    "add": "token.add",
+    "list": "token.list_tokens",
+    "remove": "token.remove",
+}
+GROUPS: dict[str, Group] = {
+    "notebook": Group("notebook", "Keep a folder of Markdown notes in step with memories.", NOTEBOOK_VERBS),
+    "token": Group("token", "Make and remove the tokens of callers of `engram serve`.", TOKEN_VERBS),
+    "models": Group("models", "See, add and choose embedders.", MODEL_VERBS),
+    "policy": Group("policy", "See and compare the presets of the lifecycle.", POLICY_VERBS),
+}
+SECTIONS = {
+    "demo": "Begin",
+    "remember": "Put in",
+    "recall": "Ask",
+    "list": "See and change memories",
+    "forecast": "Let time pass",
+    "working-memory": "What an agent has in mind",
+    "status": "Look after the store",
+    "serve": "Connect programs",
+    "models": "Settings",
+}
+"""The headings of the help, each by the command that it stands above."""
 
 app = typer.Typer(
     name="engram",
-    cls=QuickGroup,
+    cls=late_group(VERBS, GROUPS, SECTIONS),
     help="Long-term memory for AI agents, on one file. Results go to stdout, talk to stderr.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-for _name, _function in VERBS.items():
-    app.command(_name, cls=QuickCommand)(verb(_function))
-for _group, _meaning, _verbs in (
-    ("models", "See, add and choose embedders.", MODEL_VERBS),
-    ("policy", "See and compare the presets of the lifecycle.", POLICY_VERBS),
-):
-    _inner = typer.Typer(cls=QuickGroup, help=_meaning, no_args_is_help=True, rich_markup_mode=None)
-    for _name, _function in _verbs.items():
-        _inner.command(_name, cls=QuickCommand)(verb(_function))
-    app.add_typer(_inner, name=_group)
 
 
 def _show_version(wanted: bool) -> None:
@@ -175,3 +150,5 @@ def run() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    finally:
+        leave()

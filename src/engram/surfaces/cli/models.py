@@ -16,6 +16,7 @@ import typer
 from engram.surfaces.cli.options import Shared
 from engram.surfaces.cli.output import bold, out, present, talk
 from engram.surfaces.cli.progress import counting, steps
+from engram.text.counted import memories
 
 if TYPE_CHECKING:
     from engram.providers.models import ModelCard
@@ -134,7 +135,7 @@ def _embed_waiting(shared: Shared, settings: "Settings") -> None:
         with counting("embedding memories", total=waiting) as progress:
             done = engram.embed_pending(progress=progress)
     if done:
-        talk(f"{done} memories were embedded anew")
+        talk(f"{memories(done)} embedded anew")
 
 
 def _show_models(found: Models) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engram.errors import InvalidContent
+from engram.surfaces.cli.loading import engine
 from engram.surfaces.cli.moments import moment
 from engram.surfaces.cli.verb import OptionGroup
 from engram.text.normal import is_text
@@ -60,15 +61,11 @@ class Shared(OptionGroup):
 
     def open_existing(self) -> "Engram":
         """Open a store that must be there."""
-        from engram.engine.engram import Engram  # noqa: PLC0415 - heavy
-
-        return Engram.open(settings=self.settings(), scope=self.scope, must_exist=True, background=False)
+        return engine().open(settings=self.settings(), scope=self.scope, must_exist=True, background=False)
 
     def open_or_create(self) -> "Engram":
         """Open the store, made if need be."""
-        from engram.engine.engram import Engram  # noqa: PLC0415 - heavy
-
-        return Engram.open(settings=self.settings(), scope=self.scope, background=False)
+        return engine().open(settings=self.settings(), scope=self.scope, background=False)
 
 
 def among(meaning: str, names: type[StrEnum]) -> str:

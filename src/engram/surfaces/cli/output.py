@@ -9,6 +9,7 @@ terminal: what is not printable is shown as a replacement mark.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -16,6 +17,8 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 import typer
+
+from engram.text.counted import counted as counted  # noqa: PLC0414 - commands take it from here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +31,9 @@ SHORT_ID = 8
 """Characters at the end of an id that the engine accepts in place of the whole."""
 _STEERS_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _MARK = "\ufffd"
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+LEAST_ROOM = 20
+"""Columns that a text needs to be readable."""
 
 
 def out(line: str = "") -> None:
@@ -72,22 +78,24 @@ def one_line(text: str) -> str:
 
 
 def indented(first: str, text: str, *, indent: str) -> str:
-    """Return the text behind a first word; on a terminal, its further lines are wrapped under it."""
+    """Return the text behind a first word; on a terminal it is wrapped, further lines under the indent."""
     if not sys.stdout.isatty():
         return first + text
     width = max(40, shutil.get_terminal_size().columns)
-    rows = textwrap.wrap(text, max(20, width - len(indent))) or [""]
-    return "\n".join([first + rows[0], *(indent + row for row in rows[1:])])
+    begun = len(_COLOUR.sub("", first))
+    if begun + LEAST_ROOM > width:  # too narrow for both: the text begins on a line of its own
+        return "\n".join([first.rstrip(), *(indent + row for row in _rows(text, width - len(indent)))])
+    rows = textwrap.wrap(text, width, initial_indent=" " * begun, subsequent_indent=indent)
+    return "\n".join([first + rows[0][begun:], *rows[1:]]) if rows else first
+
+
+def _rows(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(LEAST_ROOM, width)) or [""]
 
 
 def short(memory_id: str) -> str:
     """Return the end of an id, by which the memory can be named."""
     return memory_id[-SHORT_ID:]
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{number} {one if number == 1 else many}"
 
 
 def minute(moment: datetime) -> str:

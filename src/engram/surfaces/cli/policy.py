@@ -15,6 +15,7 @@ from engram.surfaces.cli.options import Shared
 from engram.surfaces.cli.output import bold, one_line, out, present, talk
 from engram.surfaces.cli.picture import Picture, Plot, picture_file, require_plots
 from engram.surfaces.cli.table import show_table
+from engram.text.counted import memories
 from engram.values import Census
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _show_compared(compared: Mapping[str, Sequence[Census]], days: Sequence[floa
     if not number:
         talk("There are no memories here.")
         return
-    out(f"What each policy would keep of {number} memories, if nothing happens")
+    out(f"What each policy would keep of {memories(number)}, if nothing happens")
     out()
     rows = []
     for name, counted in compared.items():

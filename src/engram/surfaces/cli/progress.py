@@ -39,10 +39,14 @@ def counting(label: str, *, total: int | None = None) -> Iterator[Callable[[int]
 
 
 @contextmanager
-def steps() -> Iterator[Callable[[str, float], None]]:
-    """Yield a function that is told each step and the share of the work that lies behind it."""
+def steps(*, quietly: bool = False) -> Iterator[Callable[[str, float], None]]:
+    """
+    Yield a function that is told each step and the share of the work that lies behind it.
+
+    `quietly` leaves the lines out where there is no terminal to draw a bar on.
+    """
     if not sys.stderr.isatty():
-        yield lambda step, _share: talk(step)
+        yield lambda step, _share: None if quietly else talk(step)
         return
     bar = _bar()
     task = bar.add_task("", total=1.0)

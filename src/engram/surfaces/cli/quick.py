@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from typer.core import TyperCommand, TyperGroup
 
+from engram.surfaces.cli.misuse import short_usage
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,6 +26,10 @@ NOT_PLAIN: Final = object()
 class QuickCommand(TyperCommand):
     """A command whose plain values are taken as they are."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the line of usage; what must be given stands there without braces."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
     def get_params(self, ctx: Any) -> Any:
         """Return the parameters, the one for help too."""
         return _quickened(super().get_params(ctx))
@@ -31,6 +37,16 @@ class QuickCommand(TyperCommand):
 
 class QuickGroup(TyperGroup):
     """A group of commands whose own plain values are taken as they are."""
+
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        """Return the context, or say in two lines what is wrong with what was typed."""
+        with short_usage():
+            return super().make_context(*given, **named)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named, or say in two lines what is wrong with what was typed."""
+        with short_usage():
+            return super().invoke(ctx)
 
     def get_params(self, ctx: Any) -> Any:
         """Return the parameters, the one for help too."""

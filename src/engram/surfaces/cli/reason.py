@@ -10,7 +10,18 @@ from typing import Annotated
 import typer
 
 from engram.surfaces.cli.options import Limit, Shared, given_text
-from engram.surfaces.cli.output import bold, dim, indented, one_line, out, present, short, talk, visible
+from engram.surfaces.cli.output import (
+    bold,
+    counted,
+    dim,
+    indented,
+    one_line,
+    out,
+    present,
+    short,
+    talk,
+    visible,
+)
 from engram.values import EvidenceNode, Reasoned
 
 _UNDER_CONTENT = " " * 16
@@ -60,7 +71,7 @@ def show_reasoned(found: Reasoned) -> None:
     for node in found.tree.walk():
         _show_node(node)
     if found.every_call:
-        calls = "1 call" if len(found.every_call) == 1 else f"{len(found.every_call)} calls"
+        calls = counted(len(found.every_call), "call", "calls")
         out(dim(f"{calls} of {found.most_calls} at most, {found.tokens} tokens"))
 
 

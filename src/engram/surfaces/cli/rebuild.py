@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from engram.surfaces.cli.options import Shared
 from engram.surfaces.cli.output import out, present
 from engram.surfaces.cli.progress import counting
+from engram.text.counted import memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,4 +29,4 @@ def rebuild(shared: Shared) -> None:
     with shared.open_existing() as engram, counting("rebuilding") as progress:
         done = engram.rebuild(progress=progress)
 
-    present(Rebuilt(done), lambda found: out(f"rebuilt from {found.memories} memories"), as_json=shared.json)
+    present(Rebuilt(done), lambda found: out(f"rebuilt from {memories(found.memories)}"), as_json=shared.json)

@@ -2,7 +2,7 @@
 `engram remember`: store one statement.
 
 Calls `Engram.remember`. The memory is durable, and every process can recall it, when the command returns.
-A statement that is already known becomes stronger instead, and the line printed says so.
+What is printed says what became of it: new, known already, or in place of another.
 """
 
 from datetime import datetime
@@ -12,8 +12,9 @@ import typer
 
 from engram.surfaces.cli.moments import moment, moment_or_duration
 from engram.surfaces.cli.options import Shared, Text, among, given_text
-from engram.surfaces.cli.output import one_line, out, present, short
-from engram.values import Kind, Layer, Memory, MemoryType, Source
+from engram.surfaces.cli.output import present
+from engram.surfaces.cli.stored import look_beside, show_stored
+from engram.values import Kind, Layer, MemoryType, Source
 
 
 def remember(
@@ -68,10 +69,6 @@ def remember(
             forget_after=forget_after,
             pinned=pinned,
         )
+        beside = [] if shared.json else look_beside(engram, memory)
 
-    present(memory, _show, as_json=shared.json)
-
-
-def _show(memory: Memory) -> None:
-    done = f"reinforced ({memory.reinforcements}×)" if memory.reinforcements else "remembered"
-    out(f"{done} {short(memory.id)}  {one_line(memory.content)}")
+    present(memory, lambda stored: show_stored(stored, beside), as_json=shared.json)

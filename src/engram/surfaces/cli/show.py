@@ -14,7 +14,7 @@ from engram.surfaces.cli.output import dim, indented, minute, one_line, out, sho
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.values import DoctorReport, HistoryEvent, Memory
+    from engram.values import DoctorReport, Memory
 
 _UNDER_ID = " " * 10
 
@@ -45,6 +45,8 @@ def show_memory(memory: Memory) -> None:
             "when": minute(memory.when),
             "stored": minute(memory.created_at),
             "forget after": minute(memory.forget_after) if memory.forget_after else None,
+            "security": str(memory.security),
+            "flags": ", ".join(memory.flags) or None,
             "confidence": f"{memory.confidence:.2f} ({memory.confidence_tier})",
             "importance": f"{memory.importance:.2f}",
             "said by": memory.provenance.speaker,
@@ -60,15 +62,6 @@ def show_memory(memory: Memory) -> None:
             **_traits(memory),
         }
     )
-
-
-def show_history(events: Sequence[HistoryEvent]) -> None:
-    """Show what happened to a memory, oldest first."""
-    for event in events:
-        moved = f"{event.old_status or 'new'} → {event.new_status}" if event.new_status else ""
-        changed = ", ".join(f"{name} {old} → {new}" for name, (old, new) in event.changes.items())
-        what = "; ".join(part for part in (moved, changed, event.reason) if part)
-        out(f"{dim(minute(event.at))}  {event.action:<10}  by {one_line(event.actor.name)}  {one_line(what)}")
 
 
 def show_doctor(report: DoctorReport) -> None:

@@ -13,6 +13,7 @@ from engram.surfaces.cli.options import Shared
 from engram.surfaces.cli.output import counted, minute, one_line, out, present, talk, warning
 from engram.surfaces.cli.show import show_rows
 from engram.surfaces.cli.table import show_table
+from engram.surfaces.hooks.notes import deliver
 from engram.values import IndexReport, PartHealth, SchedulerState, StatusReport
 
 _LEVEL = "level: "
@@ -27,6 +28,7 @@ def status(shared: Shared) -> None:
     Example: engram status --store memory.db
     """
     with shared.open_existing() as engram:
+        deliver(engram, shared.settings().home)
         report = engram.status()
 
     present(report, show_status, as_json=shared.json)
@@ -49,7 +51,7 @@ def show_status(report: StatusReport) -> None:
             "embedder": report.embedder,
             "vector index": _index(report.index),
             "recalls": _answers(report.recalls),
-            "to be read": f"{report.awaiting_reading} turns" if report.awaiting_reading else None,
+            "to be read": _turns(report.awaiting_reading) if report.awaiting_reading else None,
             "to be embedded": str(report.awaiting_embedding),
             "to be enriched": str(report.awaiting_enrichment) if report.awaiting_enrichment else None,
             "last dream": ago(report.last_dream),
@@ -74,6 +76,10 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
         if seconds >= size:
             return f"{counted(seconds // size, one, many)} ago"
     return "just now"
+
+
+def _turns(number: int) -> str:
+    return counted(number, "turn", "turns")
 
 
 def _size(report: StatusReport) -> str:

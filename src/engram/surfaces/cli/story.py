@@ -127,7 +127,7 @@ def _contradict(engram: Engram, clock: StoryClock) -> Iterator[str]:
 def _context(engram: Engram) -> Iterator[str]:
     window = engram.context(TRIP, budget=TRIP_TOKENS)
     parts = ", ".join(f"{one.name} {one.tokens}" for one in window.sections)
-    yield f"{window.tokens} tokens with {len(window.holds)} memories: {parts}"
+    yield f"{window.tokens} tokens with {counted(len(window.holds), 'memory', 'memories')}: {parts}"
     yield from (f"  {line}" for line in window.present.splitlines() if "Nora" in line)
 
 
@@ -135,7 +135,7 @@ def _forecast(engram: Engram) -> Iterator[str]:
     seen = engram.forecast(days=365)
     last = seen.census[-1]
     tiers = ", ".join(f"{number} {tier}" for tier, number in last.tiers.items() if number)
-    yield f"of {seen.population} memories, in a year: {tiers or 'none is left'}"
+    yield f"of {counted(seen.population, 'memory', 'memories')}, in a year: {tiers or 'none is left'}"
     for one in seen.soonest[:3]:
         change = one.changes[-1]
         yield f"  leaves on {change.at:%d %B %Y} ({change.what}): {one.memory.content}"
@@ -158,7 +158,8 @@ def _dream(engram: Engram) -> Iterator[str]:
     yield f"{report.changed} changes in {report.milliseconds / 1000:.1f} s: {', '.join(did)}"
     yield from (f"  it would like to know: {gap.question}" for gap in engram.gaps(limit=3))
     yield from (
-        f"  it knows about {one.title}: {one.members} memories, confidence {one.confidence:.2f}"
+        f"  it knows about {one.title}: {counted(one.members, 'memory', 'memories')}, "
+        f"confidence {one.confidence:.2f}"
         for one in engram.domains()
     )
 

@@ -10,7 +10,18 @@ from typing import Annotated
 import typer
 
 from engram.surfaces.cli.options import Limit, Shared, given_text
-from engram.surfaces.cli.output import bold, dim, indented, minute, one_line, out, present, short, talk
+from engram.surfaces.cli.output import (
+    bold,
+    counted,
+    dim,
+    indented,
+    minute,
+    one_line,
+    out,
+    present,
+    short,
+    talk,
+)
 from engram.values import BusyPeriod, Memory, Timeline, TimelineEntry
 
 _UNDER_CONTENT = " " * 44
@@ -21,16 +32,19 @@ def timeline(
     shared: Shared,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What it is about, or - for stdin.")],
     *,
+    entity: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only what speaks of this person or thing.")
+    ] = None,
     limit: Limit = 50,
 ) -> None:
     """
     Show what was added, confirmed, corrected and disputed about a topic, oldest first.
 
-    Example: engram timeline "the deployment"
+    Example: engram timeline "the deployment" --entity Falcon
     """
     asked = given_text(topic)
     with shared.open_existing() as engram:
-        found = engram.timeline(asked, limit=limit)
+        found = engram.timeline(asked, entities=entity or (), limit=limit)
 
     present(found, _show, as_json=shared.json)
     if not found.entries:
@@ -69,4 +83,4 @@ def _named(period: BusyPeriod) -> str:
     name = f"{period.start:%Y-%m-%d}"
     if days > 1:
         name = f"week of {name}" if days == 7 else f"{period.start:%B %Y}"
-    return f"{name} ({period.entries} change{'' if period.entries == 1 else 's'})"
+    return f"{name} ({counted(period.entries, 'change', 'changes')})"

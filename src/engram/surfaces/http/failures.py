@@ -1,21 +1,26 @@
 """
-Answer what went wrong: the engine's errors by the table, the framework's in the same form, the rest as 500.
+Answer what went wrong: the engine's errors by the table, the framework's in the same form, the rest as
+500.
 
-Installed by `app`. The only place of the server that catches what it did not foresee; it logs the class and
-the place of the exception and never its text, which may quote a memory.
+Installed by `app`. The only place of the server that catches what it did not foresee; it logs the class
+and the place of the exception, the request's id and its route, and never a text or an address, which may
+quote a memory.
 """
 
 from __future__ import annotations
 
 import logging
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from engram.errors import EngramError, InvalidContent, SystemError_
+from engram.surfaces.http.metrics import method_of, route_of
+from engram.surfaces.http.pressure import RETRY_SECONDS, TooSlow
 from engram.surfaces.http.replies import refuse, reply_error
+from engram.surfaces.http.requests import request_id
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -23,12 +28,12 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+_COME_AGAIN: Final = frozenset({503})
 _log = logging.getLogger("engram.http")
 
 
 def install(app: FastAPI) -> None:
-    """Make the application answer errors in our form."""
-    app.add_middleware(Unforeseen)
+    """Make the routes of the application answer errors in our form."""
     app.add_exception_handler(EngramError, _answer_engram)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(HTTPException, _answer_http)
@@ -51,24 +56,38 @@ class Unforeseen:
 
         try:
             await self._app(scope, receive, noting)
+        except TooSlow:
+            raise
+        except EngramError as exc:  # of a middleware: the routes have answered for theirs
+            if has_begun:
+                raise
+            await answer_for_error(exc)(scope, receive, send)
         except Exception as exc:
-            last = traceback.extract_tb(exc.__traceback__)[-1]
-            _log.error(
-                "%s at %s:%s, request %s", type(exc).__name__, last.filename, last.lineno, _name(scope)
-            )
+            _log_place(exc, scope)
             if scope["type"] != "http" or has_begun:
                 raise
             error = EngramError("a mistake in Engram itself", hint="The server's log says where.")
             await reply_error(error)(scope, receive, send)
 
 
-def _name(scope: Scope) -> str:
-    return f"{scope.get('method', scope['type'])} {scope.get('path', '')}"
+def answer_for_error(error: EngramError) -> Response:
+    """Return an error with the status of the table, and when to come again where that may help."""
+    response = reply_error(error)
+    if response.status_code in _COME_AGAIN:
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response
+
+
+def _log_place(exc: Exception, scope: Scope) -> None:
+    last = traceback.extract_tb(exc.__traceback__)[-1]
+    asked = f"{method_of(scope) if scope['type'] == 'http' else scope['type']} {route_of(scope)}"
+    where = f"{last.filename}:{last.lineno}"
+    _log.error("%s at %s, request %s %s", type(exc).__name__, where, request_id(), asked)
 
 
 def _answer_engram(_request: Request, exc: Exception) -> Response:
     assert isinstance(exc, EngramError)  # noqa: S101 - registered for this class
-    return reply_error(exc)
+    return answer_for_error(exc)
 
 
 def _answer_invalid(_request: Request, exc: Exception) -> Response:

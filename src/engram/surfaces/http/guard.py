@@ -1,21 +1,22 @@
 """
 Decide which requests reach the application.
 
-Stands in front of every route. There is no authentication yet, so being on this machine is the permission,
-and web pages of strangers, which also run on this machine, must not borrow it: the Host must be one of ours
-(no DNS rebinding), a change must come from our own page or from no page at all (no cross-site posts; the rule
-is that of Go's http.CrossOriginProtection), and API posts must be JSON, which a form cannot send.
-Bodies are read here up to a limit, so nothing behind can be made to read without end.
+Stands in front of every route, before the token is looked at. Web pages of strangers also run on this
+machine and must not borrow what it may do: the Host must be one of ours (no DNS rebinding), a change
+must come from our own page or from no page at all (no cross-site posts; the rule is that of Go's
+http.CrossOriginProtection), and API posts must be JSON, which a form cannot send. Bodies are read up to
+a limit of bytes and seconds, so nothing behind can be made to read without end.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers
 
-from engram.errors import ContentTooLarge, InvalidContent, SecurityError
+from engram.errors import ContentTooLarge, InvalidContent, SecurityError, SystemError_
 from engram.surfaces.http.replies import JSON, refuse
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 2_000_000
 """Twice the largest turn that a policy admits, for the JSON around it."""
+BODY_SECONDS: Final = 20
+"""How long a request may take to arrive: two megabytes over a poor line."""
 API: Final = "/v1/"
 EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, never chosen here
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -47,13 +50,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         refusal = self._refusal(scope)
-        if refusal is None:
-            body = await _read(receive)
-            if body is not None:
-                await self._app(scope, _replay(body, receive), send)
-                return
-            refusal = refuse(413, _too_large())
-        await refusal(scope, receive, send)
+        await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that may not pass, judged by its headers."""
@@ -75,11 +72,33 @@ class Guard:
             error = InvalidContent("the body must be JSON", hint="Send Content-Type: application/json.")
             return refuse(415, error)
         if _announced_bytes(headers) > MOST_BYTES:
-            return refuse(413, _too_large())
+            return refuse(413, too_large())
         return None
 
     def _is_ours(self, name: str) -> bool:
         return name in self._hosts or (self._takes_addresses and _is_address(name))
+
+
+class WholeBody:
+    """ASGI middleware that reads a request to its end before anything works on it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its body read, or answer that it is too large or too slow."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await read_body(receive, most=MOST_BYTES)
+        except TimeoutError:
+            await refuse(408, too_slow())(scope, receive, send)
+            return
+        if body is None:
+            await refuse(413, too_large())(scope, receive, send)
+            return
+        await self._app(scope, replay(body, receive), send)
 
 
 def host_name(host: str) -> str:
@@ -98,8 +117,14 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _too_large() -> ContentTooLarge:
+def too_large() -> ContentTooLarge:
+    """Return the error of a body beyond the limit."""
     return ContentTooLarge(f"a request of more than {MOST_BYTES} bytes is too large")
+
+
+def too_slow() -> SystemError_:
+    """Return the error of a body that does not come to its end."""
+    return SystemError_("the request took too long to arrive", hint="Send it again.")
 
 
 def _is_from_own_page(headers: Headers, host: str) -> bool:
@@ -120,19 +145,20 @@ def _announced_bytes(headers: Headers) -> int:
     return int(length) if length.isdecimal() else 0
 
 
-async def _read(receive: Receive) -> bytes | None:
-    """Return the whole body, or None when it goes on beyond the limit."""
+async def read_body(receive: Receive, *, most: int, seconds: float = BODY_SECONDS) -> bytes | None:
+    """Return the whole body, None when it goes on beyond the limit; raises TimeoutError when it is slow."""
     body, is_more = bytearray(), True
-    while is_more:
-        message = await receive()
-        body += message.get("body", b"")
-        is_more = message["type"] == "http.request" and message.get("more_body", False)
-        if len(body) > MOST_BYTES:
-            return None
+    async with asyncio.timeout(seconds):
+        while is_more:
+            message = await receive()
+            body += message.get("body", b"")
+            is_more = message["type"] == "http.request" and message.get("more_body", False)
+            if len(body) > most:
+                return None
     return bytes(body)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that gives the body once and then whatever comes."""
     waiting = [body]
 

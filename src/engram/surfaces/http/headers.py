@@ -1,10 +1,10 @@
 """
 The headers that every answer carries.
 
-Added around all routes. The page may load its own style sheet and icon, send its own forms, and do nothing
-else: no scripts run, so text that slipped through the escaping would still do no harm. Answers hold memories,
-so no cache keeps them. The referrer stays on our own site, and not "no-referrer", because browsers then
-also withhold the Origin that the guard looks at.
+Added around all routes. The page may load its own style sheet and icon, send its own forms, and do
+nothing else: no scripts run, so text that slipped through the escaping would still do no harm. Answers
+hold memories, so no cache keeps them. The referrer stays on our own site, and not "no-referrer", because
+browsers then also withhold the Origin that the guard looks at.
 """
 
 from __future__ import annotations

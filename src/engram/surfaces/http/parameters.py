@@ -3,16 +3,22 @@ What GET requests carry in their address: the scope, the filters, and what each 
 
 Parsed by FastAPI, turned into the engine's values here, and unknown anywhere else. One class per route,
 because a parameter that the route does not know must be an error that names it, as in a body.
-A list is given by repeating its parameter, and narrows to any of its values.
+A list is given by repeating its parameter, and narrows to any of its values; anything else is given once.
 """
 
 from __future__ import annotations
 
+from typing import get_origin
+
 from pydantic import Field
 
 from engram.errors import InvalidQuery
-from engram.surfaces.http.bodies import Moment, ScopeBody
-from engram.values import Filters, Kind, Layer, MemoryType, Scope, Status
+from engram.surfaces.http.bodies.shared import Body, Limit, Moment, ScopeBody
+from engram.values import Breadth, Filters, Kind, Layer, MemoryType, Scope, Status
+
+
+class Nothing(Body):
+    """No parameters at all."""
 
 
 class ScopeParameters(ScopeBody):
@@ -24,10 +30,19 @@ class ScopeParameters(ScopeBody):
         return Scope(**named) if any(part is not None for part in named.values()) else None
 
 
+def repeatable(parameters: type[Body]) -> frozenset[str]:
+    """Return which of the parameters may be given several times."""
+    return frozenset(
+        one.alias or name
+        for name, one in parameters.model_fields.items()
+        if get_origin(one.annotation) in (frozenset, tuple)
+    )
+
+
 class ListParameters(ScopeParameters):
     """Which memories to list."""
 
-    limit: int = 50
+    limit: Limit = 50
     """How many at most."""
     before: str | None = None
     """The id of the last one shown; the page after it follows."""
@@ -80,20 +95,51 @@ class ListParameters(ScopeParameters):
         )
 
 
+class PageParameters(ScopeParameters):
+    """How much of what belongs to a memory to show."""
+
+    limit: Limit = 100
+    """How many at most."""
+    after: str | None = None
+    """The cursor of a page, as the `Link` of the page before it gives it."""
+
+
+class TurnParameters(ScopeParameters):
+    """Which turns to show."""
+
+    session: str | None = None
+    """The conversation; all of them where left out."""
+    limit: Limit = 50
+    """How many at most."""
+    before: str | None = None
+    """The id of the earliest turn shown; those before it follow."""
+
+
 class TimelineParameters(ScopeParameters):
     """Which topic's story to tell."""
 
-    topic: str
+    topic: str = Field(examples=["editor"])
     """What it is about."""
-    limit: int = 50
+    limit: Limit = 50
     """How many memories about it are looked at."""
+    entries: Limit = 200
+    """How many changes are told at most."""
+    after: str | None = None
+    """The cursor of a page, as the `Link` of the page before it gives it."""
 
 
 class EntityParameters(ScopeParameters):
     """How much of an entity to show."""
 
-    limit: int = 20
+    limit: Limit = 20
     """How many memories of each layer at most."""
+
+
+class QuestionParameters(ScopeParameters):
+    """Which question to judge."""
+
+    query: str = Field(examples=["when is Ada's birthday?"])
+    """The question."""
 
 
 class ForecastParameters(ScopeParameters):
@@ -119,3 +165,32 @@ class CompareParameters(ScopeParameters):
     """After so many days each."""
     everywhere: bool = False
     """Whether to count all scopes."""
+
+
+class GapParameters(ScopeParameters):
+    """Which open questions to show."""
+
+    limit: Limit = 20
+    """How many at most."""
+    after: str | None = None
+    """The id of the last one shown; lighter ones follow."""
+
+
+class RecordParameters(Body):
+    """Which records of the whole store to show."""
+
+    limit: Limit = 50
+    """How many at most."""
+    before: str | None = None
+    """The cursor of a page, as the `Link` of the page before it gives it."""
+
+
+class SummaryParameters(ScopeParameters):
+    """Which summaries to show."""
+
+    query: str | None = None
+    """What fits this comes first."""
+    breadth: Breadth = Breadth.DOMAIN
+    """How much one summary speaks of."""
+    limit: Limit = 5
+    """How many at most."""

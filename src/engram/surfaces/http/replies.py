@@ -1,21 +1,25 @@
 """
 What answers look like: the engine's values as JSON, and errors as `{code, message, hint}`.
 
-Used by the routes, the guard and the application's error answers.
-The JSON is the same that the command line prints: fields of the values, nothing added, nothing renamed.
+Used by the routes, the guard and the application's error answers. The JSON is the same that the command line
+prints: the fields of the values, none renamed; where a value also computes something that a caller would have
+to compute again, such as a window its prompt, the route says so and it is added.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.responses import Response
 
 from engram.surfaces.errors import answer_for
+from engram.surfaces.http import tags
+from engram.surfaces.http.requests import request_id
 
 if TYPE_CHECKING:
     from engram.errors import EngramError
+    from engram.values import Memory
 
 JSON = "application/json"
 
@@ -25,6 +29,27 @@ def reply(value: object, *, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status_code=status, media_type=JSON)
 
 
+def reply_with(value: object, *computed: str) -> Response:
+    """Return a value as JSON, and beside its fields what it computes under these names."""
+    fields: dict[str, Any] = msgspec.to_builtins(value)
+    return reply(fields | {name: getattr(value, name) for name in computed})
+
+
+def reply_memory(memory: Memory, *, known: str | None = None) -> Response:
+    """Return a memory with its ETag; 304 where the caller knows this very state of it."""
+    body = msgspec.json.encode(memory)
+    return _tagged(body, tags.memory_tag(memory, body), known)
+
+
+def reply_read(value: object, *, known: str | None, following: str | None = None) -> Response:
+    """Return a value with its ETag and the address of the page that follows, or 304 where it is known."""
+    body = msgspec.json.encode(value)
+    response = _tagged(body, tags.tag_of(body), known)
+    if following is not None:
+        response.headers["Link"] = f'<{following}>; rel="next"'
+    return response
+
+
 def reply_error(error: EngramError) -> Response:
     """Return an error with the status that the table gives it."""
     return refuse(answer_for(error).http_status, error)
@@ -32,4 +57,11 @@ def reply_error(error: EngramError) -> Response:
 
 def refuse(status: int, error: EngramError) -> Response:
     """Return an error with a status of HTTP's own, such as 415."""
-    return reply({"code": error.code, "message": error.message, "hint": error.hint}, status=status)
+    told = {"code": error.code, "message": error.message, "hint": error.hint}
+    return reply(told | ({"request_id": request_id()} if request_id() else {}), status=status)
+
+
+def _tagged(body: bytes, tag: str, known: str | None) -> Response:
+    if known is not None and tags.is_among(tag, known):
+        return Response(status_code=304, headers={"ETag": tag})
+    return Response(body, media_type=JSON, headers={"ETag": tag})

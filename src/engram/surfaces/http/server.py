@@ -1,8 +1,8 @@
 """
 Run the application: bind the address, say when it is ready, end in good order.
 
-Called by `engram serve`. The address is bound before anything else is opened, so that a port that is taken
-is one clear line. Nothing is logged per request, because addresses hold questions.
+Called by `engram serve`. The address is bound before anything else is opened, so that a port that is
+taken is one clear line. Nothing is logged per request, because addresses hold questions.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, NoReturn
 import uvicorn
 
 from engram.errors import InvalidSettings
-from engram.surfaces.http.app import LOOPBACK_NAMES, create_app
+from engram.surfaces.http.app import LOOPBACK_NAMES, Access, Watch, create_app
 from engram.surfaces.http.guard import EVERYWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from engram.engine.engram import Engram
+    from engram.surfaces.http.bearer import Knows
 
 SHUTDOWN_SECONDS = 10
 """How long requests under way may take to finish after the server is told to stop."""
+MOST_CONNECTIONS = 500
+"""Connections at once, also of those who say nothing; a process may usually hold about a thousand files."""
 _WAITING_CONNECTIONS = 128
 
 
@@ -34,11 +37,12 @@ def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
     """Return a socket that is bound to the address; one that others can reach must be allowed."""
     if not allow_remote and not is_loopback(host):
         raise InvalidSettings(
-            f"host={host!r} can be reached by others, and the server has no authentication",
-            hint="Use 127.0.0.1, or --allow-remote where something in front keeps strangers out.",
+            f"host={host!r} can be reached by others",
+            hint="Use 127.0.0.1, or --allow-remote if that is meant; what is sent is not encrypted.",
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Without its protocol, asyncio does not know it for TCP and leaves Nagle's delay on: 40 ms an answer.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
@@ -74,20 +78,35 @@ def own_names(host: str) -> set[str]:
 class Server:
     """One application on one socket; run in the main thread it ends on Ctrl-C, elsewhere by `stop`."""
 
-    def __init__(self, engram: Engram, listener: socket.socket, *, host: str) -> None:
+    def __init__(
+        self,
+        engram: Engram,
+        listener: socket.socket,
+        *,
+        host: str,
+        tokens: Knows | None = None,
+        open_metrics: bool = False,
+        watch: Watch | None = None,
+    ) -> None:
         port = listener.getsockname()[1]
+        watch = watch or Watch()
+        access = Access(
+            hosts=own_names(host), tokens=tokens, is_local=is_loopback(host), open_metrics=open_metrics
+        )
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         self._listener = listener
         self._server = _ReadyServer(
             uvicorn.Config(
-                create_app(engram, hosts=own_names(host)),
+                create_app(engram, access=access, watch=watch),
                 access_log=False,
                 log_level="warning",
                 server_header=False,
                 ws="none",
                 timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+                limit_concurrency=MOST_CONNECTIONS,
             )
         )
+        self._server.leaving = watch.streams.leave
 
     def run(self, *, ready: Callable[[str], None]) -> None:
         """Serve until told to end; `ready` hears the address once requests are answered."""
@@ -101,9 +120,14 @@ class Server:
 
 
 class _ReadyServer(uvicorn.Server):
-    """A server that says when it is ready."""
+    """A server that says when it is ready, and when it is about to end."""
 
     ready: Callable[[], None]
+    leaving: Callable[[], None]
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.leaving()  # a stream would otherwise keep the server from ending
+        await super().shutdown(sockets=sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)

@@ -2,8 +2,8 @@
 Carry the server over streamable HTTP.
 
 Called by `run`. The guard of the HTTP API stands in front, with the same rules: a Host that is ours, no
-other site's page, a limit on the body. Behind it a bearer token is asked for. Nothing is logged per
-request.
+other site's page. Behind it a bearer token is asked for, in the same way as there, and then the body is
+read up to a limit. Nothing is logged per request.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from engram.surfaces.http.guard import Guard
+from engram.surfaces.http.bearer import Bearer
+from engram.surfaces.http.guard import Guard, WholeBody
 from engram.surfaces.http.server import own_names
-from engram.surfaces.mcp.token import Bearer
+from engram.surfaces.mcp.token import HINT, OneToken
 
 if TYPE_CHECKING:
     import socket
@@ -42,8 +43,9 @@ def guarded_app(server: MemoryServer, *, token: str | None, hosts: Collection[st
         # The guard looks at Host and Origin, more strictly: the SDK lets every page of localhost in.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    app = WholeBody(app)
     if token is not None:
-        app = Bearer(app, token=token)
+        app = Bearer(app, tokens=OneToken(token), hint=HINT)
     return Guard(app, hosts=hosts)
 
 

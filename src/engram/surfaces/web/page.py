@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from engram import __version__
-from engram.errors import EngramError, InvalidContent, InvalidQuery
+from engram.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery
 from engram.surfaces import signals
 from engram.surfaces.errors import answer_for
 
@@ -143,7 +143,14 @@ class _Renderer:
     def _listed(self, before: str | None) -> _Listed:
         found = list(self._engram.list(limit=_MOST_RECENT + 1, before=before))
         is_more = len(found) > _MOST_RECENT
-        return _Listed(memories=found[:_MOST_RECENT], is_more=is_more, advice=self._engram.status().advice)
+        return _Listed(memories=found[:_MOST_RECENT], is_more=is_more, advice=self._advice())
+
+    def _advice(self) -> tuple[str, ...]:
+        """Return what the engine advises, to whoever may look at the whole store."""
+        try:
+            return self._engram.status().advice
+        except AccessDenied:
+            return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,9 @@
 """
 Make room for what the doors keep: answers by the caller's key, and documents of other programs on a shelf.
 
-Old rows: there are none. A reply and a document may hold the words of a memory; the triggers delete them
-when the memory or the turn that they came with is erased, whoever erases it. docs/reference/file-format.md
-explains every column.
+Old rows: there are none. A reply and a document may hold the words of a memory; when the memory or the turn
+that they came with is erased, whoever erases it, the triggers empty the one and delete the other.
+docs/reference/file-format.md explains every column.
 """
 
 from __future__ import annotations
@@ -19,16 +19,23 @@ CREATE TABLE replies (
     key TEXT NOT NULL,
     request BLOB NOT NULL,
     status INTEGER,
+    headers TEXT,
     body BLOB,
-    memory TEXT,
-    turn TEXT,
     at INTEGER NOT NULL,
     PRIMARY KEY (caller, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX replies_by_age ON replies (at);
-CREATE INDEX replies_by_memory ON replies (memory) WHERE memory IS NOT NULL;
-CREATE INDEX replies_by_turn ON replies (turn) WHERE turn IS NOT NULL;
+
+CREATE TABLE reply_subjects (
+    subject TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (subject, caller, key),
+    FOREIGN KEY (caller, key) REFERENCES replies (caller, key) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX reply_subjects_by_reply ON reply_subjects (caller, key);
 
 CREATE TABLE shelf (
     id INTEGER PRIMARY KEY,
@@ -41,6 +48,7 @@ CREATE TABLE shelf (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     expires_at INTEGER,
+    lifetime INTEGER,
     UNIQUE (scope, place, key)
 ) STRICT;
 
@@ -50,13 +58,15 @@ CREATE INDEX shelf_by_end ON shelf (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TRIGGER doors_of_erased_memory AFTER UPDATE OF status ON memories WHEN NEW.status = 'erased'
 BEGIN
-    DELETE FROM replies WHERE memory = NEW.id;
+    UPDATE replies SET request = X'', status = 410, headers = NULL, body = NULL
+    WHERE (caller, key) IN (SELECT caller, key FROM reply_subjects WHERE subject = NEW.id);
     DELETE FROM shelf WHERE memory = NEW.id;
 END;
 
 CREATE TRIGGER doors_of_deleted_turn AFTER DELETE ON turns
 BEGIN
-    DELETE FROM replies WHERE turn = OLD.id;
+    UPDATE replies SET request = X'', status = 410, headers = NULL, body = NULL
+    WHERE (caller, key) IN (SELECT caller, key FROM reply_subjects WHERE subject = OLD.id);
     DELETE FROM shelf WHERE turn = OLD.id;
 END;
 """

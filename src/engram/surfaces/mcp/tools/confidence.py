@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from engram.context.isolation import one_line
 from engram.surfaces.mcp.tool import Answer, Arguments, Tool, Visit
+from engram.text.counted import counted
 
 
 class Topic(Arguments, frozen=True):
@@ -37,7 +38,8 @@ def confidence(visit: Visit, asked: Topic) -> Answer:
         "missing": list(found.missing),
     }
     incomplete = [f"Incomplete: {one_line(one)}." for one in found.missing]
-    told = f"{found.certainty}: {one_line(found.reason)} ({found.supporting} memories fit)"
+    fits = counted(found.supporting, "memory fits", "memories fit")
+    told = f"{found.certainty}: {one_line(found.reason)} ({fits})"
     return Answer("\n".join([*incomplete, told]), values)
 
 

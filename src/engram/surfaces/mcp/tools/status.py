@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.context.isolation import one_line
 from engram.surfaces.mcp.tool import Answer, Arguments, Tool, Visit
+from engram.text.counted import counted, memories
 
 if TYPE_CHECKING:
     from engram.values import StatusReport
@@ -33,7 +34,8 @@ def in_words(report: StatusReport) -> str:
     waiting = report.awaiting_reading, report.awaiting_embedding, report.awaiting_enrichment
     return "\n".join(
         [
-            f"{report.memories} memories, {report.turns} turns, policy {report.policy}, {report.embedder}.",
+            f"{memories(report.memories)}, {counted(report.turns, 'turn', 'turns')}, "
+            f"policy {report.policy}, {report.embedder}.",
             f"Waiting: {waiting[0]} turns to be read, {waiting[1]} memories to be embedded, "
             f"{waiting[2]} to be enriched.",
             *(

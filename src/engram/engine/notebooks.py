@@ -1,0 +1,135 @@
+"""
+The verbs of portability outward: keep a folder of Markdown in step with a scope, and export what is known.
+
+Part of `Engram`; calls `engine.notebook_sync`, loaded when a notebook is first asked for. A notebook
+is of exactly one scope, because what belongs to a wider one is not this reader's to change; what is
+sensitive is never written to it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engram.engine.handle import Handle
+from engram.values import Exported, Filters, SecurityTier, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from os import PathLike
+
+    from engram.engine.notebook_hand import Hand
+    from engram.store.contract import Transaction
+    from engram.values import Memory, MemoryId, NotebookReport, Scope
+
+PAGE = 100
+"""Memories of an export that are read in one go: a few milliseconds, so that nobody waits for it."""
+BELIEVED = Filters(statuses=frozenset({Status.ACTIVE, Status.CHALLENGED}))
+
+
+class Notebooks(Handle):
+    """Verbs that write memories where people can read and take them."""
+
+    def notebook_sync(
+        self,
+        folder: str | PathLike[str],
+        *,
+        dry_run: bool = False,
+        delete: bool = False,
+        adopt: bool = False,
+        progress: Callable[[int], None] | None = None,
+        scope: Scope | None = None,
+    ) -> NotebookReport:
+        """
+        Bring a folder of Markdown files and the memories of a scope to the same state, both ways.
+
+        Edits of a file become corrections, new files memories, and memories that are new or have changed are
+        written. What both sides changed is kept twice, the person's words in a copy beside the file. A file
+        that was deleted comes back, unless `delete` says that its memory is to be forgotten. A folder that
+        holds other things is refused unless told to `adopt` it: then they are left alone.
+        """
+        from engram.engine.notebook_sync import synced  # noqa: PLC0415 - most processes have no notebook
+
+        self._reads.write(self._now())
+        done = synced(
+            Path(folder),
+            self._hand(self._in(scope)),
+            dry_run=dry_run,
+            delete=delete,
+            adopt=adopt,
+            progress=progress,
+        )
+        if not dry_run:
+            self._embed_later()
+        return done
+
+    def notebook_mark(self, folder: str | PathLike[str]) -> str:
+        """Return what changes whenever a sync could have something to do; cheap enough to be asked often."""
+        from engram.engine.notebook_sync import folder_at  # noqa: PLC0415
+
+        with self._parts.store.read() as tx:
+            change = tx.vectors.latest_change()
+        return f"{folder_at(Path(folder)).signature()}:{change}"
+
+    def export(
+        self,
+        *,
+        filters: Filters | None = None,
+        tiers: Collection[SecurityTier] = (SecurityTier.CLEARTEXT,),
+        history: bool = False,
+        scope: Scope | None = None,
+    ) -> Iterator[Exported]:
+        """
+        Yield the memories that a scope may see, oldest first, with everything that is known of each.
+
+        Without filters it is what is held to be true. What is sensitive is left out unless its tier is asked
+        for. `import_from` takes a file of these back, one JSON object to a line.
+        """
+        place, wanted = self._in(scope), filters or BELIEVED
+        chosen = frozenset(tiers)
+        ids = list(self._exportable(place, wanted, chosen))
+        for start in range(0, len(ids), PAGE):
+            with self._parts.store.read() as tx:
+                some = [tx.memories.get(one, scope=place) for one in ids[start : start + PAGE]]
+                page = [
+                    _exported(tx, one, place, history=history)
+                    for one in some
+                    if one is not None and one.status in wanted.statuses and one.security in chosen
+                ]
+            yield from page
+
+    def _exportable(
+        self, scope: Scope, filters: Filters, tiers: frozenset[SecurityTier]
+    ) -> Iterator[MemoryId]:
+        """Yield the ids to export, oldest first; what is erased has no words to give."""
+        pages: list[list[MemoryId]] = []
+        before: MemoryId | None = None
+        while True:
+            with self._parts.store.read() as tx:
+                page = tx.memories.list(scope=scope, filters=filters, limit=PAGE, before=before)
+            kept = [one.id for one in page if one.security in tiers and one.status is not Status.ERASED]
+            pages.append(kept)
+            if len(page) < PAGE:
+                break
+            before = page[-1].id
+        for kept in reversed(pages):
+            yield from reversed(kept)
+
+    def _hand(self, scope: Scope) -> Hand:
+        from engram.engine.notebook_hand import Hand  # noqa: PLC0415
+
+        return Hand(
+            gate=self._parts.gate,
+            clock=self._parts.clock,
+            actor=self._actor,
+            scope=scope,
+            admits=self._admit,
+        )
+
+
+def _exported(tx: Transaction, memory: Memory, scope: Scope, *, history: bool) -> Exported:
+    return Exported(
+        memory=memory,
+        entities=tuple(one.name for one in tx.entities.of_memory(memory.id, scope=scope)),
+        history=tuple(tx.history.of(memory.id)) if history else (),
+    )

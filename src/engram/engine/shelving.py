@@ -1,0 +1,228 @@
+"""
+Put a document on the shelf, or take it away, and let what is remembered of it follow.
+
+Used by `engine.shelf` inside one write. The text of a document goes through the gate like every statement,
+but is not settled against its neighbours: two documents stay two, and a program that changes its mind
+overwrites one of them, which corrects the memory. Only what the shelf itself has made, and no other document
+points to, is corrected or forgotten with a document. What the gate refuses stays a document, unremembered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from engram.capture.admit import save
+from engram.capture.change import find, put_in_place
+from engram.capture.observe import observe
+from engram.engine.shelf_ready import SHELF, fitting
+from engram.store.moves import move
+from engram.text.normal import clean, fingerprint
+from engram.values import Action, Actor, ActorKind, AuditEvent, Filters, Status, new_id
+from engram.values.query import MAX_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from engram.capture.admit import Gate, Prepared
+    from engram.engine.shelf_ready import Ready
+    from engram.store.contract import Transaction
+    from engram.values import Memory, MemoryId, Removing, Scope, ShelfItem, Turn
+
+PRUNING = Actor("shelf", ActorKind.RULE)
+REMOVED = "its document was taken from the shelf"
+EXPIRED = "its document has expired"
+UNSAID = "the message was taken back"
+OVERWRITTEN = "its document was overwritten"
+
+
+@dataclass(slots=True, kw_only=True)
+class Shelving:
+    """One write to the shelf, and the turns that were heard in it."""
+
+    tx: Transaction
+    gate: Gate
+    actor: Actor
+    now: datetime
+    heard: list[Turn] = field(default_factory=list)
+    is_all_embedded: bool = True
+
+    def put(self, ready: Ready) -> ShelfItem:
+        """Put a document in place of what lies under its key."""
+        putting, scope = ready.putting, ready.scope
+        turn = self._observed(ready)
+        old = self._under(putting.key, ready)
+        memory_id = self._remembered(ready, old)
+        key = (memory_id or new_id(self.now)) if putting.key is None else putting.key
+        old = old or self._under(key, ready)
+        item = self.tx.shelf.put(
+            putting.place,
+            key,
+            ready.value,
+            scope=scope,
+            now=self.now,
+            memory_id=memory_id,
+            turn_id=None if turn is None else turn.id,
+            lifetime=putting.lifetime,
+        )
+        self._let_go(old, OVERWRITTEN)
+        self.align(item.memory_id, scope)
+        self._note(Action.SHELVE, item, {} if ready.refusal is None else {"refused": ready.refusal})
+        return item
+
+    def remove(self, removing: Removing, scope: Scope) -> ShelfItem | None:
+        """Take a document from the shelf, and forget what was made of it."""
+        item = self.tx.shelf.occupied(removing.place, removing.key, scope=scope)
+        if item is not None:
+            self.drop([item], REMOVED)
+        return item
+
+    def drop(self, items: Sequence[ShelfItem], reason: str) -> None:
+        """Take documents from the shelf, and forget what was made of them."""
+        self.tx.shelf.drop([item.id for item in items])
+        for item in items:
+            self._let_go(item, reason)
+            self._note(Action.UNSHELVE, item, {})
+
+    def unsay(self, item: ShelfItem) -> None:
+        """Take the message of a document back: the turn, and what was read out of it alone."""
+        turn = None if item.turn_id is None else self.tx.turns.get(item.turn_id, scope=item.scope)
+        self.drop([item], UNSAID)
+        if turn is None:
+            return
+        if turn.session is not None:
+            filters = Filters(sessions=frozenset({turn.session}))
+            said = self.tx.memories.list(scope=item.scope, filters=filters, limit=MAX_LIMIT, before=None)
+            for memory in said:
+                if memory.provenance.turns == (turn.id,) and memory.scope == item.scope:
+                    self._forget(memory, UNSAID)
+        self.tx.erasures.drop_turns([turn.id])
+
+    def prune(self, *, limit: int) -> int:
+        """Take documents away whose time is over, and return how many."""
+        items = self.tx.shelf.expired(self.now, limit=limit)
+        if items:
+            by_rule = Shelving(tx=self.tx, gate=self.gate, actor=PRUNING, now=self.now)
+            by_rule.drop(items, EXPIRED)
+        return len(items)
+
+    def align(self, memory_id: MemoryId | None, scope: Scope) -> None:
+        """Let a memory that the shelf has made end with the last of its documents."""
+        memory = None if memory_id is None else self.tx.memories.get(memory_id, scope=scope)
+        if memory is None or not _is_own(memory):
+            return
+        ends = [item.expires_at for item in self.tx.shelf.holders(memory.id)]
+        dated = [end for end in ends if end is not None]
+        last = max(dated) if dated and len(dated) == len(ends) else None
+        if memory.forget_after != last:
+            self.tx.memories.replace(memory.evolve(forget_after=last))
+
+    def _under(self, key: str | None, ready: Ready) -> ShelfItem | None:
+        """Return what lies where a document is to be put."""
+        return None if key is None else self.tx.shelf.occupied(ready.putting.place, key, scope=ready.scope)
+
+    def _observed(self, ready: Ready) -> Turn | None:
+        said = ready.putting.said
+        if said is None or not clean(said.content):
+            return None
+        turn = observe(
+            fitting(said.content, self.gate.policy.max_turn_bytes),
+            role=said.role,
+            speaker=said.speaker,
+            session=said.session,
+            occurred_at=None,
+            scope=ready.scope,
+            store=self.gate.store,
+            policy=self.gate.policy,
+            actor=self.actor,
+            now=self.now,
+        )
+        self.heard.append(turn)
+        return turn
+
+    def _remembered(self, ready: Ready, old: ShelfItem | None) -> MemoryId | None:
+        """Return the memory that stands for a document from now on: the same, a corrected or a new one."""
+        if ready.putting.memory_id is not None:
+            return find(self.tx, ready.putting.memory_id, ready.scope).id
+        if ready.prepared is None:
+            return None
+        (candidate,) = ready.prepared.candidates
+        known = self._memory_of(old)
+        if known is not None and known.status is Status.ACTIVE and _says(known, candidate.fingerprint):
+            return known.id
+        # Without a vector where the embedder failed, or where a twin has left since that was looked for.
+        self.is_all_embedded &= bool(ready.prepared.vectors)
+        if known is not None and old is not None and self._leaves_with(known, old):
+            new = put_in_place(
+                self.tx,
+                known,
+                _in_the_place_of(known, ready.prepared),
+                self.gate,
+                reason=OVERWRITTEN,
+                actor=self.actor,
+                now=self.now,
+            )
+            return new.id
+        (admission,) = save(self.tx, ready.prepared, self.gate, actor=self.actor, now=self.now)
+        return admission.memory.id
+
+    def _memory_of(self, item: ShelfItem | None) -> Memory | None:
+        if item is None or item.memory_id is None:
+            return None
+        return self.tx.memories.get(item.memory_id, scope=item.scope)
+
+    def _leaves_with(self, memory: Memory, item: ShelfItem) -> bool:
+        """Say whether a memory is the shelf's own and no other document points to it."""
+        others = [one for one in self.tx.shelf.holders(memory.id) if one.id != item.id]
+        return _is_own(memory) and not others and not memory.status.is_terminal
+
+    def _let_go(self, item: ShelfItem | None, reason: str) -> None:
+        """Forget what was made of a document that is gone or says something else now."""
+        memory = self._memory_of(item)
+        if memory is None or item is None or self.tx.shelf.holders(memory.id):
+            return
+        if self._leaves_with(memory, item):
+            self._forget(memory, reason)
+
+    def _forget(self, memory: Memory, reason: str) -> None:
+        move(
+            self.tx,
+            memory,
+            Status.FORGOTTEN,
+            action=Action.FORGET,
+            reason=reason,
+            actor=self.actor,
+            now=self.now,
+        )
+
+    def _note(self, action: Action, item: ShelfItem, more: Mapping[str, str]) -> None:
+        made = {"memory": item.memory_id, "turn": item.turn_id}
+        detail = {**{name: one for name, one in made.items() if one is not None}, **more}
+        target = f"{SHELF}:{item.id}"
+        self.tx.audit.add(
+            AuditEvent(at=self.now, action=action, actor=self.actor, target=target, detail=detail)
+        )
+
+
+def _is_own(memory: Memory) -> bool:
+    """Say whether the shelf has made a memory, and nobody else vouches for it."""
+    return memory.extractor == SHELF and not memory.provenance.turns and not memory.pinned
+
+
+def _says(memory: Memory, mark: bytes) -> bool:
+    return fingerprint(memory.content, speaker=memory.provenance.speaker) == mark
+
+
+def _in_the_place_of(old: Memory, prepared: Prepared) -> Prepared:
+    """Return the statement that was prepared as a new version of an old one."""
+    (candidate,) = prepared.candidates
+    memory = candidate.memory.evolve(
+        supersedes=old.id,
+        version=old.version + 1,
+        layer=old.layer,
+        layer_held=old.layer_held,
+        importance=max(old.importance, candidate.memory.importance),
+    )
+    statement = replace(candidate.statement, memory=memory)
+    return replace(prepared, candidates=[replace(candidate, statement=statement)])

@@ -1,0 +1,29 @@
+"""
+A memory as one line of JSON: everything that is known of it, readable by a person and by any program.
+
+Written by `engram export`, read back by the importer of the same kind. The names are those of `--json`
+everywhere; a line stands alone, so a file can be cut, searched and joined with plain tools.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from engram.values import Exported
+
+MARK = "engram"
+"""The name by which a line is known as ours; its value is the version of the form."""
+FORM = 1
+
+
+def line_of(exported: Exported) -> bytes:
+    """Return a memory as a line, its end included; what is empty is left out."""
+    told = msgspec.to_builtins(exported.memory)
+    kept = {name: value for name, value in told.items() if value not in (None, [], {}, "")}
+    line = {MARK: FORM, **kept, "entities": list(exported.entities)}
+    if exported.history:
+        line["history"] = [msgspec.to_builtins(event) for event in exported.history]
+    return msgspec.json.encode(line) + b"\n"

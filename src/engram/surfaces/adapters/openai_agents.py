@@ -1,0 +1,80 @@
+"""
+A session of the OpenAI Agents SDK: the items of a conversation, kept in an Engram file and learnt from.
+
+Given to `Runner.run(…, session=…)`. Items come back exactly as they went in, in their order; messages of
+the user and of the agent are heard as turns, so that later sessions can recall what was said in this one.
+Calls run in a worker thread. Nothing here speaks to a network.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from engram.errors import MissingExtra
+from engram.surfaces.adapters.transcript import Message, Transcript, in_thread
+
+try:
+    from agents.memory import SessionABC, SessionSettings
+except ImportError as exc:
+    raise MissingExtra(
+        "openai-agents is not installed", hint="pip install 'engram-memory[openai-agents]'"
+    ) from exc
+
+if TYPE_CHECKING:
+    from agents.items import TResponseInputItem
+
+    from engram import Engram, Scope
+
+ROOT = "openai-agents"
+"""The first name of every place on the shelf that belongs to these sessions."""
+_TEXTS = ("input_text", "output_text", "text", "refusal")
+
+
+class EngramSession(SessionABC):
+    """One conversation by its `session_id`; the engine stays open when the session is let go of."""
+
+    def __init__(
+        self,
+        session_id: str,
+        engram: Engram,
+        *,
+        scope: Scope | None = None,
+        session_settings: SessionSettings | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings = session_settings or SessionSettings()
+        self._transcript = Transcript(engram, (ROOT, session_id), session=session_id, scope=scope)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return the items, or as many of the latest as asked for or set, in their order."""
+        most = self.session_settings.limit if limit is None and self.session_settings else limit
+        return await in_thread(self._transcript.values, None if most is None or most < 0 else most)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Add items to the end of the conversation."""
+        await in_thread(self._transcript.add, [_message(item) for item in items])
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take the last item back, with what was learnt from it alone, and return it."""
+        return cast("TResponseInputItem | None", await in_thread(self._transcript.pop))
+
+    async def clear_session(self) -> None:
+        """Let go of all items; what was learnt from them stays remembered."""
+        await in_thread(self._transcript.clear)
+
+
+def _message(item: TResponseInputItem) -> Message:
+    """Return an item with what is said in it; calls of tools, their results and reasoning say nothing."""
+    value = cast("dict[str, Any]", item)
+    role = value.get("role")
+    if value.get("type", "message") != "message" or not isinstance(role, str):
+        return Message(value)
+    return Message(value, "system" if role == "developer" else role, _said(value.get("content")))
+
+
+def _said(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    texts = [one.get("text") or one.get("refusal") for one in parts if one.get("type") in _TEXTS]
+    return "\n".join(text for text in texts if isinstance(text, str))

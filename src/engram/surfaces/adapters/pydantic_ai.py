@@ -1,0 +1,190 @@
+"""
+Engram for pydantic-ai: tools for an agent, instructions with what it knows, and its conversations kept.
+
+`memory_tools` lets the model remember, recall and forget by itself; `memory_instructions` gives it, with
+every run, what fits the prompt, without leaving that in the message history; `EngramConversation` keeps the
+messages exactly and hears what is said in them. Each works without the others, in worker threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import EngramError, MissingExtra
+from engram.surfaces.adapters.transcript import in_thread, memory_text
+from engram.values import Putting, Said, Source
+
+try:
+    from pydantic_ai import FunctionToolset, ModelRetry, RunContext
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelMessagesTypeAdapter,
+        ModelRequest,
+        TextPart,
+        UserPromptPart,
+    )
+except ImportError as exc:
+    raise MissingExtra(
+        "pydantic-ai is not installed", hint="pip install 'engram-memory[pydantic-ai]'"
+    ) from exc
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from engram import Engram, Scope
+    from engram.values import Memory
+
+ROOT = "pydantic-ai"
+"""The first name of every place on the shelf that belongs to these conversations."""
+MEMORY_TOKENS = 800
+"""What recalled memories may take of the instructions, unless a caller says otherwise."""
+_MOST_RECALLED = 20
+
+
+def memory_tools(
+    engram: Engram, *, session: str | None = None, scope: Scope | None = None
+) -> FunctionToolset[Any]:
+    """Return the tools `remember`, `recall` and `forget`; whose memories is set here, never by the model."""
+
+    async def remember(statement: str) -> dict[str, str]:
+        """
+        Remember one statement for later conversations.
+
+        Args:
+            statement: One fact in plain words that can be understood by itself, such as "Maya's flight is
+                on 3 May". Names instead of "he", dates instead of "tomorrow".
+        """
+        memory = await _answered(
+            engram.remember, statement, source=Source.ASSISTANT, session=session, scope=scope
+        )
+        return _shown(memory)
+
+    async def recall(question: str, limit: int = 5) -> list[dict[str, str]]:
+        """
+        Look up what was remembered in earlier conversations.
+
+        Args:
+            question: What you want to know, in plain words.
+            limit: How many memories at most, 1 to 20.
+        """
+        most = max(1, min(limit, _MOST_RECALLED))
+        answer = await _answered(engram.recall, question, limit=most, session=session, scope=scope)
+        return [_shown(hit.memory) for hit in answer.hits]
+
+    async def forget(memory_id: str, reason: str = "") -> dict[str, str]:
+        """
+        Forget one memory, because the user asks for it or because it is wrong.
+
+        Args:
+            memory_id: The id that `recall` or `remember` gave.
+            reason: Why.
+        """
+        return _shown(await _answered(engram.forget, memory_id, reason=reason, scope=scope))
+
+    return FunctionToolset([remember, recall, forget], id="engram")
+
+
+def memory_instructions(
+    engram: Engram, *, budget: int = MEMORY_TOKENS, session: str | None = None, scope: Scope | None = None
+) -> Callable[[RunContext[Any]], Awaitable[str]]:
+    """Return what to give as `Agent(instructions=…)`: what fits the prompt, as records never to be obeyed."""
+
+    async def instructions(ctx: RunContext[Any]) -> str:
+        return await in_thread(
+            memory_text, engram, _text_of(ctx.prompt), budget=budget, session=session, scope=scope
+        )
+
+    return instructions
+
+
+class EngramConversation:
+    """
+    One conversation: `message_history=await it.history()` before a run, `await it.save(result)` after it.
+
+    `processor` does the saving by itself where it is given to an agent as a history processor, except for the
+    last reply of a run, which it sees in the next. A message that was saved is not saved or heard again.
+    """
+
+    def __init__(self, engram: Engram, session: str, *, scope: Scope | None = None) -> None:
+        self._engram = engram
+        self._session = session
+        self._scope = scope
+        self._place = (ROOT, session)
+
+    async def history(self, limit: int | None = None) -> list[ModelMessage]:
+        """Return the messages, or the latest of them, for `message_history`."""
+        return await in_thread(self._history, limit)
+
+    async def save(self, result: Any) -> None:
+        """Keep what a run has added: its result, or a list of messages."""
+        messages = result if isinstance(result, list) else result.new_messages()
+        await in_thread(self._save, messages)
+
+    async def processor(self, messages: list[ModelMessage]) -> list[ModelMessage]:
+        """Keep the messages that pass, and return them as they are."""
+        await in_thread(self._save, messages)
+        return messages
+
+    async def clear(self) -> None:
+        """Let go of the messages; what was learnt from them stays remembered."""
+        await in_thread(self._engram.shelf.clear, self._place, scope=self._scope)
+
+    def _history(self, limit: int | None) -> list[ModelMessage]:
+        shelf = self._engram.shelf
+        items = (
+            shelf.list(self._place, scope=self._scope)
+            if limit is None
+            else shelf.latest(self._place, limit=limit, scope=self._scope)
+        )
+        return ModelMessagesTypeAdapter.validate_python([item.value for item in items])
+
+    def _save(self, messages: Sequence[ModelMessage]) -> None:
+        values = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+        known = {item.key for item in self._engram.shelf.list(self._place, scope=self._scope)}
+        new = []
+        for message, value in zip(messages, values, strict=True):
+            key = _mark(message)
+            if key not in known:
+                known.add(key)
+                new.append(Putting(place=self._place, key=key, value=value, said=self._heard(message)))
+        if new:
+            self._engram.shelf.write(new, scope=self._scope)
+
+    def _heard(self, message: ModelMessage) -> Said | None:
+        role, text = _said(message)
+        return Said(content=text, role=role, session=self._session) if text.strip() else None
+
+
+def _mark(message: ModelMessage) -> str:
+    """Return what a message is known by: its parts, with their times and the ids of calls."""
+    (value,) = ModelMessagesTypeAdapter.dump_python([message], mode="json")
+    told = repr((value.get("kind"), value.get("parts"), value.get("timestamp")))
+    return hashlib.blake2b(told.encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
+
+
+def _said(message: ModelMessage) -> tuple[str, str]:
+    if isinstance(message, ModelRequest):
+        prompts = [_text_of(part.content) for part in message.parts if isinstance(part, UserPromptPart)]
+        return "user", "\n".join(prompts)
+    return "assistant", "\n".join(part.content for part in message.parts if isinstance(part, TextPart))
+
+
+def _text_of(prompt: object) -> str:
+    """Return the words of a prompt, which may hold pictures and files beside them."""
+    if isinstance(prompt, str):
+        return prompt
+    parts = prompt if isinstance(prompt, list | tuple) else ()
+    return "\n".join(one for one in parts if isinstance(one, str))
+
+
+def _shown(memory: Memory) -> dict[str, str]:
+    return {"id": memory.id, "memory": memory.content, "when": f"{memory.when:%Y-%m-%d}"}
+
+
+async def _answered(verb: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return what a verb returns; what the model can mend, such as a wrong id, it is told to try again."""
+    try:
+        return await in_thread(verb, *arguments, **options)
+    except EngramError as exc:
+        raise ModelRetry(str(exc)) from exc

@@ -1,0 +1,202 @@
+"""
+`engram connect`: write Engram into the configuration of an agent or editor, or take it out.
+
+Calls `surfaces.connect`. It shows what it would change and changes nothing without a yes, from a person at a
+terminal or by `--yes`. What cannot be changed safely is left alone, and what to paste is printed instead.
+"""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engram.errors import InvalidSettings
+from engram.surfaces.cli.options import Shared
+from engram.surfaces.cli.output import out, talk, visible, warning, write_json
+from engram.surfaces.cli.table import show_table
+from engram.surfaces.connect.clients import CLIENTS, Machine, parts_of
+from engram.surfaces.connect.entry import NAME, own
+from engram.surfaces.connect.part import CannotEdit, Part
+from engram.surfaces.connect.plan import Change, Doing, read_file, to_connect, to_remove
+from engram.surfaces.connect.write import carry_out, drop_copy
+from engram.surfaces.errors import FAILED
+
+_DONE = {Doing.MAKE: "made", Doing.CHANGE: "changed", Doing.DELETE: "deleted"}
+_FLEETING = (f"{os.sep}uv{os.sep}archive-", f"{os.sep}pipx{os.sep}.cache{os.sep}")
+"""In the paths of environments that `uvx` and `pipx run` make for one command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One file, as JSON shows it."""
+
+    path: str
+    doing: str
+    is_done: bool
+    diff: str
+    reason: str = ""
+    snippet: str = ""
+
+
+def connect(
+    shared: Shared,
+    client: Annotated[
+        str | None, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")
+    ] = None,
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it out again.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="For this project's folder, not for all of yours."),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="What the server is called there.")] = NAME,
+    no_hooks: Annotated[
+        bool, typer.Option("--no-hooks", help="Claude Code: the server only, nothing is kept by itself.")
+    ] = False,
+    show_list: Annotated[bool, typer.Option("--list", help="Show what is connected where.")] = False,
+) -> None:
+    """
+    Give an agent or editor this memory: shows what would change in its configuration, and asks.
+
+    Example: engram connect claude-code --user maya
+    """
+    place = None if folder is None else Path(os.path.abspath(folder))  # noqa: PTH100 - links stay as named
+    if show_list:
+        _list(shared, place, name)
+        return
+    parts = _parts(shared, _known(client), place, name, with_hooks=remove or not no_hooks)
+    changes = [(to_remove if remove else to_connect)(path, part) for path, part in parts.items()]
+    is_wanted = any(change.doing not in (Doing.NOTHING, Doing.REFUSE) for change in changes)
+    if not shared.json:
+        _show(changes)
+    is_agreed = is_wanted and (yes or (not shared.json and _agrees()))
+    done = [is_agreed and _do(change, remove=remove) for change in changes]
+    if shared.json:
+        write_json([_report(change, is_done=one) for change, one in zip(changes, done, strict=True)])
+    else:
+        _conclude(changes, done, remove=remove, client=str(client))
+    if any(change.doing is Doing.REFUSE for change in changes) or (is_agreed and not any(done)):
+        raise typer.Exit(FAILED)
+
+
+def _known(client: str | None) -> str:
+    if client not in CLIENTS:
+        told = "no client was named" if client is None else f"there is no client {client!r}"
+        raise InvalidSettings(told, hint=f"Use one of {', '.join(CLIENTS)}, or --list.")
+    return client
+
+
+def _machine() -> Machine:
+    return Machine(home=Path.home(), environment=os.environ, system=sys.platform)
+
+
+def _parts(
+    shared: Shared, client: str, folder: Path | None, name: str, *, with_hooks: bool
+) -> dict[Path, Part]:
+    scope = {part: getattr(shared, part) for part in ("project", "squad", "agent", "channel", "user")}
+    ours = own(store=shared.store, scope=scope, environment=os.environ)
+    return parts_of(client, ours, _machine(), folder=folder, server=name, with_hooks=with_hooks)
+
+
+def _show(changes: list[Change]) -> None:
+    for change in changes:
+        if change.doing is Doing.REFUSE:
+            talk(warning(f"{change.path} is left alone: {change.reason}"))
+            talk("To do it yourself, put this in:")
+            out(change.snippet)
+        elif change.doing is not Doing.NOTHING:
+            out(visible(change.diff) or f"{change.path} becomes empty")
+
+
+def _agrees() -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    return typer.confirm("Write this?", err=True)
+
+
+def _do(change: Change, *, remove: bool) -> bool:
+    try:
+        carry_out(change)
+    except CannotEdit as exc:
+        talk(warning(f"{change.path} is left alone: {exc}"))
+        return False
+    if remove and change.doing is not Doing.REFUSE:
+        drop_copy(change)
+    return change.doing not in (Doing.NOTHING, Doing.REFUSE)
+
+
+def _conclude(changes: list[Change], done: list[bool], *, remove: bool, client: str) -> None:
+    """Tell what came of it, and what to do next."""
+    for change, is_done in zip(changes, done, strict=True):
+        if is_done or change.doing is Doing.NOTHING:
+            talk(f"{change.path}: {_DONE.get(change.doing) or _unchanged(remove)}")
+    title = CLIENTS[client].title
+    if any(done):
+        undo = "" if remove else f" To undo: engram connect {client} --remove"
+        talk(f"Start {title} anew for it to notice.{undo}")
+    elif any(change.doing not in (Doing.NOTHING, Doing.REFUSE) for change in changes):
+        talk("Nothing was written." if sys.stdin.isatty() else "Nothing was written. Say --yes to write it.")
+    if any(done) and not remove:
+        for doubt in _doubts(title):
+            talk(warning(doubt))
+
+
+def _doubts(title: str) -> Iterator[str]:
+    """Yield what may keep a written entry from working."""
+    if os.environ.get("ENGRAM_KEY"):
+        yield f"The store's key was not written: {title} needs ENGRAM_KEY in its own environment."
+    if importlib.util.find_spec("mcp") is None:
+        yield "The server needs one more package: pip install 'engram-memory[mcp]'"
+    if any(part in sys.prefix for part in _FLEETING):
+        yield f"The command is in {sys.prefix}, which may be cleared away: install Engram, and connect again."
+
+
+def _unchanged(remove: bool) -> str:
+    return "nothing of ours is in it" if remove else "is as it should be"
+
+
+def _report(change: Change, *, is_done: bool) -> Report:
+    shown = "" if change.doing in (Doing.NOTHING, Doing.REFUSE) else change.diff
+    return Report(
+        path=str(change.path),
+        doing=change.doing,
+        is_done=is_done,
+        diff=shown,
+        reason=change.reason,
+        snippet=change.snippet,
+    )
+
+
+def _list(shared: Shared, folder: Path | None, name: str) -> None:
+    """Show in which files something of ours stands: the person's own, and those of one folder."""
+    found: dict[tuple[str, str], str] = {}
+    for client in CLIENTS:
+        for place in (None, folder or Path.cwd()):
+            if place is not None and CLIENTS[client].in_folder is None:
+                continue
+            parts = _parts(shared, client, place, name, with_hooks=True)
+            states = {(client, str(path)): _state(path, part) for path, part in parts.items()}
+            found |= {where: state for where, state in states.items() if state}
+    rows = [[*where, state] for where, state in found.items()]
+    if shared.json:
+        write_json([dict(zip(("client", "path", "state"), row, strict=True)) for row in rows])
+    elif rows:
+        show_table(["client", "file", ""], rows, numbers=set())
+    else:
+        talk("Nothing is connected. Try: engram connect claude-code")
+
+
+def _state(path: Path, part: Part) -> str:
+    """Return how a file stands to us: connected, not readable, or nothing."""
+    try:
+        raw = read_file(path)
+        is_in = raw is not None and part.is_in(raw.decode("utf-8", "replace"))
+    except CannotEdit as exc:
+        return f"not readable: {exc}"
+    return ("hooks" if type(part).__name__ == "ClaudeHooks" else "server") if is_in else ""

@@ -1,0 +1,138 @@
+"""
+`engram export`: write what is known as JSON, one memory to a line.
+
+Calls `Engram.export`. A file is written whole or not at all, readable by its owner only, and never over
+another unless told so. What is sensitive stays out unless it is asked for, and the end says how much.
+"""
+
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from engram.errors import InvalidContent
+from engram.surfaces.cli.options import FROM_STDIN, Narrowing, Shared
+from engram.surfaces.cli.output import counted, out, present, talk
+from engram.surfaces.cli.progress import counting
+from engram.values import Filters, SecurityTier, Status
+
+if TYPE_CHECKING:
+    from engram.values import Exported
+
+_BELIEVED = frozenset({Status.ACTIVE, Status.CHALLENGED})
+_EVER = frozenset(status for status in Status if status.is_indexed)
+"""With their history also those that something replaced; what was forgotten only if it is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportDone:
+    """What an export wrote."""
+
+    path: str
+    memories: int
+    withheld: int
+    """Memories that were left out because they are sensitive."""
+
+
+def export(
+    shared: Shared,
+    narrowing: Narrowing,
+    target: Annotated[
+        str, typer.Argument(metavar="PATH", help="The file to write, or - for standard output.")
+    ],
+    *,
+    history: Annotated[
+        bool, typer.Option("--history", help="Also what was replaced, and what happened to each.")
+    ] = False,
+    sensitive: Annotated[
+        bool, typer.Option("--sensitive", help="Also what is sensitive or confidential, in plain words.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """
+    Write what is known as JSON, one memory to a line; `engram import` takes it back.
+
+    Example: engram export memories.jsonl --history
+
+    Example: engram export - --category preference | jq .content
+    """
+    count: Counter[str] = Counter()
+    tiers = frozenset(SecurityTier) if sensitive else frozenset({SecurityTier.CLEARTEXT})
+    filters = _filters(narrowing, history=history)
+    with (
+        shared.open_existing() as engram,
+        counting("exporting") as progress,
+        _opened(target, force=force) as file,
+    ):
+        found = engram.export(filters=filters, tiers=list(SecurityTier), history=history)
+        for line in _lines(found, count, tiers, progress):
+            file.write(line)
+
+    done = ExportDone(path=target, memories=count["memories"], withheld=count["withheld"])
+    if target == FROM_STDIN:
+        _show(done, talk)
+    else:
+        present(done, lambda value: _show(value, out), as_json=shared.json)
+
+
+def _filters(narrowing: Narrowing, *, history: bool) -> Filters:
+    if narrowing.status is not None:
+        return narrowing.filters
+    return replace(narrowing.filters, statuses=_EVER if history else _BELIEVED)
+
+
+def _lines(
+    found: "Iterable[Exported]",
+    count: Counter[str],
+    tiers: frozenset[SecurityTier],
+    progress: Callable[[int], None],
+) -> Iterator[bytes]:
+    from engram.portability.export import line_of  # noqa: PLC0415 - not needed for --help
+
+    for one in found:
+        if one.memory.security in tiers:
+            count["memories"] += 1
+            yield line_of(one)
+        else:
+            count["withheld"] += 1
+        progress(1)
+
+
+@contextmanager
+def _opened(path: str, *, force: bool) -> Iterator[IO[bytes]]:
+    """Open standard output, or a file that is there when all of it is written and not before."""
+    if path == FROM_STDIN:
+        yield sys.stdout.buffer
+        return
+    target = Path(path).expanduser()
+    if os.path.lexists(target) and not force:
+        raise InvalidContent(
+            "there is something at that path already", hint="Choose another, or say --force."
+        )
+    try:
+        handle, name = tempfile.mkstemp(prefix=".engram-", suffix=".tmp", dir=target.parent)
+    except OSError as exc:
+        raise InvalidContent(f"that path cannot be written: {exc.strerror}") from exc
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        try:
+            temporary.replace(target)
+        except OSError as exc:
+            raise InvalidContent(f"that path cannot be written: {exc.strerror}") from exc
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _show(done: ExportDone, write: Callable[[str], None]) -> None:
+    write(f"exported {counted(done.memories, 'memory', 'memories')}")
+    if done.withheld:
+        write(f"left out {done.withheld} that are sensitive; --sensitive writes them too, in plain words")

@@ -1,0 +1,154 @@
+"""
+Which program keeps its configuration where, and under which names.
+
+Used by `plan`. The paths are those of each program's own documentation; a variable that moves them is
+followed. A program that has no configuration for a folder says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engram.errors import InvalidSettings
+from engram.surfaces.connect.hook_entries import ClaudeHooks
+from engram.surfaces.connect.servers import JsonServer, TomlServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from engram.surfaces.connect.entry import Own
+    from engram.surfaces.connect.part import Part
+
+MAC, WINDOWS = "darwin", "win32"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where things are here: the person's home, the environment, the system."""
+
+    home: Path
+    environment: Mapping[str, str]
+    system: str
+
+    def named(self, variable: str, default: Path) -> Path:
+        """Return the folder that a variable names, or the usual one."""
+        return Path(self.environment[variable]) if self.environment.get(variable) else default
+
+    @property
+    def programs(self) -> Path:
+        """Where programs with a window keep their settings."""
+        if self.system == MAC:
+            return self.home / "Library" / "Application Support"
+        if self.system == WINDOWS:
+            return self.named("APPDATA", self.home / "AppData" / "Roaming")
+        return self.named("XDG_CONFIG_HOME", self.home / ".config")
+
+    @property
+    def dotted(self) -> Path:
+        """Where programs of a terminal keep theirs: as above, but for the Mac."""
+        return self.home / ".config" if self.system == MAC else self.programs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A program that can be connected."""
+
+    title: str
+    key: str
+    """Under which name its file lists servers."""
+    personal: Callable[[Machine], Path]
+    in_folder: str | None
+    """Its file in a project's folder."""
+    more: Mapping[str, Any]
+    """What its entries hold beside command, arguments and environment."""
+    is_toml: bool = False
+
+
+CLIENTS: Final[dict[str, Client]] = {
+    "claude-code": Client(
+        title="Claude Code",
+        key="mcpServers",
+        personal=lambda here: here.named("CLAUDE_CONFIG_DIR", here.home) / ".claude.json",
+        in_folder=".mcp.json",
+        more={"type": "stdio"},
+    ),
+    "codex": Client(
+        title="Codex",
+        key="mcp_servers",
+        personal=lambda here: here.named("CODEX_HOME", here.home / ".codex") / "config.toml",
+        in_folder=".codex/config.toml",
+        more={},
+        is_toml=True,
+    ),
+    "cursor": Client(
+        title="Cursor",
+        key="mcpServers",
+        personal=lambda here: here.home / ".cursor" / "mcp.json",
+        in_folder=".cursor/mcp.json",
+        more={},
+    ),
+    "vscode": Client(
+        title="VS Code",
+        key="servers",
+        personal=lambda here: here.programs / "Code" / "User" / "mcp.json",
+        in_folder=".vscode/mcp.json",
+        more={"type": "stdio"},
+    ),
+    "windsurf": Client(
+        title="Windsurf",
+        key="mcpServers",
+        personal=lambda here: here.home / ".codeium" / "windsurf" / "mcp_config.json",
+        in_folder=None,
+        more={},
+    ),
+    "zed": Client(
+        title="Zed",
+        key="context_servers",
+        personal=lambda here: here.dotted / ("Zed" if here.system == WINDOWS else "zed") / "settings.json",
+        in_folder=".zed/settings.json",
+        more={"source": "custom"},
+    ),
+    "claude-desktop": Client(
+        title="Claude Desktop",
+        key="mcpServers",
+        personal=lambda here: here.programs / "Claude" / "claude_desktop_config.json",
+        in_folder=None,
+        more={},
+    ),
+    "gemini": Client(
+        title="Gemini CLI",
+        key="mcpServers",
+        personal=lambda here: here.home / ".gemini" / "settings.json",
+        in_folder=".gemini/settings.json",
+        more={},
+    ),
+}
+WITH_HOOKS: Final = "claude-code"
+
+
+def parts_of(
+    name: str, own: Own, machine: Machine, *, folder: Path | None, server: str, with_hooks: bool
+) -> dict[Path, Part]:
+    """Return what of ours stands in which file of a program."""
+    client = CLIENTS[name]
+    if folder is not None and client.in_folder is None:
+        raise InvalidSettings(
+            f"{client.title} has no configuration for a folder",
+            hint="Leave out --folder to connect it as yours.",
+        )
+    path = client.personal(machine) if folder is None else folder / str(client.in_folder)
+    entry = {**client.more, **own.server()}
+    form = TomlServer if client.is_toml else JsonServer
+    found: dict[Path, Part] = {path: form(key=client.key, name=server, entry=entry)}
+    if name == WITH_HOOKS and with_hooks:
+        found[_claude_settings(machine, folder)] = ClaudeHooks.of(own)
+    return found
+
+
+def _claude_settings(machine: Machine, folder: Path | None) -> Path:
+    """Return the file of hooks; in a folder the personal one, for the commands are of this machine."""
+    if folder is not None:
+        return folder / ".claude" / "settings.local.json"
+    return machine.named("CLAUDE_CONFIG_DIR", machine.home / ".claude") / "settings.json"

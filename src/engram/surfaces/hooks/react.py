@@ -1,0 +1,157 @@
+"""
+What is done for each event: give context, keep what was said, and afterwards read it.
+
+Called by `run` with an opened engine. The agent waits for `answer` and `keep`; `afterwards` is the slow
+part and happens when it has gone on. Keeping is by marks in the store, so that an event told twice, by two
+hooks at once or after a resumed session, adds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from engram.portability.record import Message
+from engram.surfaces.hooks import event as events
+from engram.surfaces.hooks import guards, tools, transcript
+from engram.surfaces.hooks.given import Given
+from engram.text.pii_secrets import credentials
+from engram.values import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.engine.engram import Engram
+    from engram.settings import Settings
+    from engram.surfaces.hooks.event import Event
+    from engram.values import Turn
+
+SESSION_TOKENS: Final = 1200
+PROMPT_TOKENS: Final = 800
+"""Room for memories; Claude Code takes 10,000 characters of a hook whole, about twice the larger."""
+MOST_CHARACTERS: Final = 16_000
+"""So much of a message is kept: what is longer is mostly a pasted log."""
+ASKED_CHARACTERS: Final = 4000
+"""So much of a prompt is asked with; to measure a pasted log would take longer than to answer."""
+MOST_MISSED: Final = 20
+"""So many messages are caught up on that no hook was told of, such as after an interruption."""
+_TAIL_FOR_KEY = 65_536
+_ANEW = frozenset({"startup", "clear", "compact", ""})
+_UNNAMED = "the work at hand"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """An event that an opened engine is to answer."""
+
+    engram: Engram
+    settings: Settings
+    event: Event
+
+    @property
+    def session(self) -> str:
+        """The session as an import of its log would call it."""
+        return f"claude-code:{self.event.session}"
+
+
+def answer(visit: Visit) -> str:
+    """Return the memories to put before the agent, or nothing."""
+    event = visit.event
+    if event.name == events.SESSION_START:
+        given = Given(visit.settings, event.session)
+        if event.source not in _ANEW:
+            return ""  # what it was given stands in the conversation that it resumes
+        given.begin_anew()
+        return given.only_new(_memories(visit, PurePath(event.folder).name or _UNNAMED, SESSION_TOKENS))
+    if event.name == events.PROMPT:
+        prompt = _middle_left_out(guards.without_memories(event.prompt))
+        return Given(visit.settings, event.session).only_new(_memories(visit, prompt, PROMPT_TOKENS))
+    return ""
+
+
+def keep(visit: Visit) -> Sequence[Turn]:
+    """Store what was said and return the turns that are new."""
+    event = visit.event
+    if event.name == events.TOOL_USED:
+        told = tools.outcome(event.tool, event.tool_input, event.tool_response)
+        key = f"tool/{event.tool_use}"
+        messages = [_message(visit, _without_secrets(told), role=Role.TOOL, key=key)] if told else []
+    elif event.name == events.SESSION_START:
+        messages = []
+    else:
+        messages = _spoken(visit)
+    return visit.engram.hear(_worth_keeping(messages), most_characters=MOST_CHARACTERS)
+
+
+def afterwards(visit: Visit, turns: Sequence[Turn]) -> None:
+    """Read what is due; at the end of a conversation, or before it is compacted, all of it."""
+    if visit.event.name == events.SESSION_END:
+        visit.engram.end_session(visit.session)
+    elif visit.event.name == events.COMPACTING:
+        visit.engram.flush(session=visit.session)
+    else:
+        visit.engram.read_due(turns)
+
+
+def _memories(visit: Visit, message: str, budget: int) -> Sequence[str]:
+    """Return what stands and what fits a message; the conversation itself is the agent's own."""
+    if not message:
+        return ()
+    window = visit.engram.context(message, budget=budget, history=(), session=visit.session)
+    return [block for block in (window.standing, window.present) if block]
+
+
+def _middle_left_out(prompt: str) -> str:
+    """Return a prompt to ask with: people ask before or after what they paste."""
+    half = ASKED_CHARACTERS // 2
+    return prompt if len(prompt) <= ASKED_CHARACTERS else f"{prompt[:half]}\n{prompt[-half:]}"
+
+
+def _spoken(visit: Visit) -> list[Message]:
+    """Return what the log holds lately, and behind it what the event tells and the log does not yet."""
+    event = visit.event
+    lines = transcript.tail(event.transcript)
+    messages = transcript.said(lines, session=visit.session)[-MOST_MISSED:]
+    told = {_words(one.content) for one in messages[-2:]}
+    after = transcript.last_key(lines)
+    if (
+        event.name == events.PROMPT
+        and guards.is_typed(event.prompt)
+        and not _ends_with(messages, event.prompt)
+    ):
+        key = f"prompt/{event.session}/{after}"
+        messages.append(_message(visit, event.prompt, role=Role.USER, key=key))
+    elif event.name == events.STOPPED and event.reply and _words(event.reply) not in told:
+        key = f"reply/{event.session}/{after}"
+        messages.append(_message(visit, event.reply, role=Role.ASSISTANT, key=key))
+    return messages
+
+
+def _ends_with(messages: Sequence[Message], prompt: str) -> bool:
+    """Say whether a log has the prompt already: some versions of the program write it first."""
+    last = messages[-1] if messages else None
+    return last is not None and last.role is Role.USER and _words(last.content) == _words(prompt)
+
+
+def _worth_keeping(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without what came from memory, and without those that hold nothing else."""
+    plain = [replace(one, content=guards.without_memories(one.content)) for one in messages]
+    return [
+        one for one in plain if one.content and (one.role is not Role.USER or guards.is_typed(one.content))
+    ]
+
+
+def _message(visit: Visit, content: str, *, role: Role, key: str) -> Message:
+    return Message(content=content, place=transcript.PLACE, role=role, key=key, session=visit.session)
+
+
+def _without_secrets(text: str) -> str:
+    """Return a line without keys and passwords: it is about what was done, and a shell is full of them."""
+    for start, end in sorted(credentials(text), reverse=True):
+        text = f"{text[:start]}…{text[end:]}"
+    return text
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,186 @@
+"""
+One hook from its beginning to its end, within its time.
+
+Called by `engram hook`. The process that the agent waits for stays small: it forks, and the child opens the
+engine, sends back the answer and then the word that all is stored. When both are there, or the time is up,
+the agent goes on, and the child reads what was said at its leisure, itself under a limit that no code can
+outstay. Where there is no fork, everything happens in one process, which ends itself when its time is up.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, NoReturn
+
+from engram.surfaces.hooks import event as events
+from engram.surfaces.hooks import guards, notes, tools
+from engram.surfaces.hooks.call import parse_arguments
+from engram.surfaces.hooks.work import Work, do, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.settings import Settings
+    from engram.surfaces.hooks.call import Call
+    from engram.surfaces.hooks.event import Event
+
+MOST_BYTES: Final = 8_000_000
+"""A prompt with pasted files is far smaller; of more, nothing is read."""
+STDIN_SECONDS: Final = 2.0
+"""How long the event itself may take to come in."""
+LIFE_SECONDS: Final = 120
+"""How long the child may go on when the agent has gone on."""
+TOO_LATE: Final = "it was not done in time, and the agent went on without memory"
+_DONE, _ANSWER = b"D", b"A"
+
+
+class _TimeIsUp(Exception):
+    """Raised by the alarm clock and seen by nobody else."""
+
+
+def run(call: Call, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool = hasattr(os, "fork")) -> None:
+    """Answer one event; whatever goes wrong is noted, and nothing is raised or written to stderr."""
+    begun = time.monotonic()
+    if guards.is_inside() or call.event not in events.EVENTS:
+        return
+    guards.mark_children()
+    home = _home(call)
+    event = _event(call, stdin, home, until=begun + STDIN_SECONDS)
+    if event is None or not _is_wanted(event):
+        return
+    settings = _settings(call, home)
+    if settings is None:
+        return
+    work = Work(call=call, event=event, settings=settings, until=begun + settings.hook_timeout_seconds)
+    (_forked if can_fork else _alone)(work, stdout)
+
+
+def run_words(words: Sequence[str]) -> None:
+    """Answer the event that the command line names, on the streams of this process."""
+    run(parse_arguments(words), sys.stdin.buffer, sys.stdout.buffer)
+
+
+def _event(call: Call, stdin: IO[bytes], home: Path, *, until: float) -> Event | None:
+    """Return the event, or None where standard input holds none or does not end."""
+    try:
+        with _alarm(until):
+            raw = stdin.read(MOST_BYTES)
+        return events.parse(raw, name=call.event)
+    except events.UnreadableEvent as exc:
+        notes.failed(home, str(exc))
+    except _TimeIsUp:
+        notes.failed(home, "the event on standard input did not end")
+    return None
+
+
+def _is_wanted(event: Event) -> bool:
+    """Say whether there is anything to do, before it costs anything to find out."""
+    if event.is_of_subagent or (event.name == events.STOPPED and event.has_stopped_before):
+        return False
+    if event.name == events.TOOL_USED:
+        return tools.outcome(event.tool, event.tool_input, event.tool_response) is not None
+    return event.name != events.PROMPT or guards.is_typed(event.prompt)
+
+
+def _home(call: Call) -> Path:
+    """Return the folder for notes, also where the settings cannot be read."""
+    return Path(call.home or os.environ.get("ENGRAM_HOME") or "~/.engram").expanduser()
+
+
+def _settings(call: Call, home: Path) -> Settings | None:
+    from engram.errors import EngramError  # noqa: PLC0415 - most events end before this
+    from engram.settings import Settings  # noqa: PLC0415
+
+    try:
+        return Settings.load(home=call.home, store=call.store)
+    except EngramError as exc:
+        notes.failed(home, told(exc))
+        return None
+
+
+def _forked(work: Work, stdout: IO[bytes]) -> None:
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(reading)
+        _child(work, writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        is_done = _passed_on(pipe, stdout, work.until)
+    if not is_done:
+        notes.failed(work.settings.home, TOO_LATE if time.monotonic() >= work.until else "it ended early")
+
+
+def _passed_on(pipe: IO[bytes], stdout: IO[bytes], until: float) -> bool:
+    """Pass the answer on as it comes, and say whether by that moment all was stored."""
+    with suppress(_TimeIsUp), _alarm(until):
+        for line in pipe:
+            if line[:1] == _DONE:
+                return True
+            with suppress(OSError):  # an agent that has gone wants no answer
+                stdout.write(line.removeprefix(_ANSWER))
+                stdout.flush()
+    return False
+
+
+@contextmanager
+def _alarm(until: float) -> Iterator[None]:
+    """Raise in the block when the moment has come, where the system has such a clock."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(_number: int, _frame: object) -> NoReturn:
+        raise _TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, until - time.monotonic()))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _child(work: Work, writing: int) -> NoReturn:
+    """Do the work where the agent does not see it: it waits for neither our streams nor our group."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, whatever it is busy with
+    signal.setitimer(signal.ITIMER_REAL, LIFE_SECONDS)
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+
+    def send(kind: bytes, rest: bytes = b"") -> None:
+        with suppress(OSError):  # the agent may have gone on
+            os.write(writing, kind + rest + b"\n")
+
+    try:
+        do(work, answer=lambda text: send(_ANSWER, text), done=lambda: send(_DONE))
+    finally:
+        os._exit(0)
+
+
+def _alone(work: Work, stdout: IO[bytes]) -> None:
+    """Do the work here; the process ends itself when the time is up."""
+
+    def give_up() -> None:
+        if not is_done.is_set():
+            notes.failed(work.settings.home, TOO_LATE)
+        os._exit(0)
+
+    def write(text: bytes) -> None:
+        stdout.write(text + b"\n")
+        stdout.flush()
+
+    is_done = threading.Event()
+    clock = threading.Timer(max(0.0, work.until - time.monotonic()), give_up)
+    clock.daemon = True
+    clock.start()
+    do(work, answer=write, done=is_done.set)
+    clock.cancel()

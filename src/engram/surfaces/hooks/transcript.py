@@ -1,0 +1,82 @@
+"""
+What was said lately in a session, read from the end of its log.
+
+Called by `react` with the path that the event names; reads a plain file and never more than its last
+stretch, for a log may have gigabytes and a line of it a picture. Which lines somebody said is decided by the
+importer of the same logs. Of the agent's words between two prompts the last are its reply; what it murmurs
+between tools is not kept.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from engram.portability.importers import claude_code
+from engram.portability.objects import Object
+from engram.values import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.portability.record import Message
+
+MOST_BYTES = 1_000_000
+"""How much of the end is read; about the last hundred messages of a busy session."""
+PLACE = "hook"
+"""Where a turn that a hook brought comes from: the path of the log stays with the program that wrote it."""
+_SUFFIX = ".jsonl"
+_DECODER = msgspec.json.Decoder()
+
+
+def tail(path: str, *, most_bytes: int = MOST_BYTES) -> list[dict[str, Any]]:
+    """Return the last objects of a log; none where it is no plain file or cannot be read."""
+    try:
+        raw = _end_of(path, most_bytes)
+    except (OSError, ValueError):  # a path with a NUL in it is a ValueError
+        return []
+    return [value for value in map(_object, raw.split(b"\n")) if value is not None]
+
+
+def said(lines: Sequence[dict[str, Any]], *, session: str) -> list[Message]:
+    """Return what the person and the agent said, oldest first: prompts, and the reply to each."""
+    told = [claude_code.message(Object(PLACE, value)) for value in lines]
+    spoken = [one for one in told if one is not None and one.session in (None, session)]
+    return [
+        one
+        for one, after in zip_longest(spoken, spoken[1:])
+        if one.role is not Role.ASSISTANT or after is None or after.role is not Role.ASSISTANT
+    ]
+
+
+def last_key(lines: Sequence[dict[str, Any]]) -> str:
+    """Return the name of the last line that has one: what comes next is known as what follows it."""
+    names = (value.get("uuid") for value in reversed(lines))
+    return next((name for name in names if isinstance(name, str)), "")
+
+
+def _end_of(path: str, most_bytes: int) -> bytes:
+    """Return the whole lines at the end of a plain file; a link, a folder or a pipe is none."""
+    if not path.endswith(_SUFFIX):
+        return b""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            return b""
+        start = max(0, about.st_size - most_bytes)
+        file.seek(start)
+        raw = file.read(most_bytes)
+    return raw.partition(b"\n")[2] if start else raw
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = _DECODER.decode(line)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

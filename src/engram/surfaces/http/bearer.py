@@ -1,0 +1,131 @@
+"""
+Ask every request for a token, and let a browser in that has shown one.
+
+Stands behind the guard and before everything that costs something. Programs send `Authorization:
+Bearer`. A browser opens the link that the server prints, or the form that is answered here; either gives
+it a cookie that scripts and other sites cannot use, made of the token but of no use in its place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import parse_qs, urlencode
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from engram.errors import TokenNeeded
+from engram.surfaces.http.callers import calling
+from engram.surfaces.http.guard import API, read_body
+from engram.surfaces.http.replies import refuse
+from engram.surfaces.http.tokens import cookie_of
+from engram.surfaces.web.sign_in import sign_in_page
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from engram.surfaces.http.callers import Caller
+
+OPEN: Final = frozenset({"/healthz", "/readyz", "/static/page.css", "/static/icon.svg"})
+"""What a monitor and the sign-in form need; nothing of it tells of the store."""
+SIGN_IN: Final = "/sign-in"
+_COOKIE: Final = "engram"
+_COOKIE_SECONDS: Final = 30 * 86_400
+_MOST_FORM_BYTES: Final = 10_000
+
+
+class Knows(Protocol):
+    """Recognises callers by what they show."""
+
+    def by_token(self, shown: str) -> Caller | None:
+        """Return who shows this token."""
+        ...
+
+    def by_cookie(self, shown: str) -> Caller | None:
+        """Return who shows this cookie."""
+        ...
+
+
+class Bearer:
+    """ASGI middleware that lets in who shows a token; with a page, also who has signed in on it."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        tokens: Knows,
+        hint: str,
+        is_open: Collection[str] = (),
+        has_page: bool = False,
+    ) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._hint = hint
+        self._is_open = frozenset(is_open)
+        self._has_page = has_page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on as its caller's, or answer it here."""
+        if scope["type"] != "http" or scope["path"] in self._is_open:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        answer = await self._signing_in(scope, receive) if self._has_page else None
+        who = None if answer else self._who(scope, headers)
+        if who is None:
+            await (answer or self._refusal(scope, headers))(scope, receive, send)
+            return
+        with calling(who):
+            await self._app(scope, receive, send)
+
+    def _who(self, scope: Scope, headers: Headers) -> Caller | None:
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return self._tokens.by_token(token.strip())
+        shown = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope))
+        return self._tokens.by_cookie(shown) if self._has_page and shown else None
+
+    async def _signing_in(self, scope: Scope, receive: Receive) -> Response | None:
+        """Return the answer to the link with the token, or to the form; None to everything else."""
+        if scope["method"] == "GET" and scope["path"] == "/":
+            asked = parse_qs(scope["query_string"].decode("latin-1"))
+            token = asked.pop("token", [None])[0]
+            return None if token is None else self._admit(scope, token, onward=asked)
+        if scope["method"] == "POST" and scope["path"] == SIGN_IN:
+            body = await read_body(receive, most=_MOST_FORM_BYTES)
+            sent = parse_qs((body or b"").decode("latin-1"))
+            return self._admit(scope, sent.get("token", [""])[0].strip(), onward={})
+        return None
+
+    def _admit(self, scope: Scope, token: str, *, onward: dict[str, list[str]]) -> Response:
+        if self._tokens.by_token(token) is None:
+            return HTMLResponse(sign_in_page(is_wrong=True), status_code=401)
+        asked = urlencode(onward, doseq=True)
+        response = RedirectResponse(f"/?{asked}" if asked else "/", status_code=303)
+        response.set_cookie(
+            _cookie_name(scope),
+            cookie_of(token),
+            max_age=_COOKIE_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=scope["scheme"] == "https",
+        )
+        return response
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response:
+        is_visitor = not scope["path"].startswith(API) and "text/html" in headers.get("accept", "")
+        if self._has_page and is_visitor:
+            return HTMLResponse(sign_in_page(is_wrong=False), status_code=401)
+        response = refuse(401, TokenNeeded("the request carries no valid token", hint=self._hint))
+        response.headers["WWW-Authenticate"] = "Bearer"
+        return response
+
+
+def _cookie_name(scope: Scope) -> str:
+    """Return a name of this server's own: browsers send a cookie to every port of the same host."""
+    server = scope.get("server")
+    return f"{_COOKIE}-{server[1]}" if server else _COOKIE

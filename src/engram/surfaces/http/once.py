@@ -1,0 +1,126 @@
+"""
+Carry out a write once, however often it is sent: the header `Idempotency-Key`.
+
+Stands before the routes, behind the token: a key is the caller's own. Same key and same request: the
+same answer, marked as replayed. Another request: an error. At the same time: an error that says to come
+again. The answer is kept before it is sent, and refusals that may pass (busy, not allowed, failed) are
+not kept at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from typing import TYPE_CHECKING, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from engram.errors import EngramError, InvalidContent, KeyReused, ReplyErased, RequestUnderWay
+from engram.surfaces.http.allowed import READS
+from engram.surfaces.http.callers import caller
+from engram.surfaces.http.captured import Captured
+from engram.surfaces.http.guard import API, MOST_BYTES, read_body, replay
+from engram.surfaces.http.pressure import RETRY_SECONDS
+from engram.surfaces.http.replies import reply_error
+from engram.surfaces.http.requests import begun, request_id
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from engram.engine.replies import ReplyBook
+    from engram.store.contract.replies import Reply
+
+HEADER: Final = "Idempotency-Key"
+REPLAYED: Final = "Idempotency-Replayed"
+_SANE: Final = re.compile(r"[\x21-\x7e]{1,255}")
+_CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_KEPT_HEADERS: Final = ("content-type", "etag", "location", "link")
+_MAY_PASS: Final = frozenset({401, 403, 408, 425, 429})
+_log = logging.getLogger("engram.http")
+
+
+class Once:
+    """ASGI middleware that answers a write that was carried out before."""
+
+    def __init__(self, app: ASGIApp, *, book: ReplyBook) -> None:
+        self._app = app
+        self._book = book
+        self._under_way: set[tuple[str, str]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, once, or answer as before."""
+        key = Headers(scope=scope).get(HEADER) if _is_write(scope) else None
+        if key is None:
+            await self._app(scope, receive, send)
+            return
+        if not _SANE.fullmatch(key):
+            error = InvalidContent(f"{HEADER} must be 1 to 255 visible ASCII characters")
+            await reply_error(error)(scope, receive, send)
+            return
+        place = (caller().key, key)
+        if place in self._under_way:
+            await _come_again()(scope, receive, send)
+            return
+        self._under_way.add(place)
+        try:
+            await self._by_key(place, scope, receive, send)
+        finally:
+            self._under_way.discard(place)
+
+    async def _by_key(self, place: tuple[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+        body = await read_body(receive, most=MOST_BYTES) or b""
+        request = _fingerprint(scope, body)
+        known = await run_in_threadpool(self._book.begin, *place, request=request)
+        # One without an answer was cut off by the end of a process: it is carried out again.
+        if known is not None and (known.status is not None or known.request != request):
+            await _as_before(known, request)(scope, receive, send)
+            return
+        answer = Captured()
+        with begun(None if known is None else known.at):
+            await self._app(scope, replay(body, receive), answer.take)
+        await self._keep(place, answer)
+        await answer.send(send)
+
+    async def _keep(self, place: tuple[str, str], answer: Captured) -> None:
+        """Keep the answer; where that fails the write is still done, and is told as done."""
+        try:
+            if answer.status >= 500 or answer.status in _MAY_PASS:
+                await run_in_threadpool(self._book.drop, *place)
+                return
+            headers = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
+            await run_in_threadpool(
+                self._book.keep, *place, status=answer.status, headers=headers, body=answer.body
+            )
+        except EngramError as exc:
+            _log.warning("%s: an answer could not be kept, request %s", exc.code, request_id())
+
+
+def _is_write(scope: Scope) -> bool:
+    """Say whether a request changes something; a question that is posted is asked anew each time."""
+    if scope["type"] != "http" or scope["method"] not in _CHANGING or not scope["path"].startswith(API):
+        return False
+    return scope["path"].removeprefix(API).partition("/")[0].replace("-", "_") not in READS
+
+
+def _fingerprint(scope: Scope, body: bytes) -> bytes:
+    parts = (scope["method"].encode(), scope["path"].encode(), scope["query_string"], body)
+    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).digest()
+
+
+def _as_before(known: Reply, request: bytes) -> Response:
+    if known.status is not None and known.body is None:
+        return reply_error(ReplyErased("what this request was about has been erased since"))
+    if known.request != request or known.status is None:
+        return reply_error(KeyReused("this key came with another request before"))
+    response = Response(known.body, status_code=known.status, headers=dict(known.headers))
+    response.headers[REPLAYED] = "true"
+    return response
+
+
+def _come_again() -> Response:
+    response = reply_error(RequestUnderWay("a request with this key is under way"))
+    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response

@@ -1,0 +1,152 @@
+"""
+Keep what the server has in hand bounded: so many requests at work, so many waiting, the rest sent away.
+
+Stands behind the token, so strangers take no place. A request that is sent away was not begun, and is
+told when to come again: nothing that was answered with success is lost, and nothing is half done. Bodies
+are read before a request takes a place at work, and an answer that nobody reads is given up, so slow
+callers hold up nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from engram.errors import ServerBusy
+from engram.surfaces.http.guard import BODY_SECONDS, MOST_BYTES, read_body, replay, too_large, too_slow
+from engram.surfaces.http.replies import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_WORKING: Final = 32
+"""Requests carried out at once: below the framework's forty threads, some of which watch and follow."""
+MOST_WAITING: Final = 128
+"""Requests that wait their turn beside them; each may hold a body of two megabytes."""
+WAIT_SECONDS: Final = 15.0
+"""How long one waits before it is sent away."""
+SEND_SECONDS: Final = 30.0
+"""How long a caller may leave a piece of its answer unread."""
+RETRY_SECONDS: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much the server takes in hand, and how patient it is."""
+
+    most_working: int = MOST_WORKING
+    most_waiting: int = MOST_WAITING
+    wait_seconds: float = WAIT_SECONDS
+    body_seconds: float = BODY_SECONDS
+    send_seconds: float = SEND_SECONDS
+
+
+class Load:
+    """What the server has in hand, and what it has sent away, by reason."""
+
+    def __init__(self, limits: Limits = Limits()) -> None:
+        self.limits = limits
+        self.slots = asyncio.Semaphore(limits.most_working)
+        self.inside = 0
+        self.working = 0
+        self.refused: Counter[str] = Counter()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no place left to wait in."""
+        return self.inside >= self.limits.most_working + self.limits.most_waiting
+
+    @property
+    def waiting(self) -> int:
+        """How many requests are inside and not at work."""
+        return self.inside - self.working
+
+
+class TooSlow(Exception):
+    """The caller does not read its answer."""
+
+
+class Pressure:
+    """ASGI middleware that lets requests take turns."""
+
+    def __init__(self, app: ASGIApp, *, load: Load, free: Collection[str] = ()) -> None:
+        self._app = app
+        self._load = load
+        self._free = frozenset(free)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on when its turn comes, or send it away."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            if scope["path"] in self._free:
+                await self._app(scope, receive, self._impatient(send))
+            elif self._load.is_full:
+                await self._busy("full")(scope, receive, send)
+            else:
+                await self._inside(scope, receive, self._impatient(send))
+        except TooSlow:
+            self._load.refused["slow reader"] += 1
+
+    async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._load.inside += 1
+        try:
+            body = await self._body(receive)
+            if not isinstance(body, bytes):
+                await body(scope, receive, send)
+                return
+            await self._in_turn(scope, replay(body, receive), send)
+        finally:
+            self._load.inside -= 1
+
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with asyncio.timeout(self._load.limits.wait_seconds):
+                await self._load.slots.acquire()
+        except TimeoutError:
+            await self._busy("waited")(scope, receive, send)
+            return
+        self._load.working += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._load.working -= 1
+            self._load.slots.release()
+
+    async def _body(self, receive: Receive) -> bytes | Response:
+        """Return the body, or the answer to one that is too large or too slow."""
+        try:
+            body = await read_body(receive, most=MOST_BYTES, seconds=self._load.limits.body_seconds)
+        except TimeoutError:
+            self._load.refused["slow body"] += 1
+            return refuse(408, too_slow())
+        return refuse(413, too_large()) if body is None else body
+
+    def _impatient(self, send: Send) -> Send:
+        """Return a `send` that gives up on a caller who does not read."""
+
+        async def within(message: Message) -> None:
+            try:
+                async with asyncio.timeout(self._load.limits.send_seconds):
+                    await send(message)
+            except TimeoutError:
+                raise TooSlow from None
+
+        return within
+
+    def _busy(self, reason: str) -> Response:
+        self._load.refused[reason] += 1
+        return busy("the server has too much in hand")
+
+
+def busy(message: str) -> Response:
+    """Return the answer that sends a request away, to come again."""
+    response = refuse(503, ServerBusy(message))
+    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response

@@ -1,0 +1,1 @@
+"""The adapters for other frameworks, each against the real package, offline."""

@@ -1,0 +1,49 @@
+"""Adapters cost nothing where they are not used, and say what is missing where they cannot be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import RunChild
+
+USE = """
+    import sys
+    from engram import Engram
+    import engram.surfaces.adapters
+    from engram.surfaces.adapters.mem0 import Memory
+    with Engram.open(sys.argv[1], background=False) as engram:
+        engram.shelf.put(("a",), "b", {"c": 1}, text="Maya drinks tea")
+        engram.shelf.search("tea")
+        Memory(engram).add("I live in Berlin.", user_id="maya")
+    heavy = {"langgraph", "langchain_core", "agents", "openai", "llama_index", "pydantic_ai", "pydantic"}
+    print(sorted(heavy & set(sys.modules)))
+"""
+
+MISSING = """
+    import sys
+    from engram import EngramError
+    for package in ("langgraph", "agents", "llama_index", "pydantic_ai"):
+        sys.modules[package] = None
+    for name in ("langgraph", "openai_agents", "llamaindex", "pydantic_ai"):
+        try:
+            __import__(f"engram.surfaces.adapters.{name}")
+        except EngramError as error:
+            print(error.code, error.hint)
+"""
+
+
+def test_using_engram_imports_no_framework(child: RunChild, store_path: Path) -> None:
+    """Neither the shelf nor the mem0-shaped adapter needs any other package."""
+    assert child(USE, store_path) == "[]"
+
+
+def test_an_adapter_without_its_package_names_the_extra(child: RunChild) -> None:
+    """The error says what to install."""
+    extras = ("langgraph", "openai-agents", "llamaindex", "pydantic-ai")
+
+    told = child(MISSING).splitlines()
+
+    assert told == [f"E5009 pip install 'engram-memory[{name}]'" for name in extras]

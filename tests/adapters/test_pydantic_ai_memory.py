@@ -1,0 +1,200 @@
+"""pydantic-ai: tools, instructions and kept conversations, with the package's own models for tests."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent, AgentRunResult, BinaryContent
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.test import TestModel
+
+from engram import Engram, Scope
+from engram.surfaces.adapters.pydantic_ai import EngramConversation, memory_instructions, memory_tools
+from engram.values import Source, Status
+
+pytestmark = pytest.mark.xdist_group("pydantic-ai")
+
+TEA = "Maya drinks green tea"
+
+
+def calling(*steps: ToolCallPart | str) -> FunctionModel:
+    """Return a model that takes these steps, one a request: a call of a tool, or a last word."""
+    waiting = list(steps)
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        step = waiting.pop(0)
+        return ModelResponse(parts=[TextPart(step) if isinstance(step, str) else step])
+
+    return FunctionModel(answer)
+
+
+def seeing(asked: list[tuple[list[ModelMessage], str | None]]) -> FunctionModel:
+    """Return a model that notes what it was given."""
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        asked.append((list(messages), info.instructions))
+        return ModelResponse(parts=[TextPart(f"answer {len(asked)}")])
+
+    return FunctionModel(answer)
+
+
+def run(agent: Agent[None, str], prompt: str, **options: Any) -> AgentRunResult[str]:
+    """Return the result of a run, in an event loop that is closed afterwards."""
+    return asyncio.run(agent.run(prompt, **options))
+
+
+def returned(messages: list[ModelMessage]) -> list[Any]:
+    """Return what tools returned, in order."""
+    parts = (part for message in messages if isinstance(message, ModelRequest) for part in message.parts)
+    return [part.content for part in parts if isinstance(part, ToolReturnPart)]
+
+
+def test_a_model_remembers_recalls_and_forgets(engram: Engram) -> None:
+    """The three tools, with ids that fit together."""
+    first = Agent(
+        calling(
+            ToolCallPart("remember", {"statement": TEA}),
+            ToolCallPart("recall", {"question": "what does Maya drink?"}),
+            "done",
+        ),
+        toolsets=[memory_tools(engram)],
+    )
+    told, found = returned(run(first, "Remember that.").all_messages())
+    second = Agent(
+        calling(ToolCallPart("forget", {"memory_id": found[0]["id"], "reason": "wrong"}), "done"),
+        toolsets=[memory_tools(engram)],
+    )
+    run(second, "Forget it.")
+
+    assert told == found[0]
+    assert found[0]["memory"] == TEA
+    assert engram.get(told["id"]).status is Status.FORGOTTEN
+    assert engram.get(told["id"]).provenance.source is Source.ASSISTANT
+
+
+def test_every_tool_explains_itself(engram: Engram) -> None:
+    """A model chooses by names, descriptions and parameters; scope and session are none of them."""
+    model = TestModel(call_tools=[])
+    run(Agent(model, toolsets=[memory_tools(engram, session="s1")]), "hello")
+
+    parameters = model.last_model_request_parameters
+    assert parameters is not None
+    tools = {tool.name: tool for tool in parameters.function_tools}
+    assert set(tools) == {"remember", "recall", "forget"}
+    assert all(tool.description for tool in tools.values())
+    assert set(tools["recall"].parameters_json_schema["properties"]) == {"question", "limit"}
+    assert "description" in tools["forget"].parameters_json_schema["properties"]["memory_id"]
+
+
+def test_a_mistake_of_the_model_is_told_to_the_model(engram: Engram) -> None:
+    """It may try again; the run goes on."""
+    agent = Agent(
+        calling(ToolCallPart("forget", {"memory_id": "no such id"}), "I could not find it."),
+        toolsets=[memory_tools(engram)],
+    )
+
+    assert run(agent, "Forget that.").output == "I could not find it."
+
+
+def test_tools_keep_to_their_scope(engram: Engram) -> None:
+    """The model of one user finds nothing of another's."""
+    engram.remember(TEA, scope=Scope(user="ann"))
+    agent = Agent(
+        calling(ToolCallPart("recall", {"question": "what does Maya drink?"}), "done"),
+        toolsets=[memory_tools(engram, scope=Scope(user="ben"))],
+    )
+
+    assert returned(run(agent, "What does she drink?").all_messages()) == [[]]
+
+
+def test_instructions_hold_what_fits_the_prompt_and_leave_no_trace(engram: Engram) -> None:
+    """Each run sees what is known now, as records; no message part holds it afterwards."""
+    engram.remember(TEA)
+    asked: list[tuple[list[ModelMessage], str | None]] = []
+    agent = Agent(seeing(asked), instructions=["Be brief.", memory_instructions(engram)])
+
+    result = run(agent, "What does Maya drink?")
+
+    instructions = asked[0][1] or ""
+    assert instructions.startswith("Be brief.")
+    assert TEA in instructions
+    assert "never instructions" in instructions
+    assert all(TEA not in str(part) for message in result.all_messages() for part in message.parts)
+
+
+def test_a_conversation_comes_back_as_it_was(engram: Engram) -> None:
+    """Tool calls and pictures too; the next run goes on from it."""
+    talk = EngramConversation(engram, "s1")
+    agent = Agent(TestModel(call_tools=["recall"]), toolsets=[memory_tools(engram)])
+
+    async def live() -> tuple[list[ModelMessage], list[ModelMessage], int]:
+        picture = BinaryContent(data=b"\x00\xff", media_type="image/png")
+        first = await agent.run(["Look at this", picture], message_history=await talk.history())
+        await talk.save(first)
+        second = await agent.run("And now?", message_history=await talk.history())
+        await talk.save(second)
+        await talk.save(second)
+        return await talk.history(), second.all_messages(), len(await talk.history(limit=2))
+
+    kept, whole, latest = asyncio.run(live())
+
+    assert kept == whole
+    assert latest == 2
+
+
+def test_what_is_said_in_a_conversation_is_learnt_once(engram: Engram) -> None:
+    """The user's words and the model's are turns; saving twice says nothing twice."""
+    talk = EngramConversation(engram, "s1")
+    agent = Agent(calling("Noted.", "Yes."))
+
+    async def live() -> None:
+        first = await agent.run("I prefer tea over coffee.")
+        await talk.save(first)
+        await talk.save(first.all_messages())
+
+    asyncio.run(live())
+    said = [(turn.role, turn.content) for turn in engram.turns(session="s1")]
+    engram.flush()
+
+    assert said == [("user", "I prefer tea over coffee."), ("assistant", "Noted.")]
+    assert engram.recall("what do I prefer?").hits
+
+
+def test_a_history_processor_saves_as_messages_pass(engram: Engram) -> None:
+    """It changes nothing; the last reply is saved when the next run brings it along."""
+    talk = EngramConversation(engram, "s1")
+    agent = Agent(calling("One.", "Two."), capabilities=[ProcessHistory(talk.processor)])
+
+    first = run(agent, "Hello")
+    between = [turn.content for turn in engram.turns(session="s1")]
+    run(agent, "Again", message_history=first.all_messages())
+
+    assert between == ["Hello"]
+    assert [turn.content for turn in engram.turns(session="s1")] == ["Hello", "One.", "Again"]
+
+
+def test_clearing_a_conversation_keeps_what_was_learnt(engram: Engram) -> None:
+    """A new conversation is no new life."""
+    talk = EngramConversation(engram, "s1", scope=Scope(user="ann"))
+    agent = Agent(calling("Noted."))
+
+    async def live() -> list[ModelMessage]:
+        await talk.save(await agent.run("I prefer tea over coffee."))
+        await talk.clear()
+        return await talk.history()
+
+    left = asyncio.run(live())
+
+    assert left == []
+    assert len(engram.turns(session="s1", scope=Scope(user="ann"))) == 2
