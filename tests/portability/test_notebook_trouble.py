@@ -9,7 +9,7 @@ import pytest
 
 from engram import Engram, Scope
 from engram.dream.lease import held
-from engram.engine.notebook_sync import LEASE
+from engram.engine.notebook.sync import LEASE
 from engram.errors import InvalidContent, InvalidScope, StorageError, StoreBusy
 from engram.portability.notebook.folder import Folder
 from engram.portability.notebook.note import file_mark, read_note

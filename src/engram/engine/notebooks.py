@@ -1,7 +1,7 @@
 """
 The verbs of portability outward: keep a folder of Markdown in step with a scope, and export what is known.
 
-Part of `Engram`; calls `engine.notebook_sync`, loaded when a notebook is first asked for. A notebook
+Part of `Engram`; calls `engine.notebook.sync`, loaded when a notebook is first asked for. A notebook
 is of exactly one scope, because what belongs to a wider one is not this reader's to change; what is
 sensitive is never written to it.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from os import PathLike
 
-    from engram.engine.notebook_hand import Hand
+    from engram.engine.notebook.hand import Hand
     from engram.store.contract import Transaction
     from engram.values import Memory, MemoryId, NotebookReport, Scope
 
@@ -48,7 +48,7 @@ class Notebooks(Handle):
         that was deleted comes back, unless `delete` says that its memory is to be forgotten. A folder that
         holds other things is refused unless told to `adopt` it: then they are left alone.
         """
-        from engram.engine.notebook_sync import synced  # noqa: PLC0415 - most processes have no notebook
+        from engram.engine.notebook.sync import synced  # noqa: PLC0415 - most processes have no notebook
 
         self._reads.write(self._now())
         done = synced(
@@ -65,7 +65,7 @@ class Notebooks(Handle):
 
     def notebook_mark(self, folder: str | PathLike[str]) -> str:
         """Return what changes whenever a sync could have something to do; cheap enough to be asked often."""
-        from engram.engine.notebook_sync import folder_at  # noqa: PLC0415
+        from engram.engine.notebook.sync import folder_at  # noqa: PLC0415
 
         with self._parts.store.read() as tx:
             change = tx.vectors.latest_change()
@@ -116,7 +116,7 @@ class Notebooks(Handle):
             yield from reversed(kept)
 
     def _hand(self, scope: Scope) -> Hand:
-        from engram.engine.notebook_hand import Hand  # noqa: PLC0415
+        from engram.engine.notebook.hand import Hand  # noqa: PLC0415
 
         return Hand(
             gate=self._parts.gate,

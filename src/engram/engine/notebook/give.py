@@ -1,7 +1,7 @@
 """
 The second half of a sync: the memories as they are now become files and pages.
 
-Used by `engine.notebook_sync` when the person's changes are in the store. A file is written only where it
+Used by `engine.notebook.sync` when the person's changes are in the store. A file is written only where it
 differs, in its place and with what its owner added; one whose memory is not to be shown any more is removed.
 The state of the notebook is written last, so a sync that is killed at any moment can be run again.
 """
@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from engram.engine.notebook_hand import is_withheld
+from engram.engine.notebook.hand import is_withheld
 from engram.errors import InvalidContent
 from engram.portability.notebook.names import fact_path, wiki_link
 from engram.portability.notebook.note import file_mark, labels_of, shows, tags_of, words_mark, write_note
@@ -30,8 +30,8 @@ from engram.values import NotebookAct, NotebookChange, NotebookReport
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.engine.notebook_hand import Hand
-    from engram.engine.notebook_take import Taking
+    from engram.engine.notebook.hand import Hand
+    from engram.engine.notebook.take import Taking
     from engram.portability.notebook.folder import Folder
     from engram.portability.notebook.pages import EntityPage
     from engram.portability.notebook.pairing import Claim

@@ -1,7 +1,7 @@
 """
 Which labels in a note's front matter a person has changed.
 
-Asked by `engine.notebook_take`. Compared with how the last sync left the note, so that what the store changed
+Asked by `engine.notebook.take`. Compared with how the last sync left the note, so that what the store changed
 meanwhile is not taken for an edit; a person's word then stands over a rule's. Pure.
 """
 

@@ -1,7 +1,7 @@
 """
 The first half of a sync: what a person changed in the files becomes a change of the memories.
 
-Used by `engine.notebook_sync`. Edited words are a correction, edited labels a change of labels, a new file a
+Used by `engine.notebook.sync`. Edited words are a correction, edited labels a change of labels, a new file a
 statement at the gate, a deleted one a memory to be forgotten where that was asked for. Words that the store
 does not hold afterwards are kept in a copy beside the file before anything is written over it.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engram.engine.notebook_labels import changed_labels
+from engram.engine.notebook.labels import changed_labels
 from engram.errors import SecurityError, StatusNotAllowed
 from engram.portability.notebook.note import words_mark
 from engram.portability.notebook.pairing import Claim
@@ -19,7 +19,7 @@ from engram.portability.notebook.state import Passed
 from engram.values import NotebookAct, NotebookChange
 
 if TYPE_CHECKING:
-    from engram.engine.notebook_hand import Hand
+    from engram.engine.notebook.hand import Hand
     from engram.portability.notebook.folder import Folder, Found
     from engram.portability.notebook.note import Note
     from engram.portability.notebook.pairing import Pairing

@@ -1,7 +1,7 @@
 """
 Bring a notebook and a scope of a store to the same state: open it, see that it is ours, run both halves.
 
-Called by `engine.notebooks`; calls `notebook_take` for what the person changed, then `notebook_give` for what
+Called by `engine.notebooks`; calls `take` for what the person changed, then `give` for what
 the memories are now. Refuses what would end badly: a folder full of somebody's notes, a notebook of another
 scope, or one that another store has written. Only one sync runs on a store at a time.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.dream.lease import held
-from engram.engine.notebook_give import Giving
-from engram.engine.notebook_take import Taking
+from engram.engine.notebook.give import Giving
+from engram.engine.notebook.take import Taking
 from engram.errors import InvalidContent, InvalidScope
 from engram.portability.notebook.folder import Folder
 from engram.portability.notebook.pairing import pair
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from engram.engine.notebook_hand import Hand
+    from engram.engine.notebook.hand import Hand
     from engram.portability.notebook.folder import Found
     from engram.values import MemoryId, NotebookReport, Scope
 
