@@ -144,7 +144,7 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
         if must_exist and not path.exists():
             raise StoreNotFound(f"there is no store at {path}")
         if not settings.store:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
         raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     store = open_store(settings, now=clock.now())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -98,6 +99,7 @@ def _look_at(path: Path) -> tuple[int, bool]:
     if not path.exists():
         if not os.access(path.parent, os.W_OK):
             raise StoreReadOnly(f"nothing can be written in the folder {path.parent}")
+        _make_private(path)
         return 0, True
     if not path.is_file():
         raise StoreUnreadable(f"{path} is not a file")
@@ -106,6 +108,12 @@ def _look_at(path: Path) -> tuple[int, bool]:
         return path.stat().st_size, known
     with path.open("rb") as file:
         return path.stat().st_size, file.read(len(_MAGIC)) == _MAGIC
+
+
+def _make_private(path: Path) -> None:
+    """Make the file empty and its owner's alone; SQLite gives the log beside it the same rights."""
+    with suppress(FileExistsError):  # another process was faster, and this one must not touch its file
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _prove_readable(connection: apsw.Connection, path: Path, *, has_key: bool) -> None:
