@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from engram.errors import DiskFull, StoreBusy
 from engram.surfaces.http.guard import MOST_BYTES, host_name
 from engram.surfaces.http.server import own_names
+from engram.testing import TinyEmbedder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import httpx
 
     from engram import Engram
+
+
+class Careless(TinyEmbedder):
+    """An embedder with a mistake in it: at a question it raises what no caller expects."""
+
+    def embed_queries(self, texts: Sequence[str]) -> NoReturn:
+        raise RuntimeError(f"cannot embed {texts[0]}")
 
 
 def remember(client: httpx.Client, content: str, **options: Any) -> dict[str, Any]:
@@ -44,15 +53,9 @@ def test_health_tells_the_state_and_no_memory(client: httpx.Client) -> None:
     assert "secret" not in answer.text
 
 
-def test_health_names_what_fails(
-    client: httpx.Client, engine: Engram, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_health_names_what_fails(client: httpx.Client, engine: Engram) -> None:
     """A store that does not answer is 503 with the reason."""
-
-    def fail() -> NoReturn:
-        raise StoreBusy("another process holds the file")
-
-    monkeypatch.setattr(engine, "status", fail)
+    engine.close()
 
     answer = client.get("/health")
 
@@ -137,37 +140,24 @@ def test_a_body_that_is_no_json_is_refused(client: httpx.Client, body: bytes) ->
     assert set(answer.json()) == {"code", "message", "hint", "request_id"}
 
 
-def test_an_error_of_the_store_keeps_its_code(
-    client: httpx.Client, engine: Engram, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_the_store_keeps_its_code(client: httpx.Client, engine: Engram) -> None:
     """A full disk is 507, with the hint that nothing was lost."""
+    writer = engine._parts.store._writer  # type: ignore[attr-defined]
+    writer.pragma("max_page_count", writer.pragma("page_count"))
 
-    def fail(_content: str, **_options: object) -> NoReturn:
-        raise DiskFull("no room")
-
-    monkeypatch.setattr(engine, "remember", fail)
-
-    answer = client.post("/v1/remember", json={"content": "x"})
+    answer = client.post("/v1/remember", json={"content": "a long statement " * 400})
 
     assert (answer.status_code, answer.json()["code"]) == (507, "E1003")
     assert answer.json()["hint"]
 
 
+@pytest.mark.parametrize("embedder", [Careless()])
 def test_a_mistake_of_ours_is_told_without_memory_text(
-    client: httpx.Client,
-    engine: Engram,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The answer is general, and the log names class and place but quotes nothing."""
-
-    def fail(_query: str, **_options: object) -> NoReturn:
-        raise RuntimeError("Ada's secret")
-
-    monkeypatch.setattr(engine, "recall", fail)
-
     with caplog.at_level(logging.DEBUG):
-        answer = client.post("/v1/recall", json={"query": "x"})
+        answer = client.post("/v1/recall", json={"query": "Ada's secret"})
 
     assert (answer.status_code, answer.json()["code"]) == (500, "E0000")
     assert "RuntimeError" in caplog.text
