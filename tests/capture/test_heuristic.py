@@ -385,3 +385,37 @@ def test_how_things_hang_together_is_kept(text: str, subject: str, predicate: st
     found = only(text)
 
     assert (found.subject, found.predicate, found.object) == (subject, predicate, what)
+
+
+@pytest.mark.parametrize("text", ["Don't touch the migrations folder.", "Please do not commit to main"])
+def test_what_is_forbidden_in_a_project_is_a_standing_rule(text: str) -> None:
+    """An agent that forgets it does harm."""
+    found = only(text)
+
+    assert found.category == "principle"
+    assert found.is_negated
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't delete that file yet",
+        "Don't change it",
+        "Don't worry about the logs",
+        "Don't use this one",
+        "Do not push until I am back",
+        "Don't you use tabs?",
+    ],
+)
+def test_what_is_forbidden_for_the_moment_is_no_rule(text: str) -> None:
+    """It is over when the task is."""
+    assert extract(text) == []
+
+
+def test_what_an_agent_decided_is_kept() -> None:
+    """Why something was done so is asked weeks later."""
+    said = "I decided to use blue-green deploys because rollbacks are easier."
+
+    assert contents(said, role=Role.ASSISTANT) == [
+        "Assistant decided to use blue-green deploys because rollbacks are easier"
+    ]

@@ -33,6 +33,15 @@ _STANDING = lazy(
     r"from now on,?\s+.{4,}|do not ever\s+.{4,}|don['’]t ever\s+.{4,})",
     re.IGNORECASE | re.DOTALL,
 )
+_FORBIDDEN = lazy(
+    r"(?:and |but |so |also )?(?:please\s+)?(?P<rule>(?:do not|don['’]t)\s+(?:use|touch|commit|push|deploy|"
+    r"edit|modify|change|delete|remove|rename|merge|install|upgrade|hard-?code|log|store|share|expose|mention|"
+    r"include|assume|rely on|import|mock|disable|bypass|skip|write|add|put|mix)\b"
+    r"(?!.*\b(?:yet|for now|right now|just now|today|tonight|this time|until|anything else|it|that|this|them|"
+    r"those|these)\b).{3,})",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What is not to be done, as projects say it; with "yet" or "it" it is about this moment alone."""
 _CHOICE = lazy(
     r"(?:ok(?:ay)?,?\s+)?(?P<choice>(?:let['’]s|we['’]ll|i['’]ll)\s+(?:go with|stick with|use)\s+"
     r"(?!(?:the (?:time|moment)|this|that|it)\b)(?P<object>.{3,}))",
@@ -58,8 +67,8 @@ _ACTED = lazy(
     r"created|added|removed|deleted|renamed|installed|configured|scheduled|booked|sent|saved|committed|"
     r"pushed|published|released|migrated|upgraded|restarted|rolled back|reverted|enabled|disabled|moved|"
     r"replaced|refactored|opened|set up|started|stopped|ordered|cancelled|canceled|submitted|registered|"
-    r"switched)\b|i(?:['’]ll| will)\s+(?:remind|send|notify|check|deploy|update|follow up|report|have|"
-    r"finish|fix|let you know|schedule|run|back)\b",
+    r"switched|decided|chose|opted)\b|i(?:['’]ll| will)\s+(?:remind|send|notify|check|deploy|update|"
+    r"follow up|report|have|finish|fix|let you know|schedule|run|back)\b",
     re.IGNORECASE,
 )
 
@@ -74,7 +83,7 @@ def read_rule(sentence: str) -> Rule | None:
         return Rule(choice["choice"], "decision", "decided", choice["object"].rstrip(" .!"))
     if wish := _RATHER.match(sentence):
         return Rule(sentence, "preference", "prefers", wish["object"].rstrip(" .!"))
-    standing = _FROM_NOW_ON.match(sentence) or _STANDING.match(sentence)
+    standing = _FROM_NOW_ON.match(sentence) or _STANDING.match(sentence) or _FORBIDDEN.match(sentence)
     if standing is None:
         return None
     return Rule(
