@@ -42,7 +42,7 @@ def test_a_dry_run_tells_and_the_import_does(tmp_path: Path) -> None:
     state = json.loads(run("status", "--json").stdout)
 
     assert told.exit_code == done.exit_code == 0, told.stderr + done.stderr
-    assert "would be added 2 memories" in told.stdout
+    assert "would have added 2 memories" in told.stdout
     assert before.stdout == ""
     assert "E4005  dump.json: record 3" in done.stdout
     assert "Maya is allergic to peanuts" in listed.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -411,9 +410,9 @@ def test_the_first_that_fit_are_found_page_by_page(engram: Engram, clock: Manual
 
     with engram._parts.store.read() as tx:
         history = CountingHistory(tx.history._connection)  # type: ignore[attr-defined]
-        watched = dataclasses.replace(tx, history=history)  # type: ignore[type-var]
-        found = believed(watched, keys, moment=moment, scope=GLOBAL, statuses=ACTIVE, limit=3)
-        at_once = believed(watched, keys[::-1], moment=moment, scope=GLOBAL, statuses=ACTIVE, limit=3)
+        tx.history = history  # type: ignore[misc]
+        found = believed(tx, keys, moment=moment, scope=GLOBAL, statuses=ACTIVE, limit=3)
+        at_once = believed(tx, keys[::-1], moment=moment, scope=GLOBAL, statuses=ACTIVE, limit=3)
 
     assert [key for key, _ in found] == [3, 1, 5]
     assert [key for key, _ in at_once] == [4, 2, 5]
