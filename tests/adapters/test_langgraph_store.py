@@ -1,8 +1,8 @@
 """
-The LangGraph store: one set of expectations, held by LangGraph's own store in memory and by ours on a file.
+The LangGraph store: one set of expectations, held by LangGraph's own store in memory and by ours.
 
-Where LangGraph's stores differ among themselves (what an overwritten item was created at, expired items), the
-expectation is of ours alone and says so.
+Where LangGraph's stores differ among themselves (what an overwritten item was created at, expired
+items), the expectation is of ours alone and says so.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def test_overwriting_changes_what_is_found(store: BaseStore) -> None:
 
 
 def test_namespaces_are_listed_by_prefix_suffix_and_depth(store: BaseStore) -> None:
-    """`*` stands for any one name; what is cut to the same depth is listed once; pages follow the order."""
+    """`*` stands for any one name; what is cut to the same depth is listed once; pages keep order."""
     for namespace in (("a", "x", "f"), ("a", "y", "f"), ("a", "y", "g"), ("b", "x", "f")):
         store.put(namespace, "k", {"text": "t"})
 
@@ -461,7 +461,7 @@ def test_what_an_item_says_is_put_into_words(
 
 
 def test_a_store_with_scopes_keeps_users_apart(engram: Engram) -> None:
-    """The store finds everybody's items; Engram's own recall sees only those of the user that it is for."""
+    """The store finds everybody's items; Engram's own recall sees those of its user alone."""
     store = EngramStore(engram, scope_of=lambda names: Scope(user=names[1]))
     store.put(("memories", "ann"), "1", {"text": "Ann drinks green tea"})
     store.put(("memories", "ben"), "1", {"text": "Ben drinks green tea"})
@@ -496,3 +496,41 @@ def test_what_json_cannot_hold_is_an_error(ours: EngramStore) -> None:
         ours.put(DOCS, "a", {"text": "x"}, index="text")  # type: ignore[arg-type]
 
     assert ours.search(DOCS) == []
+
+
+@pytest.mark.parametrize("ttl", [float("nan"), float("inf"), 1e12])
+def test_a_lifetime_that_no_clock_knows_is_an_error(ours: EngramStore, ttl: float) -> None:
+    """It names the lifetime, and nothing is stored."""
+    with pytest.raises(InvalidContent, match="ttl="):
+        ours.put(DOCS, "a", FRUIT, ttl=ttl)
+
+    assert ours.search(DOCS) == []
+
+
+def test_a_cancelled_batch_has_ended_its_write_when_it_returns(ours: EngramStore, engram: Engram) -> None:
+    """Whoever cancels a node and looks at the store sees what it will stay."""
+    is_held, go_on = threading.Event(), threading.Event()
+
+    def hold_the_store() -> None:
+        with engram._parts.store.atomic():
+            is_held.set()
+            go_on.wait(10)
+
+    async def interrupted() -> Any:
+        holder = asyncio.ensure_future(asyncio.to_thread(hold_the_store))
+        await asyncio.to_thread(is_held.wait)
+        task = asyncio.ensure_future(ours.aput(DOCS, "a", FRUIT))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.sleep(0.05)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        found = ours.get(DOCS, "a")
+        await holder
+        return found
+
+    found = asyncio.run(interrupted())
+
+    assert found is not None
+    assert found.value == FRUIT

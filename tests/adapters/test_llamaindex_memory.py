@@ -139,7 +139,7 @@ def test_a_chat_engine_remembers_across_conversations(engram: Engram) -> None:
 
 
 def test_setting_the_history_keeps_what_is_the_same(engram: Engram) -> None:
-    """A chat engine that is given the history anew teaches nothing twice; what is taken out is taken back."""
+    """A chat engine with the history anew teaches nothing twice; what is taken out is taken back."""
     kept = memory(engram)
     kept.put_messages([user("I live in Berlin."), assistant("Good."), user("I own a red boat.")])
     kept.set([user("I live in Berlin."), assistant("Good."), user("I own a blue boat.")])
@@ -240,3 +240,13 @@ def test_the_block_hears_what_leaves_the_queue(engram: Engram) -> None:
     said = [turn.content for turn in engram.turns(session="s1", scope=Scope(user="ann"))]
     assert said[0] == "I keep boat number 0 in the harbor."
     assert len(said) < 16
+
+
+def test_a_memory_may_begin_with_messages(engram: Engram) -> None:
+    """As chat engines make memories."""
+    said = [ChatMessage(role=MessageRole.USER, content="hello")]
+
+    memory = EngramMemory.from_defaults(engram=engram, session_id="s1", chat_history=said)
+
+    assert memory.get_all() == said
+    assert EngramMemory.from_defaults(engram=engram, session_id="s1").get_all() == said

@@ -11,14 +11,24 @@ from engram import Engram, Scope, Settings
 from engram.errors import InvalidContent, InvalidQuery, InvalidScope, MemoryNotFound
 from engram.surfaces.adapters.mem0 import AsyncMemory, Memory
 from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Status
+from engram.values import Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
 
 RAW: dict[str, Any] = {"user_id": "maya", "infer": False}
 TEA = "Maya drinks green tea in the morning"
+
+
+class Ticking(ManualClock):
+    """A clock that goes on whenever it is looked at."""
+
+    def now(self) -> datetime:
+        """Return the time, a second later than before."""
+        self.advance(seconds=1)
+        return super().now()
 
 
 @pytest.fixture
@@ -283,7 +293,7 @@ def test_the_engines_own_scope_is_kept_too(store_path: Path, embedder: TinyEmbed
         ]
 
 
-@pytest.mark.parametrize("messages", [7, [{"content": "no role"}], [{"role": "user", "content": None}]])
+@pytest.mark.parametrize("messages", [7, [{"content": "no role"}], [{"role": "user", "content": 7}]])
 def test_odd_messages_are_refused(memory: Memory, messages: Any) -> None:
     """Before anything is stored."""
     with pytest.raises(InvalidContent):
@@ -317,3 +327,99 @@ def test_asynchronous_calls_do_the_same(engram: Engram) -> None:
         2,
         None,
     ]
+
+
+@pytest.mark.parametrize("infer", [True, False])
+def test_who_says_nothing_is_passed_over(memory: Memory, infer: bool) -> None:
+    """Logs of chat models hold calls of tools without words, and speakers that mem0 does not know."""
+    messages: list[Any] = [
+        {"role": "developer", "content": "Answer briefly."},
+        {"role": "user", "content": "I live in Berlin."},
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "critic", "content": "I live in Paris."},
+        {"role": "user", "content": "  "},
+    ]
+
+    answer = memory.add(messages, user_id="maya", infer=infer)
+
+    assert [one.removesuffix(".").split()[-1] for one in texts(answer)] == ["Berlin"]
+    assert memory.add("", user_id="maya", infer=infer) == {"results": []}
+
+
+def test_no_id_is_nobodys_memory(memory: Memory) -> None:
+    """A program that lost an id must not read, or delete, whatever comes first."""
+    known = add(memory, TEA)
+
+    nothing: Any = None
+
+    for call in (memory.get, memory.delete, memory.history):
+        with pytest.raises(InvalidContent):
+            call(nothing)
+
+    assert memory.get(known) is not None
+
+
+def test_ids_may_stand_among_the_filters(memory: Memory) -> None:
+    """Also under an AND, as newer programs write them."""
+    add(memory, TEA)
+    add(memory, "Ben drinks coffee", user_id="ben")
+
+    direct = memory.get_all(filters={"user_id": "maya"})
+    joined = memory.get_all(filters={"AND": [{"user_id": "maya"}, {"metadata": None}]})
+
+    assert texts(direct) == texts(joined) == [TEA]
+
+
+def test_deleting_leaves_what_another_document_says(engram: Engram) -> None:
+    """Also outside the scope of the engine itself."""
+    scope = Scope(project="shop", user="maya")
+    memory = Memory(engram, scope=Scope(project="shop"))
+    known = add(memory, TEA)
+    engram.shelf.put(("notes",), "tea", {}, text=TEA, scope=scope)
+
+    memory.delete_all(user_id="maya")
+
+    assert texts(memory.get_all(user_id="maya")) == []
+    assert engram.get(known, scope=scope).status is Status.ACTIVE
+
+
+def test_deleting_many_is_one_write(store_path: Path, embedder: TinyEmbedder) -> None:
+    """Nobody who asks meanwhile sees half of it, and nobody waits for hundreds of writes."""
+    messages = [{"role": "user", "content": f"The boat number {n} is blue"} for n in range(5)]
+    with Engram.open(store_path, clock=Ticking(), embedder=embedder, background=False) as engram:
+        memory = Memory(engram)
+        memory.add(messages, **RAW)
+
+        memory.delete_all(user_id="maya")
+
+        forgotten = [event.at for event in engram.audit(limit=50) if event.action is Action.FORGET]
+        assert engram.list(scope=Scope(user="maya")) == []
+    assert (len(forgotten), len(set(forgotten))) == (5, 1)
+
+
+def test_saying_it_again_in_a_run_is_no_event(memory: Memory) -> None:
+    """What is known already is not added, and keeps its metadata."""
+    (added,) = memory.add("I live in Berlin.", user_id="maya", run_id="r1", metadata={"n": 1})["results"]
+
+    again = memory.add("I live in Berlin.", user_id="maya", run_id="r1", metadata={"n": 2})
+
+    assert again == {"results": []}
+    assert (memory.get(added["id"]) or {})["metadata"] == {"n": 1}
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+def test_what_another_door_knows_is_added_when_it_is_said_here(
+    memory: Memory, engram: Engram, is_said: bool
+) -> None:
+    """Whoever adds a statement finds it, though Engram knew it before."""
+    maya = Scope(user="maya")
+    if is_said:
+        engram.observe("I live in Berlin.", session="elsewhere", scope=maya)
+        engram.flush()
+    else:
+        engram.remember("User lives in Berlin", scope=maya)
+
+    (added,) = memory.add("I live in Berlin.", user_id="maya")["results"]
+
+    assert [one.id for one in engram.list(scope=maya)] == [added["id"]]
+    assert texts(memory.get_all(user_id="maya")) == ["User lives in Berlin"]

@@ -31,6 +31,7 @@ from openai.types.responses import (
 )
 
 from engram import Engram, Scope
+from engram.errors import InvalidContent
 from engram.surfaces.adapters.openai_agents import EngramSession
 from engram.values import Status
 
@@ -267,3 +268,20 @@ def test_a_cancelled_call_has_ended_its_write_when_it_returns(engram: Engram) ->
         return found
 
     assert wait(interrupted()) == ITEMS
+
+
+def test_half_a_character_is_kept_though_nobody_can_hear_it(engram: Engram) -> None:
+    """A reply that was cut off inside an emoji must not break the session."""
+    session = EngramSession("s1", engram)
+    cut = cast("TResponseInputItem", {"role": "user", "content": "I like \ud83c"})
+
+    wait(session.add_items([cut]))
+
+    assert wait(session.get_items()) == [cut]
+    assert engram.turns(session="s1") == []
+
+
+def test_an_item_that_is_no_dictionary_is_an_error(engram: Engram) -> None:
+    """It says what was given instead."""
+    with pytest.raises(InvalidContent, match="not a Usage"):
+        wait(EngramSession("s1", engram).add_items([cast("TResponseInputItem", Usage())]))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, AgentRunResult, BinaryContent
+from pydantic_ai import Agent, AgentRunResult, BinaryContent, Tool
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import (
     ModelMessage,
@@ -15,6 +16,7 @@ from pydantic_ai.messages import (
     TextPart,
     ToolCallPart,
     ToolReturnPart,
+    UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
@@ -52,6 +54,11 @@ def seeing(asked: list[tuple[list[ModelMessage], str | None]]) -> FunctionModel:
 def run(agent: Agent[None, str], prompt: str, **options: Any) -> AgentRunResult[str]:
     """Return the result of a run, in an event loop that is closed afterwards."""
     return asyncio.run(agent.run(prompt, **options))
+
+
+def boil(cups: int) -> str:
+    """Boil tea."""
+    return f"{cups} cups"
 
 
 def returned(messages: list[ModelMessage]) -> list[Any]:
@@ -198,3 +205,34 @@ def test_clearing_a_conversation_keeps_what_was_learnt(engram: Engram) -> None:
 
     assert left == []
     assert len(engram.turns(session="s1", scope=Scope(user="ann"))) == 2
+
+
+def test_the_latest_messages_begin_with_a_prompt(engram: Engram) -> None:
+    """A model would refuse the result of a call that it does not see; the last exchange is whole."""
+    call = ToolCallPart("boil", {"cups": 2})
+    agent = Agent(calling("hello", call, "boiled"), tools=[Tool(boil)])
+    conversation = EngramConversation(engram, "s1")
+
+    async def live() -> list[int]:
+        for prompt in ("hi", "tea, please"):
+            history = await conversation.history()
+            await conversation.save(await agent.run(prompt, message_history=history))
+        return [len(await conversation.history(limit)) for limit in (0, 1, 3, 4, 5, 6, 99)]
+
+    assert asyncio.run(live()) == [0, 4, 4, 4, 4, 6, 6]
+
+
+def test_the_same_words_at_the_same_moment_are_two_messages(engram: Engram) -> None:
+    """In one list nothing is said twice by mistake; saving the list again adds nothing."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    asked = ModelRequest(parts=[UserPromptPart("yes", timestamp=moment)])
+    answered = ModelResponse(parts=[TextPart("ok")], timestamp=moment)
+    messages: list[ModelMessage] = [asked, answered, asked, answered]
+    conversation = EngramConversation(engram, "s1")
+
+    async def live() -> list[ModelMessage]:
+        await conversation.save(messages)
+        await conversation.save(messages)
+        return await conversation.history()
+
+    assert asyncio.run(live()) == messages

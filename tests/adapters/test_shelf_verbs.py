@@ -39,7 +39,7 @@ def test_a_document_is_kept_exactly_and_its_text_is_recalled(engram: Engram) -> 
 
 
 def test_documents_do_not_replace_each_other(engram: Engram) -> None:
-    """Two users' settings contradict each other and both hold: only the program knows what is outdated."""
+    """Two users' settings contradict each other and both hold: the program knows what is outdated."""
     one = put(engram, "one", "The user lives in Berlin")
     two = put(engram, "two", "The user lives in Paris")
 
@@ -296,8 +296,14 @@ def test_odd_names_and_questions_are_refused(engram: Engram) -> None:
         engram.shelf.put(("half \ud800",), "a", 1)
     with pytest.raises(ContentTooLarge):
         engram.shelf.put(NOTES, "k" * 1001, 1)
+    with pytest.raises(InvalidContent):
+        engram.shelf.find(NOTES, None)  # type: ignore[arg-type]
     with pytest.raises(InvalidQuery):
         engram.shelf.search("  ", NOTES)
+    with pytest.raises(InvalidQuery, match="negative"):
+        engram.shelf.search("tea", NOTES, limit=-1)
+    with pytest.raises(InvalidQuery, match="negative"):
+        engram.shelf.list(NOTES, offset=-1)
 
 
 def test_a_long_text_is_remembered_as_far_as_a_memory_goes(engram: Engram) -> None:
@@ -329,13 +335,12 @@ def test_what_is_said_in_a_document_is_heard_as_a_turn(engram: Engram) -> None:
     engram.flush(session="s1")
     (learnt,) = engram.list()
 
-    taken = engram.shelf.take_back(("chat",))
+    (taken,) = engram.shelf.take_back(("chat",))
 
-    assert taken is not None
     assert taken.turn_id in learnt.provenance.turns
     assert engram.get(learnt.id).status is Status.FORGOTTEN
     assert engram.turns(session="s1") == []
-    assert engram.shelf.take_back(("chat",)) is None
+    assert engram.shelf.take_back(("chat",)) == []
 
 
 def test_clearing_a_place_leaves_the_turns(engram: Engram) -> None:
@@ -350,7 +355,7 @@ def test_clearing_a_place_leaves_the_turns(engram: Engram) -> None:
 
 
 def test_following_finds_what_stands_there_today(engram: Engram) -> None:
-    """A document about a memory that somebody corrected is found by what is true now, where asked for."""
+    """A document about a memory that was corrected is found by what is true now, where asked for."""
     known = engram.remember("The meeting room is on the second floor")
     engram.shelf.write([Putting(place=NOTES, key="room", value={}, memory_id=known.id)])
     new = engram.correct(known.id, "The meeting room is on the ninth floor")

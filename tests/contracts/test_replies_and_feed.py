@@ -89,3 +89,18 @@ def test_the_feed_tells_what_happened_to_whoever_may_see_it(store: Store) -> Non
     assert (short.entries, short.cursor < latest) == ((), True)
     assert (end.entries, end.cursor) == ((), latest)
     assert (whole.entries[0].action, whole.entries[0].kind) == (Action.REMEMBER, Kind.NOTE)
+
+
+def test_an_answer_about_what_was_erased_meanwhile_is_not_kept(store: Store) -> None:
+    """A memory may be erased between its write and its answer: not a word of it comes in behind."""
+    memory = remembered(store, "The codeword is zanzibarium", ANN)
+    with store.atomic() as tx:
+        tx.replies.begin("ann", "k1", request=b"asked", at=NOW)
+        tx.memories.replace(memory.evolve(status=Status.ERASED))
+
+    with store.atomic() as tx:
+        tx.replies.finish("ann", "k1", status=200, headers={}, body=b"zanzibarium", subjects={memory.id})
+        kept = tx.replies.get("ann", "k1")
+
+    assert kept is not None
+    assert (kept.status, kept.body, kept.request) == (410, None, b"")

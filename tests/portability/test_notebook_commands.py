@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import subprocess
@@ -14,6 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from engram import Engram
+from engram.errors import InvalidContent
+from engram.surfaces.cli.export import opened
 from engram.surfaces.cli.main import app
 from engram.surfaces.cli.watch import keep_in_step
 from engram.testing import TinyEmbedder
@@ -100,6 +103,50 @@ def test_an_export_is_a_file_that_import_takes(tmp_path: Path) -> None:
     assert "added 2 memories" in taken.stdout
     assert json.loads(piped.stdout)["content"] == "Maya likes green tea"
     assert [one.name for one in tmp_path.iterdir() if "engram-" in one.name] == []
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/all.jsonl", "/dev/full", ".", "no/folder/x"])
+def test_an_export_goes_to_a_file_or_nowhere(name: str) -> None:
+    """A device is not replaced by a file, and a slip of the pen is said in our words."""
+    run("remember", "Maya likes green tea")
+
+    assert run("export", name, "--force").exit_code == 2
+
+
+def test_an_export_that_finds_no_room_leaves_nothing(tmp_path: Path) -> None:
+    """The half that was written is taken away."""
+
+    def write() -> None:
+        with opened(str(tmp_path / "all"), force=False) as file:
+            file.write(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(InvalidContent, match="No space"):
+        write()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_watch_outlives_a_folder_that_is_away(tmp_path: Path) -> None:
+    """Something else stands in the place of a disk that was pulled out; it goes on when that is gone."""
+    stop, syncs = threading.Event(), []
+    with Engram.open(tmp_path / "m.db", embedder=TinyEmbedder(), background=False) as engram:
+        (tmp_path / "notes").write_text("a file where the folder was")
+        watcher = threading.Thread(
+            target=keep_in_step,
+            args=(engram, str(tmp_path / "notes"), lambda: syncs.append(1)),
+            kwargs={"settled": "as it was", "stop": stop, "every_seconds": 0.01},
+        )
+        watcher.start()
+        try:
+            stop.wait(0.05)
+            (tmp_path / "notes").unlink()
+            wait_for(lambda: bool(syncs))
+        finally:
+            stop.set()
+            watcher.join()
+
+    assert syncs == [1]
 
 
 def test_watch_keeps_both_sides_in_step(tmp_path: Path) -> None:

@@ -100,12 +100,12 @@ class Life:
         """Sync, and see that nothing saved is lost and a second sync does nothing."""
         self.clock.advance(minutes=7)
         saved = self.said()
-        self.notebook.sync(delete=place % 3 == 0)
+        self.notebook.sync(delete_many=place % 3 == 0)
         kept = self.held() | self.said()
         assert saved <= kept, saved - kept
 
         before, mark = self.notebook.snapshot(), self.mark()
-        report = self.notebook.sync(delete=place % 3 == 0)
+        report = self.notebook.sync(delete_many=place % 3 == 0)
         assert report.is_unchanged, report
         assert (self.notebook.snapshot(), self.mark()) == (before, mark)
 

@@ -135,7 +135,7 @@ def test_touching_lets_a_lifetime_begin_again(store: SqliteStore, scope: Scope) 
 
 
 def test_a_scope_sees_neither_wider_nor_narrower_documents(store: SqliteStore) -> None:
-    """One document is of exactly one scope; only who asks for what lies within sees the narrower ones."""
+    """One document is of exactly one scope; who asks for what lies within sees the narrower ones."""
     name = f"project {next(NUMBERS)}"
     wide, narrow = Scope(project=name), Scope(project=name, user="ann")
     beside = Scope(project=f"{name} b", user="ann")

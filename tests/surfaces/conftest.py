@@ -1,27 +1,27 @@
 """
-What the tests of the surfaces share: a home of their own, the command line, a running server.
+What the tests of the surfaces share: a home of their own, the command line, the HTTP application.
 
-Nothing here touches the user's own home or the network beyond loopback; every server that is started is
-stopped, and its thread joined, before the next test begins.
+Nothing here touches the user's own home or the network. Tests that need a real server start one with
+`serving`.
 """
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Protocol
 
-import httpx
 import pytest
 from typer.testing import CliRunner
 
 from engram import Engram, Settings
 from engram.surfaces.cli.main import app
-from engram.surfaces.http.server import Server, bind
+
+from .in_process import speaking_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from starlette.testclient import TestClient
     from typer.testing import Result
 
     from engram.testing import TinyEmbedder
@@ -63,16 +63,7 @@ def engine(tmp_path: Path, embedder: TinyEmbedder) -> Iterator[Engram]:
 
 
 @pytest.fixture
-def client(engine: Engram) -> Iterator[httpx.Client]:
-    """A client of a real server on a free port of loopback."""
-    with bind("127.0.0.1", 0) as listener:
-        server, is_ready = Server(engine, listener, host="127.0.0.1"), threading.Event()
-        thread = threading.Thread(target=server.run, kwargs={"ready": lambda _url: is_ready.set()})
-        thread.start()
-        try:
-            assert is_ready.wait(30)
-            with httpx.Client(base_url=server.url, timeout=30, trust_env=False) as connected:
-                yield connected
-        finally:
-            server.stop()
-            thread.join()
+def client(engine: Engram) -> Iterator[TestClient]:
+    """A client that speaks to the application without a server between."""
+    with speaking_to(engine) as speaking:
+        yield speaking

@@ -8,7 +8,8 @@ server takes to start. Used by the tests of routes, pages of lists, ETags and th
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 from starlette.testclient import TestClient
 
@@ -18,7 +19,7 @@ from engram.testing import TinyEmbedder
 from engram.values import GLOBAL, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from fastapi import FastAPI
@@ -40,6 +41,37 @@ def opened(home: Path, clock: Clock | None = None, *, scope: Scope = GLOBAL) -> 
 def client_of(app: FastAPI) -> TestClient:
     """Return a client that speaks to the application; what it does not foresee is answered, not raised."""
     return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
+
+
+class Standing:
+    """Stands for a thing that changes: everything about it is that of the present one."""
+
+    def __init__(self, present: Callable[[], Any]) -> None:
+        self._present = present
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._present(), name)
+
+
+_PRESENT: list[Engram] = []
+
+
+@cache
+def _app() -> FastAPI:
+    """Build an application around whichever engine is present: that takes longer than most tests."""
+    engine = Standing(lambda: _PRESENT[-1])
+    engine.replies = Standing(lambda: _PRESENT[-1].replies)  # type: ignore[attr-defined] # taken when it is built
+    return create_app(cast("Engram", engine))
+
+
+@contextmanager
+def speaking_to(engine: Engram) -> Iterator[TestClient]:
+    """Make an engine the one that the shared application works with, and return a client."""
+    _PRESENT.append(engine)
+    try:
+        yield client_of(_app())
+    finally:
+        _PRESENT.remove(engine)
 
 
 @contextmanager

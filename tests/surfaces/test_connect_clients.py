@@ -186,6 +186,62 @@ def test_a_linked_file_stays_a_link(person: Path, engram_command: Command) -> No
     assert kept.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_link_that_led_nowhere_leads_nowhere_again(person: Path, engram_command: Command) -> None:
+    """What we made is taken out where it lies, and the link of somebody's dotfiles stays."""
+    kept = person / "dotfiles.json"
+    path = file_of("gemini", person)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(kept)
+
+    engram_command("connect", "gemini", "--yes")
+    was_made = kept.exists()
+    engram_command("connect", "gemini", "--remove", "--yes")
+
+    assert was_made
+    assert path.is_symlink()
+    assert not kept.exists()
+
+
+def test_a_file_that_its_owner_has_locked_is_left_alone(person: Path, engram_command: Command) -> None:
+    """Programs that manage configuration make it read-only; what to paste is printed instead."""
+    path = file_of("cursor", person)
+    path.parent.mkdir(parents=True)
+    path.write_text("{}\n", encoding="utf-8")
+    path.chmod(0o444)
+
+    refused = engram_command("connect", "cursor", "--yes")
+
+    assert refused.exit_code == 1
+    assert "mcpServers" in refused.stdout
+    assert "read-only" in refused.stderr
+    assert files(path.parent) == {"mcp.json": b"{}\n"}
+
+
+def test_who_said_yes_is_not_told_to_say_yes(person: Path, engram_command: Command) -> None:
+    """Where writing fails, the reason is all there is to say."""
+    path = file_of("cursor", person)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(person / "no" / "folder.json")
+
+    failed = engram_command("connect", "cursor", "--yes")
+
+    assert failed.exit_code == 1
+    assert "cannot be written" in failed.stderr
+    assert "--yes" not in failed.stderr
+
+
+def test_half_a_connection_is_a_failure(person: Path, engram_command: Command) -> None:
+    """Where one of two files could not be written, the exit code says so."""
+    (person / ".claude").mkdir()
+    (person / ".claude" / "settings.json").symlink_to(person / "no" / "folder.json")
+
+    half = engram_command("connect", "claude-code", "--yes")
+
+    assert half.exit_code == 1
+    assert (person / ".claude.json").exists()
+    assert "cannot be written" in half.stderr
+
+
 def test_a_file_that_changed_while_we_asked_is_not_overwritten(person: Path) -> None:
     """Between the question and the yes a program may have written its file."""
     path = person / "mcp.json"

@@ -62,7 +62,7 @@ class Hand:
         return text
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(objects, st.integers(0, 10**6), st.sampled_from(["\n", "\r\n"]))
 def test_what_is_put_into_json_comes_out_again(value: dict[str, Any], seed: int, line: str) -> None:
     """Whatever the style of a file, a new name changes nothing else, and removing it gives the same bytes."""

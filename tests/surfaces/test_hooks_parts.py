@@ -103,6 +103,10 @@ def test_only_what_somebody_typed_counts_as_a_prompt(prompt: str, is_typed: bool
         ('cd app && git commit -m "Use Helix"', 'Ran `cd app && git commit -m "Use Helix"`: [main 1a2b] ok'),
         ("git push https://maya:hunter2@host/x", "Ran `git push https://…@host/x`: [main 1a2b] ok"),
         ("TOKEN=abc123 npm publish", "Ran `TOKEN=… npm publish`: [main 1a2b] ok"),
+        (
+            'make deploy H="Authorization: Bearer abc123"',
+            'Ran `make deploy H="Authorization: Bearer …"`: [main 1a2b] ok',
+        ),
     ],
 )
 def test_only_notable_outcomes_are_told_and_no_passwords(command: str, kept: str | None) -> None:

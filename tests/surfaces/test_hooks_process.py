@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -171,6 +172,43 @@ def test_whatever_is_wrong_the_agent_goes_on_and_status_says_so(home: Path, engr
 
     assert (failing["failures"], failing["failure"][:5]) == (3, "E1007")
     assert "secret" not in json.dumps(failing)
+
+
+@pytest.mark.parametrize("streams", [">&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_stops_nobody(home: Path, streams: str) -> None:
+    """Some programs start hooks without a standard input or output at all."""
+    shell = f"{shlex.join([*HOOK, 'Stop'])} {streams}"
+
+    done = subprocess.run(["sh", "-c", shell], input=b"{}", capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert home
+
+
+def test_an_answer_that_nobody_waits_for_is_no_complaint(home: Path, engram_command: Command) -> None:
+    """An agent that was closed meanwhile has closed its end of the pipe."""
+    engram_command("remember", "The red boat lies in Porto")
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    with os.fdopen(writing, "wb") as nobody:
+        done = subprocess.run(
+            [*HOOK, "UserPromptSubmit"],
+            input=json.dumps(event(prompt="where is the red boat?")).encode(),
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "ENGRAM_HOOK_TIMEOUT_SECONDS": "25"},
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert until(lambda: read(home, lambda engram: engram.turns()))
+
+
+@pytest.mark.parametrize("options", [("--home", "~nobody-of-this-name/x"), ("--home", "/dev/null/x")])
+def test_a_home_that_cannot_be_stops_nobody(options: tuple[str, ...]) -> None:
+    """There is not even a place to note it."""
+    assert ended(start("Stop", event(), *options)) == b""
 
 
 def test_an_event_that_does_not_end_is_not_waited_for(home: Path) -> None:

@@ -15,7 +15,7 @@ from engram.testing import TinyEmbedder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import httpx
+    from starlette.testclient import TestClient
 
     from engram import Engram
 
@@ -27,7 +27,7 @@ class Careless(TinyEmbedder):
         raise RuntimeError(f"cannot embed {texts[0]}")
 
 
-def remember(client: httpx.Client, content: str, **options: Any) -> dict[str, Any]:
+def remember(client: TestClient, content: str, **options: Any) -> dict[str, Any]:
     """Remember over HTTP and return the memory."""
     answer = client.post("/v1/remember", json={"content": content, **options})
     assert answer.status_code == 200, answer.text
@@ -35,14 +35,14 @@ def remember(client: httpx.Client, content: str, **options: Any) -> dict[str, An
     return found
 
 
-def recalled(client: httpx.Client, query: str, **options: Any) -> list[str]:
+def recalled(client: TestClient, query: str, **options: Any) -> list[str]:
     """Recall over HTTP and return the contents of the hits."""
     answer = client.post("/v1/recall", json={"query": query, **options})
     assert answer.status_code == 200, answer.text
     return [hit["memory"]["content"] for hit in answer.json()["hits"]]
 
 
-def test_health_tells_the_state_and_no_memory(client: httpx.Client) -> None:
+def test_health_tells_the_state_and_no_memory(client: TestClient) -> None:
     """A monitor learns that all is well, and nothing that anybody said."""
     remember(client, "Ada's secret")
 
@@ -53,7 +53,7 @@ def test_health_tells_the_state_and_no_memory(client: httpx.Client) -> None:
     assert "secret" not in answer.text
 
 
-def test_health_names_what_fails(client: httpx.Client, engine: Engram) -> None:
+def test_health_names_what_fails(client: TestClient, engine: Engram) -> None:
     """A store that does not answer is 503 with the reason."""
     engine.close()
 
@@ -64,7 +64,7 @@ def test_health_names_what_fails(client: httpx.Client, engine: Engram) -> None:
     assert answer.json()["failing"][0]["name"] == "store"
 
 
-def test_the_verbs_work_over_http(client: httpx.Client) -> None:
+def test_the_verbs_work_over_http(client: TestClient) -> None:
     """Remember, recall, get, list, correct, forget and status, with the library's own shapes."""
     old = remember(client, "My editor is vim", category="preference", importance=0.7)
 
@@ -85,7 +85,7 @@ def test_the_verbs_work_over_http(client: httpx.Client) -> None:
     assert client.get("/v1/status").json()["by_status"] == {"forgotten": 1, "superseded": 1}
 
 
-def test_scopes_do_not_leak_over_http(client: httpx.Client) -> None:
+def test_scopes_do_not_leak_over_http(client: TestClient) -> None:
     """A user's memory is not there for another user, by any route."""
     memory = remember(client, "Ada prefers tea", scope={"user": "ada"})
 
@@ -96,7 +96,7 @@ def test_scopes_do_not_leak_over_http(client: httpx.Client) -> None:
     assert client.get(f"/v1/memories/{memory['id']}", params={"user": "ada"}).status_code == 200
 
 
-def test_a_time_without_a_zone_is_utc_over_http(client: httpx.Client) -> None:
+def test_a_time_without_a_zone_is_utc_over_http(client: TestClient) -> None:
     """The same rule as on the command line."""
     memory = remember(client, "x", occurred_at="2026-05-08T14:30:00")
 
@@ -122,7 +122,7 @@ def test_a_time_without_a_zone_is_utc_over_http(client: httpx.Client) -> None:
     ],
 )
 def test_every_refusal_has_the_same_form(
-    client: httpx.Client, path: str, body: object, status: int, code: str
+    client: TestClient, path: str, body: object, status: int, code: str
 ) -> None:
     """Code, message and hint, with the status of the table."""
     answer = client.post(path, json=body)
@@ -132,7 +132,7 @@ def test_every_refusal_has_the_same_form(
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"query": "\\ud800"}', b"[" * 100_000, b'{"query": NaN}'])
-def test_a_body_that_is_no_json_is_refused(client: httpx.Client, body: bytes) -> None:
+def test_a_body_that_is_no_json_is_refused(client: TestClient, body: bytes) -> None:
     """Broken JSON is the sender's mistake, never a 500."""
     answer = client.post("/v1/recall", content=body, headers={"Content-Type": "application/json"})
 
@@ -140,7 +140,7 @@ def test_a_body_that_is_no_json_is_refused(client: httpx.Client, body: bytes) ->
     assert set(answer.json()) == {"code", "message", "hint", "request_id"}
 
 
-def test_an_error_of_the_store_keeps_its_code(client: httpx.Client, engine: Engram) -> None:
+def test_an_error_of_the_store_keeps_its_code(client: TestClient, engine: Engram) -> None:
     """A full disk is 507, with the hint that nothing was lost."""
     writer = engine._parts.store._writer  # type: ignore[attr-defined]
     writer.pragma("max_page_count", writer.pragma("page_count"))
@@ -153,7 +153,7 @@ def test_an_error_of_the_store_keeps_its_code(client: httpx.Client, engine: Engr
 
 @pytest.mark.parametrize("embedder", [Careless()])
 def test_a_mistake_of_ours_is_told_without_memory_text(
-    client: httpx.Client, caplog: pytest.LogCaptureFixture
+    client: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The answer is general, and the log names class and place but quotes nothing."""
     with caplog.at_level(logging.DEBUG):
@@ -167,14 +167,14 @@ def test_a_mistake_of_ours_is_told_without_memory_text(
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::2]:80"]
 )
-def test_a_rebound_name_is_refused(client: httpx.Client, host: str) -> None:
+def test_a_rebound_name_is_refused(client: TestClient, host: str) -> None:
     """A page that points its own name at loopback reaches nothing."""
     for path in ("/", "/health", "/v1/memories", "/static/page.css"):
         assert client.get(path, headers={"Host": host}).status_code == 403
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:7070", "[::1]:7070"])
-def test_loopback_names_are_ours(client: httpx.Client, host: str) -> None:
+def test_loopback_names_are_ours(client: TestClient, host: str) -> None:
     """However a person writes it, this machine is this machine."""
     assert client.get("/health", headers={"Host": host}).status_code == 200
 
@@ -190,7 +190,7 @@ def test_loopback_names_are_ours(client: httpx.Client, host: str) -> None:
         {"Sec-Fetch-Site": "cross-site", "Origin": "http://evil.example"},
     ],
 )
-def test_a_post_from_another_site_is_refused(client: httpx.Client, headers: dict[str, str]) -> None:
+def test_a_post_from_another_site_is_refused(client: TestClient, headers: dict[str, str]) -> None:
     """A stranger's page cannot make the browser write or forget."""
     posted = client.post("/v1/remember", json={"content": "planted"}, headers=headers)
     sent = client.post("/remember", data={"content": "planted"}, headers=headers)
@@ -199,7 +199,7 @@ def test_a_post_from_another_site_is_refused(client: httpx.Client, headers: dict
     assert client.get("/v1/memories").json() == []
 
 
-def test_our_own_page_may_post(client: httpx.Client) -> None:
+def test_our_own_page_may_post(client: TestClient) -> None:
     """The Origin that the browser sends for our page is let through."""
     own = str(client.base_url).rstrip("/")
 
@@ -209,14 +209,14 @@ def test_our_own_page_may_post(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_the_api_takes_json_only(client: httpx.Client, kind: str) -> None:
+def test_the_api_takes_json_only(client: TestClient, kind: str) -> None:
     """The content types that a form can send without asking never reach the API."""
     answer = client.post("/v1/remember", content=b'{"content": "x"}', headers={"Content-Type": kind})
 
     assert (answer.status_code, answer.json()["code"]) == (415, "E4005")
 
 
-def test_a_body_without_end_is_cut_off(client: httpx.Client) -> None:
+def test_a_body_without_end_is_cut_off(client: TestClient) -> None:
     """Announced or not, a request beyond the limit is refused and not read to its end."""
     headers = {"Content-Type": "application/json"}
     piece = b" " * 100_000
@@ -228,7 +228,7 @@ def test_a_body_without_end_is_cut_off(client: httpx.Client) -> None:
     assert client.get("/health").status_code == 200
 
 
-def test_a_memory_as_large_as_allowed_comes_back_whole(client: httpx.Client) -> None:
+def test_a_memory_as_large_as_allowed_comes_back_whole(client: TestClient) -> None:
     """Eight kilobytes of any script survive the way in and out."""
     text = ("Grüße 東京 🎉 é " * 400).encode()[: 8 * 1024].decode(errors="ignore").strip()
 
@@ -238,7 +238,7 @@ def test_a_memory_as_large_as_allowed_comes_back_whole(client: httpx.Client) -> 
     assert client.get(f"/v1/memories/{memory['id']}").json()["content"] == text
 
 
-def test_many_may_write_at_once(client: httpx.Client) -> None:
+def test_many_may_write_at_once(client: TestClient) -> None:
     """Every post that was answered is there afterwards."""
     texts = [f"statement number {number}" for number in range(40)]
 
@@ -249,7 +249,7 @@ def test_many_may_write_at_once(client: httpx.Client) -> None:
     assert {memory["content"] for memory in found} == set(texts)
 
 
-def test_the_api_is_described_and_nothing_is_loaded_from_elsewhere(client: httpx.Client) -> None:
+def test_the_api_is_described_and_nothing_is_loaded_from_elsewhere(client: TestClient) -> None:
     """/openapi.json is there, for programs, and the framework's own pages, which load from a CDN, are not."""
     paths = client.get("/openapi.json").json()["paths"]
 
@@ -258,7 +258,7 @@ def test_the_api_is_described_and_nothing_is_loaded_from_elsewhere(client: httpx
     assert client.get("/redoc").status_code == 404
 
 
-def test_every_answer_carries_the_safe_headers(client: httpx.Client) -> None:
+def test_every_answer_carries_the_safe_headers(client: TestClient) -> None:
     """Also refusals and errors: nothing is cached, framed, sniffed or scripted."""
     for answer in (
         client.get("/"),

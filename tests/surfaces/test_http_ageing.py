@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import httpx
+    from starlette.testclient import TestClient
 
     from engram.testing import ManualClock, TinyEmbedder
 
@@ -29,7 +29,7 @@ def engine(tmp_path: Path, clock: ManualClock, embedder: TinyEmbedder) -> Iterat
 
 
 @pytest.fixture
-def unsure(client: httpx.Client, clock: ManualClock) -> str:
+def unsure(client: TestClient, clock: ManualClock) -> str:
     """The id of a guess that nobody confirmed for a hundred days."""
     memory: dict[str, Any] = client.post(
         "/v1/remember", json={"content": "Maya may like tea", "confidence": 0.3}
@@ -38,12 +38,12 @@ def unsure(client: httpx.Client, clock: ManualClock) -> str:
     return str(memory["id"])
 
 
-def status_of(client: httpx.Client, memory_id: str) -> str:
+def status_of(client: TestClient, memory_id: str) -> str:
     """Return the status of a memory."""
     return str(client.get(f"/v1/memories/{memory_id}").json()["status"])
 
 
-def test_a_sweep_can_be_tried_made_and_undone(client: httpx.Client, unsure: str) -> None:
+def test_a_sweep_can_be_tried_made_and_undone(client: TestClient, unsure: str) -> None:
     """`dry_run` only tells; without it the rule takes the memory, and `restore` brings it back."""
     tried = client.post("/v1/age", json={"dry_run": True}).json()
     before = status_of(client, unsure)
@@ -56,7 +56,7 @@ def test_a_sweep_can_be_tried_made_and_undone(client: httpx.Client, unsure: str)
     assert (before, after, restored["status"]) == ("active", "archived", "active")
 
 
-def test_a_forecast_is_the_library_s_own_value(client: httpx.Client, unsure: str) -> None:
+def test_a_forecast_is_the_library_s_own_value(client: TestClient, unsure: str) -> None:
     """Of all memories or of one, as far ahead as asked."""
     whole = client.get("/v1/forecast").json()
     one = client.get("/v1/forecast", params={"id": unsure[-8:], "days": 30}).json()
@@ -67,7 +67,7 @@ def test_a_forecast_is_the_library_s_own_value(client: httpx.Client, unsure: str
     assert one["soonest"][0]["changes"][-1]["what"] == "speculative"
 
 
-def test_a_forecast_keeps_to_its_scope_over_http(client: httpx.Client, clock: ManualClock) -> None:
+def test_a_forecast_keeps_to_its_scope_over_http(client: TestClient, clock: ManualClock) -> None:
     """Another user's memory is counted by `everywhere` at most, and shown to nobody else."""
     body = {"content": "Ada may like tea", "confidence": 0.3, "scope": {"user": "ada"}}
     memory_id = client.post("/v1/remember", json=body).json()["id"]
@@ -83,7 +83,7 @@ def test_a_forecast_keeps_to_its_scope_over_http(client: httpx.Client, clock: Ma
     assert client.get("/v1/forecast", params={"id": memory_id, "user": "bob"}).status_code == 404
 
 
-def test_presets_are_compared_over_http(client: httpx.Client, unsure: str) -> None:
+def test_presets_are_compared_over_http(client: TestClient, unsure: str) -> None:
     """Every preset, after as many days as asked, with who left by which rule."""
     usual = client.get("/v1/policies/compare").json()
     asked = client.get("/v1/policies/compare", params={"days": [1, 10]}).json()
@@ -94,7 +94,7 @@ def test_presets_are_compared_over_http(client: httpx.Client, unsure: str) -> No
     assert asked["balanced"][0]["left"] == {"speculative": 1}
 
 
-def test_layers_are_chosen_by_hand_over_http(client: httpx.Client, unsure: str) -> None:
+def test_layers_are_chosen_by_hand_over_http(client: TestClient, unsure: str) -> None:
     """One up, one down, or straight into one."""
     up = client.post("/v1/promote", json={"id": unsure}).json()
     down = client.post("/v1/demote", json={"id": unsure, "reason": "not yet"}).json()
@@ -117,7 +117,7 @@ def test_layers_are_chosen_by_hand_over_http(client: httpx.Client, unsure: str) 
     ],
 )
 def test_what_cannot_be_done_is_refused(
-    client: httpx.Client, unsure: str, path: str, body: dict[str, Any], refusal: tuple[int, str]
+    client: TestClient, unsure: str, path: str, body: dict[str, Any], refusal: tuple[int, str]
 ) -> None:
     """With the code and the status of the table, and nothing is changed."""
     sent = {name: unsure if value == "ID" else value for name, value in body.items()}
@@ -138,7 +138,7 @@ def test_what_cannot_be_done_is_refused(
     ],
 )
 def test_a_span_that_is_none_is_refused(
-    client: httpx.Client, path: str, params: dict[str, Any], code: str
+    client: TestClient, path: str, params: dict[str, Any], code: str
 ) -> None:
     """No time ahead is guessed."""
     answer = client.get(path, params=params)
@@ -146,7 +146,7 @@ def test_a_span_that_is_none_is_refused(
     assert (answer.status_code, answer.json()["code"]) == (422, code)
 
 
-def test_ageing_by_another_site_s_page_is_refused(client: httpx.Client, unsure: str) -> None:
+def test_ageing_by_another_site_s_page_is_refused(client: TestClient, unsure: str) -> None:
     """A stranger's page cannot make the browser let memories go."""
     headers = {"Origin": "http://evil.example"}
 

@@ -101,7 +101,7 @@ def test_a_follower_sees_its_own_scope_only(followed: Followed) -> None:
 
 
 def test_a_token_follows_the_scope_it_has(tmp_path: Path) -> None:
-    """Without naming one; to name another is refused."""
+    """Without naming one; to name another is refused, and a token that is removed hears no more."""
     with opened(tmp_path) as engram:
         tokens = tokens_in(tmp_path)
         ada = add(tokens.named, "ada", ADA)
@@ -111,9 +111,13 @@ def test_a_token_follows_the_scope_it_has(tmp_path: Path) -> None:
                 engram.remember("Bob's", scope=BOB)
                 own = engram.remember("Ada's", scope=ADA)
                 told = next(stream)
+                tokens.named.remove("ada")
+                engram.remember("Ada's, when the token is gone", scope=ADA)
+                rest = list(stream)
 
     assert other.status_code == 403
     assert told.data["id"] == own.id
+    assert rest == []
 
 
 def test_changes_of_other_processes_are_told(followed: Followed) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    import httpx
+from .serving import serving
 
+if TYPE_CHECKING:
     from engram import Engram
 
 GUIDE = Path(__file__).parents[2] / "docs/guides/http.md"
@@ -20,22 +20,21 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on PATH")
-def test_the_requests_of_the_guide_work_in_their_order(
-    client: httpx.Client, engine: Engram, tmp_path: Path
-) -> None:
+def test_the_requests_of_the_guide_work_in_their_order(engine: Engram, tmp_path: Path) -> None:
     """A reader who pastes them one after the other meets no error, and the store holds what they said."""
     blocks = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
     script = "set -euo pipefail\n" + "\n".join(blocks)
 
-    done = subprocess.run(
-        ["bash", "-c", script],
-        check=False,
-        cwd=tmp_path,
-        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "ENGRAM": str(client.base_url).rstrip("/")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    with serving(engine) as server:
+        done = subprocess.run(
+            ["bash", "-c", script],
+            check=False,
+            cwd=tmp_path,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "ENGRAM": server.url.rstrip("/")},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     assert done.returncode == 0, done.stderr + done.stdout[-500:]
     assert len(blocks) >= 8

@@ -165,11 +165,28 @@ def test_a_key_is_forgotten_after_a_day(kept: Kept) -> None:
 
 
 def cut_off(kept: Kept, name: str) -> None:
-    """Leave a key as a process leaves it that is killed between a write and its answer."""
+    """Leave a key as a process leaves it that is killed between a write and its answer, a moment ago."""
     with kept.engram._parts.store.atomic() as tx:
         known = tx.replies.get("", kept.key(name))
         assert known is not None
         tx.replies.begin("", kept.key(name), request=known.request, at=known.at)
+    kept.clock.advance(seconds=6)
+
+
+def test_a_request_under_way_in_another_process_is_not_carried_out_here(kept: Kept) -> None:
+    """Nobody can tell it from one that was cut off just now: it is told to come again, and soon may."""
+    first = kept.remember("I like tea", "k1")
+    cut_off(kept, "k1")
+    kept.clock.advance(seconds=-5)
+
+    early = kept.remember("I like tea", "k1")
+    other = kept.remember("I like coffee", "k1")
+    kept.clock.advance(seconds=5)
+    late = kept.remember("I like tea", "k1")
+
+    assert (early.status_code, early.json()["code"], early.headers["Retry-After"]) == (409, "E5011", "1")
+    assert (other.status_code, other.json()["code"]) == (422, "E5010")
+    assert (late.status_code, late.json()["id"]) == (200, first.json()["id"])
 
 
 def test_a_request_cut_off_by_a_crash_is_carried_out_and_adds_nothing_twice(kept: Kept) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    import httpx
+    from starlette.testclient import TestClient
 
     from engram import Engram
     from engram.testing import TinyEmbedder
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} \"'>"
 
 
-def test_a_form_that_changed_something_redirects(client: httpx.Client, engine: Engram) -> None:
+def test_a_form_that_changed_something_redirects(client: TestClient, engine: Engram) -> None:
     """Reloading the page that follows repeats nothing."""
     answer = client.post("/remember", data={"content": "Helix is my editor"})
 
@@ -26,7 +26,7 @@ def test_a_form_that_changed_something_redirects(client: httpx.Client, engine: E
     assert [memory.content for memory in engine.list()] == ["Helix is my editor"]
 
 
-def test_a_known_statement_is_said_to_be_known(client: httpx.Client, engine: Engram) -> None:
+def test_a_known_statement_is_said_to_be_known(client: TestClient, engine: Engram) -> None:
     """The visitor learns that nothing new was stored."""
     engine.remember("Helix is my editor")
 
@@ -35,7 +35,7 @@ def test_a_known_statement_is_said_to_be_known(client: httpx.Client, engine: Eng
     assert "known already" in answer.text
 
 
-def test_an_answer_shows_score_reasons_and_quality(client: httpx.Client, engine: Engram) -> None:
+def test_an_answer_shows_score_reasons_and_quality(client: TestClient, engine: Engram) -> None:
     """What found a memory, how much that counted, and how long it took."""
     engine.remember("Helix is my editor", speaker="Ada")
 
@@ -47,7 +47,7 @@ def test_an_answer_shows_score_reasons_and_quality(client: httpx.Client, engine:
         assert quiet in text
 
 
-def test_the_time_that_a_question_names_is_told(client: httpx.Client, engine: Engram) -> None:
+def test_the_time_that_a_question_names_is_told(client: TestClient, engine: Engram) -> None:
     """A visitor sees how "in June 2023" was understood, and nothing where no time was named."""
     engine.remember("Helix is my editor")
 
@@ -58,7 +58,7 @@ def test_the_time_that_a_question_names_is_told(client: httpx.Client, engine: En
     assert "about the time" not in plain
 
 
-def test_the_page_answers_from_the_past(client: httpx.Client, engine: Engram) -> None:
+def test_the_page_answers_from_the_past(client: TestClient, engine: Engram) -> None:
     """As known on a day is as known at its end; what cannot be helped any more asks for no verdict."""
     engine.remember("Helix is my editor")
     today = datetime.now(UTC).date()
@@ -74,7 +74,7 @@ def test_the_page_answers_from_the_past(client: httpx.Client, engine: Engram) ->
 
 
 @pytest.mark.parametrize("day", ["soon", "2026-13-01", "9999-12-31", "<b>"])
-def test_a_day_that_is_none_is_told_in_words(client: httpx.Client, engine: Engram, day: str) -> None:
+def test_a_day_that_is_none_is_told_in_words(client: TestClient, engine: Engram, day: str) -> None:
     """The question is still in its field, and nothing was guessed."""
     answer = client.get("/", params={"q": "which editor?", "as_of": day})
 
@@ -88,7 +88,7 @@ def test_a_day_that_is_none_is_told_in_words(client: httpx.Client, engine: Engra
     ("helpful", "note", "counts"), [("yes", "Noted: it helped.", (1, 0)), ("no", "Noted. Such", (0, 1))]
 )
 def test_feedback_returns_to_the_question(
-    client: httpx.Client, engine: Engram, helpful: str, note: str, counts: tuple[int, int]
+    client: TestClient, engine: Engram, helpful: str, note: str, counts: tuple[int, int]
 ) -> None:
     """What did not help is gone from the answer that is shown next, and from no other."""
     memory = engine.remember("Helix is my editor")
@@ -104,7 +104,7 @@ def test_feedback_returns_to_the_question(
     assert (told.helped, told.unhelpful) == counts
 
 
-def test_what_did_not_take_part_is_told(client: httpx.Client, engine: Engram, embedder: TinyEmbedder) -> None:
+def test_what_did_not_take_part_is_told(client: TestClient, engine: Engram, embedder: TinyEmbedder) -> None:
     """A recall that lost an index says so on the page, and shows what the others found."""
     engine.remember("Helix is my editor")
     embedder.failure = "the model is asleep"
@@ -116,7 +116,7 @@ def test_what_did_not_take_part_is_told(client: httpx.Client, engine: Engram, em
     assert "Helix is my editor" in text
 
 
-def test_every_text_is_escaped(client: httpx.Client, engine: Engram) -> None:
+def test_every_text_is_escaped(client: TestClient, engine: Engram) -> None:
     """Memories, questions and speakers are text and never markup."""
     engine.remember(ATTACK, speaker="<b>Eve</b>")
 
@@ -144,7 +144,7 @@ def test_every_text_is_escaped(client: httpx.Client, engine: Engram) -> None:
     ],
 )
 def test_an_error_is_told_in_words(
-    client: httpx.Client, path: str, form: dict[str, str], status: int, words: str
+    client: TestClient, path: str, form: dict[str, str], status: int, words: str
 ) -> None:
     """The page comes back with what went wrong and with the text still in its field."""
     answer = client.post(path, data=form)
@@ -155,7 +155,7 @@ def test_an_error_is_told_in_words(
     assert form.get("content", "").strip() in answer.text
 
 
-def test_forgetting_returns_to_the_question(client: httpx.Client, engine: Engram) -> None:
+def test_forgetting_returns_to_the_question(client: TestClient, engine: Engram) -> None:
     """The memory is gone from the answer that is shown next."""
     memory = engine.remember("Tea is served at four")
 
@@ -166,7 +166,7 @@ def test_forgetting_returns_to_the_question(client: httpx.Client, engine: Engram
     assert "served at four" not in answer.text
 
 
-def test_older_memories_have_pages_of_their_own(client: httpx.Client, engine: Engram) -> None:
+def test_older_memories_have_pages_of_their_own(client: TestClient, engine: Engram) -> None:
     """Twenty at a time, with a way on and a way back."""
     for number in range(25):
         engine.remember(f"statement number {number}")
@@ -181,11 +181,11 @@ def test_older_memories_have_pages_of_their_own(client: httpx.Client, engine: En
     assert "Back to the newest" in second
 
 
-def test_an_empty_store_invites(client: httpx.Client) -> None:
+def test_an_empty_store_invites(client: TestClient) -> None:
     """The first visit says what to do."""
     assert "Write the first statement" in client.get("/").text
 
 
-def test_an_unknown_note_says_nothing(client: httpx.Client) -> None:
+def test_an_unknown_note_says_nothing(client: TestClient) -> None:
     """Nobody can put words on the page with a link."""
     assert "You have won" not in client.get("/", params={"note": "You have won"}).text

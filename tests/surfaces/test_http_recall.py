@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    import httpx
+    from starlette.testclient import TestClient
 
     from engram.testing import ManualClock, TinyEmbedder
 
@@ -30,7 +30,7 @@ def engine(tmp_path: Path, clock: ManualClock, embedder: TinyEmbedder) -> Iterat
         yield opened
 
 
-def asked(client: httpx.Client, query: str, **options: Any) -> dict[str, Any]:
+def asked(client: TestClient, query: str, **options: Any) -> dict[str, Any]:
     """Recall over HTTP and return the answer."""
     answer = client.post("/v1/recall", json={"query": query, **options})
     assert answer.status_code == 200, answer.text
@@ -64,7 +64,7 @@ def test_every_filter_of_the_library_can_be_sent() -> None:
     assert set(FiltersBody.model_fields) == {field.name for field in dataclasses.fields(Filters)}
 
 
-def test_an_answer_is_the_library_s_own_value(client: httpx.Client, engine: Engram) -> None:
+def test_an_answer_is_the_library_s_own_value(client: TestClient, engine: Engram) -> None:
     """With `explain` it also holds what was left out; without, it does not."""
     engine.remember("Helix is my editor")
     engine.remember("Vim was my editor once")
@@ -77,9 +77,7 @@ def test_an_answer_is_the_library_s_own_value(client: httpx.Client, engine: Engr
     assert {"intent", "level", "period", "stages", "strategy", "text_weight"} <= set(plain["quality"])
 
 
-def test_the_past_answers_as_it_was_over_http(
-    client: httpx.Client, engine: Engram, clock: ManualClock
-) -> None:
+def test_the_past_answers_as_it_was_over_http(client: TestClient, engine: Engram, clock: ManualClock) -> None:
     """A moment with or without a time zone; without one it is UTC."""
     old = engine.remember("My editor is vim")
     then = clock.now()
@@ -91,7 +89,7 @@ def test_the_past_answers_as_it_was_over_http(
         assert contents(asked(client, "editor", as_of=moment)) == ["My editor is vim"]
 
 
-def test_a_recall_belongs_to_its_session_over_http(client: httpx.Client, engine: Engram) -> None:
+def test_a_recall_belongs_to_its_session_over_http(client: TestClient, engine: Engram) -> None:
     """Two conversations are two sessions in the memory's log."""
     memory = engine.remember("Helix is my editor")
 
@@ -101,7 +99,7 @@ def test_a_recall_belongs_to_its_session_over_http(client: httpx.Client, engine:
     assert engine.get(memory.id).access.sessions == 2
 
 
-def test_filters_and_modes_narrow_over_http(client: httpx.Client, engine: Engram) -> None:
+def test_filters_and_modes_narrow_over_http(client: TestClient, engine: Engram) -> None:
     """In the body of a question and in the address of a list, by the same words."""
     engine.remember("Ada deploys with Kubernetes", speaker="Ada", type="procedure")  # type: ignore[arg-type]
     engine.remember("Ben deploys by hand", speaker="Ben")
@@ -114,7 +112,7 @@ def test_filters_and_modes_narrow_over_http(client: httpx.Client, engine: Engram
     assert contents(by_mode) == ["Ben deploys by hand"]
 
 
-def test_lists_are_narrowed_by_everything(client: httpx.Client, engine: Engram) -> None:
+def test_lists_are_narrowed_by_everything(client: TestClient, engine: Engram) -> None:
     """Every parameter of the address reaches the engine."""
     engine.remember("Tea is nice")
 
@@ -133,7 +131,7 @@ def test_lists_are_narrowed_by_everything(client: httpx.Client, engine: Engram) 
         assert client.get("/v1/memories", params={name: "nothing like it"}).json() == [], name
 
 
-def test_a_timeline_is_told_over_http(client: httpx.Client, engine: Engram, clock: ManualClock) -> None:
+def test_a_timeline_is_told_over_http(client: TestClient, engine: Engram, clock: ManualClock) -> None:
     """Oldest first, and to its own scope only."""
     old = engine.remember("My editor is vim")
     clock.advance(days=1)
@@ -146,7 +144,7 @@ def test_a_timeline_is_told_over_http(client: httpx.Client, engine: Engram, cloc
     assert told["entries"][1]["replaced"]["id"] == old.id
 
 
-def test_answers_keep_to_their_scope(client: httpx.Client, engine: Engram) -> None:
+def test_answers_keep_to_their_scope(client: TestClient, engine: Engram) -> None:
     """Timeline, entity and feedback know nothing of another user's memories."""
     body = {"content": "Priya Raman lives in Leeds", "scope": {"user": "ada"}}
     memory_id = client.post("/v1/remember", json=body).json()["id"]
@@ -161,7 +159,7 @@ def test_answers_keep_to_their_scope(client: httpx.Client, engine: Engram) -> No
         assert sent.status_code == status
 
 
-def test_an_entity_is_found_by_any_name(client: httpx.Client, engine: Engram) -> None:
+def test_an_entity_is_found_by_any_name(client: TestClient, engine: Engram) -> None:
     """Also by one with a slash, which is no part of the address."""
     engine.remember("Priya Raman edits src/app.py")
 
@@ -173,7 +171,7 @@ def test_an_entity_is_found_by_any_name(client: httpx.Client, engine: Engram) ->
     assert file.json()["entity"]["name"] == "src/app.py"
 
 
-def test_feedback_over_http_shapes_the_next_answer(client: httpx.Client, engine: Engram) -> None:
+def test_feedback_over_http_shapes_the_next_answer(client: TestClient, engine: Engram) -> None:
     """What was of no help is left out for that question and no other."""
     memory = engine.remember("Helix is my editor")
 
@@ -199,7 +197,7 @@ def test_feedback_over_http_shapes_the_next_answer(client: httpx.Client, engine:
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(
-    client: httpx.Client, body: dict[str, Any], code: str
+    client: TestClient, body: dict[str, Any], code: str
 ) -> None:
     """Nothing is guessed, and nothing is ignored."""
     answer = client.post("/v1/recall", json={"query": "x", **body})
@@ -220,7 +218,7 @@ def test_a_question_that_makes_no_sense_is_refused(
     ],
 )
 def test_an_address_that_makes_no_sense_is_refused(
-    client: httpx.Client, path: str, refusal: tuple[int, str]
+    client: TestClient, path: str, refusal: tuple[int, str]
 ) -> None:
     """With the code and the status of the table."""
     answer = client.get(path)
@@ -232,7 +230,7 @@ def test_an_address_that_makes_no_sense_is_refused(
     "body", [{}, {"helpful": "perhaps"}, {"helpful": None}, {"helpful": True, "query": 7}]
 )
 def test_feedback_says_one_of_two_things_over_http(
-    client: httpx.Client, engine: Engram, body: dict[str, Any]
+    client: TestClient, engine: Engram, body: dict[str, Any]
 ) -> None:
     """Silence is neither."""
     memory = engine.remember("Helix is my editor")
@@ -243,7 +241,7 @@ def test_feedback_says_one_of_two_things_over_http(
     assert (engine.get(memory.id).helped, engine.get(memory.id).unhelpful) == (0, 0)
 
 
-def test_feedback_by_another_site_s_page_is_refused(client: httpx.Client, engine: Engram) -> None:
+def test_feedback_by_another_site_s_page_is_refused(client: TestClient, engine: Engram) -> None:
     """A stranger's page cannot hide a memory from its owner."""
     memory = engine.remember("Helix is my editor")
     headers = {"Origin": "http://evil.example"}
@@ -267,7 +265,7 @@ def test_feedback_by_another_site_s_page_is_refused(client: httpx.Client, engine
         "/v1/policies/compare",
     ],
 )
-def test_a_misspelt_parameter_is_named(client: httpx.Client, path: str) -> None:
+def test_a_misspelt_parameter_is_named(client: TestClient, path: str) -> None:
     """A filter or a scope that nobody knows is never silently ignored."""
     answer = client.get(f"{path}{'&' if '?' in path else '?'}usr=ada")
 

@@ -22,6 +22,7 @@ from engram.capture.settle import Neighbour, Settlement, Verdict, settle, surpri
 from engram.store.moves import differences
 from engram.text.passage import index_terms
 from engram.values import Action, AuditEvent, Edge, EdgeType, HistoryEvent, Status
+from engram.values.memory import SHELVED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -276,9 +277,20 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         provenance=_with_evidence(known.provenance, new.provenance),
         updated_at=write.now,
     )
+    if known.extractor == SHELVED != new.extractor:
+        stronger = _own_statement(stronger, new)
     write.tx.memories.replace(stronger)
     write.note(known, Action.REINFORCE, reason=reason, changes=differences(known, stronger))
     return Admission(stronger, Outcome.REINFORCED)
+
+
+def _own_statement(memory: Memory, new: Memory) -> Memory:
+    """Return a memory that only documents stated as one that somebody has: it no longer leaves with them."""
+    said = new.provenance
+    provenance = replace(
+        memory.provenance, source=said.source, session=said.session or memory.provenance.session
+    )
+    return memory.evolve(extractor=new.extractor, forget_after=new.forget_after, provenance=provenance)
 
 
 def _confirmed(known: Memory, said: datetime, now: datetime) -> datetime:

@@ -14,6 +14,7 @@ from engram.capture.draft import Draft
 from engram.errors import AccessDenied, MemoryNotFound, StatusNotAllowed
 from engram.store.moves import differences, let_go_of_derived, move, move_layer, note_move
 from engram.values import Action, ActorKind, AuditEvent, Edge, EdgeType, HistoryEvent, Layer, Status
+from engram.values.memory import SHELVED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engram.capture.admit import Gate, Prepared
+    from engram.capture.apply import Admission
     from engram.store.contract import Store, Transaction
     from engram.values import Actor, EmbedderIdentity, Memory, MemoryId, Scope
 
@@ -47,7 +49,7 @@ def find_own(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
 
 def correct(
     memory_id: MemoryId, text: str, gate: Gate, *, scope: Scope, reason: str, actor: Actor, now: datetime
-) -> Memory:
+) -> Admission:
     """Put a new statement in the place of an old one, which stays in the history, and return the new."""
     with gate.store.read() as tx:
         draft = _replacement(find_own(tx, memory_id, scope), text, now)
@@ -61,7 +63,7 @@ def correct(
 
 def put_in_place(
     tx: Transaction, old: Memory, prepared: Prepared, gate: Gate, *, reason: str, actor: Actor, now: datetime
-) -> Memory:
+) -> Admission:
     """Store the one statement that was prepared where an old one stood, and return it."""
     gone = old.evolve(status=Status.SUPERSEDED, valid_to=now, updated_at=now)
     tx.memories.replace(gone)  # or else the gate would take the new statement for a repetition of it
@@ -72,7 +74,7 @@ def put_in_place(
     note_move(tx, old, gone, action=Action.CORRECT, reason=reason, actor=actor, now=now)
     tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
     let_go_of_derived(tx, gone, now)
-    return new
+    return admission
 
 
 def set_status(
@@ -223,7 +225,8 @@ def _replacement(old: Memory, text: str, now: datetime) -> Draft:
         provenance=old.provenance,
         occurred_at=old.occurred_at,
         valid_from=now,
-        forget_after=old.forget_after,
+        # A document ends, but not what somebody has put in the place of what it says.
+        forget_after=None if old.extractor == SHELVED else old.forget_after,
         importance=old.importance,
         pinned=old.pinned,
         supersedes=old.id,

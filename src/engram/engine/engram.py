@@ -19,7 +19,6 @@ from engram.engine.clock import SystemClock
 from engram.engine.doors import AgentDoors
 from engram.engine.dreaming import Dreams
 from engram.engine.handle import BULK_ROWS
-from engram.engine.health import EMBEDDER
 from engram.engine.hearing import Hearing
 from engram.engine.imports import Imports
 from engram.engine.insights import Insights
@@ -259,9 +258,9 @@ class Engram(
             actor=self._actor,
             now=self._now(),
         )
-        if self._parts.health.is_failing(EMBEDDER):
+        if not corrected.is_embedded:
             self._embed_later()
-        return corrected
+        return corrected.memory
 
     # --- words out ------------------------------------------------------------------------------------------
 

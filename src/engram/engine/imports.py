@@ -44,6 +44,7 @@ class Imports(Handle):
         speaker: str | None = None,
         dry_run: bool = False,
         progress: Callable[[int], None] | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
         scope: Scope | None = None,
     ) -> ImportReport:
         """
@@ -53,7 +54,8 @@ class Imports(Handle):
         where it was corrected or forgotten since, so an import may be interrupted and repeated. `mapping`
         names the columns of a table: {"content": "text", "occurred_at": "date"}. A `speaker` is the name of
         whoever speaks as the user in conversations that do not say so. A record that cannot be
-        taken in is reported by its place and does not stop the others.
+        taken in is reported by its place and does not stop the others; so is one that would go to a scope
+        which `may_enter` says no to.
         """
         from engram.engine.intake import Intake, records_of  # noqa: PLC0415 - loads every importer
 
@@ -65,6 +67,7 @@ class Imports(Handle):
             actor=self._actor,
             embeds_later=self._parts.embedder.batch < QUICK_BATCH,
             speaker=speaker,
+            may_enter=may_enter,
         )
         report = progress or (lambda _more: None)
         with closing(records_of(Path(path).expanduser(), kind=told, mapping=mapping)) as source:

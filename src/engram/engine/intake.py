@@ -22,7 +22,7 @@ from engram.capture.draft import Draft, checked_text
 from engram.capture.observe import observe
 from engram.engine.absent import AbsentEmbedder
 from engram.engine.bare_scopes import BareScopes, left_standing
-from engram.errors import EmbedderUnavailable, EngramError, InvalidScope, SecurityError
+from engram.errors import AccessDenied, EmbedderUnavailable, EngramError, InvalidScope, SecurityError
 from engram.portability.read import read_source
 from engram.portability.record import Broken, LeftOut, Message, Statement
 from engram.store.contract import Imported
@@ -30,7 +30,7 @@ from engram.text.normal import clean
 from engram.values import GLOBAL, ImportReport, Provenance, Refusal, Role, Scope, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -105,6 +105,7 @@ class Intake:
         actor: Actor,
         embeds_later: bool = False,
         speaker: str | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
     ) -> None:
         self._gate = gate
         # In bulk, neighbours are found by relation and by words: nothing waits for the vectors but recall.
@@ -112,6 +113,7 @@ class Intake:
         self._scope = scope
         self._actor = actor
         self._speaker = speaker
+        self._may_enter = may_enter or (lambda _scope: True)
         self._foreseen: set[bytes] = set()
         self._bare = BareScopes(gate.store)
         self.tally = Tally()
@@ -143,6 +145,9 @@ class Intake:
                     scope = _narrowed(self._scope, record)
                 except InvalidScope as exc:
                     self.tally.refuse(record.place, exc.code)
+                    continue
+                if not self._may_enter(scope):
+                    self.tally.refuse(record.place, AccessDenied.code)
                     continue
                 found.append(Item(kind, record, scope, mark_of(kind, record, scope)))
         return found

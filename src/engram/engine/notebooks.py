@@ -36,6 +36,7 @@ class Notebooks(Handle):
         *,
         dry_run: bool = False,
         delete: bool = False,
+        delete_many: bool = False,
         adopt: bool = False,
         progress: Callable[[int], None] | None = None,
         scope: Scope | None = None,
@@ -45,9 +46,11 @@ class Notebooks(Handle):
 
         Edits of a file become corrections, new files memories, and memories that are new or have changed are
         written. What both sides changed is kept twice, the person's words in a copy beside the file. A file
-        that was deleted comes back, unless `delete` says that its memory is to be forgotten. A folder that
-        holds other things is refused unless told to `adopt` it: then they are left alone.
+        that was deleted comes back, unless `delete` says that its memory is to be forgotten; where most are
+        gone, that stops the sync, unless `delete_many` says so. A folder that holds other things is refused
+        unless told to `adopt` it: then they are left alone.
         """
+        from engram.engine.notebook.missing import Deletions  # noqa: PLC0415
         from engram.engine.notebook.sync import synced  # noqa: PLC0415 - most processes have no notebook
 
         self._reads.write(self._now())
@@ -55,7 +58,7 @@ class Notebooks(Handle):
             Path(folder),
             self._hand(self._in(scope)),
             dry_run=dry_run,
-            delete=delete,
+            deletions=Deletions.of(delete=delete, many=delete_many),
             adopt=adopt,
             progress=progress,
         )

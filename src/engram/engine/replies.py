@@ -3,7 +3,8 @@ Answers that are kept for a day by the caller's key, so that a write may be sent
 
 Held by `engine.served` and used by the HTTP server, around the verb that carries the write out. A key
 whose answer was never kept, because the process was killed, is carried out anew: the gate recognises a
-statement that is stored already, and `observed` a message, so nothing is added twice.
+statement that is stored already, and `observed` a message, so nothing is added twice. A young one may as
+well be under way in another process, and is left to it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from engram.errors import RequestUnderWay
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from engram.engine.clock import Clock
@@ -31,6 +34,15 @@ _ID: Final = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """What every id of a memory and a turn looks like."""
 
 
+def ids_in(body: bytes) -> frozenset[str]:
+    """Return the ids of memories and turns that an answer names."""
+    return frozenset(found.decode() for found in _ID.findall(body))
+
+
+def _is_young(known: Reply, now: datetime) -> bool:
+    return timedelta(0) <= now - known.at < CUT_OFF_WITHIN
+
+
 class ReplyBook:
     """Answers by caller and key."""
 
@@ -39,21 +51,39 @@ class ReplyBook:
         self._clock = clock
 
     def begin(self, caller: str, key: str, *, request: bytes) -> Reply | None:
-        """Return what is known of a key; None where nothing is, and the request is now noted as begun."""
+        """
+        Return what is known of a key; None where nothing is, and the request is now noted as begun.
+
+        Raises `RequestUnderWay` where the same request was begun a moment ago and has no answer yet.
+        """
         now: datetime = self._clock.now()
         with self._store.atomic() as tx:
             tx.replies.expire(before=now - KEPT_FOR)
             known = tx.replies.get(caller, key)
             if known is None:
                 tx.replies.begin(caller, key, request=request, at=now)
+            elif known.status is None and known.request == request and _is_young(known, now):
+                raise RequestUnderWay("a request with this key is under way")
             return known
 
-    def keep(self, caller: str, key: str, *, status: int, headers: Mapping[str, str], body: bytes) -> bool:
-        """Keep an answer and say whether that was done; one that is too large leaves no trace of its key."""
+    def keep(
+        self,
+        caller: str,
+        key: str,
+        *,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        subjects: Collection[str],
+    ) -> bool:
+        """
+        Keep an answer and say whether that was done; one that is too large leaves no trace of its key.
+
+        `subjects` are the ids of what the answer shows: it is emptied when one of these is erased.
+        """
         if len(body) > MOST_BYTES:
             self.drop(caller, key)
             return False
-        subjects = {found.decode() for found in _ID.findall(body)}
         with self._store.atomic() as tx:
             tx.replies.finish(caller, key, status=status, headers=headers, body=body, subjects=subjects)
         return True

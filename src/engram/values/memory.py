@@ -116,6 +116,8 @@ CATEGORIES = frozenset(
 
 DREAMT = "dream."
 """How the extractor of a memory begins that a dream has stated."""
+SHELVED = "shelf"
+"""What the extractor of a memory is called that only documents on the shelf state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,6 +54,8 @@ class NotebookAct(StrEnum):
     """Its id is of no memory that could be shown here; it was not read."""
     UNREADABLE = "unreadable"
     """It cannot be read as a note; it was left alone."""
+    OUTSIDE = "outside"
+    """It was moved out of `facts`: it is not read there, and not taken for deleted."""
     BUSY = "busy"
     """It was being changed meanwhile; the next sync looks at it again."""
 
@@ -67,6 +69,7 @@ TROUBLE = frozenset(
         NotebookAct.DUPLICATE,
         NotebookAct.UNKNOWN,
         NotebookAct.UNREADABLE,
+        NotebookAct.OUTSIDE,
         NotebookAct.BUSY,
     }
 )
@@ -115,7 +118,7 @@ class NotebookReport:
     def is_unchanged(self) -> bool:
         """Whether nothing was done or would be, on either side."""
         settled = {NotebookAct.REFUSED, NotebookAct.KNOWN, NotebookAct.DUPLICATE}
-        settled |= {NotebookAct.UNKNOWN, NotebookAct.UNREADABLE}
+        settled |= {NotebookAct.UNKNOWN, NotebookAct.UNREADABLE, NotebookAct.OUTSIDE}
         return not self.pages_changed and all(NotebookAct(act) in settled for act in self.counts)
 
 

@@ -1,9 +1,9 @@
 """
 The shelf: documents that other programs keep word for word, and what Engram has remembered of each.
 
-Written and read through `Engram.shelf`, mostly by adapters for other frameworks. A document is JSON under a
-path and a key, in a scope; unlike a memory it is never merged, reworded or aged. The memory or the turn that
-was made of its text is what Engram knows and can recall. Frozen, without I/O.
+Written and read through `Engram.shelf`, mostly by adapters for other frameworks. A document is JSON
+under a path and a key, in a scope; unlike a memory it is never merged, reworded or aged. The memory or
+the turn that was made of its text is what Engram knows and can recall. Frozen, without I/O.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Putting:
-    """A document to be put in place of what lies under its key; without one, its memory's id is its key."""
+    """A document to be put in place of what lies under its key; without one, its memory's id."""
 
     place: tuple[str, ...]
     key: str | None
@@ -74,7 +74,7 @@ class Putting:
     """What it says, to be remembered."""
     said: Said | None = None
     memory_id: MemoryId | None = None
-    """A memory that is stored already, where the document is about one; then its `text` is not looked at."""
+    """A memory that is stored already, which the document is about; then `text` is not looked at."""
     lifetime: timedelta | None = None
     source: Source = Source.INGEST
     scope: Scope | None = None

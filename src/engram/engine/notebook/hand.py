@@ -119,7 +119,7 @@ class Hand:
             reason=reason,
             actor=self.actor,
             now=self.clock.now(),
-        )
+        ).memory
 
     def label(self, memory: Memory, name: str, value: str, *, reason: str) -> Memory:
         """Change one label of a memory and return it as it is now."""

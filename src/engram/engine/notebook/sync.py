@@ -1,9 +1,9 @@
 """
 Bring a notebook and a scope of a store to the same state: open it, see that it is ours, run both halves.
 
-Called by `engine.notebooks`; calls `take` for what the person changed, then `give` for what
-the memories are now. Refuses what would end badly: a folder full of somebody's notes, a notebook of another
-scope, or one that another store has written. Only one sync runs on a store at a time.
+Called by `engine.notebooks`; calls `take` for what the person changed, then `give` for what the memories are
+now. Refuses what would end badly: a folder full of somebody's notes, a notebook of another scope, one that
+another store has written, or one most of which is gone. Only one sync runs on a store at a time.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING
 
 from engram.dream.lease import held
 from engram.engine.notebook.give import Giving
+from engram.engine.notebook.missing import hold_what_is_elsewhere
 from engram.engine.notebook.take import Taking
 from engram.errors import InvalidContent, InvalidScope
-from engram.portability.notebook.folder import Folder
+from engram.portability.notebook.folder import Folder, translated
 from engram.portability.notebook.pairing import pair
-from engram.portability.notebook.state import STATE_FILE, State, read_state
+from engram.portability.notebook.state import STATE_FILE, State, read_state, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from engram.engine.notebook.hand import Hand
+    from engram.engine.notebook.missing import Deletions
     from engram.portability.notebook.folder import Found
     from engram.values import MemoryId, NotebookReport, Scope
 
@@ -36,7 +38,7 @@ def synced(
     hand: Hand,
     *,
     dry_run: bool,
-    delete: bool,
+    deletions: Deletions,
     adopt: bool,
     progress: Callable[[int], None] | None,
 ) -> NotebookReport:
@@ -45,15 +47,21 @@ def synced(
     with held(store, LEASE, minutes=LEASE_MINUTES, clock=hand.clock.now) as lease:
         state = _opened(folder, hand.scope, adopt=adopt)
         _check_store(state, hand)
+        if not dry_run:
+            _begun(folder, state)
         found = folder.notes()
+        pairing = pair(found, state.memories, _heirs(found, state, hand))
+        hold_what_is_elsewhere(pairing, folder, state.memories)
+        living = {memory.id: memory for memory in hand.shown()}
+        deletions.check([one for one in pairing.missing if one in living], of=len(state.memories))
         taken = Taking(
             hand=hand,
-            living={memory.id: memory for memory in hand.shown()},
+            living=living,
             folder=folder,
             state=state,
-            pairing=pair(found, state.memories, _heirs(found, state, hand)),
+            pairing=pairing,
             dry_run=dry_run,
-            delete=delete,
+            delete=deletions.are_meant,
         )
         taken.all()
         shown = lease.renewed_by(store, progress)
@@ -62,8 +70,13 @@ def synced(
 
 def folder_at(path: Path) -> Folder:
     """Return the folder of a notebook; that it may be reached through a link is its owner's choice."""
-    root = path.expanduser().resolve()
-    if root.exists() and not root.is_dir():
+    try:
+        with translated():
+            root = path.expanduser().resolve()
+            is_something_else = root.exists() and not root.is_dir()
+    except RuntimeError as exc:
+        raise InvalidContent("there is no home folder of that name", hint="Name a folder.") from exc
+    if is_something_else:
         raise InvalidContent("there is no folder at that path, but something else", hint="Name a folder.")
     return Folder(root)
 
@@ -84,6 +97,13 @@ def _opened(folder: Folder, scope: Scope, *, adopt: bool) -> State:
             f"the notebook is of scope {state.scope}, not of {scope}", hint="Use a folder for each scope."
         )
     return state
+
+
+def _begun(folder: Folder, state: State) -> None:
+    """Clear up after a sync that was killed, and mark the folder as ours before anything is written."""
+    folder.clear_away()
+    if not state.memories:
+        folder.set_state(write_state(state))
 
 
 def _check_store(state: State, hand: Hand) -> None:

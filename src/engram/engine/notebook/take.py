@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from engram.engine.notebook.hand import is_withheld
 from engram.engine.notebook.labels import changed_labels
 from engram.errors import SecurityError, StatusNotAllowed
 from engram.portability.notebook.note import words_mark
@@ -76,6 +77,8 @@ class Taking:
             self._take(claim)
         for found, note in self.pairing.fresh:
             self._fresh(found, note)
+        for claim in self.pairing.duplicates:
+            self._copied(claim)
 
     # --- one file -------------------------------------------------------------------------------------------
 
@@ -189,6 +192,14 @@ class Taking:
                 self.hand.label(memory, "status", "forgotten", reason=DELETED)
         else:
             self.restoring.add(memory_id)
+
+    def _copied(self, claim: Claim) -> None:
+        """Let the copy of a note go where its memory must not stand in a file any more."""
+        standing = self.hand.standing(claim.memory_id)
+        if standing is not None and is_withheld(standing):
+            if words_mark(claim.note.body) != words_mark(standing.content):
+                self._conflict(claim, standing)
+            self.leaving.append(claim)
 
     # --- the pieces -----------------------------------------------------------------------------------------
 

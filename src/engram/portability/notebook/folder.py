@@ -9,7 +9,6 @@ through: whatever a link points to is not part of the notebook.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 import tempfile
@@ -19,24 +18,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.errors import InvalidContent, StorageError
-from engram.portability.notebook.names import (
-    BOXES,
-    ENTITIES,
-    FACTS,
-    PROFILE,
-    SUFFIX,
-    copy_path,
-    is_copy,
-)
+from engram.portability.notebook.names import FACTS, SUFFIX, copy_path, is_copy
 from engram.portability.notebook.note import MOST_BYTES, file_mark, read_note
-from engram.portability.notebook.state import STATE_FILE, is_inside
+from engram.portability.notebook.state import STATE_FILE
+from engram.portability.notebook.walk import (
+    SECTIONS,
+    TEMPORARY,
+    UNFINISHED,
+    ids_outside,
+    left_behind,
+    notes_below,
+    signature_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.portability.notebook.note import Note
 
-MOST_NOTES = 200_000
+MOST_OWN_BYTES = 256_000_000
+"""The state and the pages may be so large: half a kilobyte for each memory, of 200,000 at most."""
 _NOTHING = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 """What systems put into every folder: one with nothing else counts as empty."""
 _READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -65,43 +66,42 @@ class Folder:
 
     # --- looking --------------------------------------------------------------------------------------------
 
-    def is_notebook(self) -> bool:
-        """Say whether a sync has been here before."""
-        return self.read(STATE_FILE) is not None
-
     def is_free(self) -> bool:
         """Say whether there is nothing in it that could be somebody's."""
-        with _translated():
+        with translated():
             return not self.root.exists() or all(one.name in _NOTHING for one in self.root.iterdir())
 
     def notes(self) -> list[Found]:
         """Return the notes, in the order of their paths, without copies of earlier conflicts."""
-        return [self._found(path) for path in self._paths(FACTS) if not is_copy(path)]
+        with translated():
+            return [self._found(path) for path in notes_below(self.root, FACTS) if not is_copy(path)]
+
+    def outside(self) -> dict[str, str]:
+        """Return the ids of notes that somebody has moved out of `facts`, and where they are."""
+        with translated():
+            return ids_outside(self.root)
 
     def copies(self) -> tuple[str, ...]:
         """Return the copies that keep what syncs would have lost."""
-        every = [path for section in (FACTS, BOXES, ENTITIES) for path in self._paths(section)]
-        beside = [one.name for one in self.root.glob(f"*{SUFFIX}")] if self.root.is_dir() else []
+        with translated():
+            every = [path for section in SECTIONS for path in notes_below(self.root, section)]
+            beside = [one.name for one in self.root.glob(f"*{SUFFIX}")] if self.root.is_dir() else []
         return tuple(sorted(path for path in (*every, *beside) if is_copy(path)))
 
     def signature(self) -> str:
-        """Return what the notes and pages are known by without reading them: names, sizes and times."""
-        seen = sorted(
-            told for section in (FACTS, BOXES, ENTITIES) for told in _looked_at(self.root / section)
-        )
-        with contextlib.suppress(OSError):
-            seen.append(_told(PROFILE, self._at(PROFILE).lstat()))
-        return hashlib.blake2b("\n".join(seen).encode("utf-8", "replace"), digest_size=16).hexdigest()
+        """Return what the notes and pages are known by without reading them."""
+        return signature_of(self.root)
 
-    def read(self, path: str) -> bytes | None:
-        """Return what a plain file holds; None where there is none, or something else."""
+    def read(self, path: str, *, most_bytes: int = MOST_OWN_BYTES) -> bytes | None:
+        """Return what a plain file holds, up to a limit; None where there is none, or something else."""
         try:
             opened = os.open(self._at(path), _READING)
         except OSError:
             return None
         with os.fdopen(opened, "rb") as stream:
-            is_file = stat.S_ISREG(os.fstat(opened).st_mode)
-            return stream.read(MOST_BYTES + 1) if is_file and self._is_ours(path) else None
+            about = os.fstat(opened)
+            is_file = stat.S_ISREG(about.st_mode) and self._is_ours(path)
+            return stream.read(min(most_bytes, about.st_size + 1)) if is_file else None
 
     def is_taken(self, path: str) -> bool:
         """Say whether something stands at a path, a link that leads nowhere too."""
@@ -111,10 +111,10 @@ class Folder:
 
     def put(self, path: str, content: bytes, *, instead_of: str | None) -> bool:
         """Write a file whole; says False, and writes nothing, where it is not what it was taken for."""
-        with _translated():
+        with translated():
             self._make_way(path)
             target = self._at(path)
-            handle, name = tempfile.mkstemp(prefix=".engram-", suffix=".tmp", dir=target.parent)
+            handle, name = tempfile.mkstemp(prefix=TEMPORARY, suffix=UNFINISHED, dir=target.parent)
             temporary = Path(name)
             try:
                 with os.fdopen(handle, "wb") as stream:
@@ -130,7 +130,7 @@ class Folder:
 
     def drop(self, path: str, *, instead_of: str) -> bool:
         """Remove a file, and the folder that it was the last of; says False where it has changed."""
-        with _translated():
+        with translated():
             if self._mark(path) != instead_of:
                 return not self.is_taken(path)
             target = self._at(path)
@@ -152,6 +152,12 @@ class Folder:
         if self.read(STATE_FILE) != content:
             self.put(STATE_FILE, content, instead_of=self._mark(STATE_FILE))
 
+    def clear_away(self) -> None:
+        """Remove what a killed sync left half written: it holds words, and nobody would look at it."""
+        with translated():
+            for path in left_behind(self.root):
+                path.unlink(missing_ok=True)
+
     # --- the pieces -----------------------------------------------------------------------------------------
 
     def _at(self, path: str) -> Path:
@@ -165,28 +171,13 @@ class Folder:
         return file_mark(content)
 
     def _found(self, path: str) -> Found:
-        content = self.read(path)
+        content = self.read(path, most_bytes=MOST_BYTES + 1)
         if content is None:
             return Found(path=path, why="it cannot be opened")
         try:
             return Found(path=path, content=content, note=read_note(content))
         except InvalidContent as exc:
             return Found(path=path, content=content, why=exc.message)
-
-    def _paths(self, section: str) -> list[str]:
-        """Return the notes below a part of the notebook; hidden ones and links are passed over."""
-        start = self.root / section
-        if not start.is_dir() or start.is_symlink():
-            return []
-        found: list[str] = []
-        for place, folders, files in os.walk(start, followlinks=False):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            inside = Path(place).relative_to(self.root).as_posix()
-            paths = [f"{inside}/{name}" for name in sorted(files) if name.lower().endswith(SUFFIX)]
-            found += [path for path in paths if is_inside(path) and not self._at(path).is_symlink()]
-            if len(found) > MOST_NOTES:
-                raise InvalidContent(f"the notebook has more than {MOST_NOTES:,} files")
-        return found
 
     def _is_ours(self, path: str) -> bool:
         """Say whether no link leads to a file on its way from the folder."""
@@ -204,27 +195,8 @@ class Folder:
                 raise InvalidContent("a folder of the notebook is a link", hint="Put a plain folder there.")
 
 
-def _looked_at(folder: Path) -> Iterator[str]:
-    """Yield a line for each note below a folder, without opening any; thousands take some milliseconds."""
-    try:
-        with os.scandir(folder) as inside:
-            for one in inside:
-                if one.name.startswith("."):
-                    continue
-                if one.is_dir(follow_symlinks=False):
-                    yield from _looked_at(Path(one.path))
-                elif one.name.lower().endswith(SUFFIX):
-                    yield _told(one.path, one.stat(follow_symlinks=False))
-    except OSError:  # gone in this moment: the next look sees it as it is then
-        return
-
-
-def _told(path: str, about: os.stat_result) -> str:
-    return f"{path}\0{about.st_mtime_ns}\0{about.st_size}"
-
-
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Say in our own words what the file system refuses, without a path: names hold words of memories."""
     try:
         yield

@@ -45,6 +45,8 @@ class Pairing:
     """Memories whose files are there, but not to be touched."""
     missing: list[MemoryId] = field(default_factory=list)
     """Memories that had a file and have none any more."""
+    duplicates: list[Claim] = field(default_factory=list)
+    """Files with the id of another that stands for the memory."""
     troubles: list[NotebookChange] = field(default_factory=list)
 
 
@@ -98,6 +100,7 @@ def _claim(
         if not in_place:
             pairing.held.add(memory_id)
             return
+        pairing.duplicates += [Claim(memory_id=memory_id, found=file, note=note) for file, note in others]
         first = in_place[0]
     pairing.claims[memory_id] = Claim(memory_id=memory_id, found=first[0], note=first[1], entry=entry)
 

@@ -53,7 +53,7 @@ class Replies(Protocol):
         body: bytes,
         subjects: Collection[str],
     ) -> None:
-        """Keep an answer, and the ids of the memories and turns that it names."""
+        """Keep an answer, and the ids of what it names; empty where a memory was erased meanwhile."""
         ...
 
     def drop(self, caller: str, key: str) -> None:

@@ -1,8 +1,9 @@
 """
 The shelf: documents by scope, place and key, each with the memory or the turn that was made of it.
 
-Part of `store.contract`. What has expired, and what was made into a memory that somebody has forgotten since,
-is on no answer. Those of narrower scopes are seen only where a call asks for what lies `within` a scope.
+Part of `store.contract`. What has expired, and what was made into a memory that somebody has forgotten
+since, is on no answer. Those of narrower scopes are seen only where a call asks for what lies `within` a
+scope.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corner:
-    """A part of the shelf: the places that begin so, in exactly a scope or in it and every narrower one."""
+    """A part of the shelf: places that begin so, in exactly a scope or in it and every narrower one."""
 
     scope: Scope
     now: datetime
@@ -63,7 +64,7 @@ class Shelf(Protocol):
         turn_id: TurnId | None = None,
         lifetime: timedelta | None = None,
     ) -> ShelfItem:
-        """Put a document in place of what lies under its key, which keeps its number and its beginning."""
+        """Put a document in place of what lies under its key, which keeps its number and beginning."""
         ...
 
     def drop(self, numbers: Sequence[int]) -> int:

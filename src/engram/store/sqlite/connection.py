@@ -67,6 +67,15 @@ def connect(
     return connection
 
 
+def is_held_open(connection: apsw.Connection) -> bool:
+    """
+    Say whether a statement is open though no transaction is, which keeps a connection at an old snapshot.
+
+    So a loop over rows leaves it that stopped or raised, for as long as anybody holds on to the error.
+    """
+    return connection.txn_state() != apsw.SQLITE_TXN_NONE
+
+
 def only(connection: apsw.Connection, sql: str, parameters: Sequence[Any] = ()) -> Any:
     """Return the one value of a query that always has one."""
     return connection.execute(sql, parameters).fetchall()[0][0]

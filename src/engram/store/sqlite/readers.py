@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from engram.errors import StoreBusy
+from engram.store.sqlite.connection import is_held_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +48,10 @@ class Readers:
             raise
 
     def give_back(self, connection: apsw.Connection) -> None:
-        """Take a connection back; one more than are kept is closed."""
+        """Take a connection back; one more than are kept is closed, and so is one that stayed in the past."""
+        is_current = not is_held_open(connection)
         with self._changed:
-            is_kept = len(self._free) < self._kept
+            is_kept = is_current and len(self._free) < self._kept
             if is_kept:
                 self._free.append(connection)
         if not is_kept:

@@ -2,7 +2,8 @@
 The tables `replies` and `reply_subjects`: answers by the caller's key, and the ids that each names.
 
 Written by the engine in two small transactions, before and after a request. Triggers of the layout empty
-an answer when something that it names is erased; the key stays, so that no old request brings it back.
+an answer when something that it names is erased; the key stays, so that no old request brings it back. A
+memory that was erased between its write and its answer has had its trigger, and is looked for here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ _BEGIN = "INSERT OR REPLACE INTO replies (caller, key, request, at) VALUES (?, ?
 _FINISH = "UPDATE replies SET status = ?, headers = ?, body = ? WHERE caller = ? AND key = ?"
 _NAME = "INSERT OR IGNORE INTO reply_subjects (subject, caller, key) VALUES (?, ?, ?)"
 _DROP = "DELETE FROM replies WHERE caller = ? AND key = ?"
+_ERASE = (
+    "UPDATE replies SET request = X'', status = 410, headers = NULL, body = NULL "
+    "WHERE caller = ?1 AND key = ?2 AND EXISTS (SELECT 1 FROM reply_subjects s JOIN memories m "
+    "ON m.id = s.subject WHERE s.caller = ?1 AND s.key = ?2 AND m.status = 'erased')"
+)
 _EXPIRE = "DELETE FROM replies WHERE at < ?"
 
 
@@ -56,10 +62,11 @@ class RepliesTable:
         body: bytes,
         subjects: Collection[str],
     ) -> None:
-        """Keep an answer, and the ids of the memories and turns that it names."""
+        """Keep an answer, and the ids of what it names; empty where a memory was erased meanwhile."""
         self._connection.execute(_FINISH, (status, to_json(dict(headers)), body, caller, key))
         if self._connection.changes():  # the key may have expired while a long request was under way
             self._connection.executemany(_NAME, [(one, caller, key) for one in subjects])
+            self._connection.execute(_ERASE, (caller, key))
 
     def drop(self, caller: str, key: str) -> None:
         """Forget a key: its request may be sent again."""

@@ -1,10 +1,11 @@
 """
 The table `shelf`: documents of other programs, word for word.
 
-Written through `Engram.shelf` alone. A place is stored as a JSON list, so that everything below a path lies
-between two texts and one index finds it. Triggers of the layout take a document away when the memory or the
-turn that was made of it is erased. JSON is written by Python's own `json`, which keeps every number and every
-character that it reads, where msgspec would refuse large numbers and lone surrogates.
+Written through `Engram.shelf` alone. A place is stored as a JSON list, so that everything below a path
+lies between two texts and one index finds it. Triggers of the layout take a document away when the
+memory or the turn that was made of it is erased. JSON is written by Python's own `json`, which keeps
+every number and every character that it reads, where msgspec would refuse large numbers and lone
+surrogates.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class ShelfTable:
         turn_id: TurnId | None = None,
         lifetime: timedelta | None = None,
     ) -> ShelfItem:
-        """Put a document in place of what lies under its key, which keeps its number and its beginning."""
+        """Put a document in place of what lies under its key, which keeps its number and beginning."""
         moment, length = to_microseconds(now), _in_microseconds(lifetime)
         ends = None if length is None else moment + length
         own = (self._scopes.make(scope), to_path(place), key, to_document(value), memory_id, turn_id)

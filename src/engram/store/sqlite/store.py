@@ -20,7 +20,7 @@ import apsw
 
 from engram.errors import StoreBusy, StoreClosed, StoreUnreadable
 from engram.store.sqlite import opened
-from engram.store.sqlite.connection import connect, only
+from engram.store.sqlite.connection import connect, is_held_open, only
 from engram.store.sqlite.failures import translated
 from engram.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
 from engram.store.sqlite.queue import WriteQueue
@@ -28,7 +28,7 @@ from engram.store.sqlite.readers import Readers
 from engram.store.sqlite.tables import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from engram.values import Check
@@ -42,6 +42,7 @@ class SqliteStore:
         path: Path,
         *,
         writer: apsw.Connection,
+        connect: Callable[[], apsw.Connection],
         readers: Readers,
         line: WriteQueue,
         number: tuple[int, int],
@@ -51,6 +52,7 @@ class SqliteStore:
         self._number = number
         self._is_encrypted = is_encrypted
         self._writer = writer
+        self._connect = connect
         self._line = line
         self._writing = threading.local()
         self._readers = readers
@@ -95,7 +97,15 @@ class SqliteStore:
         pool = Readers(
             partial(connect_one, is_reader=True), kept=readers, patience_seconds=busy_timeout_seconds
         )
-        return cls(path, writer=writer, readers=pool, line=line, number=number, is_encrypted=bool(key))
+        return cls(
+            path,
+            writer=writer,
+            connect=partial(connect_one, is_reader=False),
+            readers=pool,
+            line=line,
+            number=number,
+            is_encrypted=bool(key),
+        )
 
     @property
     def location(self) -> str:
@@ -111,11 +121,10 @@ class SqliteStore:
             with self._writer:  # a savepoint inside the open transaction
                 yield outer
             return
-        with self._line.turn(), translated(self.location):
-            self._check_open()
-            tables = self._writing.tables = Tables(self._writer)
+        with self._turn() as writer:
+            tables = self._writing.tables = Tables(writer)
             try:
-                with _transaction(self._writer, "BEGIN IMMEDIATE"):
+                with _transaction(writer, "BEGIN IMMEDIATE"):
                     yield tables
             finally:
                 self._writing.tables = None
@@ -156,17 +165,15 @@ class SqliteStore:
         """Look for damage and disagreement between the tables."""
         from engram.store.sqlite.checks import checks  # noqa: PLC0415 - for who looks, and few do
 
-        with self._line.turn(), translated(self.location):
-            self._check_open()
-            return list(checks(self._writer))
+        with self._turn() as writer:
+            return list(checks(writer))
 
     def scrub(self) -> None:
         """Write the file anew and empty its log; raises where somebody still reads what was before."""
-        with self._line.turn(), translated(self.location):
-            self._check_open()
-            self._writer.execute("INSERT INTO terms (terms) VALUES ('optimize')")  # keys may hold old words
-            self._writer.execute("VACUUM")
-            if only(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
+        with self._turn() as writer:
+            writer.execute("INSERT INTO terms (terms) VALUES ('optimize')")  # keys may hold old words
+            writer.execute("VACUUM")
+            if only(writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
                 raise StoreBusy(f"{self.location} is being read as it was before")
 
     def close(self) -> None:
@@ -180,6 +187,17 @@ class SqliteStore:
             self._writer.close()
         self._readers.close()
         opened.leave(self._number)
+
+    @contextmanager
+    def _turn(self) -> Iterator[apsw.Connection]:
+        """Lend the writer to one thread at a time; one that was left in the past is opened anew."""
+        with self._line.turn(), translated(self.location):
+            self._check_open()
+            if is_held_open(self._writer):
+                renewed = self._connect()
+                self._writer.close()
+                self._writer = renewed
+            yield self._writer
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -108,7 +108,7 @@ class TraitsTable:
         return len(stored ^ set(self._told()))
 
     def _told(self) -> Iterator[tuple[str, str, int]]:
-        rows: Iterator[Any] = iter(self._connection.execute(_TOLD))
+        rows: list[Any] = self._connection.execute(_TOLD).fetchall()
         with readable("memories"):
             for key, traits, speaker in rows:
                 yield from ((kind, word, key) for kind, word in marks(_read_traits(traits), speaker))

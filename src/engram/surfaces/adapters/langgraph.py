@@ -1,19 +1,19 @@
 """
 A LangGraph store: items under namespaces and keys, with search by meaning, in an Engram file.
 
-Given to a graph as `store=`. An item is a document on the shelf and comes back as it went in; what it says is
-remembered, so that every other door of Engram can recall it. Reads of a batch see the store as it was before
-the writes of that batch, as with LangGraph's own stores. Expired items are never shown.
+Given to a graph as `store=`. An item is a document on the shelf and comes back as it went in; what it
+says is remembered, so that every other door of Engram can recall it. Reads of a batch see the store as
+it was before the writes of that batch, as with LangGraph's own stores. Expired items are never shown.
 """
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidContent, MissingExtra
 from engram.surfaces.adapters.matching import matches
+from engram.surfaces.adapters.transcript import in_thread
 from engram.surfaces.adapters.words import words_of
 from engram.values import Putting, Removing
 
@@ -43,14 +43,19 @@ ROOT = "langgraph"
 """The first name of every place on the shelf that belongs to these stores."""
 
 
+MOST_MINUTES = 100 * 366 * 24 * 60
+"""A lifetime that ends within a hundred years is one that a date can hold."""
+
+
 class EngramStore(BaseStore):
     """
     A LangGraph store on an open Engram.
 
-    `fields` are the paths whose text is remembered of an item that does not say itself, as in LangGraph's
-    index configuration; without them, an item's own text, or its fields put into words. `scope_of` says to
-    whom the items of a namespace belong, such as `lambda names: Scope(user=names[1])`: another user's recall,
-    window or dream then never sees them. The engine stays open when the store is let go of.
+    `fields` are the paths whose text is remembered of an item that does not say itself, as in
+    LangGraph's index configuration; without them, an item's own text, or its fields put into words.
+    `scope_of` says to whom the items of a namespace belong, such as `lambda names:
+    Scope(user=names[1])`: another user's recall, window or dream then never sees them. The engine stays
+    open when the store is let go of.
     """
 
     supports_ttl = True
@@ -86,7 +91,7 @@ class EngramStore(BaseStore):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Do the same in a worker thread, so that the event loop goes on."""
-        return await asyncio.to_thread(self.batch, list(ops))
+        return await in_thread(self.batch, list(ops))
 
     def _read(self, op: Op) -> Result:
         if isinstance(op, GetOp):
@@ -137,7 +142,7 @@ class EngramStore(BaseStore):
             key=op.key,
             value=value,
             text=self._text(value, op.index),
-            lifetime=None if op.ttl is None else timedelta(minutes=op.ttl),
+            lifetime=None if op.ttl is None else _minutes(op.ttl),
             scope=scope,
         )
 
@@ -155,6 +160,12 @@ class EngramStore(BaseStore):
 
     def _scope_for(self, namespace: tuple[str, ...]) -> Scope | None:
         return self._scope if self._scope_of is None else self._scope_of(namespace)
+
+
+def _minutes(ttl: float) -> timedelta:
+    if not abs(ttl) <= MOST_MINUTES:
+        raise InvalidContent(f"ttl={ttl} is not a number of minutes up to {MOST_MINUTES}")
+    return timedelta(minutes=ttl)
 
 
 def _place(namespace: Iterable[str]) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """
 LlamaIndex memory on Engram: a block for its `Memory`, and a whole memory for chat engines and agents.
 
-`EngramMemoryBlock` is the long-term part beside LlamaIndex's own short-term queue: it hears what leaves the
-queue and gives back what fits the conversation. `EngramMemory` keeps the messages as well, exactly, across
-processes. Either way what is recalled goes to the model as records that are never to be obeyed.
+`EngramMemoryBlock` is the long-term part beside LlamaIndex's own short-term queue: it hears what leaves
+the queue and gives back what fits the conversation. `EngramMemory` keeps the messages as well, exactly,
+across processes. Either way what is recalled goes to the model as records that are never to be obeyed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import MissingExtra
-from engram.surfaces.adapters.transcript import Message, Transcript, in_thread, memory_text
+from engram.surfaces.adapters.transcript import ROLES, Message, Transcript, in_thread, memory_text
 from engram.text.tokens import count_tokens
 
 try:
@@ -35,7 +35,6 @@ MEMORY_TOKENS = 800
 """What recalled memories may take of a prompt, unless a caller says otherwise."""
 HISTORY_TOKENS = 30_000
 """What the messages may take, as in LlamaIndex's own memory."""
-_ROLES = {"chatbot": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 
 
 class EngramMemoryBlock(BaseMemoryBlock[str]):
@@ -79,8 +78,8 @@ class EngramMemory(BaseMemory):
     """
     A memory for chat engines and agents: the conversation so far, and what is known beyond it.
 
-    `get` gives the latest messages that fit `token_limit`, beginning with one of the user, and before them a
-    system message with what Engram recalls for the input or for what the user said last.
+    `get` gives the latest messages that fit `token_limit`, beginning with one of the user, and before
+    them a system message with what Engram recalls for the input or for what the user said last.
     """
 
     session_id: str = Field(description="Which conversation it is.")
@@ -102,9 +101,12 @@ class EngramMemory(BaseMemory):
         return "EngramMemory"
 
     @classmethod
-    def from_defaults(cls, **kwargs: Any) -> EngramMemory:
-        """Return a memory; takes `engram`, `session_id` and the fields."""
-        return cls(**kwargs)
+    def from_defaults(cls, chat_history: list[ChatMessage] | None = None, **kwargs: Any) -> EngramMemory:
+        """Return a memory; takes `engram`, `session_id`, the fields, and messages to begin with."""
+        memory = cls(**kwargs)
+        if chat_history:
+            memory.set(chat_history)
+        return memory
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002 - its name there
         """Return what the model should see: recalled memories, then the latest messages."""
@@ -142,7 +144,7 @@ class EngramMemory(BaseMemory):
 
 
 def _message(message: ChatMessage) -> Message:
-    role = _ROLES.get(message.role.value, message.role.value)
+    role = ROLES.get(message.role.value, message.role.value)
     return Message(message.model_dump(mode="json"), role, message.content or "")
 
 

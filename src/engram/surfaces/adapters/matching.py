@@ -1,8 +1,8 @@
 """
 Say whether a document passes a filter, as the frameworks that the adapters are for write filters.
 
-Used by the LangGraph and the mem0-shaped adapter. Pure. A comparison that makes no sense, such as a text with
-a number, is not passed and raises nothing: one odd document must not break a search.
+Used by the LangGraph and the mem0-shaped adapter. Pure. A comparison that makes no sense, such as a text
+with a number, is not passed and raises nothing: one odd document must not break a search.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Test = Callable[[Any, Any], bool]
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Test:
-    """Return a comparison of numbers, of what reads as numbers, and of texts, such as dates, with texts."""
+    """Return a comparison of numbers, of what reads as numbers, and of texts, such as dates."""
 
     def test(value: Any, wanted: Any) -> bool:
         numbers = _number(value), _number(wanted)

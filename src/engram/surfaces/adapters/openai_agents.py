@@ -2,16 +2,16 @@
 A session of the OpenAI Agents SDK: the items of a conversation, kept in an Engram file and learnt from.
 
 Given to `Runner.run(…, session=…)`. Items come back exactly as they went in, in their order; messages of
-the user and of the agent are heard as turns, so that later sessions can recall what was said in this one.
-Calls run in a worker thread. Nothing here speaks to a network.
+the user and of the agent are heard as turns, so that later sessions can recall what was said in this
+one. Calls run in a worker thread. Nothing here speaks to a network.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from engram.errors import MissingExtra
-from engram.surfaces.adapters.transcript import Message, Transcript, in_thread
+from engram.errors import InvalidContent, MissingExtra
+from engram.surfaces.adapters.transcript import ROLES, Message, Transcript, in_thread
 
 try:
     from agents.memory import SessionABC, SessionSettings
@@ -64,12 +64,14 @@ class EngramSession(SessionABC):
 
 
 def _message(item: TResponseInputItem) -> Message:
-    """Return an item with what is said in it; calls of tools, their results and reasoning say nothing."""
+    """Return an item with what is said in it; calls, their results and reasoning say nothing."""
     value = cast("dict[str, Any]", item)
+    if not isinstance(value, dict):
+        raise InvalidContent(f"an item is a dictionary, not a {type(item).__name__}")
     role = value.get("role")
     if value.get("type", "message") != "message" or not isinstance(role, str):
         return Message(value)
-    return Message(value, "system" if role == "developer" else role, _said(value.get("content")))
+    return Message(value, ROLES.get(role, role), _said(value.get("content")))
 
 
 def _said(content: object) -> str:

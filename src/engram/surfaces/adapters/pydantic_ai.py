@@ -2,13 +2,14 @@
 Engram for pydantic-ai: tools for an agent, instructions with what it knows, and its conversations kept.
 
 `memory_tools` lets the model remember, recall and forget by itself; `memory_instructions` gives it, with
-every run, what fits the prompt, without leaving that in the message history; `EngramConversation` keeps the
-messages exactly and hears what is said in them. Each works without the others, in worker threads.
+every run, what fits the prompt, without leaving that in the message history; `EngramConversation` keeps
+the messages exactly and hears what is said in them. Each works without the others, in worker threads.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import EngramError, MissingExtra
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from engram import Engram, Scope
-    from engram.values import Memory
+    from engram.values import Memory, ShelfItem
 
 ROOT = "pydantic-ai"
 """The first name of every place on the shelf that belongs to these conversations."""
@@ -45,15 +46,14 @@ _MOST_RECALLED = 20
 def memory_tools(
     engram: Engram, *, session: str | None = None, scope: Scope | None = None
 ) -> FunctionToolset[Any]:
-    """Return the tools `remember`, `recall` and `forget`; whose memories is set here, never by the model."""
+    """Return the tools `remember`, `recall`, `forget`; whose memories is set here, not by the model."""
 
     async def remember(statement: str) -> dict[str, str]:
         """
         Remember one statement for later conversations.
 
-        Args:
-            statement: One fact in plain words that can be understood by itself, such as "Maya's flight is
-                on 3 May". Names instead of "he", dates instead of "tomorrow".
+        Args: statement: One fact in plain words that can be understood by itself, such as "Maya's flight
+        is on 3 May". Names instead of "he", dates instead of "tomorrow".
         """
         memory = await _answered(
             engram.remember, statement, source=Source.ASSISTANT, session=session, scope=scope
@@ -88,7 +88,7 @@ def memory_tools(
 def memory_instructions(
     engram: Engram, *, budget: int = MEMORY_TOKENS, session: str | None = None, scope: Scope | None = None
 ) -> Callable[[RunContext[Any]], Awaitable[str]]:
-    """Return what to give as `Agent(instructions=…)`: what fits the prompt, as records never to be obeyed."""
+    """Return `Agent(instructions=…)`: what fits the prompt, as records that are never to be obeyed."""
 
     async def instructions(ctx: RunContext[Any]) -> str:
         return await in_thread(
@@ -100,10 +100,11 @@ def memory_instructions(
 
 class EngramConversation:
     """
-    One conversation: `message_history=await it.history()` before a run, `await it.save(result)` after it.
+    One conversation: `message_history=await it.history()` before a run, `await it.save(result)` then.
 
-    `processor` does the saving by itself where it is given to an agent as a history processor, except for the
-    last reply of a run, which it sees in the next. A message that was saved is not saved or heard again.
+    `processor` does the saving by itself where it is given to an agent as a history processor, except
+    for the last reply of a run, which it sees in the next. A message that was saved is not saved or
+    heard again.
     """
 
     def __init__(self, engram: Engram, session: str, *, scope: Scope | None = None) -> None:
@@ -113,7 +114,12 @@ class EngramConversation:
         self._place = (ROOT, session)
 
     async def history(self, limit: int | None = None) -> list[ModelMessage]:
-        """Return the messages, or the latest of them, for `message_history`."""
+        """
+        Return the messages for `message_history`, or at most so many, but the last exchange at any rate.
+
+        Those begin with a prompt of the user, for models refuse the result of a call that they do not
+        see.
+        """
         return await in_thread(self._history, limit)
 
     async def save(self, result: Any) -> None:
@@ -132,19 +138,26 @@ class EngramConversation:
 
     def _history(self, limit: int | None) -> list[ModelMessage]:
         shelf = self._engram.shelf
-        items = (
-            shelf.list(self._place, scope=self._scope)
-            if limit is None
-            else shelf.latest(self._place, limit=limit, scope=self._scope)
-        )
-        return ModelMessagesTypeAdapter.validate_python([item.value for item in items])
+        if limit is None:
+            return _messages(shelf.list(self._place, scope=self._scope))
+        if limit <= 0:
+            return []
+        latest = _messages(shelf.latest(self._place, limit=limit, scope=self._scope))
+        starts = [place for place, one in enumerate(latest) if _is_prompt(one)]
+        if starts:
+            return latest[starts[0] :]
+        whole = _messages(shelf.list(self._place, scope=self._scope))
+        starts = [place for place, one in enumerate(whole) if _is_prompt(one)]
+        return whole[starts[-1] :] if starts else latest
 
     def _save(self, messages: Sequence[ModelMessage]) -> None:
         values = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
         known = {item.key for item in self._engram.shelf.list(self._place, scope=self._scope)}
-        new = []
+        new, seen = [], Counter[str]()
         for message, value in zip(messages, values, strict=True):
-            key = _mark(message)
+            mark = _mark(value)
+            key = f"{mark}-{seen[mark]}" if seen[mark] else mark  # the same twice in a list is said twice
+            seen[mark] += 1
             if key not in known:
                 known.add(key)
                 new.append(Putting(place=self._place, key=key, value=value, said=self._heard(message)))
@@ -156,9 +169,16 @@ class EngramConversation:
         return Said(content=text, role=role, session=self._session) if text.strip() else None
 
 
-def _mark(message: ModelMessage) -> str:
+def _messages(items: Sequence[ShelfItem]) -> list[ModelMessage]:
+    return ModelMessagesTypeAdapter.validate_python([item.value for item in items])
+
+
+def _is_prompt(message: ModelMessage) -> bool:
+    return isinstance(message, ModelRequest) and any(isinstance(one, UserPromptPart) for one in message.parts)
+
+
+def _mark(value: dict[str, Any]) -> str:
     """Return what a message is known by: its parts, with their times and the ids of calls."""
-    (value,) = ModelMessagesTypeAdapter.dump_python([message], mode="json")
     told = repr((value.get("kind"), value.get("parts"), value.get("timestamp")))
     return hashlib.blake2b(told.encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
 
@@ -183,7 +203,7 @@ def _shown(memory: Memory) -> dict[str, str]:
 
 
 async def _answered(verb: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return what a verb returns; what the model can mend, such as a wrong id, it is told to try again."""
+    """Return what a verb returns; what the model can mend, such as a wrong id, it may try again."""
     try:
         return await in_thread(verb, *arguments, **options)
     except EngramError as exc:

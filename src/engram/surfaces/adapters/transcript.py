@@ -1,9 +1,10 @@
 """
-A conversation that another framework keeps: its messages exactly, and each that says something as a turn.
+A conversation that another framework keeps: its messages exactly, and what they say as turns.
 
-Used by the adapters whose frameworks have sessions. A message lies on the shelf as the framework wrote it, in
-one write with the turn that Engram reads statements out of, so neither is there without the other. Blocking;
-`in_thread` lets an event loop go on meanwhile, and waits for the write even where the caller is cancelled.
+Used by the adapters whose frameworks have sessions. A message lies on the shelf as the framework wrote
+it, in one write with the turn that Engram reads statements out of, so neither is there without the
+other. Blocking; `in_thread` lets an event loop go on meanwhile, and waits for the write even where the
+caller is cancelled.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.values import Putting, Said
+from engram.values.turn import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
     Answer = TypeVar("Answer")
 
-_ROLES = frozenset({"user", "assistant", "system", "tool"})
+ROLES = {"chatbot": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
+"""What frameworks call speakers, where Engram has another word."""
+_ROLES = frozenset(Role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +63,23 @@ class Transcript:
 
     def pop(self) -> Any | None:
         """Take the last message back, with what was learnt from it alone, and return it."""
-        item = self._engram.shelf.take_back(self._place, scope=self._scope)
-        return None if item is None else item.value
+        taken = self._engram.shelf.take_back(self._place, scope=self._scope)
+        return taken[0].value if taken else None
 
     def clear(self) -> None:
         """Let go of the messages; what was learnt from them stays."""
         self._engram.shelf.clear(self._place, scope=self._scope)
 
     def replace(self, messages: Sequence[Message]) -> None:
-        """Keep these messages and no others; those at the beginning that are the same are not heard again."""
+        """Keep these messages and no others; the same ones at the beginning are not heard again."""
         known = self.values()
         same = 0
         for old, new in zip(known, messages, strict=False):
             if old != new.value:
                 break
             same += 1
-        for _ in known[same:]:
-            self.pop()
+        if known[same:]:
+            self._engram.shelf.take_back(self._place, most=len(known) - same, scope=self._scope)
         self.add(messages[same:])
 
     def _putting(self, message: Message) -> Putting:
@@ -97,7 +101,7 @@ def memory_text(
 
 
 async def in_thread(work: Callable[..., Answer], /, *arguments: Any, **options: Any) -> Answer:
-    """Return what the work returns, done in a worker thread; a cancelled caller still waits for its end."""
+    """Return what the work returns, done in a worker thread; a cancelled caller waits for its end."""
     task = asyncio.ensure_future(asyncio.to_thread(work, *arguments, **options))
     try:
         return await asyncio.shield(task)

@@ -1,9 +1,9 @@
 """
 What a document of another program says, put into words that can be remembered.
 
-Used by the LangGraph adapter for items whose paths nobody named. Pure. A document's own text is taken where
-it has one, also inside a wrapper as LangMem has it; otherwise every value with its name, so that "dark" is
-remembered as "theme: dark". What is nested too deep to be a document at all is passed over.
+Used by the LangGraph adapter for items whose paths nobody named. Pure. A document's own text is taken
+where it has one, also inside a wrapper as LangMem has it; otherwise every value with its name, so that
+"dark" is remembered as "theme: dark". What is nested too deep to be a document at all is passed over.
 """
 
 from __future__ import annotations

@@ -72,16 +72,18 @@ def connect(
         return
     parts = _parts(shared, _known(client), place, name, with_hooks=remove or not no_hooks)
     changes = [(to_remove if remove else to_connect)(path, part) for path, part in parts.items()]
-    is_wanted = any(change.doing not in (Doing.NOTHING, Doing.REFUSE) for change in changes)
+    wanted = [change.doing not in (Doing.NOTHING, Doing.REFUSE) for change in changes]
     if not shared.json:
         _show(changes)
-    is_agreed = is_wanted and (yes or (not shared.json and _agrees()))
+    is_agreed = any(wanted) and (yes or (not shared.json and _agrees()))
     done = [is_agreed and _do(change, remove=remove) for change in changes]
     if shared.json:
         write_json([_report(change, is_done=one) for change, one in zip(changes, done, strict=True)])
     else:
         _conclude(changes, done, remove=remove, client=str(client))
-    if any(change.doing is Doing.REFUSE for change in changes) or (is_agreed and not any(done)):
+        if any(wanted) and not is_agreed:
+            talk(f"Nothing was written.{'' if sys.stdin.isatty() else ' Say --yes to write it.'}")
+    if any(change.doing is Doing.REFUSE for change in changes) or (is_agreed and done != wanted):
         raise typer.Exit(FAILED)
 
 
@@ -140,8 +142,6 @@ def _conclude(changes: list[Change], done: list[bool], *, remove: bool, client: 
     if any(done):
         undo = "" if remove else f" To undo: engram connect {client} --remove"
         talk(f"Start {title} anew for it to notice.{undo}")
-    elif any(change.doing not in (Doing.NOTHING, Doing.REFUSE) for change in changes):
-        talk("Nothing was written." if sys.stdin.isatty() else "Nothing was written. Say --yes to write it.")
     if any(done) and not remove:
         for doubt in _doubts(title):
             talk(warning(doubt))

@@ -69,7 +69,7 @@ def export(
     with (
         shared.open_existing() as engram,
         counting("exporting") as progress,
-        _opened(target, force=force) as file,
+        opened(target, force=force) as file,
     ):
         found = engram.export(filters=filters, tiers=list(SecurityTier), history=history)
         for line in _lines(found, count, tiers, progress):
@@ -106,30 +106,39 @@ def _lines(
 
 
 @contextmanager
-def _opened(path: str, *, force: bool) -> Iterator[IO[bytes]]:
+def opened(path: str, *, force: bool) -> Iterator[IO[bytes]]:
     """Open standard output, or a file that is there when all of it is written and not before."""
     if path == FROM_STDIN:
         yield sys.stdout.buffer
         return
-    target = Path(path).expanduser()
-    if os.path.lexists(target) and not force:
+    target = _free(path, force=force)
+    try:
+        handle, name = tempfile.mkstemp(prefix=".engram-", suffix=".tmp", dir=target.parent)
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as exc:
+        raise InvalidContent(f"that path cannot be written: {exc.strerror}") from exc
+
+
+def _free(path: str, *, force: bool) -> Path:
+    """Return where to write; raises where something is that is not to be, or cannot be, written over."""
+    try:
+        target = Path(path).expanduser()
+    except RuntimeError as exc:
+        raise InvalidContent("there is no home folder of that name", hint="Name a file.") from exc
+    is_there = os.path.lexists(target)
+    if is_there and not target.is_file():  # putting a file in the place of a device would break the machine
+        raise InvalidContent("there is something at that path that is not a file", hint="Choose another.")
+    if is_there and not force:
         raise InvalidContent(
             "there is something at that path already", hint="Choose another, or say --force."
         )
-    try:
-        handle, name = tempfile.mkstemp(prefix=".engram-", suffix=".tmp", dir=target.parent)
-    except OSError as exc:
-        raise InvalidContent(f"that path cannot be written: {exc.strerror}") from exc
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        try:
-            temporary.replace(target)
-        except OSError as exc:
-            raise InvalidContent(f"that path cannot be written: {exc.strerror}") from exc
-    finally:
-        temporary.unlink(missing_ok=True)
+    return target
 
 
 def _show(done: ExportDone, write: Callable[[str], None]) -> None:

@@ -30,7 +30,7 @@ def hook(
 
     Example: engram hook UserPromptSubmit < event.json
     """
-    from engram.surfaces.hooks.run import run  # noqa: PLC0415 - not needed for --help
+    from engram.surfaces.hooks.run import run_here  # noqa: PLC0415 - not needed for --help
 
     call = Call(
         event=event,
@@ -42,7 +42,7 @@ def hook(
         channel=shared.channel,
         user=shared.user,
     )
-    if sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         talk("A hook is told its event as JSON on standard input; see docs/guides/agents.md.")
         return
-    run(call, sys.stdin.buffer, sys.stdout.buffer)
+    run_here(call)

@@ -40,6 +40,7 @@ _SAYING = {
     NotebookAct.DUPLICATE: "has the id of another file: remove the id to make it a memory of its own",
     NotebookAct.UNKNOWN: "has an id that is not known here: remove the id to take it in",
     NotebookAct.UNREADABLE: "cannot be read",
+    NotebookAct.OUTSIDE: "was moved out of facts: move it back, or remove its id to be rid of it here",
     NotebookAct.BUSY: "was being changed; the next sync looks again",
 }
 
@@ -50,6 +51,9 @@ def sync(
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
     delete: Delete = False,
+    delete_many: Annotated[
+        bool, typer.Option("--delete-many", help="Like --delete, also where most files were deleted.")
+    ] = False,
     adopt: Adopt = False,
 ) -> None:
     """
@@ -58,7 +62,14 @@ def sync(
     Example: engram notebook sync ~/notes/memory --dry-run
     """
     with shared.open_or_create() as engram, counting("syncing") as progress:
-        report = engram.notebook_sync(folder, dry_run=dry_run, delete=delete, adopt=adopt, progress=progress)
+        report = engram.notebook_sync(
+            folder,
+            dry_run=dry_run,
+            delete=delete,
+            delete_many=delete_many,
+            adopt=adopt,
+            progress=progress,
+        )
 
     present(report, show_report, as_json=shared.json)
     if any(one.act is NotebookAct.CONFLICT for one in report.changes):

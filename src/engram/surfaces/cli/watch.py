@@ -80,18 +80,18 @@ def keep_in_step(
     seen, trouble, took = settled, "", 0.0
     while not stop.wait(max(every_seconds, REST * took)):
         start = time.perf_counter()
-        now = engram.notebook_mark(folder)
-        took = time.perf_counter() - start
-        if now != settled and now == seen:
-            try:
+        try:
+            now = engram.notebook_mark(folder)
+            took = time.perf_counter() - start
+            if now != settled and now == seen:
                 sync()
-            except EngramError as exc:  # a full disk or a busy store: tried again at the next look
-                if str(exc) != trouble and not isinstance(exc, StoreBusy):
-                    talk(f"engram: {exc.code} {one_line(str(exc))}")
-                trouble = str(exc)
-            else:
                 settled, trouble = now, ""
-        seen = now
+            seen = now
+        except EngramError as exc:  # a full disk, a busy store, too much deleted: tried again, less often
+            took = time.perf_counter() - start
+            if str(exc) != trouble and not isinstance(exc, StoreBusy):
+                talk(f"engram: {exc.code} {one_line(str(exc))}")
+            trouble = str(exc)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ BACKUP = ".before-engram"
 MOST_BYTES = 20_000_000
 _SHOWN_AROUND = 2
 _WIDEST = 200
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class Doing(StrEnum):
@@ -110,6 +111,8 @@ def _planned(path: Path, part: Part, edit: Callable[[str], str | None]) -> Chang
         before = read_file(path)
         text = _text_of(before) or ""
         edited = edit(text)
+        if before is not None and edited != text:
+            _check_unlocked(path)
     except CannotEdit as exc:
         return Change(path=path, doing=Doing.REFUSE, before=before, reason=str(exc), snippet=part.snippet())
     if edited is None:
@@ -118,6 +121,12 @@ def _planned(path: Path, part: Part, edit: Callable[[str], str | None]) -> Chang
         return Change(path=path, doing=Doing.NOTHING, before=before, after=before)
     doing = Doing.MAKE if before is None else Doing.CHANGE
     return Change(path=path, doing=doing, before=before, after=edited.encode())
+
+
+def _check_unlocked(path: Path) -> None:
+    """Raise where nobody may write a file: we could replace it, and whoever manages it would put it back."""
+    if not path.stat().st_mode & _WRITABLE:
+        raise CannotEdit("it is read-only")
 
 
 def _put_back(original: str, text: str, part: Part) -> str:

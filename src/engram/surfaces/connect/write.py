@@ -43,14 +43,15 @@ def drop_copy(change: Change) -> None:
 
 
 def _carry_out(change: Change) -> None:
+    target = Path(os.path.realpath(change.path))
     if change.after is None:
-        change.path.unlink()
+        target.unlink()
         return
     change.path.parent.mkdir(parents=True, exist_ok=True)
     mode = stat.S_IMODE(change.path.stat().st_mode) if change.before is not None else _NEW_FILE
     if change.is_copied and change.before is not None:
         _replace(backup_of(change.path), change.before, mode)
-    _replace(Path(os.path.realpath(change.path)), change.after, mode)
+    _replace(target, change.after, mode)
 
 
 def _replace(path: Path, content: bytes, mode: int) -> None:

@@ -9,6 +9,7 @@ outstay. Where there is no fork, everything happens in one process, which ends i
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -46,10 +47,29 @@ class _TimeIsUp(Exception):
 
 def run(call: Call, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool = hasattr(os, "fork")) -> None:
     """Answer one event; whatever goes wrong is noted, and nothing is raised or written to stderr."""
-    begun = time.monotonic()
     if guards.is_inside() or call.event not in events.EVENTS:
         return
     guards.mark_children()
+    with suppress(
+        OSError, RuntimeError
+    ):  # no home, no file, no process to be had: no place for a note either
+        _run(call, stdin, stdout, can_fork=can_fork)
+
+
+def run_here(call: Call) -> None:
+    """Answer one event on the streams of this process, which may be closed."""
+    stdin = io.BytesIO() if sys.stdin is None else sys.stdin.buffer
+    stdout = io.BytesIO() if sys.stdout is None else sys.stdout.buffer
+    run(call, stdin, stdout)
+
+
+def run_words(words: Sequence[str]) -> None:
+    """Answer the event that the command line names."""
+    run_here(parse_arguments(words))
+
+
+def _run(call: Call, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool) -> None:
+    begun = time.monotonic()
     home = _home(call)
     event = _event(call, stdin, home, until=begun + STDIN_SECONDS)
     if event is None or not _is_wanted(event):
@@ -59,11 +79,6 @@ def run(call: Call, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool = has
         return
     work = Work(call=call, event=event, settings=settings, until=begun + settings.hook_timeout_seconds)
     (_forked if can_fork else _alone)(work, stdout)
-
-
-def run_words(words: Sequence[str]) -> None:
-    """Answer the event that the command line names, on the streams of this process."""
-    run(parse_arguments(words), sys.stdin.buffer, sys.stdout.buffer)
 
 
 def _event(call: Call, stdin: IO[bytes], home: Path, *, until: float) -> Event | None:
@@ -106,7 +121,12 @@ def _settings(call: Call, home: Path) -> Settings | None:
 
 def _forked(work: Work, stdout: IO[bytes]) -> None:
     reading, writing = os.pipe()
-    if os.fork() == 0:
+    try:
+        is_child = os.fork() == 0
+    except OSError as exc:
+        notes.failed(work.settings.home, f"no process could be started for it: {exc.strerror}")
+        return
+    if is_child:
         os.close(reading)
         _child(work, writing)
     os.close(writing)
@@ -175,8 +195,9 @@ def _alone(work: Work, stdout: IO[bytes]) -> None:
         os._exit(0)
 
     def write(text: bytes) -> None:
-        stdout.write(text + b"\n")
-        stdout.flush()
+        with suppress(OSError):  # an agent that has gone wants no answer
+            stdout.write(text + b"\n")
+            stdout.flush()
 
     is_done = threading.Event()
     clock = threading.Timer(max(0.0, work.until - time.monotonic()), give_up)

@@ -31,7 +31,8 @@ _NOTABLE = re.compile(
 )
 _IN_ADDRESS = re.compile(r"://[^@/\s'\"]+@")
 _ASSIGNED = re.compile(
-    r"(?i)((?:token|secret|passw(?:or)?d|api[_-]?key|auth\w*)\s*[=:]\s*|--password[= ])[^\s'\"]+"
+    r"(?i)((?:(?:token|secret|passw(?:or)?d|api[_-]?key|auth\w*)\s*[=:]\s*|--password[= ])"
+    r"(?:(?:bearer|basic|token)\s+)?)[^\s'\"]+"
 )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,11 +23,12 @@ from engram.surfaces.http.requests import begun_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
 
     from engram.capture.draft import Draft
     from engram.surfaces.http.callers import Caller
     from engram.surfaces.http.telemetry import Spans
-    from engram.values import Memory, Scope, Turn
+    from engram.values import ImportReport, Memory, Scope, Turn
 
 READS: Final = frozenset(
     {
@@ -89,6 +91,13 @@ class CallersEngram:
         kept: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
         return kept
 
+    def import_from(self, path: str | PathLike[str], **options: Any) -> ImportReport:
+        """Take in a file; a record of it that belongs to a scope out of the caller's reach stays out."""
+        if caller().is_limited:
+            options["may_enter"] = partial(reaches, caller())
+        report: ImportReport = self.call("import_from", Engram, self._engram.import_from, path, **options)
+        return report
+
     def remember_many(self, drafts: Iterable[Draft]) -> Iterator[Memory]:
         """Store many statements, each in a scope that the caller may write to."""
         checked = (_in_reach(draft, caller()) for draft in drafts)
@@ -118,16 +127,16 @@ def permitted(
         raise AccessDenied(f"the token may only read, and {verb} writes", hint="Use a token that may write.")
     if not who.is_limited:
         return dict(options)
-    if _reaches_beyond(verb, arguments, options, takes=takes, who=who):
+    if _reaches_beyond(verb, options, takes=takes):
         raise AccessDenied(
             f"{verb} reaches beyond the token's scope", hint="Use a token that is limited to no scope."
         )
     if "scope" not in takes:
         return dict(options)
-    named = options.get("scope")
-    if named is not None and not reaches(who, named):
+    place = _place(verb, arguments, options, who)
+    if not reaches(who, place):
         raise _elsewhere()
-    return {**options, "scope": who.scope if named is None else named}
+    return {**options, "scope": place}
 
 
 def reaches(who: Caller, named: Scope) -> bool:
@@ -148,12 +157,16 @@ def _writes(verb: str, options: Mapping[str, Any]) -> bool:
     return not (is_look or options.get("dry_run"))
 
 
-def _reaches_beyond(
-    verb: str, arguments: Sequence[Any], options: Mapping[str, Any], *, takes: Collection[str], who: Caller
-) -> bool:
-    """Say whether a call would look at more than one scope, or into that of another agent."""
-    if verb in _OF_AGENTS and arguments and not who.may_narrow:
-        return arguments[0] not in (None, who.scope.agent)
+def _place(verb: str, arguments: Sequence[Any], options: Mapping[str, Any], who: Caller) -> Scope:
+    """Return the scope that a call works in: the one named, else the token's, and the agent named in it."""
+    named: Scope | None = options.get("scope")
+    place = who.scope if named is None else named
+    agent = arguments[0] if verb in _OF_AGENTS and arguments else None
+    return place if agent is None else replace(place, agent=agent)
+
+
+def _reaches_beyond(verb: str, options: Mapping[str, Any], *, takes: Collection[str]) -> bool:
+    """Say whether a call would look at more than one scope."""
     is_of_a_person = verb == "erase" and options.get("user") is not None
     is_of_a_place = "scope" in takes or verb == "remember_many"
     return is_of_a_person or bool(options.get("everywhere")) or not is_of_a_place

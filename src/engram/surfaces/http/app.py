@@ -113,6 +113,7 @@ def _layers(engram: Engram, access: Access, watch: Watch) -> Iterator[tuple[Any,
     yield Unforeseen, {}
     yield Heads, {}
     yield Once, {"book": engram.replies}
+    yield Unforeseen, {}  # so that a stream of progress ends with an error, too
     yield Progress, {}
     yield Pressure, {"load": watch.load, "free": {*PROBES, EVENTS}}
     if access.tokens is not None:

@@ -3,7 +3,8 @@ Ask every request for a token, and let a browser in that has shown one.
 
 Stands behind the guard and before everything that costs something. Programs send `Authorization:
 Bearer`. A browser opens the link that the server prints, or the form that is answered here; either gives
-it a cookie that scripts and other sites cannot use, made of the token but of no use in its place.
+it a cookie that scripts and other sites cannot use, made of the token but of no use in its place. A page
+of another site cannot sign a visitor in by such a link, and so not as somebody else.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from engram.errors import TokenNeeded
+from engram.errors import EngramError, TokenNeeded
 from engram.surfaces.http.callers import calling
-from engram.surfaces.http.guard import API, read_body
+from engram.surfaces.http.guard import API, is_from_own_page, read_body, too_slow
 from engram.surfaces.http.replies import refuse
 from engram.surfaces.http.tokens import cookie_of
 from engram.surfaces.web.sign_in import sign_in_page
@@ -74,12 +75,12 @@ class Bearer:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        answer = await self._signing_in(scope, receive) if self._has_page else None
+        answer = await self._signing_in(scope, headers, receive) if self._has_page else None
         who = None if answer else self._who(scope, headers)
         if who is None:
             await (answer or self._refusal(scope, headers))(scope, receive, send)
             return
-        with calling(who):
+        with calling(who, is_known=lambda: self._is_still(who, scope, headers)):
             await self._app(scope, receive, send)
 
     def _who(self, scope: Scope, headers: Headers) -> Caller | None:
@@ -89,14 +90,26 @@ class Bearer:
         shown = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope))
         return self._tokens.by_cookie(shown) if self._has_page and shown else None
 
-    async def _signing_in(self, scope: Scope, receive: Receive) -> Response | None:
+    def _is_still(self, who: Caller, scope: Scope, headers: Headers) -> bool:
+        """Say whether a caller who was let in would be let in now, and as the same."""
+        try:
+            return self._who(scope, headers) == who
+        except EngramError:  # the file of tokens cannot be read: the next request is told so
+            return False
+
+    async def _signing_in(self, scope: Scope, headers: Headers, receive: Receive) -> Response | None:
         """Return the answer to the link with the token, or to the form; None to everything else."""
         if scope["method"] == "GET" and scope["path"] == "/":
             asked = parse_qs(scope["query_string"].decode("latin-1"))
             token = asked.pop("token", [None])[0]
+            if token is not None and not is_from_own_page(headers):
+                return HTMLResponse(sign_in_page(is_wrong=False), status_code=401)
             return None if token is None else self._admit(scope, token, onward=asked)
         if scope["method"] == "POST" and scope["path"] == SIGN_IN:
-            body = await read_body(receive, most=_MOST_FORM_BYTES)
+            try:
+                body = await read_body(receive, most=_MOST_FORM_BYTES)
+            except TimeoutError:
+                return refuse(408, too_slow())
             sent = parse_qs((body or b"").decode("latin-1"))
             return self._admit(scope, sent.get("token", [""])[0].strip(), onward={})
         return None

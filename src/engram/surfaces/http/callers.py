@@ -1,8 +1,8 @@
 """
 Who makes the request under way: a token's name, and how far it reaches.
 
-Set by `bearer`, read by `allowed`, `once` and the routes. Carried in a context variable, which follows
-the request into its worker thread; where no token is asked for, everybody is the owner.
+Set by `bearer`, read by `allowed`, `once`, `events` and the routes. Carried in a context variable, which
+follows the request into its worker thread; where no token is asked for, everybody is the owner.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from engram.values import GLOBAL, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,7 @@ class Caller:
 OWNER: Final = Caller()
 """Whoever asks where no token is asked for."""
 _CURRENT: Final[ContextVar[Caller]] = ContextVar("engram_caller", default=OWNER)
+_IS_KNOWN: Final[ContextVar[Callable[[], bool]]] = ContextVar("engram_is_known", default=lambda: True)
 
 
 def caller() -> Caller:
@@ -46,11 +47,17 @@ def caller() -> Caller:
     return _CURRENT.get()
 
 
+def is_still_known() -> bool:
+    """Say whether who makes the request under way would be let in now; asked by what goes on for long."""
+    return _IS_KNOWN.get()()
+
+
 @contextmanager
-def calling(who: Caller) -> Iterator[None]:
-    """Say who makes the request while the block runs."""
-    before = _CURRENT.set(who)
+def calling(who: Caller, *, is_known: Callable[[], bool]) -> Iterator[None]:
+    """Say who makes the request while the block runs, and how to ask whether that is still so."""
+    before, known_before = _CURRENT.set(who), _IS_KNOWN.set(is_known)
     try:
         yield
     finally:
+        _IS_KNOWN.reset(known_before)
         _CURRENT.reset(before)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers
@@ -33,6 +34,8 @@ API: Final = "/v1/"
 EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, never chosen here
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITE: Final = frozenset({"same-origin", "none"})
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(?::[0-9]{1,5})?")
+"""A name or an address, and perhaps a port; whatever else stands there would be taken into links."""
 
 
 class Guard:
@@ -66,7 +69,7 @@ class Guard:
             )
         if scope["method"] in _READS:
             return None
-        if not _is_from_own_page(headers, host):
+        if not is_from_own_page(headers):
             return refuse(403, SecurityError("the request comes from the page of another site"))
         if scope["path"].startswith(API) and not _is_json(headers):
             error = InvalidContent("the body must be JSON", hint="Send Content-Type: application/json.")
@@ -102,11 +105,9 @@ class WholeBody:
 
 
 def host_name(host: str) -> str:
-    """Return the name in a Host header, without its port and in lower case."""
-    name = host.strip().lower()
-    if name.startswith("["):
-        return name.partition("]")[0] + "]"
-    return name.partition(":")[0]
+    """Return the name in a Host header, without its port and in lower case; nothing where it is none."""
+    found = _HOST.fullmatch(host.strip().lower())
+    return found[1] if found else ""
 
 
 def _is_address(name: str) -> bool:
@@ -127,13 +128,13 @@ def too_slow() -> SystemError_:
     return SystemError_("the request took too long to arrive", hint="Send it again.")
 
 
-def _is_from_own_page(headers: Headers, host: str) -> bool:
-    """Say whether our own page or a program sent it; browsers tell with either of two headers."""
+def is_from_own_page(headers: Headers) -> bool:
+    """Say whether our own page, a person or a program sent it; browsers tell with either of two headers."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site in _OWN_SITE
     origin = headers.get("origin")
-    return origin is None or origin.lower().partition("://")[2] == host.lower()
+    return origin is None or origin.lower().partition("://")[2] == headers.get("host", "").lower()
 
 
 def _is_json(headers: Headers) -> bool:

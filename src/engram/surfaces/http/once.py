@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from engram.engine.replies import ids_in
 from engram.errors import EngramError, InvalidContent, KeyReused, ReplyErased, RequestUnderWay
 from engram.surfaces.http.allowed import READS
 from engram.surfaces.http.callers import caller
@@ -38,6 +39,8 @@ REPLAYED: Final = "Idempotency-Replayed"
 _SANE: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _KEPT_HEADERS: Final = ("content-type", "etag", "location", "link")
+_WORDLESS: Final = frozenset({f"{API}erase"})
+"""Their answers name what is erased and hold no word of it, so they may stay."""
 _MAY_PASS: Final = frozenset({401, 403, 408, 425, 429})
 _log = logging.getLogger("engram.http")
 
@@ -62,7 +65,8 @@ class Once:
             return
         place = (caller().key, key)
         if place in self._under_way:
-            await _come_again()(scope, receive, send)
+            under_way = RequestUnderWay("a request with this key is under way")
+            await _come_again(under_way)(scope, receive, send)
             return
         self._under_way.add(place)
         try:
@@ -73,7 +77,11 @@ class Once:
     async def _by_key(self, place: tuple[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive, most=MOST_BYTES) or b""
         request = _fingerprint(scope, body)
-        known = await run_in_threadpool(self._book.begin, *place, request=request)
+        try:
+            known = await run_in_threadpool(self._book.begin, *place, request=request)
+        except RequestUnderWay as exc:  # in another process, which shares nothing with us but the store
+            await _come_again(exc)(scope, receive, send)
+            return
         # One without an answer was cut off by the end of a process: it is carried out again.
         if known is not None and (known.status is not None or known.request != request):
             await _as_before(known, request)(scope, receive, send)
@@ -81,10 +89,11 @@ class Once:
         answer = Captured()
         with begun(None if known is None else known.at):
             await self._app(scope, replay(body, receive), answer.take)
-        await self._keep(place, answer)
+        shown = frozenset() if scope["path"] in _WORDLESS else ids_in(answer.body)
+        await self._keep(place, answer, shown)
         await answer.send(send)
 
-    async def _keep(self, place: tuple[str, str], answer: Captured) -> None:
+    async def _keep(self, place: tuple[str, str], answer: Captured, shown: frozenset[str]) -> None:
         """Keep the answer; where that fails the write is still done, and is told as done."""
         try:
             if answer.status >= 500 or answer.status in _MAY_PASS:
@@ -92,7 +101,12 @@ class Once:
                 return
             headers = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
             await run_in_threadpool(
-                self._book.keep, *place, status=answer.status, headers=headers, body=answer.body
+                self._book.keep,
+                *place,
+                status=answer.status,
+                headers=headers,
+                body=answer.body,
+                subjects=shown,
             )
         except EngramError as exc:
             _log.warning("%s: an answer could not be kept, request %s", exc.code, request_id())
@@ -120,7 +134,7 @@ def _as_before(known: Reply, request: bytes) -> Response:
     return response
 
 
-def _come_again() -> Response:
-    response = reply_error(RequestUnderWay("a request with this key is under way"))
+def _come_again(error: RequestUnderWay) -> Response:
+    response = reply_error(error)
     response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response

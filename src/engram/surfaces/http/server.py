@@ -18,6 +18,7 @@ import uvicorn
 
 from engram.errors import InvalidSettings
 from engram.surfaces.http.app import LOOPBACK_NAMES, Access, Watch, create_app
+from engram.surfaces.http.connection import PromptConnection
 from engram.surfaces.http.guard import EVERYWHERE
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class Server:
         self._server = _ReadyServer(
             uvicorn.Config(
                 create_app(engram, access=access, watch=watch),
+                http=PromptConnection,
                 access_log=False,
                 log_level="warning",
                 server_header=False,

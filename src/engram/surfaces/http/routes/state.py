@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engram import __version__
-from engram.errors import EngramError
+from engram.errors import AccessDenied, EngramError
 from engram.surfaces.http import paging
 from engram.surfaces.http.parameters import RecordParameters
 from engram.surfaces.http.replies import reply, reply_read, reply_with
@@ -55,6 +55,8 @@ def state_routes(engram: "Engram") -> Family:
         """Return `ok` or `degraded`, the version and what fails; 503 when the store does not answer."""
         try:
             report = engram.status()
+        except AccessDenied:
+            raise  # the caller may not know, which says nothing of the store
         except EngramError as exc:
             down = Failing("store", f"{exc.code} {exc.message}")
             return reply(Health("degraded", __version__, (down,)), status=503)

@@ -1,162 +1,41 @@
 """
-The shelf of an open memory: exact documents of other programs, and recall among what was remembered of them.
+The verbs that read the shelf: one document by its key, those of a place, and those that fit a question.
 
-`Engram.shelf`, used by the adapters for other frameworks; calls `engine.shelving` to write and
-`engine.shelf_search` to find. A write is durable, and found by every process, when it returns. Everything
-is in a scope: one document in exactly its own, a listing also in narrower ones where it looks `within`.
+Half of `Engram.shelf`; calls `search` to find by meaning. Changes nothing but lifetimes, which begin
+again where a reader asks for that, and the count of what was recalled.
 """
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engram.engine.shelf_ready import ready, unsettled
-from engram.engine.shelf_search import followed, ordered, recalled
-from engram.engine.shelving import REMOVED, Shelving
-from engram.errors import EngramError, InvalidQuery, InvalidScope
-from engram.store.contract import Corner
-from engram.values import Putting, Removing, ShelfHit, Source
+from engram.engine.shelf.ground import Ground
+from engram.engine.shelf.ready import check_names
+from engram.engine.shelf.search import followed, ordered, recalled
+from engram.engine.shelf.shelving import Shelving
+from engram.errors import InvalidQuery
+from engram.values import ShelfHit
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
-    from engram.engine.assemble import Parts
-    from engram.values import Actor, Hit, MemoryId, Scope, ShelfItem, Turn
+    from engram.values import Hit, MemoryId, Scope, ShelfItem
 
     Keeps = Callable[[ShelfItem], bool]
 
-PRUNED_AT_ONCE = 100
-"""So many expired documents leave with one write, so that none takes long."""
 REFRESH_SHARE = 0.01
 """A lifetime begins again once more than this share of it has passed: reading must not always write."""
 READING_PATIENCE_SECONDS = 0.25
 """How long a search waits for turns that are being read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a shelf tells the rest of the engine."""
-
-    before_write: Callable[[], None]
-    heard: Callable[[Turn], None]
-    given: Callable[[Sequence[Hit], Scope], None]
-    embed_later: Callable[[], None]
-    wait: Callable[[float], bool]
-
-
-class Shelf:
-    """Documents by place and key."""
-
-    def __init__(self, parts: Parts, around: Surroundings, *, scope: Scope, actor: Actor) -> None:
-        self._parts = parts
-        self._around = around
-        self._scope = scope
-        self._actor = actor
-        self._gate = unsettled(parts.gate)
-
-    # --- in -------------------------------------------------------------------------------------------------
-
-    def put(
-        self,
-        place: tuple[str, ...],
-        key: str,
-        value: Any,
-        *,
-        text: str | None = None,
-        lifetime: timedelta | None = None,
-        source: Source = Source.INGEST,
-        scope: Scope | None = None,
-    ) -> ShelfItem:
-        """
-        Put a document under a key, in place of what lies there, and remember its `text`.
-
-        Another text than before corrects the memory; none forgets it. A document with a `lifetime` expires so
-        long after it was last written or read.
-        """
-        putting = Putting(place=place, key=key, value=value, text=text, lifetime=lifetime, source=source)
-        (item,) = self.write([putting], scope=scope)
-        assert item is not None  # noqa: S101 - a putting always has one
-        return item
-
-    def write(
-        self, changes: Sequence[Putting | Removing], *, scope: Scope | None = None
-    ) -> Sequence[ShelfItem | None]:
-        """Put and remove documents in one write, in this order, and return what lies there or lay there."""
-        place, now = self._in(scope), self._parts.clock.now()
-        wanted = [
-            ready(one, self._gate, scope=self._inner(one.scope, place), now=now)
-            if isinstance(one, Putting)
-            else one
-            for one in changes
-        ]
-        self._around.before_write()
-        with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
-            shelving = Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now)
-            done = [
-                shelving.remove(one, self._inner(one.scope, place))
-                if isinstance(one, Removing)
-                else shelving.put(one)
-                for one in wanted
-            ]
-            shelving.prune(limit=PRUNED_AT_ONCE)
-        for turn in shelving.heard:
-            self._around.heard(turn)
-        if not shelving.is_all_embedded:
-            self._around.embed_later()
-        return done
-
-    def remove(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> bool:
-        """Take a document away and forget what was remembered of it; says whether there was one."""
-        (item,) = self.write([Removing(place=place, key=key)], scope=scope)
-        return item is not None
-
-    def clear(self, place: tuple[str, ...], *, within: bool = False, scope: Scope | None = None) -> int:
-        """
-        Take away every document of a place and below it, and return how many there were.
-
-        Turns stay, and so does what was read out of them.
-        """
-        now = self._parts.clock.now()
-        corner = Corner(scope=self._in(scope), now=now, place=place, within=within)
-        self._around.before_write()
-        with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
-            items = list(tx.shelf.walk(corner))
-            Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now).drop(items, REMOVED)
-        return len(items)
-
-    def take_back(self, place: tuple[str, ...], *, scope: Scope | None = None) -> ShelfItem | None:
-        """Take the latest document of a place away, its turn, and what was read out of that alone."""
-        now = self._parts.clock.now()
-        corner = Corner(scope=self._in(scope), now=now, place=place)
-        self._around.before_write()
-        with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
-            latest = tx.shelf.latest(corner, limit=1)
-            for item in latest:
-                Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now).unsay(item)
-        return latest[0] if latest else None
-
-    def patrol(self) -> None:
-        """Take away what has expired; where that cannot be written now, the next write does so."""
-        with contextlib.suppress(EngramError):
-            self.prune()
-
-    def prune(self) -> int:
-        """Take away what has expired, and return how many documents that were."""
-        now, total = self._parts.clock.now(), 0
-        while True:
-            with self._parts.store.read() as tx:
-                if not tx.shelf.expired(now, limit=1):
-                    return total
-            with self._parts.store.atomic() as tx:
-                shelving = Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now)
-                total += shelving.prune(limit=PRUNED_AT_ONCE)
-
-    # --- out ------------------------------------------------------------------------------------------------
+class ShelfReads(Ground):
+    """What gives documents."""
 
     def get(
         self, place: tuple[str, ...], key: str, *, refresh: bool = False, scope: Scope | None = None
@@ -179,7 +58,8 @@ class Shelf:
         within: bool = False,
         scope: Scope | None = None,
     ) -> Sequence[ShelfItem]:
-        """Return the documents of a place and below it, the first stored first; `keep` says which count."""
+        """Return the documents of a place and below it, first stored first; `keep` says which count."""
+        _check_page(limit, offset)
         end = None if limit is None else offset + limit
         corner = self._corner(place, scope, within=within)
         skipped = offset if keep is None else 0
@@ -212,6 +92,7 @@ class Shelf:
 
     def find(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> Sequence[ShelfItem]:
         """Return what goes by a key in a place or below it, in this scope and every narrower one."""
+        check_names([key])
         corner = replace(self._corner(place, scope, within=True), key=key)
         with self._parts.store.read() as tx:
             return list(tx.shelf.walk(corner))
@@ -243,6 +124,7 @@ class Shelf:
         """
         if not query.strip():
             raise InvalidQuery("the query is empty", hint="Ask for something, or use `list`.")
+        _check_page(limit, offset)
         self._around.wait(READING_PATIENCE_SECONDS)
         corner = self._corner(place, scope, within=within)
         with self._parts.store.read() as tx:
@@ -308,19 +190,11 @@ class Shelf:
             for item in tx.shelf.touch([item.id for item in due], now=now):
                 shelving.align(item.memory_id, item.scope)
 
-    def _corner(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> Corner:
-        return Corner(scope=self._in(scope), now=self._parts.clock.now(), place=place, within=within)
 
-    def _in(self, scope: Scope | None) -> Scope:
-        return self._scope if scope is None else scope
-
-    def _inner(self, scope: Scope | None, around: Scope) -> Scope:
-        """Return the scope of one document, which must not lie outside the scope of the call."""
-        if scope is None:
-            return around
-        if not scope.sees(around):
-            raise InvalidScope(f"scope {scope} is not inside {around}")
-        return scope
+def _check_page(limit: int | None, offset: int) -> None:
+    """Raise where no page of an answer can be meant."""
+    if offset < 0 or (limit is not None and limit < 0):
+        raise InvalidQuery(f"limit={limit} and offset={offset} must not be negative")
 
 
 def _is_worn(item: ShelfItem, now: datetime) -> bool:

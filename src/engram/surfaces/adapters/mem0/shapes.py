@@ -1,7 +1,8 @@
 """
 What mem0 takes and returns: messages in, dictionaries out, filters, and a memory's history as a list.
 
-Used by `mem0` alone; reads the engine but changes nothing.
+Used by `memory`; reads the engine but changes nothing. Whoever says nothing, such as an assistant that
+only calls a tool, is passed over; what is no message at all raises, before anything is stored.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidContent, InvalidQuery
 from engram.surfaces.adapters.matching import MORE_TESTS
+from engram.surfaces.adapters.transcript import ROLES
 from engram.values import Status
+from engram.values.turn import Role
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,30 +28,31 @@ TEXT = "memory"
 """What mem0 calls the words of a memory."""
 _GONE = frozenset({Status.FORGOTTEN, Status.PRUNED, Status.ERASED})
 _LONGEST_CHAIN = 1000
+_ROLES = frozenset(Role)
 
 
 def spoken(messages: object) -> list[tuple[str, str]]:
     """Return who said what: a text is the user's, messages say it themselves."""
-    if isinstance(messages, str):
-        return [("user", messages)]
-    listed = [messages] if isinstance(messages, Mapping) else messages
+    listed = [messages] if isinstance(messages, Mapping | str) else messages
     if not isinstance(listed, Sequence):
         raise InvalidContent(f"messages are a text, a message or a list, not {type(messages).__name__}")
-    return [_spoken(one) for one in listed]
+    said = [_spoken(one) for one in listed]
+    return [(role, content) for role, content in said if role in _ROLES and content.strip()]
 
 
 def _spoken(message: object) -> tuple[str, str]:
     if isinstance(message, str):
         return "user", message
-    if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+    role = message.get("role") if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(role, str):
         raise InvalidContent("a message is a text or an object with `role` and `content`")
     content = message.get("content")
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, Mapping)]
         content = "\n".join(text for text in texts if isinstance(text, str))
-    if not isinstance(content, str):
+    if content is not None and not isinstance(content, str):
         raise InvalidContent("the content of a message is text")
-    return message["role"], content
+    return ROLES.get(role, role), content or ""
 
 
 def record(item: ShelfItem, statement: Memory | None) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """
 Put a document on the shelf, or take it away, and let what is remembered of it follow.
 
-Used by `engine.shelf` inside one write. The text of a document goes through the gate like every statement,
-but is not settled against its neighbours: two documents stay two, and a program that changes its mind
-overwrites one of them, which corrects the memory. Only what the shelf itself has made, and no other document
-points to, is corrected or forgotten with a document. What the gate refuses stays a document, unremembered.
+Used by `writes` inside one write. The text of a document goes through the gate like every statement, but
+is not settled against its neighbours: two documents stay two, and a program that changes its mind
+overwrites one of them, which corrects the memory. Only what the shelf itself has made, and no other
+document points to, is corrected or forgotten with a document. What the gate refuses stays a document,
+unremembered.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING
 from engram.capture.admit import save
 from engram.capture.change import find, put_in_place
 from engram.capture.observe import observe
-from engram.engine.shelf_ready import SHELF, fitting
+from engram.engine.shelf.ready import fitting
 from engram.store.moves import move
-from engram.text.normal import clean, fingerprint
+from engram.text.normal import clean, fingerprint, is_text
 from engram.values import Action, Actor, ActorKind, AuditEvent, Filters, Status, new_id
+from engram.values.memory import SHELVED
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.capture.admit import Gate, Prepared
-    from engram.engine.shelf_ready import Ready
+    from engram.capture.apply import Admission
+    from engram.engine.shelf.ready import Ready
     from engram.store.contract import Transaction
     from engram.values import Memory, MemoryId, Removing, Scope, ShelfItem, Turn
 
@@ -95,7 +98,7 @@ class Shelving:
             filters = Filters(sessions=frozenset({turn.session}))
             said = self.tx.memories.list(scope=item.scope, filters=filters, limit=MAX_LIMIT, before=None)
             for memory in said:
-                if memory.provenance.turns == (turn.id,) and memory.scope == item.scope:
+                if _is_read_from(memory, turn) and memory.scope == item.scope:
                     self._forget(memory, UNSAID)
         self.tx.erasures.drop_turns([turn.id])
 
@@ -124,7 +127,7 @@ class Shelving:
 
     def _observed(self, ready: Ready) -> Turn | None:
         said = ready.putting.said
-        if said is None or not clean(said.content):
+        if said is None or not clean(said.content) or not is_text(said.content):
             return None
         turn = observe(
             fitting(said.content, self.gate.policy.max_turn_bytes),
@@ -142,47 +145,52 @@ class Shelving:
         return turn
 
     def _remembered(self, ready: Ready, old: ShelfItem | None) -> MemoryId | None:
-        """Return the memory that stands for a document from now on: the same, a corrected or a new one."""
+        """Return the memory that stands for a document from now on: the same, a corrected, a new one."""
         if ready.putting.memory_id is not None:
             return find(self.tx, ready.putting.memory_id, ready.scope).id
         if ready.prepared is None:
             return None
         (candidate,) = ready.prepared.candidates
         known = self._memory_of(old)
-        if known is not None and known.status is Status.ACTIVE and _says(known, candidate.fingerprint):
-            return known.id
-        # Without a vector where the embedder failed, or where a twin has left since that was looked for.
-        self.is_all_embedded &= bool(ready.prepared.vectors)
-        if known is not None and old is not None and self._leaves_with(known, old):
-            new = put_in_place(
-                self.tx,
-                known,
-                _in_the_place_of(known, ready.prepared),
-                self.gate,
-                reason=OVERWRITTEN,
-                actor=self.actor,
-                now=self.now,
-            )
-            return new.id
-        (admission,) = save(self.tx, ready.prepared, self.gate, actor=self.actor, now=self.now)
+        if known is not None and known.status.is_indexed and _says(known, candidate.fingerprint):
+            return known.id  # no new evidence, also where somebody has corrected it since
+        admission = self._admitted(ready.prepared, None if old is None else self._leaving(known, old))
+        self.is_all_embedded &= admission.is_embedded
         return admission.memory.id
+
+    def _admitted(self, prepared: Prepared, leaving: Memory | None) -> Admission:
+        """Store a statement, in the place of one that leaves with its document."""
+        if leaving is None:
+            (admission,) = save(self.tx, prepared, self.gate, actor=self.actor, now=self.now)
+            return admission
+        return put_in_place(
+            self.tx,
+            leaving,
+            _in_the_place_of(leaving, prepared),
+            self.gate,
+            reason=OVERWRITTEN,
+            actor=self.actor,
+            now=self.now,
+        )
 
     def _memory_of(self, item: ShelfItem | None) -> Memory | None:
         if item is None or item.memory_id is None:
             return None
         return self.tx.memories.get(item.memory_id, scope=item.scope)
 
-    def _leaves_with(self, memory: Memory, item: ShelfItem) -> bool:
-        """Say whether a memory is the shelf's own and no other document points to it."""
+    def _leaving(self, memory: Memory | None, item: ShelfItem) -> Memory | None:
+        """Return a memory that is the shelf's own and that no other document points to."""
+        if memory is None or memory.status.is_terminal or not _is_own(memory):
+            return None
         others = [one for one in self.tx.shelf.holders(memory.id) if one.id != item.id]
-        return _is_own(memory) and not others and not memory.status.is_terminal
+        return None if others else memory
 
     def _let_go(self, item: ShelfItem | None, reason: str) -> None:
         """Forget what was made of a document that is gone or says something else now."""
         memory = self._memory_of(item)
         if memory is None or item is None or self.tx.shelf.holders(memory.id):
             return
-        if self._leaves_with(memory, item):
+        if self._leaving(memory, item) is not None:
             self._forget(memory, reason)
 
     def _forget(self, memory: Memory, reason: str) -> None:
@@ -199,7 +207,7 @@ class Shelving:
     def _note(self, action: Action, item: ShelfItem, more: Mapping[str, str]) -> None:
         made = {"memory": item.memory_id, "turn": item.turn_id}
         detail = {**{name: one for name, one in made.items() if one is not None}, **more}
-        target = f"{SHELF}:{item.id}"
+        target = f"shelf:{item.id}"
         self.tx.audit.add(
             AuditEvent(at=self.now, action=action, actor=self.actor, target=target, detail=detail)
         )
@@ -207,7 +215,13 @@ class Shelving:
 
 def _is_own(memory: Memory) -> bool:
     """Say whether the shelf has made a memory, and nobody else vouches for it."""
-    return memory.extractor == SHELF and not memory.provenance.turns and not memory.pinned
+    return memory.extractor == SHELVED and not memory.provenance.turns and not memory.pinned
+
+
+def _is_read_from(memory: Memory, turn: Turn) -> bool:
+    """Say whether a memory was read out of a turn, and nobody has stated it before or since."""
+    is_read = memory.extractor is not None and not memory.reinforcements and not memory.pinned
+    return is_read and memory.provenance.turns == (turn.id,)
 
 
 def _says(memory: Memory, mark: bytes) -> bool:

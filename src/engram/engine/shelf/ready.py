@@ -1,8 +1,8 @@
 """
 Make a document ready for the shelf: checked, and what it says gone through the first half of the gate.
 
-Called by `engine.shelf` before any write, so that an embedder that takes its time holds nobody up;
-`engine.shelving` does the rest. A document that JSON cannot hold raises here; one whose text may not be
+Called by `writes` before any write, so that an embedder that takes its time holds nobody up;
+`shelving` does the rest. A document that JSON cannot hold raises here; one whose text may not be
 remembered is ready all the same, with the code of the reason.
 """
 
@@ -16,6 +16,7 @@ from engram.capture.draft import Draft
 from engram.errors import ContentTooLarge, EngramError, InvalidContent
 from engram.text.normal import clean, is_text
 from engram.values import Provenance
+from engram.values.memory import SHELVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from engram.capture.admit import Gate, Prepared
     from engram.values import Putting, Scope
 
-SHELF = "shelf"
-"""What the extractor of a memory is called that was made of a document."""
 MAX_NAME_CHARACTERS = 1000
 """Of a key, and of each name in a place."""
 _DEEPEST = 100
@@ -83,7 +82,7 @@ def ready(putting: Putting, gate: Gate, *, scope: Scope, now: datetime) -> Ready
         scope=scope,
         provenance=Provenance(source=putting.source),
         forget_after=None if putting.lifetime is None else now + putting.lifetime,
-        extractor=SHELF,
+        extractor=SHELVED,
     )
     refusals: list[EngramError] = []
     prepared = prepare([draft], gate, now=now, on_rejection=refusals.append)

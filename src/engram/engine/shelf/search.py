@@ -1,0 +1,91 @@
+"""
+Find documents by what they mean: recall, among the memories that documents of one corner point to.
+
+Used by `reads`; `among` narrows the indexes to these memories. Several documents may point to one
+memory, and each is given its score. What was superseded is not found, unless a caller follows it to what
+took its place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.engine.shelf.among import among
+from engram.recall.pipeline import recall
+from engram.values import Filters, Query, Status
+from engram.values.query import MAX_LIMIT, MAX_QUERY_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.recall.gather import Sources
+    from engram.store.contract import Pointer, Transaction
+    from engram.values import Hit, Recall
+
+FINDABLE = frozenset({Status.ACTIVE, Status.CHALLENGED, Status.MERGED, Status.ARCHIVED})
+"""A document is found by its words whatever ageing or a dream did to it, unless it was replaced."""
+_SPARE = 10
+"""So many more are asked for than wanted: signals may add memories of other corners."""
+_LONGEST_CHAIN = 50
+
+
+def recalled(
+    query: str, pointers: Sequence[Pointer], sources: Sources, *, wanted: int, now: datetime
+) -> list[Recall]:
+    """Ask for the memories of these pointers, once in every scope that they are of."""
+    by_scope: defaultdict[int, dict[int, str]] = defaultdict(dict)
+    scopes = {id(pointer.scope): pointer.scope for pointer in pointers}  # few: the store shares them
+    for pointer in pointers:
+        if pointer.key is not None and pointer.memory_id is not None and pointer.status in FINDABLE:
+            by_scope[id(pointer.scope)][pointer.key] = pointer.memory_id
+    text = query.strip()[-MAX_QUERY_CHARACTERS:]
+    answers = []
+    for number, keys in by_scope.items():
+        limit = min(MAX_LIMIT, min(len(keys), wanted) + _SPARE)
+        asked = Query(text=text, scope=scopes[number], filters=Filters(statuses=FINDABLE), limit=limit)
+        answer = recall(asked, among(sources, list(keys)), now=now)
+        own = set(keys.values())
+        hits = tuple(hit for hit in answer.hits if hit.memory.id in own)
+        answers.append(replace(answer, hits=hits))
+    return answers
+
+
+def ordered(pointers: Sequence[Pointer], hits: Sequence[Hit]) -> list[tuple[int, float | None]]:
+    """
+    Return documents by number with their scores, best first.
+
+    What has a memory that does not fit comes after all that fits, and then what nothing was remembered
+    of; both in the order in which they were stored.
+    """
+    scores = {hit.memory.id: hit.score for hit in hits}
+    fitting: list[tuple[int, float | None]] = []
+    others: list[tuple[int, float | None]] = []
+    untold: list[tuple[int, float | None]] = []
+    for one in pointers:
+        if one.memory_id is None:
+            untold.append((one.id, None))
+        elif one.memory_id in scores:
+            fitting.append((one.id, scores[one.memory_id]))
+        else:
+            others.append((one.id, 0.0))
+    return [*sorted(fitting, key=lambda pair: -(pair[1] or 0.0)), *others, *untold]
+
+
+def followed(tx: Transaction, pointers: Sequence[Pointer]) -> list[Pointer]:
+    """Return the pointers with what stands today for memories that were superseded or merged."""
+    return [_latest(tx, one) if one.status in (Status.SUPERSEDED, Status.MERGED) else one for one in pointers]
+
+
+def _latest(tx: Transaction, pointer: Pointer) -> Pointer:
+    memory = tx.memories.get(pointer.memory_id or "", scope=pointer.scope)
+    for _ in range(_LONGEST_CHAIN):
+        if memory is None or memory.superseded_by is None:
+            break
+        memory = tx.memories.get(memory.superseded_by, scope=pointer.scope)
+    if memory is None:
+        return pointer
+    key = tx.shelf.key_of(memory.id)
+    return pointer._replace(memory_id=memory.id, key=key, status=memory.status)
