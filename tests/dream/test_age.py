@@ -15,7 +15,6 @@ from engram import Engram, Settings
 from engram.dream.age import Sweeper, sweep
 from engram.policy import PRESETS
 from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.tables import Tables
 from engram.testing import ManualClock, TinyEmbedder
 from engram.values import Action, Kind, Layer, Memory, Provenance, Role, Scope, Status, Turn, new_id
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.policy import AgingPolicy
+    from engram.store.sqlite.tables import Tables
     from engram.values import AgeReport
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)

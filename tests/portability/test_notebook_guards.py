@@ -10,7 +10,6 @@ import pytest
 
 from engram import Engram
 from engram.errors import EngramError, InvalidContent, StorageError
-from engram.portability.notebook import folder as folders
 from engram.portability.notebook.folder import Folder
 from engram.portability.notebook.note import MOST_BYTES
 from engram.portability.notebook.state import STATE_FILE, State, read_state, write_state
@@ -207,7 +206,7 @@ def test_the_state_of_a_large_notebook_is_read_whole(notebook: Notebook) -> None
 def test_a_large_page_is_not_taken_for_an_edited_one(tmp_path: Path) -> None:
     """A page that many facts stand on is compared whole."""
     folder = Folder(tmp_path)
-    content = b"- a line\n" * (folders.MOST_BYTES // 8)
+    content = b"- a line\n" * (MOST_BYTES // 8)
 
     assert folder.put("entities/maya.md", content, instead_of=None)
     assert folder.read("entities/maya.md") == content
