@@ -165,6 +165,26 @@ def test_lists_are_narrowed_and_paged(engram_command: Command) -> None:
     assert [one["content"] for one in rest] == ["fact number 0"]
 
 
+def test_a_list_has_its_words_below_one_another(engram_command: Command) -> None:
+    """Categories of different lengths share a column, and one that is far too long leaves it alone."""
+    for category in ("fact", "preference", "a_category_as_long_as_a_statement"):
+        remembered(engram_command, f"words about {category}", "--category", category)
+
+    rows = engram_command("list").stdout.splitlines()
+
+    long, *others = [row.index("words about") for row in rows]
+    assert others[0] == others[1] < long
+
+
+def test_who_finds_nothing_learns_of_other_scopes(engram_command: Command) -> None:
+    """An agent was connected for Ada; a person who asks without her name is told where to look."""
+    remembered(engram_command, "Ada likes green tea", "--user", "ada")
+
+    for words in (("list",), ("recall", "tea"), ("export", "-")):
+        assert "such as user=ada" in engram_command(*words).stderr
+        assert "such as" not in engram_command(*words, "--user", "ada").stderr
+
+
 def test_a_turn_is_kept_as_it_was_said(engram_command: Command, home: Path) -> None:
     """`observe` is durable when it returns."""
     turn = parsed(

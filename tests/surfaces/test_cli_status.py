@@ -52,6 +52,18 @@ def test_failures_add_up_and_the_latest_word_counts(engram_command: Command, hom
     assert "fails" not in engram_command("status").stdout
 
 
+def test_a_refused_statement_is_no_failure(engram_command: Command) -> None:
+    """Whoever says nothing is told so; the part that refused it works as it should."""
+    engram_command("remember", "Ada plays chess with Ben")
+
+    refused = engram_command("remember", "")
+
+    assert refused.exit_code == 2
+    (part,) = (one for one in status(engram_command)["all_parts"] if one["name"] == "write")
+    assert part["failures"] == 0
+    assert "fails" not in engram_command("status").stdout
+
+
 def test_status_tells_sizes_room_and_what_was_done_last(engram_command: Command) -> None:
     """A person sees the disk, the last dream and sweep, and every part with its age."""
     engram_command("remember", "Ada plays chess with Ben")

@@ -266,6 +266,18 @@ def test_a_folder_is_connected_for_itself(person: Path, engram_command: Command)
     assert refused.exit_code == 2
 
 
+def test_what_is_said_to_undo_a_connection_undoes_it(person: Path, engram_command: Command) -> None:
+    """The command that is shown names the same folder and the same server."""
+    before = set(files(person))
+    told = engram_command("connect", "claude-code", "--folder", ".", "--name", "notes", "--yes").stderr
+
+    undo = shlex.split(told.partition("To undo: ")[2].splitlines()[0])
+    engram_command(*undo[1:], "--yes")
+
+    assert undo[0] == "engram"
+    assert set(files(person)) == before
+
+
 def test_without_hooks_only_the_server_is_written(person: Path, engram_command: Command) -> None:
     """`--no-hooks` is for whoever wants the tools and nothing kept by itself."""
     engram_command("connect", "claude-code", "--no-hooks", "--yes")

@@ -212,6 +212,14 @@ def test_a_prompt_that_cannot_be_is_refused(client: TestClient, body: dict[str, 
     assert in_our_form(answer)
 
 
+def test_a_body_that_breaks_off_is_told_where(client: TestClient) -> None:
+    """By the place, and never by the words around it."""
+    answer = client.post("/v1/recall", content=b'{"query": "tea', headers=JSON)
+
+    assert answer.status_code == 422
+    assert answer.json()["message"] == "the body is not JSON, from character 10 on"
+
+
 def test_nothing_of_this_has_touched_the_memory(client: TestClient) -> None:
     """Last of all and in any order: it is as it was."""
     assert [one["content"] for one in read(client, "memories")] == ["Ada Lovelace drinks tea"]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engram import Engram, Scope
+
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
-    from engram import Engram
     from engram.testing import TinyEmbedder
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} \"'>"
@@ -184,6 +185,16 @@ def test_older_memories_have_pages_of_their_own(client: TestClient, engine: Engr
 def test_an_empty_store_invites(client: TestClient) -> None:
     """The first visit says what to do."""
     assert "Write the first statement" in client.get("/").text
+
+
+def test_memories_of_other_scopes_are_pointed_to(client: TestClient, engine: Engram) -> None:
+    """An agent was connected for Ada; who opens the page without her name is told how to see them."""
+    engine.remember("Ada likes green tea", scope=Scope(user="ada"))
+
+    text = client.get("/").text
+
+    assert "green tea" not in text
+    assert "Other scopes hold memories, such as user=ada" in text
 
 
 def test_an_unknown_note_says_nothing(client: TestClient) -> None:

@@ -108,7 +108,7 @@ def restore(
         if moves and moves[-1].actor.kind is not ActorKind.RULE:
             raise StatusNotAllowed(
                 f"memory {memory_id} was not removed by a rule but by {moves[-1].actor.name!r}",
-                hint="Set its status to active instead, with a reason.",
+                hint="Set its status to active instead, with a reason: `engram set-status`.",
             )
         return move(tx, memory, Status.ACTIVE, action=Action.RESTORE, reason=reason, actor=actor, now=now)
 

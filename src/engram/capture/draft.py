@@ -7,8 +7,9 @@ Made by every door (`remember`, `correct`, imports); checked and turned into a m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from enum import StrEnum
+from numbers import Real
 from typing import TYPE_CHECKING, TypeVar
 
 from engram.errors import ContentTooLarge, InvalidContent
@@ -17,8 +18,6 @@ from engram.text.normal import clean, is_text
 from engram.values import GLOBAL, Kind, Layer, Memory, MemoryType, Provenance, Scope, Source, new_id
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from engram.policy import CapturePolicy
     from engram.text.affect import Outcome
     from engram.values import MemoryId
@@ -66,20 +65,40 @@ class Draft:
 
 def checked(draft: Draft, policy: CapturePolicy) -> str:
     """Return the content as it will be stored; raises where the draft cannot become a memory."""
+    if not isinstance(draft, Draft):
+        raise InvalidContent(
+            f"a draft is a Draft, not {type(draft).__name__}", hint='Give one, such as Draft(content="…").'
+        )
     content = checked_text(draft.content, what="memory", max_bytes=policy.max_memory_bytes)
+    check_label("category", draft.category)
     if not _CATEGORY.fullmatch(draft.category):
         raise InvalidContent(
             f"category {draft.category[:40]!r} is not a usable name",
             hint="Use lower-case letters, digits, - and _, at most 40.",
         )
     for name, share in (("confidence", draft.confidence), ("importance", draft.importance)):
-        if share is not None and not 0 <= share <= 1:
-            raise InvalidContent(f"{name}={share} is outside 0 to 1")
+        if share is not None:
+            _check_share(name, share)
     made = draft.provenance
     for name, text in (("speaker", made.speaker), ("session", made.session)):
-        if text is not None and not is_text(text):
-            raise InvalidContent(f"the {name} holds half a surrogate pair", hint=_DECODE)
+        if text is not None:
+            check_label(name, text)
     return content
+
+
+def _check_share(name: str, share: object) -> None:
+    if not isinstance(share, Real):
+        raise InvalidContent(f"{name} is a number from 0 to 1, not {type(share).__name__}")
+    if not 0 <= float(share) <= 1:
+        raise InvalidContent(f"{name}={share} is outside 0 to 1")
+
+
+def check_label(name: str, text: str) -> None:
+    """Raise where a speaker, a session or the like is not text that can be written down."""
+    if not isinstance(text, str):
+        raise InvalidContent(f"the {name} is text, not {type(text).__name__}")
+    if not is_text(text):
+        raise InvalidContent(f"the {name} holds half a surrogate pair", hint=_DECODE)
 
 
 def chosen(kind: type[_Choice], word: str) -> _Choice:
@@ -113,6 +132,8 @@ def in_utc(name: str, moment: datetime | None) -> datetime | None:
     """Return the moment as the store will give it back, so that nothing differs after a rebuild."""
     if moment is None:
         return None
+    if not isinstance(moment, datetime):
+        raise InvalidContent(f"{name} is a datetime, not {type(moment).__name__}")
     if moment.tzinfo is None:
         raise InvalidContent(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
     return moment.astimezone(UTC)

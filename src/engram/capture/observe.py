@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.capture.draft import checked_text, chosen, in_utc
+from engram.capture.draft import check_label, checked_text, chosen, in_utc
 from engram.values import Action, AuditEvent, Role, Turn, new_id
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ def observe(
     now: datetime,
 ) -> Turn:
     """Store one message and return it."""
+    for name, label in (("speaker", speaker), ("session", session)):
+        if label is not None:
+            check_label(name, label)
     turn = Turn(
         id=new_id(now),
         content=checked_text(content, what="turn", max_bytes=policy.max_turn_bytes),

@@ -50,7 +50,7 @@ from engram.values import (
     Scope,
     Source,
 )
-from engram.values.query import MAX_LIMIT
+from engram.values.query import MAX_LIMIT, check_moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -285,9 +285,9 @@ class Engram(
         `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
         nearly given.
         """
-        if as_of is not None and as_of.tzinfo is None:
-            raise InvalidQuery("as_of has no time zone", hint="Give one, such as datetime.UTC.")
-        narrowed = (filters or Filters()).in_mode(chosen(Mode, mode))
+        if as_of is not None:
+            check_moment("as_of", as_of)
+        narrowed = _narrowing(filters).in_mode(chosen(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         is_read = self._listener.wait(READING_PATIENCE_SECONDS)
         with self._parts.health.watch("recall"):
@@ -372,7 +372,7 @@ class Engram(
                 find(tx, start, self._in(scope))
             return tx.memories.list(
                 scope=self._in(scope),
-                filters=filters or Filters(),
+                filters=_narrowing(filters),
                 limit=limit,
                 before=start,
                 alive_at=self._now(),
@@ -384,6 +384,16 @@ class Engram(
         """Return the latest turns, oldest of them first."""
         with self._parts.store.read() as tx:
             return tx.turns.list(scope=self._in(scope), session=session, limit=limit)
+
+
+def _narrowing(filters: Filters | None) -> Filters:
+    """Return the filters, or those that let everything true through; raises where they are something else."""
+    if filters is not None and not isinstance(filters, Filters):
+        raise InvalidQuery(
+            f"filters are Filters, not {type(filters).__name__}",
+            hint='Give Filters(categories=frozenset({"fact"})); whose memories is told by `scope`.',
+        )
+    return filters or Filters()
 
 
 def _known(strategy: str | None) -> str | None:

@@ -14,9 +14,9 @@ from engram.capture import bridges
 from engram.capture.admit import admit
 from engram.engine.listening import Listener
 from engram.engine.reads import ReadNotes
-from engram.errors import EngramError, MemoryNotFound
+from engram.errors import EngramError, InvalidScope, MemoryNotFound
 from engram.text.normal import fingerprint, is_text
-from engram.values import Actor, ActorKind
+from engram.values import Actor, ActorKind, Scope
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.capture.draft import Draft
     from engram.engine.assemble import Parts
-    from engram.values import Memory, MemoryId, Scope
+    from engram.values import Memory, MemoryId
 
 BULK_ROWS = 256
 """Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
@@ -133,6 +133,8 @@ class Handle:
     def _resolve(self, memory_id: MemoryId, scope: Scope | None) -> MemoryId:
         """Return the whole id for one that may be given by its last eight characters, or by the words."""
         place = self._in(scope)
+        if not isinstance(memory_id, str):
+            raise MemoryNotFound(f"an id is text, not {type(memory_id).__name__}")
         if not is_text(memory_id):
             raise MemoryNotFound("the id holds half a surrogate pair")
         with self._parts.store.read() as tx:
@@ -146,7 +148,12 @@ class Handle:
         return found[0] if found else memory_id
 
     def _in(self, scope: Scope | None) -> Scope:
-        return self._scope if scope is None else scope
+        place = self._scope if scope is None else scope
+        if not isinstance(place, Scope):  # a name or a dict would fail far from here, or match nothing
+            raise InvalidScope(
+                f"a scope is a Scope, not {type(place).__name__}", hint='Give one, such as Scope(user="ann").'
+            )
+        return place
 
     def _now(self) -> datetime:
         return self._parts.clock.now()

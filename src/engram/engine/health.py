@@ -12,7 +12,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.errors import EngramError
+from engram.errors import (
+    AccessDenied,
+    ContentTooLarge,
+    EdgeNotAllowed,
+    EngramError,
+    InjectionBlocked,
+    InvalidContent,
+    InvalidQuery,
+    InvalidScope,
+    MemoryNotFound,
+    StatusNotAllowed,
+)
 from engram.values import PartHealth
 
 if TYPE_CHECKING:
@@ -28,6 +39,18 @@ if TYPE_CHECKING:
 
 EMBEDDER = "embedder"
 CHAT = "chat model"
+REFUSALS = (
+    AccessDenied,
+    ContentTooLarge,
+    EdgeNotAllowed,
+    InjectionBlocked,
+    InvalidContent,
+    InvalidQuery,
+    InvalidScope,
+    MemoryNotFound,
+    StatusNotAllowed,
+)
+"""What is wrong with a request: a part that refuses it works, and has not failed."""
 
 
 class Health:
@@ -40,9 +63,11 @@ class Health:
 
     @contextmanager
     def watch(self, part: str) -> Iterator[None]:
-        """Note whether the block succeeded; its error goes on to the caller."""
+        """Note whether the block succeeded; its error goes on to the caller, and a refusal is not noted."""
         try:
             yield
+        except REFUSALS:
+            raise
         except EngramError as exc:
             self._note(part, failure=f"{exc.code} {exc}")
             raise

@@ -9,6 +9,7 @@ same memories through, and a property test holds them to it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from engram.values.scope import GLOBAL, Scope
 from engram.values.status import Status
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from engram.values.memory import Kind, Layer
 
 MAX_LIMIT = 1000
@@ -28,6 +27,7 @@ MAX_WORD_CHARACTERS = 1000
 """Of one word in a filter: the longest path that anyone has."""
 
 SENTIMENTS = ("positive", "negative", "neutral")
+_IN_COLUMNS = ("statuses", "layers", "types", "kinds", "categories")
 _IN_WORDS = ("entities", "technologies", "paths", "languages", "sentiments", "speakers", "sessions")
 
 
@@ -83,8 +83,10 @@ class Filters:
 
     def __post_init__(self) -> None:
         for name, moment in (("since", self.since), ("until", self.until)):
-            if moment is not None and moment.tzinfo is None:
-                raise InvalidQuery(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
+            if moment is not None:
+                check_moment(name, moment)
+        for name in _IN_COLUMNS:
+            _check_set(name, getattr(self, name))
         for name in _IN_WORDS:
             _check_words(name, getattr(self, name))
         for word in self.sentiments:
@@ -111,9 +113,21 @@ class Filters:
         return replace(self, types=both)
 
 
-def _check_words(name: str, words: object) -> None:
-    if isinstance(words, str) or not isinstance(words, frozenset | set):
-        raise InvalidQuery(f"{name} must be a set of texts, not {type(words).__name__}")
+def check_moment(name: str, moment: datetime) -> None:
+    """Raise where a moment to ask for is none, or could be any of a day's: it has no time zone."""
+    if not isinstance(moment, datetime):
+        raise InvalidQuery(f"{name} is a datetime, not {type(moment).__name__}")
+    if moment.tzinfo is None:
+        raise InvalidQuery(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
+
+
+def _check_set(name: str, members: object) -> None:
+    if not isinstance(members, frozenset | set):  # a text would be taken for its letters, and match nothing
+        raise InvalidQuery(f"{name} must be a set of texts, not {type(members).__name__}")
+
+
+def _check_words(name: str, words: frozenset[str]) -> None:
+    _check_set(name, words)
     for word in words:
         if not isinstance(word, str) or not word.strip() or len(word) > MAX_WORD_CHARACTERS:
             raise InvalidQuery(
@@ -138,10 +152,14 @@ class Query:
     limit: int = 10
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InvalidQuery(f"a query is text, not {type(self.text).__name__}")
         if not self.text.strip():
             raise InvalidQuery("the query is empty", hint="Ask for something, or use `list`.")
         _check_surrogates("the query", self.text)
         if len(self.text) > MAX_QUERY_CHARACTERS:
             raise InvalidQuery(f"the query has {len(self.text)} characters, at most {MAX_QUERY_CHARACTERS}")
+        if not isinstance(self.limit, int):
+            raise InvalidQuery(f"limit is a whole number, not {type(self.limit).__name__}")
         if not 1 <= self.limit <= MAX_LIMIT:
             raise InvalidQuery(f"limit={self.limit} is outside 1 to {MAX_LIMIT}")

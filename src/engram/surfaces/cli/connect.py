@@ -7,6 +7,7 @@ terminal or by `--yes`. What cannot be changed safely is left alone, and what to
 
 import importlib.util
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ def connect(
     if shared.json:
         write_json([_report(change, is_done=one) for change, one in zip(changes, done, strict=True)])
     else:
-        _conclude(changes, done, remove=remove, client=str(client))
+        _conclude(changes, done, client=str(client), undo=None if remove else _undo(client, place, name))
         if any(wanted) and not is_agreed:
             talk(f"Nothing was written.{'' if sys.stdin.isatty() else ' Say --yes to write it.'}")
     if any(change.doing is Doing.REFUSE for change in changes) or (is_agreed and done != wanted):
@@ -133,16 +134,22 @@ def _do(change: Change, *, remove: bool) -> bool:
     return change.doing not in (Doing.NOTHING, Doing.REFUSE)
 
 
-def _conclude(changes: list[Change], done: list[bool], *, remove: bool, client: str) -> None:
-    """Tell what came of it, and what to do next."""
+def _undo(client: str | None, folder: Path | None, name: str) -> str:
+    """Return the command that takes out again what this one writes."""
+    where = [] if folder is None else ["--folder", str(folder)]
+    called = [] if name == NAME else ["--name", name]
+    return shlex.join(["engram", "connect", str(client), *where, *called, "--remove"])
+
+
+def _conclude(changes: list[Change], done: list[bool], *, client: str, undo: str | None) -> None:
+    """Tell what came of it, and what to do next; what was removed has nothing to undo."""
     for change, is_done in zip(changes, done, strict=True):
         if is_done or change.doing is Doing.NOTHING:
-            talk(f"{change.path}: {_DONE.get(change.doing) or _unchanged(remove)}")
+            talk(f"{change.path}: {_DONE.get(change.doing) or _unchanged(undo is None)}")
     title = CLIENTS[client].title
     if any(done):
-        undo = "" if remove else f" To undo: engram connect {client} --remove"
-        talk(f"Start {title} anew for it to notice.{undo}")
-    if any(done) and not remove:
+        talk(f"Start {title} anew for it to notice.{f' To undo: {undo}' if undo else ''}")
+    if any(done) and undo:
         for doubt in _doubts(title):
             talk(warning(doubt))
 

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from engram.errors import InvalidContent
+from engram.surfaces.cli.elsewhere import elsewhere
 from engram.surfaces.cli.options import FROM_STDIN, Narrowing, Shared
 from engram.surfaces.cli.output import counted, out, present, talk
 from engram.surfaces.cli.progress import counting
@@ -74,12 +75,15 @@ def export(
         found = engram.export(filters=filters, tiers=list(SecurityTier), history=history)
         for line in _lines(found, count, tiers, progress):
             file.write(line)
+        beyond = elsewhere(engram)
 
     done = ExportDone(path=target, memories=count["memories"], withheld=count["withheld"])
     if target == FROM_STDIN:
         _show(done, talk)
     else:
         present(done, lambda value: _show(value, out), as_json=shared.json)
+    if beyond is not None:
+        talk(f"This is what {shared.scope} sees. {beyond}")
 
 
 def _filters(narrowing: Narrowing, *, history: bool) -> Filters:

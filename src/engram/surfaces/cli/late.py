@@ -9,6 +9,7 @@ sentence of each, which stands in the compiled file.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOM: Final = __package__
+_CLAUSE_END: Final = re.compile(r"[;:] |, (?=(?:and|by|from|in|oldest|or|to|told|with) )")
+"""Where a sentence may end early; a comma inside a list is no such place."""
 
 
 class LateCommands(Mapping[str, Any]):
@@ -117,11 +120,19 @@ def _write_sections(commands: LateCommands, formatter: Any, headings: Mapping[st
     heading = "Commands"
     for name in commands:
         heading = headings.get(name, heading)
-        sentence = shorten(commands.sentence(name), formatter.width - 6 - width, placeholder="...")
+        sentence = _fitting(commands.sentence(name), formatter.width - 6 - width)
         told.setdefault(heading, []).append((name.ljust(width), sentence))
     for title, rows in told.items():
         with formatter.section(title):
             formatter.write_dl(rows)
+
+
+def _fitting(sentence: str, width: int) -> str:
+    """Return a sentence that fits: whole, else its first clause, else as much of it as there is room for."""
+    if len(sentence) <= width:
+        return sentence
+    clause = _CLAUSE_END.split(sentence, maxsplit=1)[0]
+    return f"{clause}." if len(clause) < width else shorten(sentence, width, placeholder="...")
 
 
 def _maker(name: str, place: str) -> Callable[[], Any]:

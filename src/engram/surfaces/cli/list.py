@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from engram.surfaces.cli.elsewhere import elsewhere
 from engram.surfaces.cli.options import Limit, Narrowing, Shared
 from engram.surfaces.cli.output import present, short, talk
 from engram.surfaces.cli.show import show_lines
@@ -28,9 +29,12 @@ def list_memories(
     """
     with shared.open_existing() as engram:
         memories = engram.list(limit=limit, before=before, filters=narrowing.filters)
+        beyond = None if memories else elsewhere(engram)
 
     present(memories, show_lines, as_json=shared.json)
     if not memories:
         talk("There are no such memories.")
+        if beyond is not None:
+            talk(beyond)
     elif len(memories) == limit and not shared.json:
         talk(f"There may be more: engram list --before {short(memories[-1].id)}")

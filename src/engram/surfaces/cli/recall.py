@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from engram.surfaces.cli.answer import show_recall, show_recall_explained
+from engram.surfaces.cli.elsewhere import elsewhere
 from engram.surfaces.cli.moments import moment
 from engram.surfaces.cli.options import Limit, Narrowing, Shared, among, given_text
 from engram.surfaces.cli.output import minute, one_line, present, talk, warning
@@ -60,9 +61,12 @@ def recall(
             strategy=strategy,
             explain=explain,
         )
+        beyond = None if answer.hits else elsewhere(engram)
 
     present(answer, show_recall_explained if explain else show_recall, as_json=shared.json)
     _tell_quality(answer)
+    if beyond is not None:
+        talk(beyond)
     if as_of is not None:
         talk(f"This is what was believed at {minute(as_of)}.")
 

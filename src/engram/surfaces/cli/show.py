@@ -17,18 +17,22 @@ if TYPE_CHECKING:
     from engram.values import DoctorReport, Memory
 
 _UNDER_ID = " " * 10
+_WIDEST_CATEGORY = 12
+"""A longer one stands out of its column, so that it does not push all the others aside."""
 
 
-def show_line(memory: Memory) -> None:
-    """Show a memory as one line of a list."""
-    first = f"{short(memory.id)}  {dim(minute(memory.when))}  {memory.category}  "
+def show_line(memory: Memory, *, width: int = 0) -> None:
+    """Show a memory as one line of a list, whose categories are so wide."""
+    first = f"{short(memory.id)}  {dim(minute(memory.when))}  {memory.category:<{width}}  "
     out(indented(first, one_line(memory.content), indent=_UNDER_ID))
 
 
 def show_lines(memories: Sequence[Memory]) -> None:
     """Show memories one below the other."""
+    widths = [len(memory.category) for memory in memories]
+    width = max((one for one in widths if one <= _WIDEST_CATEGORY), default=0)
     for memory in memories:
-        show_line(memory)
+        show_line(memory, width=width)
 
 
 def show_memory(memory: Memory) -> None:

@@ -93,7 +93,12 @@ def _answer_engram(_request: Request, exc: Exception) -> Response:
 def _answer_invalid(_request: Request, exc: Exception) -> Response:
     """Say which field is wrong and why, without the value: it may be a memory."""
     assert isinstance(exc, RequestValidationError)  # noqa: S101 - registered for this class
-    found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in exc.errors()]
+    found = [
+        f"the body is not JSON, from character {one['loc'][-1]} on"
+        if one["type"] == "json_invalid"
+        else f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}"
+        for one in exc.errors()
+    ]
     return refuse(422, InvalidContent("; ".join(found), hint="GET /openapi.json describes every request."))
 
 

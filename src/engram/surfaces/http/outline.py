@@ -179,4 +179,6 @@ def _example(path: str, told: dict[str, Any], description: dict[str, Any]) -> tu
 def _shown(default: object) -> str:
     if isinstance(default, list):
         return ", ".join(str(one) for one in default)
+    if isinstance(default, bool):
+        return str(default).lower()  # as JSON writes it
     return "" if default in (None, "") or isinstance(default, dict) else str(default)

@@ -52,7 +52,7 @@ def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
         listener.close()
         raise InvalidSettings(
             f"cannot listen on {host}:{port}: {exc}",
-            hint="Is `engram serve` running already? Another port: --port 7071, or 0 for any free one.",
+            hint="Is it running already? Another port: `serve --port`, `mcp --http`; 0 is any free one.",
         ) from exc
     return listener
 

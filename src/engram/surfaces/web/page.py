@@ -22,6 +22,7 @@ from starlette.staticfiles import StaticFiles
 from engram import __version__
 from engram.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery
 from engram.surfaces import signals
+from engram.surfaces.elsewhere import hidden_scope
 from engram.surfaces.errors import answer_for
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _HERE: Final = Path(__file__).parent
 _MOST_HITS: Final = 10
 _MOST_RECENT: Final = 20
+_ANOTHER_SCOPE: Final = "engram serve --user NAME (or --project and so on) shows them"
 _VERDICTS: Final = {"yes": True, "no": False}
 NOTES: Final = {
     "remembered": "Remembered.",
@@ -130,7 +132,12 @@ class _Renderer:
         except EngramError as exc:
             error = error or exc
         body = self._template.render(
-            asked=asked, answer=answer, listed=listed, error=error, version=__version__
+            asked=asked,
+            answer=answer,
+            listed=listed,
+            error=error,
+            version=__version__,
+            scope=str(self._engram.scope),
         )
         return HTMLResponse(body, status_code=answer_for(error).http_status if error else 200)
 
@@ -148,9 +155,13 @@ class _Renderer:
     def _advice(self) -> tuple[str, ...]:
         """Return what the engine advises, to whoever may look at the whole store."""
         try:
-            return self._engram.status().advice
+            report = self._engram.status()
         except AccessDenied:
             return ()
+        hidden = hidden_scope(report.by_scope, self._engram.scope)
+        if hidden is None:
+            return report.advice
+        return (*report.advice, f"Other scopes hold memories, such as {hidden}: {_ANOTHER_SCOPE}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
