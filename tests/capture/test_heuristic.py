@@ -419,3 +419,32 @@ def test_what_an_agent_decided_is_kept() -> None:
     assert contents(said, role=Role.ASSISTANT) == [
         "Assistant decided to use blue-green deploys because rollbacks are easier"
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use tabs, not spaces",
+        "Please use pnpm instead of npm",
+        "Prefer composition over inheritance",
+        "use httpx rather than requests",
+    ],
+)
+def test_one_thing_and_not_another_is_a_standing_rule(text: str) -> None:
+    """The most ordinary thing that one tells an agent about a project."""
+    assert only(text).category == "principle"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use this one instead of that",
+        "Use Postgres, not MySQL, for this",
+        "Use the second option, not the first",
+        "No, I meant tests/test_cart.py",
+        "Use the hammer",
+    ],
+)
+def test_what_is_said_of_the_task_at_hand_is_no_rule(text: str) -> None:
+    """Nobody wants to hear of it again."""
+    assert extract(text) == []

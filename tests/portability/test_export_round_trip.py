@@ -213,3 +213,20 @@ def test_a_dream_is_not_imported(other: Engram, tmp_path: Path) -> None:
     report = other.import_from(path, kind=ImportKind.ENGRAM)
 
     assert (report.found, report.added) == (0, 0)
+
+
+def test_the_whole_store_can_be_taken_along(engram: Engram, other: Engram, tmp_path: Path) -> None:
+    """With the scopes inside, each memory once and back in its own; without, only what the scope sees."""
+    fill(engram)
+    engram.remember("Tom drinks coffee", scope=Scope(user="tom"))
+    everyone = [(one.memory.scope, one.memory.content) for one in engram.export(narrower=True)]
+
+    other.import_from(written(engram, tmp_path / "all.jsonl", narrower=True), kind=ImportKind.ENGRAM)
+
+    assert len(everyone) == len(set(everyone)) == 4
+    assert len(list(engram.export())) == 2
+    assert {(one.memory.scope, one.memory.content) for one in other.export(narrower=True)} == set(everyone)
+    assert {one.memory.scope for one in engram.export(narrower=True, scope=Scope(project="atlas"))} == {
+        Scope(),
+        MAYA,
+    }

@@ -67,6 +67,7 @@ OUTSIDE = {
     "enrich": "the server does it by itself",
     "schedule": "the server does it by itself",
     "changes": "told by the stream of events",
+    "backup": "for whoever sits at the machine",
     "export": "for whoever sits at the machine; a program reads the list page by page",
     "notebook_sync": "works on folders of the machine",
     "notebook_mark": "works on folders of the machine",

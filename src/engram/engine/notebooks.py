@@ -8,6 +8,7 @@ sensitive is never written to it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,19 @@ if TYPE_CHECKING:
 PAGE = 100
 """Memories of an export that are read in one go: a few milliseconds, so that nobody waits for it."""
 BELIEVED = Filters(statuses=frozenset({Status.ACTIVE, Status.CHALLENGED}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What an export is to hold."""
+
+    filters: Filters
+    tiers: frozenset[SecurityTier]
+    history: bool = field(kw_only=True)
+
+    def covers(self, memory: Memory) -> bool:
+        """Say whether a memory, as it is by now, is to be in it."""
+        return memory.status in self.filters.statuses and memory.security in self.tiers
 
 
 class Notebooks(Handle):
@@ -80,24 +94,35 @@ class Notebooks(Handle):
         filters: Filters | None = None,
         tiers: Collection[SecurityTier] = (SecurityTier.CLEARTEXT,),
         history: bool = False,
+        narrower: bool = False,
         scope: Scope | None = None,
     ) -> Iterator[Exported]:
         """
         Yield the memories that a scope may see, oldest first, with everything that is known of each.
 
         Without filters it is what is held to be true. What is sensitive is left out unless its tier is asked
-        for. `import_from` takes a file of these back, one JSON object to a line.
+        for. `narrower` adds those of every scope inside this one, scope by scope: of the global one, the
+        whole store. `import_from` takes a file of these back, one JSON object to a line.
         """
         place, wanted = self._in(scope), filters or BELIEVED
-        chosen = frozenset(tiers)
-        ids = list(self._exportable(place, wanted, chosen))
+        asked = _Asked(wanted, frozenset(tiers), history=history)
+        yield from self._exported(place, asked)
+        if narrower:
+            with self._parts.store.read() as tx:
+                inside = [one for one in tx.erasures.scopes_within(place) if one != place]
+            for one in inside:
+                yield from (found for found in self._exported(one, asked) if found.memory.scope == one)
+
+    def _exported(self, place: Scope, asked: _Asked) -> Iterator[Exported]:
+        """Yield what one scope sees, some hundred at a time."""
+        ids = list(self._exportable(place, asked.filters, asked.tiers))
         for start in range(0, len(ids), PAGE):
             with self._parts.store.read() as tx:
                 some = [tx.memories.get(one, scope=place) for one in ids[start : start + PAGE]]
                 page = [
-                    _exported(tx, one, place, history=history)
+                    _exported(tx, one, place, history=asked.history)
                     for one in some
-                    if one is not None and one.status in wanted.statuses and one.security in chosen
+                    if one is not None and asked.covers(one)
                 ]
             yield from page
 

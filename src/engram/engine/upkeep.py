@@ -7,6 +7,7 @@ answer with counts and ids; only a forecast shows memories, and those of its sco
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.capture.change import find
@@ -16,14 +17,15 @@ from engram.engine.doctor import examine
 from engram.engine.handle import Handle
 from engram.engine.overview import overview
 from engram.errors import EngramError, InvalidQuery
+from engram.values import Action, AuditEvent, Backup
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
 
     from engram.values import (
         AgeReport,
-        AuditEvent,
         Census,
         DoctorReport,
         Forecast,
@@ -43,6 +45,19 @@ class Upkeep(Handle):
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
         """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
         return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+
+    def backup(self, path: str | PathLike[str]) -> Backup:
+        """
+        Write a whole copy of the store to a path where nothing is, while others go on using it.
+
+        It is as the store is at one moment, with the same key, and its owner's alone.
+        """
+        self._reads.write(self._now())
+        target = Path(path).expanduser().absolute()
+        self._parts.store.back_up(target)
+        with self._parts.store.atomic() as tx:
+            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
+        return Backup(path=str(target), size_bytes=target.stat().st_size)
 
     def audit(self, *, limit: int = 50) -> Sequence[AuditEvent]:
         """Return who did what in the store, newest first: ids, counts and reasons, never a memory's words."""

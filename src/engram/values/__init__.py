@@ -128,6 +128,7 @@ if TYPE_CHECKING:
         Trust as Trust,
     )
     from engram.values.report import (
+        Backup as Backup,
         Check as Check,
         DoctorReport as DoctorReport,
         IndexReport as IndexReport,
@@ -199,7 +200,7 @@ _NOUNS = {
     "query": "Filters Mode Query",
     "reasoning": "EvidenceItem EvidenceNode Judgement ModelCall Origin Reasoned Sufficiency",
     "recall": "Hit Level Missing Quality Reason Recall Trust",
-    "report": "Check DoctorReport IndexReport PartHealth SchedulerState StatusReport",
+    "report": "Backup Check DoctorReport IndexReport PartHealth SchedulerState StatusReport",
     "scope": "GLOBAL Scope",
     "shelf": "Putting Removing Said ShelfHit ShelfItem",
     "space": "EmbedderIdentity",

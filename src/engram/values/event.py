@@ -47,6 +47,7 @@ class Action(StrEnum):
     RELATE = "relate"
     UNRELATE = "unrelate"
     REBUILD = "rebuild"
+    BACK_UP = "back_up"
     DREAM = "dream"
     DERIVE = "derive"
     MERGE = "merge"

@@ -121,3 +121,11 @@ class DoctorReport:
     def ok(self) -> bool:
         """Whether nothing is wrong, or what was wrong has been repaired."""
         return all(check.ok or check.repaired for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A copy of the store that was written."""
+
+    path: str
+    size_bytes: int

@@ -124,7 +124,8 @@ def _from_clause(said: _Said, text: str) -> Extracted | None:
     if clause is None:
         return None
     dates = _dates(clause, said.now)
-    is_asked = said.opened.certainty is Certainty.EXPLICIT or said.opened.is_correction
+    is_mending = said.opened.is_correction and clause.verb != "mean"
+    is_asked = said.opened.certainty is Certainty.EXPLICIT or is_mending
     is_corrected = said.opened.is_correction or clause.verb == "mean"
     is_wanted = (is_asked and _says_enough(clause)) or _corrects(clause)
     if not is_wanted and not is_lasting(clause, dates):

@@ -42,6 +42,14 @@ _FORBIDDEN = lazy(
     re.IGNORECASE | re.DOTALL,
 )
 """What is not to be done, as projects say it; with "yet" or "it" it is about this moment alone."""
+_ONE_NOT_ANOTHER = lazy(
+    r"(?:please\s+)?(?P<rule>(?:use|prefer|choose|write|name|call|stick (?:to|with))\s+"
+    r"(?!(?:this|that|these|those|it|them|one|the (?:first|second|third|other|next|last|new|old)|your|my)\b)"
+    r"(?!.*\b(?:for now|right now|today|tonight|this time|yet|here|this|that|these|those)\b)"
+    r"[^,;]{1,60}?(?:,? (?:not|instead of|rather than|over|and not|but not|never)) \S.{0,60})\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""One thing and not another, as projects say it; what points at something is about this task alone."""
 _CHOICE = lazy(
     r"(?:ok(?:ay)?,?\s+)?(?P<choice>(?:let['’]s|we['’]ll|i['’]ll)\s+(?:go with|stick with|use)\s+"
     r"(?!(?:the (?:time|moment)|this|that|it)\b)(?P<object>.{3,}))",
@@ -83,7 +91,8 @@ def read_rule(sentence: str) -> Rule | None:
         return Rule(choice["choice"], "decision", "decided", choice["object"].rstrip(" .!"))
     if wish := _RATHER.match(sentence):
         return Rule(sentence, "preference", "prefers", wish["object"].rstrip(" .!"))
-    standing = _FROM_NOW_ON.match(sentence) or _STANDING.match(sentence) or _FORBIDDEN.match(sentence)
+    standing = _FROM_NOW_ON.match(sentence) or _STANDING.match(sentence)
+    standing = standing or _FORBIDDEN.match(sentence) or _ONE_NOT_ANOTHER.match(sentence)
     if standing is None:
         return None
     return Rule(

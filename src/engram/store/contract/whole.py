@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from engram.store.contract.attention import Attention
     from engram.store.contract.dreams import Dreams, Leases
@@ -117,6 +118,10 @@ class Store(Protocol):
 
     def check(self) -> Iterable[Check]:
         """Look for damage and disagreement between the tables."""
+        ...
+
+    def back_up(self, path: Path) -> None:
+        """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
         ...
 
     def scrub(self) -> None:

@@ -21,6 +21,7 @@ import apsw
 from engram.errors import StoreBusy, StoreClosed, StoreUnreadable
 from engram.store.sqlite import opened
 from engram.store.sqlite.connection import connect, is_held_open, only
+from engram.store.sqlite.copies import copy_to
 from engram.store.sqlite.failures import translated
 from engram.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
 from engram.store.sqlite.queue import WriteQueue
@@ -42,7 +43,7 @@ class SqliteStore:
         path: Path,
         *,
         writer: apsw.Connection,
-        connect: Callable[[], apsw.Connection],
+        connect: Callable[[Path], apsw.Connection],
         readers: Readers,
         line: WriteQueue,
         number: tuple[int, int],
@@ -74,9 +75,9 @@ class SqliteStore:
         """Open the file, made and brought up to date if need be."""
         path = Path(location).expanduser().absolute()  # readers open later, maybe from another folder
 
-        def connect_one(*, is_reader: bool) -> apsw.Connection:
+        def connect_one(file: Path, *, is_reader: bool = False) -> apsw.Connection:
             return connect(
-                path,
+                file,
                 key=key,
                 is_durable=is_durable,
                 busy_timeout_seconds=busy_timeout_seconds,
@@ -86,7 +87,7 @@ class SqliteStore:
         line = WriteQueue(max_waiting=max_waiting_writers, timeout_seconds=busy_timeout_seconds)
         with translated(location):
             with opened.LOOKING:
-                writer = connect_one(is_reader=False)
+                writer = connect_one(path)
                 number = opened.enter(path, plain=not key)
             try:
                 _prepare(writer, location, now=now, patience_seconds=busy_timeout_seconds)
@@ -95,12 +96,12 @@ class SqliteStore:
                 opened.leave(number)
                 raise
         pool = Readers(
-            partial(connect_one, is_reader=True), kept=readers, patience_seconds=busy_timeout_seconds
+            partial(connect_one, path, is_reader=True), kept=readers, patience_seconds=busy_timeout_seconds
         )
         return cls(
             path,
             writer=writer,
-            connect=partial(connect_one, is_reader=False),
+            connect=connect_one,
             readers=pool,
             line=line,
             number=number,
@@ -168,6 +169,16 @@ class SqliteStore:
         with self._turn() as writer:
             return list(checks(writer))
 
+    def back_up(self, path: Path) -> None:
+        """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
+        self._check_open()
+        with translated(self.location):
+            source = self._readers.take()
+            try:
+                copy_to(path.absolute(), source, self._connect)
+            finally:
+                self._readers.give_back(source)
+
     def scrub(self) -> None:
         """Write the file anew and empty its log; raises where somebody still reads what was before."""
         with self._turn() as writer:
@@ -194,7 +205,7 @@ class SqliteStore:
         with self._line.turn(), translated(self.location):
             self._check_open()
             if is_held_open(self._writer):
-                renewed = self._connect()
+                renewed = self._connect(self._path)
                 self._writer.close()
                 self._writer = renewed
             yield self._writer

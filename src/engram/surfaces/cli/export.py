@@ -55,6 +55,10 @@ def export(
     sensitive: Annotated[
         bool, typer.Option("--sensitive", help="Also what is sensitive or confidential, in plain words.")
     ] = False,
+    narrower: Annotated[
+        bool,
+        typer.Option("--narrower", help="Also every scope inside: without any, the whole store."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """
@@ -72,10 +76,10 @@ def export(
         counting("exporting") as progress,
         opened(target, force=force) as file,
     ):
-        found = engram.export(filters=filters, tiers=list(SecurityTier), history=history)
+        found = engram.export(filters=filters, tiers=list(SecurityTier), history=history, narrower=narrower)
         for line in _lines(found, count, tiers, progress):
             file.write(line)
-        beyond = elsewhere(engram)
+        beyond = None if narrower else elsewhere(engram)
 
     done = ExportDone(path=target, memories=count["memories"], withheld=count["withheld"])
     if target == FROM_STDIN:
@@ -83,7 +87,7 @@ def export(
     else:
         present(done, lambda value: _show(value, out), as_json=shared.json)
     if beyond is not None:
-        talk(f"This is what {shared.scope} sees. {beyond}")
+        talk(f"This is what {shared.scope} sees; --narrower takes the scopes inside it along. {beyond}")
 
 
 def _filters(narrowing: Narrowing, *, history: bool) -> Filters:

@@ -69,6 +69,7 @@ VERBS: dict[str, str] = {
     "enrich": "enrich.enrich",
     "rebuild": "rebuild.rebuild",
     "export": "export.export",
+    "backup": "backup.backup",
     "bench": "bench.bench",
     "serve": "serve.serve",
     "mcp": "mcp.mcp",
