@@ -430,3 +430,15 @@ def test_status_tells_how_good_the_answers_were(
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("recalls"))
     assert re.search(r"1 in this process; relevancy 0\.\d\d, NDCG 1\.00; \d+\.\d ms", line)
     assert "0 poor in a row" in line
+
+
+def test_an_answer_that_fits_badly_says_so(engram_command: Command) -> None:
+    """The nearest of what does not fit is no answer; what fits comes without a warning."""
+    for text in ("The API uses JWT tokens", "Releases are on Thursdays", "The night train leaves at ten"):
+        engram_command("remember", text)
+
+    far = engram_command("recall", "who runs the night bakery in town?")
+    near = engram_command("recall", "which tokens does the API use?")
+
+    assert "None of this fits well" in far.stderr
+    assert "fits well" not in near.stderr

@@ -15,6 +15,7 @@ from engram.surfaces.cli.elsewhere import elsewhere
 from engram.surfaces.cli.moments import moment
 from engram.surfaces.cli.options import Limit, Narrowing, Shared, among, given_text
 from engram.surfaces.cli.output import minute, one_line, present, talk, warning
+from engram.surfaces.fit import is_far_off
 from engram.values import Mode, Recall
 
 
@@ -76,3 +77,5 @@ def _tell_quality(answer: Recall) -> None:
         talk(warning(f"{missing.index} did not take part fully: {one_line(missing.reason)}"))
     if not answer.hits:
         talk("Nothing was found.")
+    elif is_far_off(answer):
+        talk("None of this fits well: it is only what comes nearest.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from engram.surfaces.fit import is_far_off
 from engram.surfaces.mcp.moments import Moment, moment
 from engram.surfaces.mcp.render import as_data, hit_line, hit_shape, missing_shape, shortfalls
 from engram.surfaces.mcp.tool import Answer, Arguments, Tool, Visit
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from engram.values import Recall
 
 NOTHING = "No stored memory fits. That is an answer, not an error: say that you do not know."
+
+FAR_OFF = "None of these fits well; they are only the nearest. The answer may not be known."
 
 
 class Ask(Arguments, frozen=True):
@@ -57,7 +60,8 @@ def recall(visit: Visit, asked: Ask) -> Answer:
 def in_words(answer: Recall) -> str:
     """Return an answer as lines, what was missing from it first."""
     found = as_data(hit_line(hit) for hit in answer.hits) or NOTHING
-    return "\n".join([*shortfalls(answer.quality.missing), found])
+    warned = [FAR_OFF] if is_far_off(answer) else []
+    return "\n".join([*shortfalls(answer.quality.missing), *warned, found])
 
 
 def in_values(answer: Recall) -> dict[str, object]:
