@@ -8,6 +8,7 @@ own unless a call names another, and every write is made in the name of the hand
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engram.capture.change import correct, find
@@ -27,7 +28,6 @@ from engram.engine.links import Links
 from engram.engine.notebooks import Notebooks
 from engram.engine.reasoning import Reasoning
 from engram.engine.served import Served
-from engram.engine.shelf import Shelf, Surroundings
 from engram.engine.turns import Turns
 from engram.engine.upkeep import Upkeep
 from engram.errors import InvalidQuery
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from engram.engine.clock import Clock
+    from engram.engine.shelf import Shelf
     from engram.index.foreign import ProposesRows
     from engram.providers.embedder import Embedder
     from engram.recall.rerank import Reranker
@@ -79,8 +80,15 @@ class Engram(
         self.capture = AgentDoors(parts, self._admit, scope=scope, actor=actor)
         """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
         self._after_turn = lambda _: self.schedule("turn")
-        self.shelf = Shelf(
-            parts,
+        self._listener.on_patrol = self._patrol
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """Documents that other programs keep word for word, and recall among what was remembered of them."""
+        from engram.engine.shelf import Shelf, Surroundings  # noqa: PLC0415 - for who has an adapter
+
+        return Shelf(
+            self._parts,
             Surroundings(
                 before_write=lambda: self._reads.write(self._now()),
                 heard=self._listener.heard,
@@ -88,11 +96,9 @@ class Engram(
                 embed_later=self._embed_later,
                 wait=self._listener.wait,
             ),
-            scope=scope,
-            actor=actor,
+            scope=self._scope,
+            actor=self._actor,
         )
-        """Documents that other programs keep word for word, and recall among what was remembered of them."""
-        self._listener.on_patrol = self._patrol
 
     @classmethod
     def open(
