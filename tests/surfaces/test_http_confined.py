@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +40,10 @@ def client(engram: Engram, tmp_path: Any) -> Clients:
     """Makes the client of a token with these limits, of a server that others reach."""
     tokens = tokens_in(tmp_path)
     app = create_app(engram, access=Access(tokens=tokens, is_local=False))
+    numbers = itertools.count()
 
     def of(scope: Scope, *, narrower: bool = False) -> TestClient:
-        shown = add(tokens.named, "one", scope, narrower=narrower)
+        shown = add(tokens.named, f"token-{next(numbers)}", scope, narrower=narrower)
         headers = {"Authorization": f"Bearer {shown}"}
         return TestClient(app, base_url=ADDRESS, headers=headers)
 
@@ -125,3 +127,18 @@ def test_health_is_told_to_those_who_may_see_the_whole(client: Clients) -> None:
     limited = client(Scope(user="ada")).get("/health")
 
     assert (limited.status_code, limited.json()["code"]) == (403, "E4001")
+
+
+def test_a_project_erases_its_own_people_and_nobody_elses(engram: Engram, client: Clients) -> None:
+    """What a person asked for is done with the project's token, inside the project; elsewhere it stays."""
+    inside, outside = Scope(project="shop", user="pia"), Scope(project="club", user="pia")
+    own, others = (engram.remember("Pia pays by card", scope=place) for place in (inside, outside))
+
+    narrow = client(SHOP).post("/v1/erase", json={"user": "pia"})
+    personal = client(Scope(user="pia"), narrower=True).post("/v1/erase", json={"user": "pia"})
+    abroad = client(SHOP, narrower=True).post("/v1/erase", json={"user": "pia", "scope": {"project": "club"}})
+    done = client(SHOP, narrower=True).post("/v1/erase", json={"user": "pia"})
+
+    assert [answer.status_code for answer in (narrow, personal, abroad, done)] == [403, 403, 403, 200]
+    assert engram.get(own.id, scope=inside).content == ""
+    assert engram.get(others.id, scope=outside).content == "Pia pays by card"

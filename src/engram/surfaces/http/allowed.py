@@ -127,7 +127,7 @@ def permitted(
         raise AccessDenied(f"the token may only read, and {verb} writes", hint="Use a token that may write.")
     if not who.is_limited:
         return dict(options)
-    if _reaches_beyond(verb, options, takes=takes):
+    if _reaches_beyond(verb, options, takes=takes) or _erases_beyond(verb, options, who):
         raise AccessDenied(
             f"{verb} reaches beyond the token's scope", hint="Use a token that is limited to no scope."
         )
@@ -148,7 +148,7 @@ def reaches(who: Caller, named: Scope) -> bool:
     """
     if named == who.scope:
         return True
-    lowest = max(place for place, name in enumerate(who.scope.parts) if name is not None)
+    lowest = _lowest(who)
     return who.may_narrow and named.parts[: lowest + 1] == who.scope.parts[: lowest + 1]
 
 
@@ -167,9 +167,27 @@ def _place(verb: str, arguments: Sequence[Any], options: Mapping[str, Any], who:
 
 def _reaches_beyond(verb: str, options: Mapping[str, Any], *, takes: Collection[str]) -> bool:
     """Say whether a call would look at more than one scope."""
-    is_of_a_person = verb == "erase" and options.get("user") is not None
     is_of_a_place = "scope" in takes or verb == "remember_many"
-    return is_of_a_person or bool(options.get("everywhere")) or not is_of_a_place
+    return bool(options.get("everywhere")) or not is_of_a_place
+
+
+def _erases_beyond(verb: str, options: Mapping[str, Any], who: Caller) -> bool:
+    """
+    Say whether a person would be erased outside of what the caller reaches.
+
+    Erasing takes every scope of that name inside the one given. All of those are below a token whose scope
+    has no open place above its lowest name, such as a project's; a user's token leaves the project open.
+    """
+    user = options.get("user")
+    if verb != "erase" or user is None:
+        return False
+    place: Scope = options.get("scope") or who.scope
+    lowest = _lowest(who)
+    return None in who.scope.parts[:lowest] or not reaches(who, replace(place, user=user))
+
+
+def _lowest(who: Caller) -> int:
+    return max(place for place, name in enumerate(who.scope.parts) if name is not None)
 
 
 def _in_reach(draft: Draft, who: Caller) -> Draft:
