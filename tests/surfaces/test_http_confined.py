@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from engram import Engram, Scope
+from engram.errors import MemoryNotFound
 from engram.surfaces.http.app import Access, create_app
 
 from .in_process import ADDRESS, opened
@@ -140,5 +141,6 @@ def test_a_project_erases_its_own_people_and_nobody_elses(engram: Engram, client
     done = client(SHOP, narrower=True).post("/v1/erase", json={"user": "pia"})
 
     assert [answer.status_code for answer in (narrow, personal, abroad, done)] == [403, 403, 403, 200]
-    assert engram.get(own.id, scope=inside).content == ""
+    with pytest.raises(MemoryNotFound):
+        engram.get(own.id, scope=inside)
     assert engram.get(others.id, scope=outside).content == "Pia pays by card"
