@@ -26,6 +26,7 @@ from engram.surfaces.connect.part import CannotEdit, Part
 from engram.surfaces.connect.plan import Change, Doing, read_file, to_connect, to_remove
 from engram.surfaces.connect.write import carry_out, drop_copy
 from engram.surfaces.errors import FAILED
+from engram.surfaces.hooks.project import AUTO
 
 _DONE = {Doing.MAKE: "made", Doing.CHANGE: "changed", Doing.DELETE: "deleted"}
 _FLEETING = (f"{os.sep}uv{os.sep}archive-", f"{os.sep}pipx{os.sep}.cache{os.sep}")
@@ -71,6 +72,8 @@ def connect(
     if show_list:
         _list(shared, place, name)
         return
+    if not remove:
+        _check_auto(shared.project, _known(client))
     parts = _parts(shared, _known(client), place, name, with_hooks=remove or not no_hooks)
     changes = [(to_remove if remove else to_connect)(path, part) for path, part in parts.items()]
     wanted = [change.doing not in (Doing.NOTHING, Doing.REFUSE) for change in changes]
@@ -93,6 +96,15 @@ def _known(client: str | None) -> str:
         told = "no client was named" if client is None else f"there is no client {client!r}"
         raise InvalidSettings(told, hint=f"Use one of {', '.join(CLIENTS)}, or --list.")
     return client
+
+
+def _check_auto(project: str | None, client: str) -> None:
+    """Refuse `--project auto` for a program that does not start its servers in the folder at work."""
+    if project == AUTO and CLIENTS[client].in_folder is None:
+        raise InvalidSettings(
+            f"{CLIENTS[client].title} does not say which folder it works in, so --project auto finds none",
+            hint="Name the project, or leave out --project.",
+        )
 
 
 def _machine() -> Machine:

@@ -9,6 +9,7 @@ nowhere else.
 import importlib.util
 import sys
 import uuid
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,12 +18,14 @@ import typer
 from engram.errors import InvalidSettings, MissingExtra
 from engram.surfaces.cli.options import Shared
 from engram.surfaces.cli.output import talk
+from engram.surfaces.hooks.project import chosen, working_folder
 from engram.values import Actor, ActorKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engram.engine.engram import Engram
+    from engram.values import Scope
 
 
 class ToolSet(StrEnum):
@@ -120,7 +123,7 @@ def _opener(shared: Shared) -> "Callable[[], Engram]":
     Return what opens the engine later; settings and scope are checked now, while a person may be
     looking.
     """
-    settings, scope = shared.settings(), shared.scope
+    settings, scope = shared.settings(), _scope(shared)
     actor = Actor(shared.agent or "mcp", ActorKind.AGENT)
 
     def open_engine() -> "Engram":
@@ -129,6 +132,11 @@ def _opener(shared: Shared) -> "Callable[[], Engram]":
         return Engram.open(settings=settings, scope=scope, actor=actor, dream=True)
 
     return open_engine
+
+
+def _scope(shared: Shared) -> "Scope":
+    """Return the scope; `--project auto` is the project that the server was started in."""
+    return replace(shared.scope, project=chosen(shared.project, working_folder()))
 
 
 def _require_extra(*needed: str) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from engram.surfaces.hooks.project import chosen
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,10 +32,10 @@ class Call:
     channel: str | None = None
     user: str | None = None
 
-    @property
-    def scope_names(self) -> dict[str, str | None]:
-        """The parts of the scope by name."""
-        return {name: getattr(self, name) for name in SCOPE}
+    def scope_in(self, folder: str) -> dict[str, str | None]:
+        """Return the parts of the scope by name, for an agent that works in this folder."""
+        named = {name: getattr(self, name) for name in SCOPE}
+        return {**named, "project": chosen(self.project, folder)}
 
 
 def parse_arguments(words: Sequence[str]) -> Call:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from engram.portability.record import Message
 from engram.surfaces.hooks import event as events
-from engram.surfaces.hooks import guards, tools, transcript
+from engram.surfaces.hooks import fitting, guards, tools, transcript
 from engram.surfaces.hooks.given import Given
 from engram.text.pii_secrets import credentials
 from engram.values import Role
@@ -48,6 +48,8 @@ class Visit:
     engram: Engram
     settings: Settings
     event: Event
+    is_by_folder: bool = False
+    """Whether the folder chooses the project, so that what was said in another one stays there."""
 
     @property
     def session(self) -> str:
@@ -63,10 +65,10 @@ def answer(visit: Visit) -> str:
         if event.source not in _ANEW:
             return ""  # what it was given stands in the conversation that it resumes
         given.begin_anew()
-        return given.only_new(_memories(visit, PurePath(event.folder).name or _UNNAMED, SESSION_TOKENS))
+        return given.only_new(_standing(visit, PurePath(event.folder).name or _UNNAMED))
     if event.name == events.PROMPT:
         prompt = _middle_left_out(guards.without_memories(event.prompt))
-        return Given(visit.settings, event.session).only_new(_memories(visit, prompt, PROMPT_TOKENS))
+        return Given(visit.settings, event.session).only_new(_fitting(visit, prompt))
     return ""
 
 
@@ -94,12 +96,19 @@ def afterwards(visit: Visit, turns: Sequence[Turn]) -> None:
         visit.engram.read_due(turns)
 
 
-def _memories(visit: Visit, message: str, budget: int) -> Sequence[str]:
-    """Return what stands and what fits a message; the conversation itself is the agent's own."""
-    if not message:
-        return ()
-    window = visit.engram.context(message, budget=budget, history=(), session=visit.session)
+def _standing(visit: Visit, topic: str) -> Sequence[str]:
+    """Return what stands, what was stored today and what fits a topic, for a session that begins."""
+    window = visit.engram.context(topic, budget=SESSION_TOKENS, history=(), session=visit.session)
     return [block for block in (window.standing, window.present) if block]
+
+
+def _fitting(visit: Visit, prompt: str) -> Sequence[str]:
+    """Return what fits a prompt; one that holds nothing but memories asks for none."""
+    if not prompt:
+        return ()
+    policy = visit.settings.chosen_policy().context
+    found = fitting.block(visit.engram, prompt, session=visit.session, tokens=PROMPT_TOKENS, policy=policy)
+    return [found] if found else ()
 
 
 def _middle_left_out(prompt: str) -> str:
@@ -112,7 +121,8 @@ def _spoken(visit: Visit) -> list[Message]:
     """Return what the log holds lately, and behind it what the event tells and the log does not yet."""
     event = visit.event
     lines = transcript.tail(event.transcript)
-    messages = transcript.said(lines, session=visit.session)[-MOST_MISSED:]
+    ours = transcript.of_project(lines, event.folder) if visit.is_by_folder else lines
+    messages = transcript.said(ours, session=visit.session)[-MOST_MISSED:]
     told = {_words(one.content) for one in messages[-2:]}
     after = transcript.last_key(lines)
     if (

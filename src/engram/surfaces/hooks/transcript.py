@@ -18,6 +18,7 @@ import msgspec
 
 from engram.portability.importers import claude_code
 from engram.portability.objects import Object
+from engram.surfaces.hooks.project import project_of
 from engram.values import Role
 
 if TYPE_CHECKING:
@@ -51,6 +52,14 @@ def said(lines: Sequence[dict[str, Any]], *, session: str) -> list[Message]:
         for one, after in zip_longest(spoken, spoken[1:])
         if one.role is not Role.ASSISTANT or after is None or after.role is not Role.ASSISTANT
     ]
+
+
+def of_project(lines: Sequence[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
+    """Return the lines without those of another project: an agent may walk from one into the next."""
+    folders = [told if isinstance(told := value.get("cwd"), str) else folder for value in lines]
+    projects = {one: project_of(one) for one in {folder, *folders}}
+    here = projects[folder]
+    return [value for value, place in zip(lines, folders, strict=True) if projects[place] == here]
 
 
 def last_key(lines: Sequence[dict[str, Any]]) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from engram.errors import EngramError
 from engram.surfaces.hooks import notes
+from engram.surfaces.hooks.project import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +62,8 @@ def told(error: EngramError) -> str:
 def _do(work: Work, engram: Engram, *, answer: Callable[[bytes], None], done: Callable[[], None]) -> None:
     from engram.surfaces.hooks import react  # noqa: PLC0415 - as heavy as the engine
 
-    visit = react.Visit(engram=engram, settings=work.settings, event=work.event)
+    is_by_folder = work.call.project == AUTO
+    visit = react.Visit(engram=engram, settings=work.settings, event=work.event, is_by_folder=is_by_folder)
     is_well = True
     try:
         block = react.answer(visit)
@@ -85,7 +87,7 @@ def _opened(work: Work) -> Engram:
 
     return Engram.open(
         settings=work.settings,
-        scope=Scope(**work.call.scope_names),
+        scope=Scope(**work.call.scope_in(work.event.folder)),
         actor=Actor(work.call.agent or ACTOR, ActorKind.AGENT),
         background=False,
     )
