@@ -50,9 +50,8 @@ def run(call: Call, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool = has
     if guards.is_inside() or call.event not in events.EVENTS:
         return
     guards.mark_children()
-    with suppress(
-        OSError, RuntimeError
-    ):  # no home, no file, no process to be had: no place for a note either
+    # No home, no file, no process to be had: there is no place for a note either.
+    with suppress(OSError, RuntimeError):
         _run(call, stdin, stdout, can_fork=can_fork)
 
 
@@ -60,7 +59,8 @@ def run_here(call: Call) -> None:
     """Answer one event on the streams of this process, which may be closed."""
     stdin = io.BytesIO() if sys.stdin is None else sys.stdin.buffer
     stdout = io.BytesIO() if sys.stdout is None else sys.stdout.buffer
-    run(call, stdin, stdout)
+    # Unbuffered: what a closed pipe did not take would be tried again, and complained of, at the very end.
+    run(call, stdin, getattr(stdout, "raw", stdout))
 
 
 def run_words(words: Sequence[str]) -> None:
