@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -57,9 +58,14 @@ def client(tmp_path_factory: pytest.TempPathFactory, spans: InMemorySpanExporter
         yield connected
 
 
-def named(exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
-    """Return the spans by their names."""
-    return {span.name: span for span in exporter.get_finished_spans()}
+def named(exporter: InMemorySpanExporter, awaited: str) -> dict[str, ReadableSpan]:
+    """Return the spans by their names once this one is there: a request's ends after its answer is sent."""
+    latest = time.monotonic() + 15
+    while True:
+        found = {span.name: span for span in exporter.get_finished_spans()}
+        if awaited in found or time.monotonic() > latest:
+            return found
+        time.sleep(0.005)
 
 
 def test_a_request_and_its_verb_are_spans_of_one_trace(
@@ -74,7 +80,7 @@ def test_a_request_and_its_verb_are_spans_of_one_trace(
         headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"},
     )
 
-    spans = named(exporter)
+    spans = named(exporter, "POST /v1/remember")
     request, verb = spans["POST /v1/remember"], spans["engram.remember"]
     assert verb.parent is not None
     assert verb.parent.span_id == request.context.span_id
@@ -90,8 +96,8 @@ def test_spans_hold_nothing_that_was_said(client: httpx.Client, exporter: InMemo
     client.post("/v1/recall", json={"query": "zanzibarium"})
     client.get("/v1/memories/zanzibarium", params={"user": "zanzibarium"})
 
+    failed = named(exporter, "GET /v1/memories/{memory_id}")["engram.get"]
     spans = exporter.get_finished_spans()
-    failed = named(exporter)["engram.get"]
     assert failed.attributes is not None
     assert failed.attributes["error.type"] == "E5005"
     assert "zanzibarium" not in "".join(span.to_json() for span in spans)
