@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from engram.providers import wordpiece
 from engram.providers.wordpiece import WordPieces, bert_uncased
 
 RECORD = json.loads((Path(__file__).parent / "token_ids.json").read_bytes())
@@ -64,11 +63,10 @@ def test_a_spelled_out_special_token_is_ordinary_text() -> None:
     assert tokenizer.end not in tokenizer.encode("one [SEP] two", most_tokens=512)[:-1]
 
 
-def test_the_caches_stay_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_caches_stay_bounded() -> None:
     """A stream of words that never repeat does not fill the memory, and answers stay right."""
-    monkeypatch.setattr(wordpiece, "MOST_CACHED_WORDS", 10)
-    monkeypatch.setattr(wordpiece, "MOST_CACHED_CHARACTERS", 10)
-    tokenizer = WordPieces({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "##a": 4, "á": 5})
+    vocabulary = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "##a": 4, "á": 5}
+    tokenizer = WordPieces(vocabulary, most_words=10, most_characters=10)
 
     lengths = [len(tokenizer.pieces("a" * length)) for length in range(1, 40)]
     tokenizer.words("".join(map(chr, range(0x400, 0x500))))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.engine.handle import Handle
-from engram.values import Exported, Filters, SecurityTier, Status
+from engram.values import BELIEVED, Exported, Filters, SecurityTier, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 PAGE = 100
 """Memories of an export that are read in one go: a few milliseconds, so that nobody waits for it."""
-BELIEVED = Filters(statuses=frozenset({Status.ACTIVE, Status.CHALLENGED}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ class Notebooks(Handle):
         for. `narrower` adds those of every scope inside this one, scope by scope: of the global one, the
         whole store. `import_from` takes a file of these back, one JSON object to a line.
         """
-        place, wanted = self._in(scope), filters or BELIEVED
+        place, wanted = self._in(scope), filters or Filters(statuses=BELIEVED)
         asked = _Asked(wanted, frozenset(tiers), history=history)
         yield from self._exported(place, asked)
         if narrower:

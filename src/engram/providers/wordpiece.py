@@ -41,11 +41,18 @@ class WordPieces:
     Safe to share between threads: the caches only ever gain entries that every thread would compute alike.
     """
 
-    def __init__(self, vocabulary: dict[str, int]) -> None:
+    def __init__(
+        self,
+        vocabulary: dict[str, int],
+        *,
+        most_words: int = MOST_CACHED_WORDS,
+        most_characters: int = MOST_CACHED_CHARACTERS,
+    ) -> None:
         self._ids = vocabulary
         self._longest_piece = max(map(len, vocabulary))
         self._known: dict[str, tuple[int, ...]] = {}
-        self._characters = _Characters()
+        self._most_words = most_words
+        self._characters = _Characters(most_characters)
         self.unknown = vocabulary["[UNK]"]
         self.start = vocabulary["[CLS]"]
         self.end = vocabulary["[SEP]"]
@@ -64,7 +71,7 @@ class WordPieces:
         ids = self._known.get(word)
         if ids is None:
             ids = self._match(word)
-            if len(self._known) >= MOST_CACHED_WORDS:
+            if len(self._known) >= self._most_words:
                 self._known.clear()
             self._known[word] = ids
         return ids
@@ -110,9 +117,13 @@ class _Characters(dict[int, str]):
     Expects canonically decomposed text, so that an accent is a character of its own.
     """
 
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
     def __missing__(self, code: int) -> str:
         becomes = _rewrite(chr(code))
-        if len(self) < MOST_CACHED_CHARACTERS:
+        if len(self) < self._most:
             self[code] = becomes
         return becomes
 

@@ -151,6 +151,7 @@ if TYPE_CHECKING:
         EmbedderIdentity as EmbedderIdentity,
     )
     from engram.values.status import (
+        BELIEVED as BELIEVED,
         Actor as Actor,
         ActorKind as ActorKind,
         Status as Status,
@@ -204,7 +205,7 @@ _NOUNS = {
     "scope": "GLOBAL Scope",
     "shelf": "Putting Removing Said ShelfHit ShelfItem",
     "space": "EmbedderIdentity",
-    "status": "Actor ActorKind Status check_move",
+    "status": "BELIEVED Actor ActorKind Status check_move",
     "timeline": "BusyPeriod KnowledgeChange Timeline TimelineEntry",
     "turn": "Role Turn",
     "window": "ChatMessage DetailLevel Fate Held Loss Section SectionName Window WorkingLine",

@@ -54,6 +54,8 @@ class Actor:
     kind: ActorKind = ActorKind.PERSON
 
 
+BELIEVED = frozenset({Status.ACTIVE, Status.CHALLENGED})
+"""What is held to be true, the disputed included."""
 _GOING = frozenset({Status.ARCHIVED, Status.PRUNED, Status.ERASED})
 _REPLACED = frozenset({Status.SUPERSEDED, Status.MERGED, Status.INVALIDATED})
 

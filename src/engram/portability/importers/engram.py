@@ -16,7 +16,7 @@ from engram.portability import fields
 from engram.portability.export import FORM, MARK
 from engram.portability.objects import Object, objects_by_time
 from engram.portability.record import Broken, Statement
-from engram.values import GLOBAL, Kind, Layer, MemoryType, Scope, Status
+from engram.values import BELIEVED, GLOBAL, Kind, Layer, MemoryType, Scope, Status
 from engram.values.memory import DREAMT
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from engram.portability.record import Record
 
     Word = TypeVar("Word", bound=StrEnum)
-
-_BELIEVED = frozenset({Status.ACTIVE, Status.CHALLENGED})
 
 
 def suits(value: Mapping[str, Any]) -> bool:
@@ -50,7 +48,7 @@ def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
 
 def _is_wanted(value: Mapping[str, Any]) -> bool:
     is_derived = (fields.text(value.get("extractor")) or "").startswith(DREAMT)
-    return not is_derived and _word(Status, value.get("status"), Status.ACTIVE) in _BELIEVED
+    return not is_derived and _word(Status, value.get("status"), Status.ACTIVE) in BELIEVED
 
 
 def _when(value: Mapping[str, Any]) -> datetime | None:

@@ -65,11 +65,6 @@ def is_copy(path: str) -> bool:
     return bool(_COPY_NAME.match(path))
 
 
-def is_generated(path: str) -> bool:
-    """Say whether a path is that of a page that is made anew by every sync."""
-    return path == PROFILE or path.startswith((f"{BOXES}/", f"{ENTITIES}/"))
-
-
 def wiki_link(path: str, label: str) -> str:
     """Return a link to a page as note editors write it in front matter."""
     plain = "".join(" " if character in "[]|#^\n" else character for character in label)

@@ -22,12 +22,11 @@ from engram.surfaces.cli.elsewhere import elsewhere
 from engram.surfaces.cli.options import FROM_STDIN, Narrowing, Shared
 from engram.surfaces.cli.output import counted, out, present, talk
 from engram.surfaces.cli.progress import counting
-from engram.values import Filters, SecurityTier, Status
+from engram.values import BELIEVED, Filters, SecurityTier, Status
 
 if TYPE_CHECKING:
     from engram.values import Exported
 
-_BELIEVED = frozenset({Status.ACTIVE, Status.CHALLENGED})
 _EVER = frozenset(status for status in Status if status.is_indexed)
 """With their history also those that something replaced; what was forgotten only if it is asked for."""
 
@@ -93,7 +92,7 @@ def export(
 def _filters(narrowing: Narrowing, *, history: bool) -> Filters:
     if narrowing.status is not None:
         return narrowing.filters
-    return replace(narrowing.filters, statuses=_EVER if history else _BELIEVED)
+    return replace(narrowing.filters, statuses=_EVER if history else BELIEVED)
 
 
 def _lines(
