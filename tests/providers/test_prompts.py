@@ -148,11 +148,11 @@ def test_what_holds_no_single_object_is_a_bad_reply(text: str) -> None:
 )
 def test_hostile_replies_are_refused_quickly(text: str) -> None:
     """No reply makes the reader slow, whatever its shape."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(BadReply):
         find_json(text)
 
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 # Extraction.
