@@ -514,7 +514,7 @@ def test_a_cancelled_batch_has_ended_its_write_when_it_returns(ours: EngramStore
     def hold_the_store() -> None:
         with engram._parts.store.atomic():
             is_held.set()
-            go_on.wait(10)
+            go_on.wait(30)
 
     async def interrupted() -> Any:
         holder = asyncio.ensure_future(asyncio.to_thread(hold_the_store))

@@ -140,7 +140,7 @@ def test_too_many_waiting_writers_are_refused_and_nothing_is_lost(store_path: Pa
             for thread in threads:
                 thread.start()
             for _ in range(8):
-                assert refused.acquire(timeout=10)
+                assert refused.acquire(timeout=30)
         for thread in threads:
             thread.join()
 
@@ -158,12 +158,12 @@ def test_readers_do_not_wait_for_a_writer(engram: Engram) -> None:
             (memory,) = tx.memories.list(scope=engram._scope, filters=Filters(), limit=1, before=None)
             tx.memories.replace(memory.evolve(pinned=True))
             inside.set()
-            go_on.wait(10)
+            go_on.wait(30)
             raise ZeroDivisionError
 
     writer = threading.Thread(target=write_slowly)
     writer.start()
-    inside.wait(10)
+    inside.wait(30)
     during = engram.recall("tea").hits[0].memory
     go_on.set()
     writer.join()

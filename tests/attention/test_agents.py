@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BILLING = "which cluster does the billing service run on?"
 FACT = "The billing service is written in Go and runs on cluster prod-eu"
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 UNTIL_KILLED = """
     import sys
     from engram import Engram

@@ -261,7 +261,7 @@ def scope_of(user: str) -> Scope:
     return Scope(user=user)
 
 
-def wait_until(is_true: Callable[[], bool], seconds: float = 15) -> None:
+def wait_until(is_true: Callable[[], bool], seconds: float = 60) -> None:
     """Return once it is true; fails after some seconds."""
     deadline = time.monotonic() + seconds
     while not is_true():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram import Memory
 
 THREADS, TIMES = 8, 40
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 IN_A_PROCESS = """
     import sys
     from engram import Engram, Settings

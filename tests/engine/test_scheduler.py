@@ -256,12 +256,12 @@ def test_a_job_that_takes_too_long_shows_as_stalled(bench: Bench) -> None:
 
     def run() -> None:
         begun.set()
-        may_end.wait(10)
+        may_end.wait(30)
 
     scheduler = bench.scheduler(Job(name="dream", run=run))
     thread = threading.Thread(target=scheduler.tick)
     thread.start()
-    begun.wait(10)
+    begun.wait(30)
     early = scheduler.state()
     bench.clock.advance(seconds=STALLED.total_seconds() + 1)
     late = scheduler.state()
@@ -280,19 +280,19 @@ def test_closing_does_not_wait_for_a_job_that_does_not_listen(bench: Bench) -> N
 
     def run() -> None:
         begun.set()
-        may_end.wait(10)
+        may_end.wait(30)
 
     scheduler = bench.scheduler(Job(name="dream", run=run))
     scheduler.start()
     scheduler.schedule("now")
-    begun.wait(10)
+    begun.wait(30)
 
     started = time.monotonic()
     scheduler.close()
     spent = time.monotonic() - started
     may_end.set()
 
-    assert spent < 5
+    assert spent < 15
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -302,7 +302,7 @@ def test_a_mistake_in_a_job_ends_the_thread_and_shows(bench: Bench) -> None:
     scheduler.start()
 
     scheduler.schedule("now")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while not scheduler.state().waiting_for and time.monotonic() < deadline:
         time.sleep(0.01)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,5 @@
 """
-A chat server on loopback that says what a test tells it to, in the shape of either interface.
+A model server on loopback that says what a test tells it to, in the shape of either interface.
 
 Real HTTP: time-outs, refusals and broken replies are those of sockets and not of a stand-in.
 """

@@ -46,7 +46,7 @@ INTERRUPT_A_WAITING_WRITER = """
 
 def wait_for(line: WriteQueue, waiting: int) -> None:
     """Return when so many threads stand in line."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while line.waiting != waiting:
         assert time.monotonic() < deadline
         time.sleep(0.001)

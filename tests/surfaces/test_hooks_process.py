@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .conftest import Command
 
 HOOK = [sys.executable, "-P", "-m", "engram", "hook"]
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 def start(name: str, told: object, *options: str, **environment: str) -> subprocess.Popen[bytes]:

@@ -60,7 +60,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, spans: InMemorySpanExporter
 
 def named(exporter: InMemorySpanExporter, awaited: str) -> dict[str, ReadableSpan]:
     """Return the spans by their names once this one is there: a request's ends after its answer is sent."""
-    latest = time.monotonic() + 15
+    latest = time.monotonic() + 30
     while True:
         found = {span.name: span for span in exporter.get_finished_spans()}
         if awaited in found or time.monotonic() > latest:
