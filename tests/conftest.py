@@ -17,6 +17,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from engram import Engram
+from engram.errors import EmbeddingError
+from engram.providers.pack_install import add_pack
 from engram.testing import ManualClock, TinyEmbedder
 
 if TYPE_CHECKING:
@@ -52,6 +54,19 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("ENGRAM_HOME", str(home / ".engram"))
+    return home
+
+
+@pytest.fixture(scope="session")
+def e5_home() -> Path:
+    """The home with the real model pack, built once for all test runs of this checkout."""
+    pytest.importorskip("onnxruntime", reason="the extra `models` is not installed")
+    pytest.importorskip("onnx", reason="the extra `models` is not installed")
+    home = ROOT / ".cache" / "engram-test-home"
+    try:
+        add_pack("e5-small", home)
+    except EmbeddingError as error:
+        pytest.skip(f"the model pack could not be built: {error}")
     return home
 
 

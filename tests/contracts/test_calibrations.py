@@ -7,20 +7,15 @@ docs/lab/0010-calibration.md. The fake is blind to meaning and only has to rise.
 
 from __future__ import annotations
 
-import json
-import threading
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from loopback import answering
 
-from engram.errors import EmbeddingError
 from engram.providers.calibration import cosines_of, fit_embedder, labelled_pairs
 from engram.providers.models import Endpoint, open_embedder
-from engram.providers.pack_install import add_pack
 from engram.providers.static import StatementEmbedder, StaticEmbedder
 from engram.testing import TinyEmbedder
 
@@ -31,7 +26,6 @@ if TYPE_CHECKING:
 
     from engram.providers.calibration import Calibrated, Calibration
 
-TEST_HOME = Path(__file__).parents[2] / ".cache" / "engram-test-home"
 SHIPPED = ["static", "statements", "e5-small"]
 MEANINGFUL = [*SHIPPED, "openai:loopback"]
 
@@ -55,27 +49,13 @@ def endpoint() -> Iterator[Endpoint]:
     """A server on loopback whose cosines crowd into 0.8 to 1, as those of many served models do."""
     model = StaticEmbedder()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-            rows = np.pad(model.embed_documents(asked), ((0, 0), (0, 1)), constant_values=2)
-            answer = [{"index": number, "embedding": row.tolist()} for number, row in enumerate(rows)]
-            body = json.dumps({"object": "list", "data": answer}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def crowded(_path: str, asked: Any) -> tuple[int, object]:
+        rows = np.pad(model.embed_documents(asked["input"]), ((0, 0), (0, 1)), constant_values=2)
+        answer = [{"index": number, "embedding": row.tolist()} for number, row in enumerate(rows)]
+        return 200, {"object": "list", "data": answer}
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield Endpoint(f"http://127.0.0.1:{server.server_port}/v1")
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with answering(crowded) as url:
+        yield Endpoint(url)
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +68,7 @@ def embedder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if request.param != "e5-small":
         home = tmp_path_factory.mktemp("home")
         return open_embedder(request.param, home, endpoint=request.getfixturevalue("endpoint"))
-    pytest.importorskip("onnxruntime", reason="the extra `models` is not installed")
-    pytest.importorskip("onnx", reason="the extra `models` is not installed")
-    try:
-        add_pack("e5-small", TEST_HOME)
-    except EmbeddingError as error:
-        pytest.skip(f"the model pack could not be built: {error}")
-    return open_embedder("e5-small", TEST_HOME)
+    return open_embedder("e5-small", request.getfixturevalue("e5_home"))
 
 
 @pytest.fixture(scope="module")

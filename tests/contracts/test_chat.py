@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from loopback import answering
 
 from engram.errors import ChatUnavailable
 from engram.providers.chat import Prompt
@@ -39,31 +37,17 @@ ODD_TEXTS = {
 def echo_url() -> Iterator[str]:
     """A server on loopback that speaks like either interface and repeats what it is told."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            said = asked["messages"][-1]["content"]
-            text = f"heard: {said}"
-            shapes: dict[str, Any] = {
-                "/v1/chat/completions": {"choices": [{"message": {"role": "assistant", "content": text}}]},
-                "/v1/messages": {"content": [{"type": "text", "text": text}]},
-            }
-            body = json.dumps(shapes[self.path]).encode()
-            self.send_response(404 if said == FAIL else 200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def repeated(path: str, asked: Any) -> tuple[int, object]:
+        said = asked["messages"][-1]["content"]
+        text = f"heard: {said}"
+        shapes: dict[str, Any] = {
+            "/v1/chat/completions": {"choices": [{"message": {"role": "assistant", "content": text}}]},
+            "/v1/messages": {"content": [{"type": "text", "text": text}]},
+        }
+        return (404 if said == FAIL else 200), shapes[path]
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with answering(repeated) as url:
+        yield url
 
 
 @pytest.fixture(params=["openai:loopback", "anthropic:loopback", "scripted"])

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from loopback import answering
 
-from engram.errors import EmbeddingError
 from engram.providers.models import Endpoint, open_embedder
-from engram.providers.pack_install import add_pack
 from engram.providers.static import StaticEmbedder
 from engram.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from engram.providers.embedder import Embedder
 
-TEST_HOME = Path(__file__).parents[2] / ".cache" / "engram-test-home"
 TEXTS = ["The cat sleeps on the sofa", "Deploy the API on Friday", "Ich wohne in Köln", "The cat sleeps"]
 ODD_TEXTS = {
     "empty": "",
@@ -42,43 +37,17 @@ ODD_TEXTS = {
 
 
 @pytest.fixture(scope="session")
-def e5_home() -> Path:
-    """The home with the real model pack, built once for all test runs of this checkout."""
-    pytest.importorskip("onnxruntime", reason="the extra `models` is not installed")
-    pytest.importorskip("onnx", reason="the extra `models` is not installed")
-    try:
-        add_pack("e5-small", TEST_HOME)
-    except EmbeddingError as error:
-        pytest.skip(f"the model pack could not be built: {error}")
-    return TEST_HOME
-
-
-@pytest.fixture(scope="session")
 def endpoint() -> Iterator[Endpoint]:
     """A server on loopback that speaks like OpenAI and thinks like the built-in embedder."""
     model = StaticEmbedder()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-            vectors = model.embed_documents(asked).tolist()
-            rows = [{"index": number, "embedding": vector} for number, vector in enumerate(vectors)]
-            body = json.dumps({"object": "list", "data": rows[::-1]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def backwards(_path: str, asked: Any) -> tuple[int, object]:
+        vectors = model.embed_documents(asked["input"]).tolist()
+        rows = [{"index": number, "embedding": vector} for number, vector in enumerate(vectors)]
+        return 200, {"object": "list", "data": rows[::-1]}
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield Endpoint(f"http://127.0.0.1:{server.server_port}/v1")
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with answering(backwards) as url:
+        yield Endpoint(url)
 
 
 @pytest.fixture(params=["static", "e5-small", "openai:loopback", "tiny"])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from engram import Engram, Settings
-from engram.errors import EmbeddingError
-from engram.providers.pack_install import add_pack
 
-TEST_HOME = Path(__file__).parents[2] / ".cache" / "engram-test-home"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 STATEMENTS = [
     "The physician prescribed antibiotics for the infection",
     "The orchestra rehearses every Wednesday evening",
@@ -20,25 +18,14 @@ STATEMENTS = [
 PARAPHRASE = "What medicine did the doctor give against the disease?"
 
 
-@pytest.fixture(scope="module")
-def home() -> Path:
-    """The home with the real model pack."""
-    pytest.importorskip("onnxruntime", reason="the extra `models` is not installed")
-    try:
-        add_pack("e5-small", TEST_HOME)
-    except EmbeddingError as error:
-        pytest.skip(f"the model pack could not be built: {error}")
-    return TEST_HOME
-
-
-def test_both_spaces_answer_until_the_new_one_is_complete(store_path: Path, home: Path) -> None:
+def test_both_spaces_answer_until_the_new_one_is_complete(store_path: Path, e5_home: Path) -> None:
     """Nothing was embedded by the new model yet, and the paraphrase is found; the answer says what waits."""
-    before = Settings(home=home, embedder="static", policy="notebook")
+    before = Settings(home=e5_home, embedder="static", policy="notebook")
     with Engram.open(store_path, settings=before, background=False) as engram:
         for statement in STATEMENTS:
             engram.remember(statement)
 
-    after = Settings(home=home, embedder="e5-small", policy="notebook")
+    after = Settings(home=e5_home, embedder="e5-small", policy="notebook")
     with Engram.open(store_path, settings=after, background=False) as engram:
         during = engram.recall(PARAPHRASE)
         embedded = engram.embed_pending()

@@ -11,8 +11,10 @@ import socket
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
+
+from loopback import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,17 +68,11 @@ def serving(*answers: Answer) -> Iterator[Script]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    script.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield script
-    finally:
-        over.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with running(Handler) as script.url:
+        try:
+            yield script
+        finally:
+            over.set()
 
 
 @contextmanager

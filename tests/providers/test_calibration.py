@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loopback import answering
 
 from engram.engine.absent import AbsentEmbedder
 from engram.errors import EmbedderUnavailable
@@ -53,42 +52,27 @@ class CountingEmbedder(TinyEmbedder):
         return super().embed_documents(texts)
 
 
+@dataclass
 class Server:
     """A loopback server that counts requests, and fails as long as it is told to."""
 
-    def __init__(self) -> None:
-        self.requests = 0
-        self.is_broken = False
-        model, server = StaticEmbedder(), self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                server.requests += 1
-                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-                rows = [{"embedding": row.tolist()} for row in model.embed_documents(asked)]
-                body = b"{}" if server.is_broken else json.dumps({"data": rows}).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+    url: str = ""
+    requests: int = 0
+    is_broken: bool = False
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     """A running server."""
-    running = Server()
-    thread = threading.Thread(target=running.http.serve_forever, args=(0.01,))
-    thread.start()
-    yield running
-    running.http.shutdown()
-    thread.join()
-    running.http.server_close()
+    model, server = StaticEmbedder(), Server()
+
+    def embedded(_path: str, asked: Any) -> tuple[int, object]:
+        server.requests += 1
+        rows = [{"embedding": row.tolist()} for row in model.embed_documents(asked["input"])]
+        return 200, ({} if server.is_broken else {"data": rows})
+
+    with answering(embedded) as server.url:
+        yield server
 
 
 def test_the_shipped_pairs_cover_every_relation_in_both_halves() -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -23,18 +23,14 @@ from engram.providers.e5 import MODEL_FILE, E5Embedder
 from engram.providers.pack_install import E5_SMALL, add_pack
 from engram.providers.packs import MANIFEST, Pack, find_pack, pack_folder
 
-TEST_HOME = Path(__file__).parents[2] / ".cache" / "engram-test-home"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-@pytest.fixture(scope="session")
-def e5_pack() -> Pack:
-    """The real pack, built once for all test runs of this checkout."""
-    pytest.importorskip("onnxruntime", reason="the extra `models` is not installed")
-    pytest.importorskip("onnx", reason="the extra `models` is not installed")
-    try:
-        return add_pack("e5-small", TEST_HOME)
-    except EmbeddingError as error:
-        pytest.skip(f"the model pack could not be built: {error}")
+@pytest.fixture
+def e5_pack(e5_home: Path) -> Pack:
+    """The real pack."""
+    return add_pack("e5-small", e5_home)
 
 
 @pytest.fixture

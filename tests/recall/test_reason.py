@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loopback import answering
 
 from engram import Engram, Scope, Settings
 from engram.errors import ChatUnavailable, InvalidQuery
@@ -447,46 +446,23 @@ def test_what_was_flagged_as_injection_never_reaches_a_model(engram: Engram) -> 
 def test_the_engine_reasons_with_the_model_of_its_settings(tmp_path: Path) -> None:
     """Over the wire: a server on loopback judges and answers, and `status` counts both calls."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            user = asked["messages"][-1]["content"]
-            lines = [json.loads(line) for line in user.splitlines() if line.startswith('{"id"')]
-            refs = [one["id"] for one in lines]
-            text = json.dumps(
-                {"verdict": "sufficient", "missing": [], "answered": True, "answer": "Anna.", "cites": refs}
-            )
-            body = json.dumps(
-                {
-                    "choices": [{"message": {"role": "assistant", "content": text}}],
-                    "usage": {"prompt_tokens": 50, "completion_tokens": 5},
-                }
-            ).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def judge(_path: str, asked: Any) -> tuple[int, object]:
+        user = asked["messages"][-1]["content"]
+        refs = [json.loads(line)["id"] for line in user.splitlines() if line.startswith('{"id"')]
+        said = {"verdict": "sufficient", "missing": [], "answered": True, "answer": "Anna.", "cites": refs}
+        return 200, {
+            "choices": [{"message": {"role": "assistant", "content": json.dumps(said)}}],
+            "usage": {"prompt_tokens": 50, "completion_tokens": 5},
+        }
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    chosen = Settings(
-        home=tmp_path, chat="openai:loopback", chat_url=f"http://127.0.0.1:{server.server_port}/v1"
-    )
-    try:
+    with answering(judge) as url:
+        chosen = Settings(home=tmp_path, chat="openai:loopback", chat_url=url)
         with Engram.open(
             tmp_path / "a.db", settings=chosen, embedder=TinyEmbedder(), background=False
         ) as opened:
             stored = opened.remember("Anna leads Falcon.")
             reasoned = opened.reason("Who is at the head of Falcon?", depth=2)
             counted = opened.status().chat
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
     assert (reasoned.answer, reasoned.cited) == ("Anna.", (stored.id,))
     assert (counted["sufficiency"]["calls"], counted["answer"]["calls"]) == (1, 1)
