@@ -42,6 +42,18 @@ MAX_LIFE_SECONDS = 0.5
 """How long a process lives before it is killed: a moment to load its word lists, then it writes."""
 EARLY_KILL = 0.15
 """Share of the processes that are killed while they are still opening the file."""
+PRELOADED = [
+    "engram.testing",
+    "engram.engine.engram",
+    "engram.capture.admit",
+    "engram.capture.pipeline",
+    "engram.capture.extract.heuristic",
+    "engram.index.spaces",
+    "engram.policy.presets",
+    "engram.providers.likeness",
+    "engram.providers.static",
+]
+"""Loaded once for all processes, so that each writes at once: rooms open late by themselves."""
 SAMPLE = 4
 """Memories that are asked for by a question after each round."""
 
@@ -256,7 +268,7 @@ class Crasher:
         self._rng = random.Random(seed)
         self._durability = durability
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["engram", "engram.testing"])  # so that a process starts at once
+        self._context.set_forkserver_preload(PRELOADED)
         self._born = 0
         self.tally = Tally()
 

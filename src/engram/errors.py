@@ -16,7 +16,7 @@ The family of errors, each with a stable code.
     ├── SystemError_        E5…   use and configuration
     │   ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
     │   ├── EdgeNotAllowed   InvalidScope   MissingExtra
-    │   └── KeyReused        RequestUnderWay   ServerBusy   ReplyErased
+    │   └── KeyReused        RequestUnderWay   ServerBusy   ReplyErased   MemoryChanged
     └── ChatError           E6…   chat models and their replies
         └── ChatUnavailable   ChatReplyInvalid
 
@@ -292,6 +292,13 @@ class ReplyErased(SystemError_):
     """The answer to this idempotency key was erased together with what it told of."""
 
     code = "E5013"
+
+
+class MemoryChanged(SystemError_):
+    """The memory is no longer as the caller has seen it; nothing was written."""
+
+    code = "E5014"
+    default_hint = "Look at it again, and decide anew."
 
 
 class ChatError(EngramError):

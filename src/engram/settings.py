@@ -11,16 +11,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engram import policy as policies
 from engram.errors import InvalidSettings
-from engram.policy import Policy, choose
+from engram.late import library
 
 if TYPE_CHECKING:
+    import tomllib
     from collections.abc import Mapping
+
+    from engram.policy import Policy
+else:
+    tomllib = library("tomllib")
 
 FILE_NAME = "engram.toml"
 PREFIX = "ENGRAM_"
@@ -118,7 +123,8 @@ class Settings:
         if not 0 <= self.port <= 65535:
             raise InvalidSettings(f"port={self.port} is outside 0 to 65535")
         check_models(self.models)
-        self.chosen_policy()
+        if self.overrides or self.policy not in policies.NAMES:
+            self.chosen_policy()  # which says what is wrong
 
     @property
     def store_location(self) -> str:
@@ -127,7 +133,7 @@ class Settings:
 
     def chosen_policy(self) -> Policy:
         """Return the preset with the file's overrides."""
-        return choose(self.policy, self.overrides)
+        return policies.choose(self.policy, self.overrides)
 
     @classmethod
     def load(cls, *, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
@@ -177,7 +183,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        written = path.read_text(encoding="utf-8")
+        content = tomllib.loads(written)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:

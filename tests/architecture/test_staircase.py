@@ -11,7 +11,7 @@ import engram
 
 SOURCE = Path(engram.__file__).parent
 STEPS = (
-    {"errors"},
+    {"errors", "late"},
     {"values", "settings", "policy"},
     {"text", "aging"},
     {"store", "providers", "vault"},

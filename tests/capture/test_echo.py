@@ -66,6 +66,38 @@ def test_an_agents_own_news_is_kept(engram: Engram) -> None:
     assert len(engram.list()) == 2
 
 
+@pytest.mark.parametrize(
+    ("fact", "news"),
+    [
+        ("The shop launches on 3 May", "The shop launches on 12 May"),
+        ("The shop stores its orders in MySQL", "The shop stores its orders in PostgreSQL"),
+        ("Maya has a dog", "Maya has a cat"),
+        ("The shop ships to Norway", "The shop does not ship to Norway"),
+        ("Maya leads the shop team", "Maya leads the shop team, and her number is 555 0142"),
+        ("Maya leads the shop team", "You told me that Maya leads the shop team and hates meetings"),
+    ],
+    ids=["a date", "a product", "an animal", "a negation", "a number more", "a dislike more"],
+)
+def test_what_an_agent_changes_or_adds_is_news(engram: Engram, fact: str, news: str) -> None:
+    """It was given the old fact a moment ago; what it learned since is not taken for a repetition."""
+    engram.remember(fact)
+    engram.recall(fact)
+
+    answer = engram.remember(news, source=Source.ASSISTANT)
+
+    assert answer.content == news
+
+
+@pytest.mark.parametrize("lead", ["You told me that", "According to my notes,", "From memory:"])
+def test_how_a_quotation_is_led_in_is_no_news(engram: Engram, lead: str) -> None:
+    """Words about remembering add nothing to what is remembered."""
+    fact = engram.recall("when does the shop deploy?").hits[0].memory
+
+    answer = engram.remember(f"{lead} {FACT[0].lower()}{FACT[1:]}", source=Source.ASSISTANT)
+
+    assert answer.id == fact.id
+
+
 def test_after_a_day_the_echo_is_forgotten(engram: Engram, clock: ManualClock) -> None:
     """A statement made long after the recall stands on its own."""
     engram.recall("when does the shop deploy?")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.store.contract import Store
+    from engram.store.contract import Store, Transaction
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANN, BOB = Scope(user="ann"), Scope(user="bob")
@@ -69,6 +69,27 @@ def test_answers_are_dropped_and_expire(store: Store) -> None:
         left = [key for key in ("old", "new", "dropped") if tx.replies.get("ann", key)]
 
     assert left == ["new"]
+
+
+def test_a_lease_is_one_owners_until_its_time_runs_out(store: Store) -> None:
+    """It can be renewed and given back by its owner alone, and is forgotten some time after it ran out."""
+
+    def taken(tx: Transaction, owner: str, at: int) -> bool:
+        now, until = NOW + timedelta(seconds=at), NOW + timedelta(seconds=at + 5)
+        return tx.leases.take("k", owner, now=now, until=until, is_gone=lambda _: False)
+
+    with store.atomic() as tx:
+        assert taken(tx, "ann", 0)
+        assert not taken(tx, "bob", 4)
+        assert tx.leases.renew("k", "ann", until=NOW + timedelta(seconds=9))
+        assert not taken(tx, "bob", 8)
+        tx.leases.release("k", "bob")
+        assert not taken(tx, "bob", 8)
+        tx.leases.expire(before=NOW + timedelta(seconds=9))
+        assert not taken(tx, "bob", 8)
+        tx.leases.expire(before=NOW + timedelta(seconds=10))
+        assert not tx.leases.renew("k", "ann", until=NOW + timedelta(seconds=20))
+        assert taken(tx, "bob", 8)
 
 
 def test_the_feed_tells_what_happened_to_whoever_may_see_it(store: Store) -> None:

@@ -21,14 +21,19 @@ from engram.errors import (
 )
 from engram.settings import Settings
 from engram.store import open_store
+from engram.store.contract import Run
 from engram.values import (
     GLOBAL,
     Action,
+    ActorKind,
     AuditEvent,
+    DreamReport,
     Edge,
     EdgeType,
     EmbedderIdentity,
     Filters,
+    Gap,
+    GapKind,
     HistoryEvent,
     Memory,
     Role,
@@ -356,6 +361,56 @@ def test_the_audit_trail_is_told_newest_first(store: Store) -> None:
         assert tx.audit.recent(limit=2) == [events[2], events[1]]
 
 
+def test_the_audit_trail_is_read_on_from_a_number(store: Store) -> None:
+    """Each event has its own, larger than those before it; it need not be there any more."""
+    with store.atomic() as tx:
+        for n in range(5):
+            tx.audit.add(AuditEvent(at=NOW, action=Action.PIN, target=str(n)))
+        numbers = [event.number or 0 for event in tx.audit.recent(limit=9)]
+
+        assert numbers == sorted(set(numbers), reverse=True)
+        assert [one.target for one in tx.audit.recent(limit=2, before=numbers[1])] == ["2", "1"]
+        assert len(tx.audit.recent(limit=9, before=numbers[0] + 1_000)) == 5
+        assert tx.audit.recent(limit=9, before=numbers[-1]) == []
+
+
+def test_dreams_are_read_on_from_a_number(store: Store) -> None:
+    """A report says under which it is kept, also while the run goes on."""
+    report = DreamReport(started_at=NOW)
+    with store.atomic() as tx:
+        runs = [
+            tx.dreams.put(Run(started_at=NOW, policy="balanced", steps=(), report=report)) for _ in range(3)
+        ]
+        again = tx.dreams.put(runs[1])
+
+        assert [run.report.number for run in (*runs, again)] == [1, 2, 3, 2]
+        assert tx.dreams.recent(limit=9, before=runs[2].key) == [runs[1], runs[0]]
+        assert tx.dreams.recent(limit=1, before=runs[2].key) == [runs[1]]
+        assert tx.dreams.recent(limit=9, before=runs[0].key) == []
+
+
+def test_questions_are_read_on_from_one_of_them(store: Store) -> None:
+    """By weight, then age, then id, so that equal ones have an order too; a settled one marks the place."""
+    order = [("c", 0.9, 0), ("e", 0.5, 0), ("a", 0.5, 1), ("b", 0.5, 1), ("d", 0.1, 0)]
+    with store.atomic() as tx:
+        for gap_id, weight, seconds in reversed(order):
+            found_at = NOW + timedelta(seconds=seconds)
+            asked = Gap(id=gap_id, kind=GapKind.STALE, question="?", priority=weight, found_at=found_at)
+            tx.gaps.put(asked)
+        tx.gaps.close("a", at=NOW, by=ActorKind.PERSON, because="")
+
+        def following(gap_id: str | None) -> list[str]:
+            return [gap.id for gap in tx.gaps.open_for(GLOBAL, limit=2, after=gap_id)]
+
+        assert [following(one) for one in (None, "c", "e", "a", "d")] == [
+            ["c", "e"],
+            ["e", "b"],
+            ["b", "d"],
+            ["b", "d"],
+            [],
+        ]
+
+
 def test_edges_replace_their_weight_and_never_close_a_circle(store: Store) -> None:
     """The same ends and type are one edge; inference that would prove itself is refused."""
     one, two, three = memory("one"), memory("two"), memory("three")
@@ -405,6 +460,31 @@ def test_turns_keep_what_was_said(store: Store) -> None:
         assert tx.turns.get(turn.id, scope=GLOBAL) is None
         assert tx.turns.list(scope=ANN, session="s1", limit=5) == [turn]
         assert tx.turns.list(scope=GLOBAL, session="s1", limit=5) == []
+
+
+def test_turns_are_read_back_from_one_of_them(store: Store) -> None:
+    """The latest before it, oldest of them first; of its conversation or of all, and only what is seen."""
+    said = [
+        Turn(
+            id=new_id(NOW),
+            content=str(n),
+            role=Role.USER,
+            session=f"s{n % 2}",
+            scope=ANN,
+            occurred_at=NOW,
+            created_at=NOW,
+        )
+        for n in range(5)
+    ]
+    with store.atomic() as tx:
+        for turn in said:
+            tx.turns.add(turn)
+
+        assert tx.turns.list(scope=ANN, session=None, limit=2, before=said[3].id) == said[1:3]
+        assert tx.turns.list(scope=ANN, session="s1", limit=5, before=said[3].id) == [said[1]]
+        assert tx.turns.list(scope=ANN, session=None, limit=5, before=said[0].id) == []
+        assert tx.turns.ids_ending_with(said[2].id[-8:], scope=ANN) == [said[2].id]
+        assert tx.turns.ids_ending_with(said[2].id[-8:], scope=GLOBAL) == []
 
 
 def test_what_is_stored_is_there_after_reopening(store_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_a_turn_that_nobody_holds_any_more_is_closed(known: Engram) -> None:
     talk(known, BILLING)
 
     assert [event.detail["outcome"] for event in audited(known)] == ["done", "abandoned"]
-    assert known._attending._held[Scope(agent=AGENT)].open_turns == 0
+    assert known._agents._attending._held[Scope(agent=AGENT)].open_turns == 0
 
 
 def test_closing_the_memory_closes_open_turns(
@@ -289,7 +289,7 @@ def test_a_window_that_cannot_be_built_fails_the_turn(known: Engram) -> None:
 
     assert audited(known)[0].detail["outcome"] == "failed"
     assert [one.content for one in known.turns(scope=Scope(agent=AGENT))] == ["tomatoes"]
-    assert known._attending._held[Scope(agent=AGENT)].open_turns == 0
+    assert known._agents._attending._held[Scope(agent=AGENT)].open_turns == 0
 
 
 def test_a_turn_works_without_an_embedder(known: Engram, embedder: TinyEmbedder) -> None:

@@ -16,6 +16,7 @@ import pytest
 from engram import Engram
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 ENGRAM = [sys.executable, "-c", "from engram.surfaces.cli.main import run; run()"]
@@ -173,6 +174,11 @@ def modules_after(script: str) -> set[str]:
     return set(done.stderr.split())
 
 
+def rooms_in(loaded: set[str]) -> set[str]:
+    """Return the rooms of which at least one module is loaded; a door alone weighs nothing."""
+    return {one.split(".")[1] for one in loaded if one.startswith("engram.") and one.count(".") > 1}
+
+
 SERVERS = {"rich", "fastapi", "pydantic", "onnxruntime", "matplotlib", "mcp"}
 """What only some commands use, and what takes longer to load than all of ours."""
 
@@ -196,13 +202,32 @@ def test_a_recall_loads_no_more_than_it_needs() -> None:
     loaded = modules_after(script)
 
     assert loaded & (SERVERS | {"numpy.ma"}) == set()
-    assert {one.split(".")[1] for one in loaded if one.startswith("engram.")} & {
-        "context",
-        "dream",
-        "portability",
-        "testing",
-    } == set()
-    assert "engram.providers.chat_models" not in loaded
+    assert rooms_in(loaded) & {"attention", "context", "dream", "portability", "testing"} == set()
+    assert loaded & {"engram.providers.chat_models", "engram.capture.admit", "rapidfuzz"} == set()
+
+
+LOOKING = (["list"], ["get", "{id}"], ["history", "{id}"], ["links", "{id}"], ["status"])
+CHANGING = (["pin", "{id}"], ["unpin", "{id}"], ["promote", "{id}"], ["forget", "{id}"])
+
+
+@pytest.mark.parametrize("verbs", [LOOKING, CHANGING], ids=["looking", "changing"])
+def test_a_simple_verb_loads_neither_arrays_nor_the_rooms_of_other_verbs(verbs: Sequence[list[str]]) -> None:
+    """To look at a memory, or to change what is known of it, takes the store and no index, model or gate."""
+    with Engram.open(background=False) as engram:
+        known = engram.remember("Helix is my editor").id
+    given = [[word.format(id=known) for word in verb] for verb in verbs]
+    script = f"""
+from engram.surfaces.cli.main import app
+for given in {given!r}:
+    app(given, standalone_mode=False)
+"""
+
+    loaded = modules_after(script)
+
+    assert "engram.engine.engram" in loaded
+    assert loaded & (SERVERS | {"numpy", "rapidfuzz"}) == set()
+    assert rooms_in(loaded) & {"aging", "attention", "context", "dream", "index", "portability"} == set()
+    assert loaded & {"engram.capture.admit", "engram.recall.pipeline", "engram.policy.presets"} == set()
 
 
 def test_help_takes_little_of_a_processor() -> None:

@@ -97,13 +97,15 @@ def prepare(
     now: datetime,
     leaving: MemoryId | None = None,
     enrich: bool = True,
+    most_siblings: int | None = None,
     on_rejection: Callable[[EngramError], None] | None = None,
 ) -> Prepared:
     """
     Check the drafts, embed what is not stored yet and find what is near it.
 
-    A memory that is `leaving` in the same write counts as not stored. A draft that may not enter raises, or
-    goes to `on_rejection` where that is given, and the others go on.
+    A memory that is `leaving` in the same write counts as not stored. With `most_siblings` a draft is settled
+    against so many of its own batch, the most alike. A draft that may not enter raises, or goes to
+    `on_rejection` where that is given, and the others go on.
     """
     candidates = list(_candidates(drafts, gate.policy, now=now, enrich=enrich, on_rejection=on_rejection))
     places = _novel(candidates, gate.store, leaving)
@@ -128,7 +130,8 @@ def prepare(
             place: judged(candidates[place], near, gate.judge, gate.policy)
             for place, near in neighbours.items()
         }
-    return Prepared(candidates, identity, by_place, neighbours, far, _siblings(candidates, gate))
+    siblings = _siblings(candidates, gate, most=most_siblings)
+    return Prepared(candidates, identity, by_place, neighbours, far, siblings)
 
 
 def save(tx: Transaction, prepared: Prepared, gate: Gate, *, actor: Actor, now: datetime) -> list[Admission]:
@@ -184,19 +187,23 @@ def _novel(candidates: Sequence[Candidate], store: Store, leaving: MemoryId | No
     return [place for place, twin in twins.items() if twin is None or twin.id == leaving]
 
 
-def _siblings(candidates: Sequence[Candidate], gate: Gate) -> dict[int, dict[int, float]]:
-    """Return how alike the candidates are to those before them, in one comparison for all."""
+def _siblings(
+    candidates: Sequence[Candidate], gate: Gate, *, most: int | None
+) -> dict[int, dict[int, float]]:
+    """Return how alike the candidates are to the nearest of those before them, in one comparison for all."""
     if len(candidates) < 2:
         return {}
     alike = gate.likeness.within([one.memory.content for one in candidates])
     numbers: dict[Scope, int] = {}
     homes = np.array([numbers.setdefault(one.memory.scope, len(numbers)) for one in candidates])
     is_near = np.tril(alike > gate.policy.link_above, k=-1) & (homes[:, None] == homes)
-    return {
-        place: dict(zip(earlier.tolist(), alike[place, earlier].tolist(), strict=True))
-        for place in range(1, len(candidates))
-        for earlier in [np.flatnonzero(is_near[place])]
-    }
+    found = {}
+    for place in np.flatnonzero(is_near.any(axis=1)).tolist():
+        earlier = np.flatnonzero(is_near[place])
+        if most is not None:
+            earlier = earlier[np.argsort(-alike[place, earlier], kind="stable")[:most]]
+        found[place] = dict(zip(earlier.tolist(), alike[place, earlier].tolist(), strict=True))
+    return found
 
 
 def _embed(

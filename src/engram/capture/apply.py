@@ -176,11 +176,13 @@ def _create(
     nearness: Sequence[float],
     vector: NDArray[np.float32] | None,
 ) -> Admission:
-    memory = _weighted(candidate, nearness, write.policy)
+    memory = candidate.memory
+    learnt = _weights(candidate, nearness, write.policy)
     if memory.provenance.session is not None:  # a box is a stretch of talk; single statements have none
-        memory = memory.evolve(
-            box=place(write.tx, candidate.topics, scope=memory.scope, policy=write.policy, now=write.now)
+        learnt["box"] = place(
+            write.tx, candidate.topics, scope=memory.scope, policy=write.policy, now=write.now
         )
+    memory = memory.evolve(**learnt) if learnt else memory
     old = settlement.target
     if old is not None:
         memory = _inheriting(memory, old, settlement.verdict, write.policy)
@@ -201,12 +203,12 @@ def _create(
     return Admission(memory, became, is_embedded=vector is not None)
 
 
-def _weighted(candidate: Candidate, nearness: Sequence[float], policy: CapturePolicy) -> Memory:
-    """Return the memory with its surprise, and the importance and flag that follow from it."""
+def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePolicy) -> dict[str, Any]:
+    """Return the surprise of a memory, and the importance and flags that follow from it, where it has one."""
     memory = candidate.memory
     found = surprise(nearness, policy)
     if found is None:
-        return memory
+        return {}
     flags = memory.flags
     if max(nearness) > policy.same_above:
         flags = (*flags, REDUNDANT)
@@ -215,7 +217,7 @@ def _weighted(candidate: Candidate, nearness: Sequence[float], policy: CapturePo
         gain = policy.novelty_boost * (2 * found - 1) if found > 0.5 else 0.0
         loss = policy.novelty_boost / 3 if REDUNDANT in flags else 0.0
         importance = min(1.0, max(0.0, importance + gain - loss))
-    return memory.evolve(surprise=found, flags=flags, importance=importance)
+    return {"surprise": found, "flags": flags, "importance": importance}
 
 
 def _inheriting(memory: Memory, old: Memory, verdict: Verdict, policy: CapturePolicy) -> Memory:
@@ -254,15 +256,17 @@ def _dispute(write: Write, new: Memory, old: Memory, reason: str) -> None:
 
 
 def _link(write: Write, memory: Memory, links: Sequence[Neighbour]) -> None:
-    for one in links:
-        edge = Edge(
+    edges = [
+        Edge(
             source=memory.id,
             target=one.memory.id,
             type=EdgeType.RELATED_TO,
             weight=min(1.0, one.similarity),
             created_at=write.now,
         )
-        write.tx.edges.add(edge)
+        for one in links
+    ]
+    write.tx.edges.add_all(edges)
 
 
 def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str) -> Admission:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from engram.values import Scope
 
 _TRACED_BOXES = 50
+_LATEST_BOXES = 5
+"""Looked at first: a topic that comes back was mostly left a moment ago, and reading a box takes a while."""
 _MOST_TOPICS = 60
 _RECENT_STATEMENTS = 4  # one shared word means little in a box of fifty
 
@@ -58,7 +60,8 @@ def _is_over(box: Box, topics: frozenset[str], policy: CapturePolicy, now: datet
 
 
 def _trace(tx: Transaction, box: Box, policy: CapturePolicy) -> str:
-    for earlier in tx.boxes.sealed(box.scope, limit=_TRACED_BOXES):
-        if overlap(earlier.topics, box.topics) >= policy.box_overlap:
-            return earlier.trace
+    for most in (_LATEST_BOXES, _TRACED_BOXES):
+        for earlier in tx.boxes.sealed(box.scope, limit=most):
+            if overlap(earlier.topics, box.topics) >= policy.box_overlap:
+                return earlier.trace
     return box.trace

@@ -7,8 +7,8 @@ again from the content, and a field that a door has set is never overruled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.capture.conflict import Statement, is_negation
 from engram.capture.draft import born, checked, in_utc
@@ -18,7 +18,6 @@ from engram.errors import InjectionBlocked
 from engram.text.injection import scan
 from engram.text.normal import fingerprint
 from engram.text.topics import topic_terms
-from engram.values import SecurityTier
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -51,17 +50,24 @@ class Candidate:
         return self.statement.memory
 
 
+class _Said(NamedTuple):
+    """Subject, predicate and object of a statement, whether it denies them, and what it replaces."""
+
+    relation: tuple[str | None, str | None, str | None]
+    is_negated: bool
+    replaces: str | None
+
+
 def candidate(draft: Draft, policy: CapturePolicy, *, now: datetime, enrich: bool = True) -> Candidate:
     """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
     content = checked(draft, policy)
     flags = _flags(content, policy)
-    statement = _statement(born(draft, content, policy, now=now), draft)
-    # What has not been classified yet is protected as if it needed it.
-    memory = statement.memory.evolve(flags=flags, security=SecurityTier.SENSITIVE)
+    said = _said(draft, content)
+    memory = born(draft, content, policy, relation=said.relation, flags=flags, now=now)
     if enrich:
         memory = enriched(memory, outcome=draft.outcome)
     return Candidate(
-        statement=replace(statement, memory=memory),
+        statement=Statement(memory, is_negated=said.is_negated, replaces=said.replaces),
         fingerprint=fingerprint(content, speaker=memory.provenance.speaker),
         topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
         entities=draft.entities,
@@ -71,16 +77,17 @@ def candidate(draft: Draft, policy: CapturePolicy, *, now: datetime, enrich: boo
     )
 
 
-def _statement(memory: Memory, draft: Draft) -> Statement:
-    """Return the memory with what it says of whom: as the door gave it, or else as its words have it."""
-    if draft.subject or draft.predicate or draft.object:
-        denies = is_negation(memory.content) if draft.is_negated is None else draft.is_negated
-        return Statement(memory, is_negated=denies, replaces=draft.replaces)
-    found = read_statement(memory.content, speaker=memory.provenance.speaker)
+def _said(draft: Draft, content: str) -> _Said:
+    """Return what a draft says of whom: as the door gave it, or else as its words have it."""
+    told = (draft.subject, draft.predicate, draft.object)
+    if any(told):
+        denies = is_negation(content) if draft.is_negated is None else draft.is_negated
+        return _Said(told, denies, draft.replaces)
+    found = read_statement(content, speaker=draft.provenance.speaker)
     if found is None:
-        return Statement(memory, is_negated=is_negation(memory.content), replaces=draft.replaces)
-    told = memory.evolve(subject=found.subject, predicate=found.predicate, object=found.object)
-    return Statement(told, is_negated=found.is_negated, replaces=draft.replaces or found.replaces)
+        return _Said(told, is_negation(content), draft.replaces)
+    relation = (found.subject, found.predicate, found.object)
+    return _Said(relation, found.is_negated, draft.replaces or found.replaces)
 
 
 def _flags(content: str, policy: CapturePolicy) -> tuple[str, ...]:

@@ -2,18 +2,19 @@
 Change a memory that is already stored: its text, its status, its layer, its pin.
 
 Called by the engine. Each change is one write with the memory, its indexes, its history and the audit row,
-so a forgotten memory is gone from every index at the moment that it is forgotten.
+so a forgotten memory is gone from every index at the moment that it is forgotten. Given `if_still`, which is
+the memory as the caller has seen it, the same write first makes sure that it still is so, whoever writes too.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.capture.admit import prepare, save
+from engram import capture
 from engram.capture.draft import Draft
-from engram.errors import AccessDenied, MemoryNotFound, StatusNotAllowed
+from engram.errors import AccessDenied, InvalidQuery, MemoryChanged, MemoryNotFound, StatusNotAllowed
 from engram.store.moves import differences, let_go_of_derived, move, move_layer, note_move
-from engram.values import Action, ActorKind, AuditEvent, Edge, EdgeType, HistoryEvent, Layer, Status
+from engram.values import Action, ActorKind, AuditEvent, Edge, EdgeType, HistoryEvent, Layer, Memory, Status
 from engram.values.memory import SHELVED
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from engram.capture.admit import Gate, Prepared
     from engram.capture.apply import Admission
     from engram.store.contract import Store, Transaction
-    from engram.values import Actor, EmbedderIdentity, Memory, MemoryId, Scope
+    from engram.values import Actor, EmbedderIdentity, MemoryId, Scope
 
 
 _LADDER = (Layer.WORKING, Layer.EPISODIC, Layer.SEMANTIC)
@@ -39,23 +40,48 @@ def find(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
     return memory
 
 
-def find_own(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
-    """Return a memory of exactly this scope; raises `AccessDenied` for one that may only be seen."""
+def find_own(tx: Transaction, memory_id: MemoryId, scope: Scope, *, if_still: Memory | None = None) -> Memory:
+    """
+    Return a memory of exactly this scope; raises `AccessDenied` for one that may only be seen.
+
+    With `if_still` it must be as it was then, else `MemoryChanged`; in a write nobody can change it after.
+    """
     memory = find(tx, memory_id, scope)
     if memory.scope != scope:
         raise AccessDenied(f"memory {memory_id} belongs to scope {memory.scope}, not to {scope}")
+    if if_still is not None:
+        _check_still(memory, if_still)
     return memory
 
 
+def _check_still(memory: Memory, seen: Memory) -> None:
+    if not isinstance(seen, Memory):
+        raise InvalidQuery(
+            f"if_still takes a Memory, not {type(seen).__name__}", hint="Give the one that you have seen."
+        )
+    if seen.id != memory.id:
+        raise InvalidQuery(f"if_still is memory {seen.id}, and {memory.id} is to be changed")
+    if seen.stated != memory.stated:
+        raise MemoryChanged(f"memory {memory.id} is no longer as it was seen")
+
+
 def correct(
-    memory_id: MemoryId, text: str, gate: Gate, *, scope: Scope, reason: str, actor: Actor, now: datetime
+    memory_id: MemoryId,
+    text: str,
+    gate: Gate,
+    *,
+    scope: Scope,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
 ) -> Admission:
     """Put a new statement in the place of an old one, which stays in the history, and return the new."""
     with gate.store.read() as tx:
-        draft = _replacement(find_own(tx, memory_id, scope), text, now)
-    prepared = prepare([draft], gate, now=now, leaving=memory_id)
+        draft = _replacement(find_own(tx, memory_id, scope, if_still=if_still), text, now)
+    prepared = capture.admit.prepare([draft], gate, now=now, leaving=memory_id)
     with gate.store.atomic() as tx:
-        old = find_own(tx, memory_id, scope)
+        old = find_own(tx, memory_id, scope, if_still=if_still)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
         return put_in_place(tx, old, prepared, gate, reason=reason, actor=actor, now=now)
@@ -67,7 +93,7 @@ def put_in_place(
     """Store the one statement that was prepared where an old one stood, and return it."""
     gone = old.evolve(status=Status.SUPERSEDED, valid_to=now, updated_at=now)
     tx.memories.replace(gone)  # or else the gate would take the new statement for a repetition of it
-    (admission,) = save(tx, prepared, gate, actor=actor, now=now)
+    (admission,) = capture.admit.save(tx, prepared, gate, actor=actor, now=now)
     new = admission.memory
     gone = gone.evolve(superseded_by=new.id)
     tx.memories.replace(gone)
@@ -87,21 +113,29 @@ def set_status(
     action: Action,
     actor: Actor,
     now: datetime,
+    if_still: Memory | None = None,
 ) -> Memory:
     """Move a memory to another status and return it as it is now."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope)
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
         if status is Status.ERASED:
             raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
         return move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
 
 
 def restore(
-    memory_id: MemoryId, *, store: Store, scope: Scope, reason: str, actor: Actor, now: datetime
+    memory_id: MemoryId,
+    *,
+    store: Store,
+    scope: Scope,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
 ) -> Memory:
     """Bring back what a rule removed; what a person removed needs `set_status` and a reason of its own."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope)
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
         if not memory.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {memory.status}: nothing is to be restored")
         moves = [event for event in tx.history.of(memory_id) if event.new_status is memory.status]
@@ -123,10 +157,11 @@ def set_layer(
     reason: str,
     actor: Actor,
     now: datetime,
+    if_still: Memory | None = None,
 ) -> Memory:
     """Put a memory into a layer, or one step up or down, where rules then leave it."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope)
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
         wanted = layer or _next_layer(memory.layer, up=up)
         if wanted is memory.layer:
             raise StatusNotAllowed(f"memory {memory_id} is in the {wanted} layer already")
@@ -161,10 +196,11 @@ def give_feedback(
     scope: Scope,
     actor: Actor,
     now: datetime,
+    if_still: Memory | None = None,
 ) -> Memory:
     """Note that a memory helped or did not, for a question of which only fingerprint and vector are kept."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope)
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
         name = "helped" if is_helpful else "unhelpful"
         changed = memory.evolve(**{name: getattr(memory, name) + 1})
         key = tx.memories.replace(changed)
@@ -179,11 +215,18 @@ def give_feedback(
 
 
 def set_pinned(
-    memory_id: MemoryId, *, pinned: bool, store: Store, scope: Scope, actor: Actor, now: datetime
+    memory_id: MemoryId,
+    *,
+    pinned: bool,
+    store: Store,
+    scope: Scope,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
 ) -> Memory:
     """Make a memory immune to every automatic loss, or no longer so."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope)
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
         if memory.pinned is pinned:
             return memory
         if memory.status is Status.ERASED:

@@ -43,7 +43,10 @@ _SAME_OBJECT = 0.6
 _SAME_FRAME = 0.7
 _SAME_MEANING = 0.85
 _LEAST_WORDS = 2
-_EMPTY = frozenset("a an the is are was were be been i it that this and of veri realli just also so".split())  # noqa: SIM905
+_EMPTY = frozenset(
+    {"a", "an", "the", "is", "are", "was", "were", "be", "been", "i", "it", "that", "this", "and", "of"}
+    | {"veri", "realli", "just", "also", "so", "each", "everi"}
+)
 """Stems that add nothing. Before and after, to and from, not and no do."""
 
 
@@ -99,24 +102,38 @@ def conflict(new: Statement, old: Statement) -> str | None:
 
 def is_reversed(mine: str, theirs: str) -> bool:
     """Say whether two statements compare the same things the other way round."""
-    compared, other = _COMPARING.search(mine), _COMPARING.search(theirs)
-    if compared is None or other is None or compared[0].casefold() != other[0].casefold():
+    compared, other = _sides(mine), _sides(theirs)
+    if compared is None or other is None or compared[0] != other[0]:
         return False
-    left, right = set(terms(mine[: compared.start()])), set(terms(mine[compared.end() :]))
-    their_left, their_right = set(terms(theirs[: other.start()])), set(terms(theirs[other.end() :]))
+    (_, left, right), (_, their_left, their_right) = compared, other
     swapped = bool(left & their_right - right) and bool(right & their_left - left)
     return swapped and left | right == their_left | their_right
+
+
+@lru_cache(maxsize=512)  # a statement is held against each of its neighbours, and a neighbour against many
+def _sides(text: str) -> tuple[str, frozenset[str], frozenset[str]] | None:
+    """Return the word by which a statement compares two things, and the terms on either side of it."""
+    found = _COMPARING.search(text)
+    if found is None:
+        return None
+    before, after = text[: found.start()], text[found.end() :]
+    return found[0].casefold(), frozenset(terms(before)), frozenset(terms(after))
+
+
+def is_single(statement: Statement) -> bool:
+    """Say whether it states something of which a subject has one only: a home, an employer."""
+    return not statement.is_negated and is_exclusive(statement.memory.predicate or "")
 
 
 def same_relation(new: Statement, old: Statement) -> bool:
     """Say whether both name the same single object of the same subject: lives in Paris, moved to Paris."""
     mine, theirs = new.memory, old.memory
-    if new.is_negated or old.is_negated or not is_exclusive(mine.predicate or ""):
+    if old.is_negated or not is_single(new):
         return False
     if mine.predicate != theirs.predicate or not mine.object or not theirs.object:
         return False
-    same_subject = normalise(mine.subject or "") == normalise(theirs.subject or "")
-    return same_subject and normalise(mine.object) == normalise(theirs.object)
+    same_subject = _plain(mine.subject or "") == _plain(theirs.subject or "")
+    return same_subject and _plain(mine.object) == _plain(theirs.object)
 
 
 def same_slot(new: Statement, old: Memory) -> bool:
@@ -215,7 +232,10 @@ def may_share_subject(new: Memory, old: Memory) -> bool:
     """Say whether two statements can be about the same: the same subject, or unknown ones of one speaker."""
     if new.subject is None or old.subject is None:
         return new.provenance.speaker == old.provenance.speaker
-    return normalise(new.subject) == normalise(old.subject)
+    return new.subject == old.subject or _plain(new.subject) == _plain(old.subject)
+
+
+_plain = lru_cache(maxsize=512)(normalise)
 
 
 def _is_about(memory: Memory, thing: str) -> bool:

@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, TypeVar
 from engram.errors import ContentTooLarge, InvalidContent
 from engram.text.lazy import lazy
 from engram.text.normal import clean, is_text
-from engram.values import GLOBAL, Kind, Layer, Memory, MemoryType, Provenance, Scope, Source, new_id
+from engram.values import (
+    GLOBAL,
+    Kind,
+    Layer,
+    Memory,
+    MemoryType,
+    Provenance,
+    Scope,
+    SecurityTier,
+    Source,
+    new_id,
+)
 
 if TYPE_CHECKING:
     from engram.policy import CapturePolicy
@@ -116,7 +127,7 @@ def checked_text(text: str, *, what: str, max_bytes: int) -> str:
     if not isinstance(text, str):
         raise InvalidContent(f"a {what} is text, not {type(text).__name__}")
     if len(text) > max_bytes:  # a character is at least a byte: refuse before any work on a huge text
-        raise ContentTooLarge(f"a {what} of {len(text)} characters is too large; at most {max_bytes} bytes")
+        raise ContentTooLarge(f"a {what} of at least {len(text)} bytes is too large; at most {max_bytes}")
     if not is_text(text):
         raise InvalidContent(f"the {what} holds half a surrogate pair", hint=_DECODE)
     cleaned = clean(text)
@@ -139,9 +150,18 @@ def in_utc(name: str, moment: datetime | None) -> datetime | None:
     return moment.astimezone(UTC)
 
 
-def born(draft: Draft, content: str, policy: CapturePolicy, *, now: datetime) -> Memory:
-    """Return the draft as a new memory with the policy's defaults."""
+def born(
+    draft: Draft,
+    content: str,
+    policy: CapturePolicy,
+    *,
+    now: datetime,
+    relation: tuple[str | None, str | None, str | None] | None = None,
+    flags: tuple[str, ...] = (),
+) -> Memory:
+    """Return the draft as a new memory; a relation is its subject, predicate and object as they were read."""
     occurred_at = in_utc("occurred_at", draft.occurred_at)
+    subject, predicate, object_ = relation or (draft.subject, draft.predicate, draft.object)
     return Memory(
         id=new_id(now),
         content=content,
@@ -152,10 +172,10 @@ def born(draft: Draft, content: str, policy: CapturePolicy, *, now: datetime) ->
         type=chosen(MemoryType, draft.type),
         category=draft.category,
         kind=chosen(Kind, draft.kind),
-        subject=draft.subject,
-        predicate=draft.predicate,
-        object=draft.object,
-        provenance=replace(draft.provenance, source=chosen(Source, draft.provenance.source)),
+        subject=subject,
+        predicate=predicate,
+        object=object_,
+        provenance=_with_source(draft.provenance),
         occurred_at=occurred_at,
         valid_from=in_utc("valid_from", draft.valid_from) or occurred_at or now,
         forget_after=in_utc("forget_after", draft.forget_after),
@@ -164,6 +184,14 @@ def born(draft: Draft, content: str, policy: CapturePolicy, *, now: datetime) ->
         pinned=draft.pinned,
         supersedes=draft.supersedes,
         version=draft.version,
+        # What has not been classified yet is protected as if it needed it.
+        security=SecurityTier.SENSITIVE,
+        flags=flags,
         extractor=draft.extractor,
         verbatim=draft.verbatim,
     )
+
+
+def _with_source(made: Provenance) -> Provenance:
+    source = chosen(Source, made.source)
+    return made if source is made.source else replace(made, source=source)

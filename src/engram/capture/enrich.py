@@ -59,7 +59,7 @@ def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now
     told = told_names(memory.content, speaker=speaker)
     found = register(
         tx,
-        memory.evolve(content=told.rest),
+        memory if told.rest == memory.content else memory.evolve(content=told.rest),
         speaker=speaker,
         names=(*names, *_first_person(memory.content, speaker), *_owners(told.rest)),
         now=now,

@@ -29,7 +29,7 @@ TOKEN = "erased-"  # noqa: S105 - a name, and no secret
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Who has what erased, where and why; a dry run only counts."""
+    """Who has what erased, where and why, maybe only if it still is as it was seen; a dry run only counts."""
 
     store: Store
     scope: Scope
@@ -37,6 +37,7 @@ class Order:
     now: datetime
     reason: str = ""
     dry_run: bool = False
+    if_still: Memory | None = None
 
     def opened(self) -> AbstractContextManager[Transaction]:
         """Open the store to look, or to write."""
@@ -50,7 +51,7 @@ def erase_memory(memory_id: MemoryId, order: Order) -> Erasure:
     One that is erased already takes nothing more along.
     """
     with order.opened() as tx:
-        memory = find_own(tx, memory_id, order.scope)
+        memory = find_own(tx, memory_id, order.scope, if_still=order.if_still)
         if memory.status is Status.ERASED:
             return Erasure(dry_run=order.dry_run)
         doomed = _with_kin(tx, memory)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engram.capture.candidate import Candidate
     from engram.policy import CapturePolicy
     from engram.store.contract import Found, Transaction
-    from engram.values import Scope
+    from engram.values import Memory, Scope
 
 _MOST_RELATED = 20
 _MOST_REPLACED = 10
@@ -74,14 +74,7 @@ def gather(
     far = {place: len(found) - len(keys[place]) for place, found in nearest.items()}
     for place, candidate in candidates.items():
         keys.setdefault(place, []).extend(_structured(tx, candidate))
-    memories = tx.memories.by_keys(sorted({key for each in keys.values() for key in each}))
-    # The index may already know what this snapshot does not: such a neighbour is left out.
-    pairs = [(place, memories.get(key)) for place, each in keys.items() for key in dict.fromkeys(each)]
-    own = [
-        (place, memory)
-        for place, memory in pairs
-        if memory is not None and memory.scope == candidates[place].memory.scope
-    ]
+    own = _of_own_scope(tx, candidates, keys)
     alike = likeness.pairwise(
         [candidates[place].memory.content for place, _ in own], [memory.content for _, memory in own]
     )
@@ -89,6 +82,22 @@ def gather(
     for (place, memory), similarity in zip(own, alike, strict=True):
         found[place].append(Neighbour(memory, similarity))
     return found, far
+
+
+def _of_own_scope(
+    tx: Transaction, candidates: Mapping[int, Candidate], keys: Mapping[int, Sequence[int]]
+) -> list[tuple[int, Memory]]:
+    """Return each candidate's place with each memory of its keys that lives in exactly its scope."""
+    memories = tx.memories.by_keys(sorted({key for each in keys.values() for key in each}))
+    homes: defaultdict[Scope, dict[int, Memory]] = defaultdict(dict)
+    for key, memory in memories.items():
+        homes[memory.scope][key] = memory
+    found: list[tuple[int, Memory]] = []
+    for place, each in keys.items():
+        home = homes[candidates[place].memory.scope]
+        # The index may already know what this snapshot does not: such a neighbour is left out.
+        found += [(place, home[key]) for key in dict.fromkeys(each) if key in home]
+    return found
 
 
 def judged(

@@ -27,10 +27,11 @@ class Order:
 
     def is_later(self, memory: Memory, than: datetime) -> bool:
         """Say whether a memory was stated, or stated again, after a moment."""
-        if max(memory.created_at, memory.confirmed_at or memory.created_at) <= than:
+        confirmed = memory.confirmed_at
+        if memory.created_at <= than and (confirmed is None or confirmed <= than):
             return False  # so it is for all that is said now: nothing needs to be looked up
         said = self._said_at(memory)
-        return max(said, memory.confirmed_at or said) > than
+        return max(said, confirmed or said) > than
 
     def _said_at(self, memory: Memory) -> datetime:
         if memory.id not in self._said:
@@ -41,8 +42,7 @@ class Order:
         """Return when the turn was said that a memory was read out of; a correction of it has none."""
         if memory.extractor is None or not memory.provenance.turns:
             return None
-        turn = self._tx.turns.get(memory.provenance.turns[0], scope=memory.scope)
-        return None if turn is None else turn.occurred_at
+        return self._tx.turns.said_at(memory.provenance.turns[0], scope=memory.scope)
 
 
 def _held_from(memory: Memory) -> datetime:

@@ -29,17 +29,19 @@ SAID: Final = (
     EdgeType.INSTANCE_OF,
 )
 """What may be said of two memories from outside."""
-_GONE = frozenset({Status.FORGOTTEN, Status.ERASED})
+GONE = frozenset({Status.FORGOTTEN, Status.ERASED})
+"""What is not linked to anything any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who links, from which scope, when."""
+    """Who links, from which scope, when, and why; maybe only if the memory still is as it was seen."""
 
     scope: Scope
     actor: Actor
     now: datetime
     reason: str = ""
+    if_still: Memory | None = None
 
 
 def relate(
@@ -50,7 +52,7 @@ def relate(
     with store.atomic() as tx:
         ends = _ends(tx, source, target, speaker)
         for memory in ends:
-            if memory.status in _GONE:
+            if memory.status in GONE:
                 raise EdgeNotAllowed(f"memory {memory.id} is {memory.status} and cannot be linked")
         edge = Edge(source=source, target=target, type=kind, weight=weight, created_at=speaker.now)
         tx.edges.add(edge)
@@ -79,7 +81,8 @@ def _check_kind(kind: EdgeType) -> None:
 
 
 def _ends(tx: Transaction, source: MemoryId, target: MemoryId, speaker: Speaker) -> tuple[Memory, Memory]:
-    return find_own(tx, source, speaker.scope), find(tx, target, speaker.scope)
+    own = find_own(tx, source, speaker.scope, if_still=speaker.if_still)
+    return own, find(tx, target, speaker.scope)
 
 
 def _note(

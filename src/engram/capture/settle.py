@@ -18,6 +18,7 @@ from engram.capture.conflict import (
     ComparesStatements,
     Statement,
     conflict,
+    is_single,
     may_share_subject,
     same_relation,
     same_slot,
@@ -78,8 +79,9 @@ def settle(
     if against is not None:
         old, reason = against
         return Settlement(_against(new, old, policy, is_later), old, reason, links)
+    may_repeat = policy.conflict_above < 1 and is_single(new)
     for one, known in nearest:
-        if same_relation(new, known) and policy.conflict_above < 1:
+        if may_repeat and same_relation(new, known):
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
         is_near = one.similarity > policy.same_above and may_share_subject(new.memory, one.memory)
         if is_near and same_specifics(new, known, likeness):
@@ -134,11 +136,15 @@ def _contradicted(
     """Return the memory that the statement contradicts, or that contradicts it, and why."""
     if policy.conflict_above >= 1:
         return None
+    is_change = new.is_change
     for one, known in nearest:
-        later, earlier = (as_said(one.memory), new) if is_later(one.memory) else (new, known)
+        later, earlier, tells_change = new, known, is_change
+        if is_later(one.memory):
+            later, earlier = as_said(one.memory), new
+            tells_change = later.is_change
         # A named replacement needs no likeness: "moved to Paris" and "lives in Berlin" need not sound alike.
         # Nor does what can have one value only: an employer, a deadline.
-        if one.similarity > policy.conflict_above or later.is_change or same_slot(later, earlier.memory):
+        if one.similarity > policy.conflict_above or tells_change or same_slot(later, earlier.memory):
             reason = conflict(later, earlier)
             if reason is not None:
                 return one.memory, reason

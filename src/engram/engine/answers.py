@@ -10,11 +10,17 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
-import numpy as np
+from engram.late import library
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
     from engram.policy import RecallPolicy
     from engram.values import Recall
+else:
+    np = library("numpy")
 
 KEPT = 200
 """So many answers are averaged."""
@@ -23,7 +29,7 @@ KEPT = 200
 class AnswerLog:
     """The quality of the latest answers."""
 
-    def __init__(self, policy: RecallPolicy) -> None:
+    def __init__(self, policy: Callable[[], RecallPolicy]) -> None:
         self._policy = policy
         self._lock = threading.Lock()
         self._latest: deque[tuple[float, float, float]] = deque(maxlen=KEPT)
@@ -40,7 +46,7 @@ class AnswerLog:
             if not quality.candidates:
                 return
             self._latest.append((quality.average_relevancy, quality.ndcg, quality.milliseconds))
-            is_poor = quality.average_relevancy < self._policy.poor_relevancy
+            is_poor = quality.average_relevancy < self._policy().poor_relevancy
             self._poor_in_a_row = self._poor_in_a_row + 1 if is_poor else 0
 
     def summary(self) -> dict[str, float]:
@@ -48,9 +54,9 @@ class AnswerLog:
         with self._lock:
             found: dict[str, float] = {"answers": self._count, "poor_in_a_row": self._poor_in_a_row}
             found |= {f"level: {level}": number for level, number in self._levels.items()}
-            latest = np.array(self._latest).reshape(-1, 3)
-        if len(latest):
-            relevancy, ndcg, milliseconds = latest.T
+            latest = list(self._latest)
+        if latest:
+            relevancy, ndcg, milliseconds = np.array(latest).T
             found |= {"average_relevancy": float(relevancy.mean()), "ndcg": float(ndcg.mean())}
             found |= {f"milliseconds_p{p}": float(np.percentile(milliseconds, p)) for p in (50, 95)}
         return found
@@ -59,4 +65,4 @@ class AnswerLog:
     def is_poor(self) -> bool:
         """Whether so many poor answers came in a row that something may be wrong."""
         with self._lock:
-            return self._poor_in_a_row >= self._policy.poor_in_a_row
+            return self._poor_in_a_row > 0 and self._poor_in_a_row >= self._policy().poor_in_a_row

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.engine.derived import embed_pending
+from engram import engine
 from engram.engine.dreaming import Dreams
 from engram.engine.health import CHAT, EMBEDDER
 from engram.engine.listening import READING
@@ -112,10 +112,8 @@ class Background(Dreams, Upkeep):
 
     def _has_changed(self) -> bool:
         """Say whether a memory has changed since the last dream, whichever process changed it."""
-        from engram.engine.dream_wiring import has_news  # noqa: PLC0415 - the background alone asks
-
         with self._parts.store.read() as tx:
-            return has_news(tx)
+            return engine.dream_wiring.has_news(tx)
 
     def _has_unembedded(self) -> bool:
         try:
@@ -133,7 +131,7 @@ class Background(Dreams, Upkeep):
             is_long = time.monotonic() - begun > BACKFILL_SECONDS
             return self._parts.stop.is_set() or is_long or self._last_use() != used
 
-        embed_pending(self._parts.store, self._parts.embedder, stop=_Until(is_over))
+        engine.derived.embed_pending(self._parts.store, self._parts.embedder, stop=_Until(is_over))
 
 
 class _Until(threading.Event):

@@ -14,15 +14,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from engram import context, index, providers, recall, text, values
 from engram.engine.handle import Handle
 from engram.engine.health import CHAT
 from engram.errors import EmbeddingError, InvalidQuery
-from engram.index.domains import summaries
-from engram.providers.capabilities import capabilities
-from engram.providers.tokenizers import counter_for
-from engram.recall.pipeline import recall, with_missing
-from engram.text.tokens import USUAL
-from engram.values import Missing, Query, Role
+from engram.values import Query, Role
 from engram.values.query import MAX_QUERY_CHARACTERS
 
 if TYPE_CHECKING:
@@ -35,7 +31,7 @@ if TYPE_CHECKING:
     from engram.context.summary import ModelSummaries
     from engram.engine.assemble import Parts
     from engram.providers.tokenizers import TokenCounter
-    from engram.values import Actor, Breadth, Gap, Recall, Scope, Summary, Turn, Window, WorkingLine
+    from engram.values import Actor, Breadth, Gap, Missing, Recall, Scope, Summary, Turn, Window, WorkingLine
 
 READING_PATIENCE_SECONDS = 0.25
 """How long a window waits for turns that are being read, so that it shows what was just said."""
@@ -57,18 +53,16 @@ class Contexts(Handle):
 
     @cached_property
     def _standing(self) -> StandingMemories:
-        from engram.engine import windows  # noqa: PLC0415
-
-        return windows.StandingMemories(self._parts.policy.context)
+        return context.standing.StandingMemories(self._parts.policy.context)
 
     @cached_property
     def _summaries(self) -> ModelSummaries | None:
-        from engram.engine import windows  # noqa: PLC0415
-
         parts = self._parts
         if parts.chat is None or not parts.policy.context.summarises_with_model:
             return None
-        return windows.ModelSummaries(parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error))
+        return context.summary.ModelSummaries(
+            parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error)
+        )
 
     def context(
         self,
@@ -94,13 +88,11 @@ class Contexts(Handle):
         `counter` counts in place of the model's own. What is shown and fits counts as recalled. Raises where
         fixed parts or working memory do not fit.
         """
-        from engram.engine import windows  # noqa: PLC0415 - the room is loaded for its first window
-
         place, now = self._in(scope), self._now()
-        measure = windows.Measure(counter or self._counter(model))
+        measure = context.measure.Measure(counter or self._counter(model))
         joined = fixed_text(fixed)
         taken = self._taken(message, joined, measure.counter)
-        asked = windows.Asked(
+        asked = context.desk.Asked(
             message=message,
             scope=place,
             now=now,
@@ -126,11 +118,9 @@ class Contexts(Handle):
         session: str | None,
         model: str | None,
     ) -> Window:
-        from engram.engine import windows  # noqa: PLC0415 - the room is loaded for its first window
-
         failed = self._unknown(asked, model)
         summaries = self._summaries
-        sources = windows.Sources(
+        sources = context.desk.Sources(
             store=self._parts.store,
             standing=self._standing,
             recall=answer,
@@ -141,20 +131,25 @@ class Contexts(Handle):
             gaps=lambda: self._gaps(asked.scope),
             questions_left=self._questions_left(asked.scope, session),
         )
-        window = windows.build(asked, sources)
+        window = context.build.build(asked, sources)
         self._asked(window.asked, asked.scope, session)
         return replace(window, missing=(*window.missing, *failed)) if failed else window
 
     def _unknown(self, asked: Asked, model: str | None) -> list[Missing]:
         """Say so where a model was named that nothing is known of: its window is a guess."""
-        if not model or capabilities(model, overrides=self._parts.settings.models).is_known:
+        if (
+            not model
+            or providers.capabilities.capabilities(model, overrides=self._parts.settings.models).is_known
+        ):
             return []
         reason = f"it is not known; {asked.budget} tokens are assumed to be left for memories"
-        return [Missing(index="model", reason=reason)]
+        return [values.Missing(index="model", reason=reason)]
 
     def _counter(self, model: str | None) -> TokenCounter:
         """Return the counter of a model; where none is named, of the tokens that are usual."""
-        return counter_for(model or USUAL, overrides=self._parts.settings.models)
+        return providers.tokenizers.counter_for(
+            model or text.tokens.USUAL, overrides=self._parts.settings.models
+        )
 
     def _taken(self, message: str, fixed: str, counter: TokenCounter) -> int:
         """Return what the parts of a prompt take that are not memories."""
@@ -162,15 +157,13 @@ class Contexts(Handle):
 
     def _budget(self, model: str | None, *, budget: int | None, taken: int, reserve: int | None) -> int:
         """Return the tokens that there are for memories; raises where the fixed parts leave none."""
-        from engram.engine import windows  # noqa: PLC0415 - the room is loaded for its first window
-
         for name, given in (("budget", budget), ("reserve", reserve)):
             if given is not None and given < 0:
                 raise InvalidQuery(f"{name}={given} is below 0")
         if budget is not None:
             return budget
-        able = capabilities(model or "", overrides=self._parts.settings.models)
-        room = windows.room_for(
+        able = providers.capabilities.capabilities(model or "", overrides=self._parts.settings.models)
+        room = context.budget.room_for(
             able.context_window,
             output_limit=able.output_limit,
             taken=taken,
@@ -191,8 +184,9 @@ class Contexts(Handle):
 
         def answer(limit: int) -> Recall:
             query = Query(text=message.strip()[-MAX_QUERY_CHARACTERS:], scope=place, limit=limit)
-            found = recall(query, self._parts.sources, now=self._now())
-            return found if is_read else with_missing(found, "turns", "some are still being read")
+            found = recall.pipeline.recall(query, self._parts.sources, now=self._now())
+            missing = recall.pipeline.with_missing
+            return found if is_read else missing(found, "turns", "some are still being read")
 
         return answer
 
@@ -204,13 +198,11 @@ class Contexts(Handle):
         place: Scope,
     ) -> Sequence[Said]:
         """Return what was said before: as given, or as the session's turns have it, without the message."""
-        from engram.engine import windows  # noqa: PLC0415 - the room is loaded for its first window
-
         turns: Sequence[Turn | Mapping[str, str]] = history or ()
         if history is None and session is not None:
             with self._parts.store.read() as tx:
                 turns = tx.turns.list(scope=place, session=session, limit=TURNS_MOST)
-        said = windows.heard(turns)
+        said = context.exchanges.heard(turns)
         is_repeated = said and said[-1].role is Role.USER and said[-1].content.strip() == message.strip()
         return said[:-1] if is_repeated else said
 
@@ -236,7 +228,7 @@ class Contexts(Handle):
             with contextlib.suppress(EmbeddingError):  # without a vector the largest come first
                 (vector,) = self._parts.embedder.embed_queries([message])
                 space = tx.vectors.space(self._parts.embedder.identity)
-            return summaries(tx, place, vector, breadth, SUMMARIES_LOOKED_AT, space=space)
+            return index.domains.summaries(tx, place, vector, breadth, SUMMARIES_LOOKED_AT, space=space)
 
     def _gaps(self, place: Scope) -> Sequence[Gap]:
         with self._parts.store.read() as tx:

@@ -68,8 +68,7 @@ def _look(store: Store, embedder: Embedder) -> list[Check]:
     with store.read() as tx:
         version, wrong = tx.terms.version, tx.traits.count_wrong()
     found.append(Check(name="traits", ok=not wrong, found=_told(wrong)))
-    is_current = version in (0, TERMS_VERSION)
-    found.append(Check(name="text index rules", ok=is_current, found=f"version {version} of {TERMS_VERSION}"))
+    found.append(Check(name="text index rules", ok=version in (0, TERMS_VERSION), found=_rules(version)))
     found.append(_try_embedder(embedder))
     if found[-1].ok:
         with store.read() as tx:
@@ -78,9 +77,15 @@ def _look(store: Store, embedder: Embedder) -> list[Check]:
     return found
 
 
+def _rules(version: int) -> str:
+    if version in (0, TERMS_VERSION):
+        return f"words are cut as this version does, by rules {TERMS_VERSION}"
+    return f"words were cut by rules {version}, and this version asks by rules {TERMS_VERSION}"
+
+
 def _told(wrong: int) -> str:
     if not wrong:
-        return "what was inferred is as the memories say"
+        return "the people, tools and paths to filter by are as the memories say"
     return counted(wrong, "row is not as its memory says", "rows are not as their memories say")
 
 

@@ -59,11 +59,17 @@ def dream_once(
 
 
 def take_apart(
-    parts: Parts, memory_id: MemoryId, *, scope: Scope, actor: Actor, reason: str
+    parts: Parts,
+    memory_id: MemoryId,
+    *,
+    scope: Scope,
+    actor: Actor,
+    reason: str,
+    if_still: Memory | None = None,
 ) -> Sequence[Memory]:
     """Take back the merges into a memory, or the one by which it was merged, and return what came back."""
     with parts.store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope)
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
         writing = Writing(tx, parts.policy.dream, "unmerge", parts.clock.now())
         return unmerge(writing, memory, actor=actor, reason=reason)
 

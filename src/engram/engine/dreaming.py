@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram import engine
 from engram.engine.handle import Handle
-from engram.errors import InvalidQuery
-from engram.values.query import MAX_LIMIT
+from engram.values.query import check_limit, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,20 +37,28 @@ class Dreams(Handle):
         stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
         share of them that is done.
         """
-        from engram.engine.dream_wiring import dream_once  # noqa: PLC0415
-
         self._reads.write(self._now())
-        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
+        return engine.dream_wiring.dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
 
-    def dreams(self, *, limit: int = 10) -> Sequence[DreamReport]:
-        """Return the reports of the latest dreams, newest first; an unfinished one tells how far it came."""
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
+        """
+        Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
+
+        `before` a report's `number` gives the page after it.
+        """
+        check_limit(limit)
+        if before is not None:
+            check_number("before", before)
         with self._parts.store.read() as tx:
-            return [run.report for run in tx.dreams.recent(limit=limit)]
+            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
 
     def unmerge(
-        self, memory_id: MemoryId, *, reason: str = "", scope: Scope | None = None
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
     ) -> Sequence[Memory]:
         """
         Take back every merge into a memory, or the one by which it was merged itself; no dream repeats it.
@@ -58,9 +66,14 @@ class Dreams(Handle):
         What was merged is active again with its own evidence, which the other one gives back. Returns what
         was brought back.
         """
-        from engram.engine.dream_wiring import take_apart  # noqa: PLC0415
-
         target, why = self._resolve(memory_id, scope), reason or "taken apart"
-        back = take_apart(self._parts, target, scope=self._in(scope), actor=self._actor, reason=why)
+        back = engine.dream_wiring.take_apart(
+            self._parts,
+            target,
+            scope=self._in(scope),
+            actor=self._actor,
+            reason=why,
+            if_still=if_still,
+        )
         self._embed_later()
         return back

@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from engram import engine, policy, recall
 from engram.capture.change import correct, find
 from engram.capture.draft import Draft, chosen
-from engram.capture.observe import observe
+from engram.capture.observe import find_turn, observe
 from engram.engine.assemble import Own, Parts, assemble
 from engram.engine.background import Background
 from engram.engine.clock import SystemClock
-from engram.engine.doors import AgentDoors
 from engram.engine.dreaming import Dreams
 from engram.engine.handle import BULK_ROWS
 from engram.engine.hearing import Hearing
@@ -31,11 +31,6 @@ from engram.engine.served import Served
 from engram.engine.turns import Turns
 from engram.engine.upkeep import Upkeep
 from engram.errors import InvalidQuery
-from engram.policy.recall import STRATEGIES
-from engram.recall.as_of import INDEXED
-from engram.recall.entity import profile
-from engram.recall.pipeline import recall, with_missing
-from engram.recall.timeline import timeline
 from engram.settings import Settings
 from engram.values import (
     GLOBAL,
@@ -50,7 +45,7 @@ from engram.values import (
     Scope,
     Source,
 )
-from engram.values.query import MAX_LIMIT, check_moment
+from engram.values.query import check_limit, check_moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,11 +53,12 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from engram.engine.clock import Clock
+    from engram.engine.doors import AgentDoors
     from engram.engine.shelf import Shelf
     from engram.index.foreign import ProposesRows
     from engram.providers.embedder import Embedder
     from engram.recall.rerank import Reranker
-    from engram.values import EntityProfile, Hit, Memory, MemoryId, Recall, Timeline, Turn
+    from engram.values import EntityProfile, Hit, Memory, MemoryId, Recall, Timeline, Turn, TurnId
 
 READING_PATIENCE_SECONDS = 0.25
 """How long a question waits for turns that are being read, so that it sees what was just said."""
@@ -77,19 +73,20 @@ class Engram(
 
     def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
         super().__init__(parts, scope=scope, actor=actor)
-        self.capture = AgentDoors(parts, self._admit, scope=scope, actor=actor)
-        """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
         self._after_turn = lambda _: self.schedule("turn")
         self._listener.on_patrol = self._patrol
 
     @cached_property
+    def capture(self) -> AgentDoors:
+        """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
+        return engine.doors.AgentDoors(self._parts, self._admit, scope=self._scope, actor=self._actor)
+
+    @cached_property
     def shelf(self) -> Shelf:
         """Documents that other programs keep word for word, and recall among what was remembered of them."""
-        from engram.engine.shelf import Shelf, Surroundings  # noqa: PLC0415 - for who has an adapter
-
-        return Shelf(
+        return engine.shelf.Shelf(
             self._parts,
-            Surroundings(
+            engine.shelf.Surroundings(
                 before_write=lambda: self._reads.write(self._now()),
                 heard=self._listener.heard,
                 given=self._note_hits,
@@ -169,7 +166,7 @@ class Engram(
             occurred_at=occurred_at,
             scope=self._in(scope),
             store=self._parts.store,
-            policy=self._parts.gate.policy,
+            policy=self._parts.policy.capture,
             actor=self._actor,
             now=self._now(),
         )
@@ -247,12 +244,20 @@ class Engram(
             yield from self._admit(waiting, progress)
 
     def correct(
-        self, memory_id: MemoryId, content: str, *, reason: str = "", scope: Scope | None = None
+        self,
+        memory_id: MemoryId,
+        content: str,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
     ) -> Memory:
         """
         Put a new statement in the place of an old one; the old stays in the history.
 
-        The old one is named by its id, by the last eight characters of it, or by its own words.
+        The old one is named by its id, by the last eight characters of it, or by its own words. With
+        `if_still`, here and in every verb that changes one memory, nothing happens and `MemoryChanged` is
+        raised where it is no longer as that look at it showed, whichever process has changed it.
         """
         target = self._resolve(memory_id, scope)
         corrected = correct(
@@ -263,6 +268,7 @@ class Engram(
             reason=reason,
             actor=self._actor,
             now=self._now(),
+            if_still=if_still,
         )
         if not corrected.is_embedded:
             self._embed_later()
@@ -297,7 +303,7 @@ class Engram(
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         is_read = self._listener.wait(READING_PATIENCE_SECONDS)
         with self._parts.health.watch("recall"):
-            answer = recall(
+            answer = recall.pipeline.recall(
                 asked,
                 self._parts.sources,
                 now=self._now(),
@@ -308,7 +314,9 @@ class Engram(
         self._parts.answers.add(answer)
         if as_of is None:
             self._note_hits(answer.hits, asked.scope, session)
-        return answer if is_read else with_missing(answer, "turns", "some are still being read")
+        if is_read:
+            return answer
+        return recall.pipeline.with_missing(answer, "turns", "some are still being read")
 
     def _patrol(self) -> None:
         """Keep what was counted, and take expired documents away, while nothing else is done."""
@@ -336,23 +344,23 @@ class Engram(
         A topic that is the name of a person or thing is told by all that speaks of it, whatever the words.
         With `entities`, only what speaks of these counts.
         """
-        filters = Filters(statuses=INDEXED, entities=frozenset(entities))
+        ask = recall.pipeline.recall
+        filters = Filters(statuses=recall.as_of.INDEXED, entities=frozenset(entities))
         asked = Query(text=topic, scope=self._in(scope), filters=filters, limit=limit)
-        found = recall(asked, self._parts.sources, now=self._now()).hits
+        found = ask(asked, self._parts.sources, now=self._now()).hits
         relevant = {hit.memory.id: hit.memory for hit in found if hit.trust.relevance >= TIMELINE_RELEVANCE}
         if not filters.entities:
             named = replace(asked, filters=replace(filters, entities=frozenset({topic})))
-            about = recall(named, self._parts.sources, now=self._now()).hits
+            about = ask(named, self._parts.sources, now=self._now()).hits
             relevant |= {hit.memory.id: hit.memory for hit in about}
         with self._parts.store.read() as tx:
-            return timeline(tx, topic, list(relevant.values())[:limit], now=self._now())
+            return recall.timeline.timeline(tx, topic, list(relevant.values())[:limit], now=self._now())
 
     def entity(self, name: str, *, limit: int = 20, scope: Scope | None = None) -> EntityProfile:
         """Return everything about a person, project or thing: memories of all layers, relations, company."""
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+        check_limit(limit)
         with self._parts.store.read() as tx:
-            return profile(tx, name, scope=self._in(scope), limit=limit, now=self._now())
+            return recall.entity.profile(tx, name, scope=self._in(scope), limit=limit, now=self._now())
 
     def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
         """Return one memory by its id or the last eight characters of it."""
@@ -370,8 +378,7 @@ class Engram(
         scope: Scope | None = None,
     ) -> Sequence[Memory]:
         """Return memories, newest first; `before` a memory's id gives the page after it."""
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+        check_limit(limit)
         start = None if before is None else self._resolve(before, scope)
         with self._parts.store.read() as tx:
             if start is not None:
@@ -385,11 +392,19 @@ class Engram(
             )
 
     def turns(
-        self, *, session: str | None = None, limit: int = 50, scope: Scope | None = None
+        self,
+        *,
+        session: str | None = None,
+        limit: int = 50,
+        before: TurnId | None = None,
+        scope: Scope | None = None,
     ) -> Sequence[Turn]:
-        """Return the latest turns, oldest of them first."""
+        """Return the latest turns, oldest of them first; `before` a turn's id gives those that led to it."""
+        check_limit(limit)
+        place = self._in(scope)
         with self._parts.store.read() as tx:
-            return tx.turns.list(scope=self._in(scope), session=session, limit=limit)
+            start = None if before is None else find_turn(tx, before, place).id
+            return tx.turns.list(scope=place, session=session, limit=limit, before=start)
 
 
 def _narrowing(filters: Filters | None) -> Filters:
@@ -404,6 +419,8 @@ def _narrowing(filters: Filters | None) -> Filters:
 
 def _known(strategy: str | None) -> str | None:
     """Return the strategy, checked: a word that means nothing must not be taken for the default."""
-    if strategy is not None and strategy not in STRATEGIES:
-        raise InvalidQuery(f"no strategy is called {strategy!r}", hint=f"Use one of {', '.join(STRATEGIES)}.")
-    return strategy
+    if strategy is None or strategy in policy.STRATEGIES:
+        return strategy
+    raise InvalidQuery(
+        f"no strategy is called {strategy!r}", hint=f"Use one of {', '.join(policy.STRATEGIES)}."
+    )

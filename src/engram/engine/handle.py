@@ -10,8 +10,8 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Self
 
-from engram.capture import bridges
-from engram.capture.admit import admit
+from engram import capture
+from engram.engine.built import is_built
 from engram.engine.listening import Listener
 from engram.engine.reads import ReadNotes
 from engram.errors import EngramError, InvalidScope, MemoryNotFound
@@ -42,9 +42,9 @@ class Handle:
         self._scope = scope
         self._actor = actor
         self._loader: threading.Thread | None = None
-        self._listener = Listener(parts.capture, clock=parts.clock, health=parts.health, actor=READER)
+        self._listener = Listener(lambda: parts.capture, clock=parts.clock, health=parts.health, actor=READER)
         self._listener.on_patrol = parts.ledger.keep
-        self._reads = ReadNotes(parts.store, parts.health, policy=parts.policy)
+        self._reads = ReadNotes(parts.store, parts.health, policy=lambda: parts.policy)
 
     @property
     def scope(self) -> Scope:
@@ -56,12 +56,13 @@ class Handle:
         self._parts.stop.set()
         self._listener.close()
         self._reads.close(self._now())
-        self._parts.backfill.close()
+        if is_built(self._parts, "backfill"):
+            self._parts.backfill.close()
         if self._loader is not None:
             self._loader.join()
-        else:
+        elif is_built(self._parts, "spaces"):
             self._keep_index()
-        if self._parts.foreign is not None:
+        if is_built(self._parts, "foreign") and self._parts.foreign is not None:
             self._parts.foreign.close()
         self._parts.ledger.keep()
         self._parts.store.close()
@@ -104,7 +105,7 @@ class Handle:
     ) -> Sequence[Memory]:
         self._reads.write(self._now())
         with self._parts.health.watch("write"):
-            admissions = admit(
+            admissions = capture.admit.admit(
                 drafts,
                 self._parts.gate,
                 actor=self._actor,
@@ -127,7 +128,9 @@ class Handle:
         with self._parts.store.read() as tx:
             turns = tx.turns.list(scope=place, session=session, limit=MAX_LIMIT)
             stated = tx.memories.of_session(session, scope=place)
-        drafts = bridges.session_summary(turns, stated, session=session, scope=place, occurred_at=self._now())
+        drafts = capture.bridges.session_summary(
+            turns, stated, session=session, scope=place, occurred_at=self._now()
+        )
         return self._admit(drafts)[0] if drafts else None
 
     def _resolve(self, memory_id: MemoryId, scope: Scope | None) -> MemoryId:

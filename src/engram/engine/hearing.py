@@ -12,10 +12,11 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engram import engine
 from engram.capture.observe import observe
 from engram.engine.handle import Handle
 from engram.errors import SecurityError
-from engram.store.contract import Imported
+from engram.store import contract
 from engram.store.contract.parts import Tally
 from engram.text.normal import clean, is_text
 from engram.values import ImportKind
@@ -41,6 +42,7 @@ class Hearing(Handle):
         *,
         kind: ImportKind = ImportKind.CLAUDE_CODE,
         most_characters: int | None = None,
+        is_logged: bool = True,
         scope: Scope | None = None,
     ) -> Sequence[Turn]:
         """
@@ -48,25 +50,25 @@ class Hearing(Handle):
 
         They are durable when this returns; what they state is read out of them by `read_due` or `flush`. A
         message is known by its key, and also by its words where the session holds them already without that
-        key: an agent tells of a prompt before its log does. One that cannot be stored is passed over, and
-        of one that is too long for `most_characters` the beginning is kept.
+        key: an agent tells of a prompt before its log does. Where nothing is logged (`is_logged`), only the
+        key counts, so that the same words said later are kept too. One that cannot be stored is passed over,
+        and of one that is too long for `most_characters` the beginning is kept.
         """
         place = self._in(scope)
         turns: list[Turn] = []
         if not messages:
             return turns
-        from engram.engine.intake import mark_of  # noqa: PLC0415 - brings the importers, for few commands
-
-        marked = {mark_of(kind, one, place): _cut(one, most_characters) for one in messages}
+        marked = {engine.marks.mark_of(kind, one, place): _cut(one, most_characters) for one in messages}
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             noted = []
-            for mark, message, twin in _unknown(tx, marked, place):
+            held = _stored(tx, messages[0].session, place) if is_logged else {}
+            for mark, message, twin in _unknown(tx, marked, held):
                 turn = twin or self._heard_turn(message, place)
                 if turn is None:
                     continue
                 if twin is None:
                     turns.append(turn)
-                noted.append(Imported(mark=mark, kind=kind, place=message.place, turn_id=turn.id))
+                noted.append(contract.Imported(mark=mark, kind=kind, place=message.place, turn_id=turn.id))
             tx.imports.add(noted, at=self._now())
         return turns
 
@@ -97,7 +99,7 @@ class Hearing(Handle):
                 occurred_at=message.occurred_at,
                 scope=place,
                 store=self._parts.store,
-                policy=self._parts.gate.policy,
+                policy=self._parts.policy.capture,
                 actor=self._actor,
                 now=self._now(),
             )
@@ -106,7 +108,7 @@ class Hearing(Handle):
 
 
 def _unknown(
-    tx: Transaction, marked: Mapping[bytes, Message], place: Scope
+    tx: Transaction, marked: Mapping[bytes, Message], held: Mapping[tuple[str, str], Sequence[Turn]]
 ) -> Iterator[tuple[bytes, Message, Turn | None]]:
     """
     Yield the messages whose marks are not known, each with the turn that holds its words already.
@@ -115,12 +117,11 @@ def _unknown(
     """
     known = tx.imports.known(list(marked))
     spoken_for = Counter(_words(message) for mark, message in marked.items() if mark in known)
-    stored = _stored(tx, next(iter(marked.values())).session, place)
     for mark, message in marked.items():
         if mark in known:
             continue
         words = _words(message)
-        twins = stored.get(words, ())
+        twins = held.get(words, ())
         is_held = len(twins) > spoken_for[words]
         yield mark, message, twins[spoken_for[words]] if is_held else None
         spoken_for[words] += is_held

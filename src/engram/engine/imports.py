@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engram import capture, engine
 from engram.capture.change import find
 from engram.capture.draft import chosen
-from engram.capture.pipeline import read_turns
 from engram.engine.handle import BULK_ROWS, READER, Handle
 from engram.engine.listening import READING
 from engram.values import ImportKind
@@ -57,11 +57,9 @@ class Imports(Handle):
         taken in is reported by its place and does not stop the others; so is one that would go to a scope
         which `may_enter` says no to.
         """
-        from engram.engine.intake import Intake, records_of  # noqa: PLC0415 - loads every importer
-
         told = None if kind is None else chosen(ImportKind, kind)
         self._reads.write(self._now())
-        intake = Intake(
+        intake = engine.intake.Intake(
             self._parts.gate,
             scope=self._in(scope),
             actor=self._actor,
@@ -70,7 +68,7 @@ class Imports(Handle):
             may_enter=may_enter,
         )
         report = progress or (lambda _more: None)
-        with closing(records_of(Path(path).expanduser(), kind=told, mapping=mapping)) as source:
+        with closing(engine.intake.records_of(Path(path).expanduser(), kind=told, mapping=mapping)) as source:
             for batch in _batches(source):
                 self._take(intake, batch, dry_run=dry_run)
                 report(len(batch))
@@ -96,7 +94,9 @@ class Imports(Handle):
         """Read the turns that wait, also those that an interrupted import has left, and return how many."""
         total = 0
         with self._parts.health.watch(READING):
-            while count := read_turns(self._parts.capture, actor=READER, now=self._now()).turns:
+            while count := capture.pipeline.read_turns(
+                self._parts.capture, actor=READER, now=self._now()
+            ).turns:
                 total += count
                 report(count)
         if total:

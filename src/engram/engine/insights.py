@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram import engine, index
 from engram.capture.draft import Draft
 from engram.engine.handle import Handle
 from engram.errors import InvalidQuery
-from engram.index.domains import domains, summaries
+from engram.text.normal import is_text
 from engram.values import Action, AuditEvent, Breadth, Query
-from engram.values.query import MAX_LIMIT
+from engram.values.query import check_limit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,12 +27,18 @@ if TYPE_CHECKING:
 class Insights(Handle):
     """Verbs that tell what is known of the knowledge."""
 
-    def gaps(self, *, limit: int = 20, scope: Scope | None = None) -> Sequence[Gap]:
-        """Return open questions, the weightiest first: missing facts, contradictions, old beliefs."""
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+    def gaps(self, *, limit: int = 20, after: str | None = None, scope: Scope | None = None) -> Sequence[Gap]:
+        """
+        Return open questions, the weightiest first: missing facts, contradictions, old beliefs.
+
+        `after` a question's id gives the page after it, also if that one was settled meanwhile.
+        """
+        check_limit(limit)
+        place = self._in(scope)
         with self._parts.store.read() as tx:
-            return tx.gaps.open_for(self._in(scope), limit=limit)
+            if after is not None:
+                _known_gap(tx, after, place)
+            return tx.gaps.open_for(place, limit=limit, after=after)
 
     def close_gap(self, gap_id: str, *, reason: str = "", scope: Scope | None = None) -> Gap:
         """Settle a question without an answer; it is not asked again."""
@@ -59,7 +66,7 @@ class Insights(Handle):
     def domains(self, *, scope: Scope | None = None) -> Sequence[Domain]:
         """Return the fields of knowledge that the last dream found, the best known first."""
         with self._parts.store.read() as tx:
-            return domains(tx, self._in(scope), self._parts.policy.insight, self._now())
+            return index.domains.domains(tx, self._in(scope), self._parts.policy.insight, self._now())
 
     def summaries(
         self,
@@ -79,19 +86,17 @@ class Insights(Handle):
         with self._parts.store.read() as tx:
             if vector is not None:
                 space = tx.vectors.space(self._parts.embedder.identity)
-            return summaries(tx, place, vector, breadth, limit, space=space)
+            return index.domains.summaries(tx, place, vector, breadth, limit, space=space)
 
     def confidence(self, query: str, *, scope: Scope | None = None) -> Confidence:
         """Say whether an answer to the question can be confident, is uncertain, or about the unknown."""
-        from engram.engine.covered import confidence  # noqa: PLC0415 - few processes ask
-
-        return confidence(self._parts, query, scope=self._in(scope), now=self._now())
+        return engine.covered.confidence(self._parts, query, scope=self._in(scope), now=self._now())
 
 
 def _known_gap(tx: Transaction, gap_id: str, scope: Scope) -> Gap:
-    gap = tx.gaps.get(gap_id, scope=scope)
+    gap = tx.gaps.get(gap_id, scope=scope) if isinstance(gap_id, str) and is_text(gap_id) else None
     if gap is None:
-        raise InvalidQuery(f"no question has the id {gap_id!r}")
+        raise InvalidQuery(f"no question has the id {str(gap_id)[:40]!r}")
     return gap
 
 

@@ -8,20 +8,19 @@ one source at once do not double it. What was corrected or forgotten since stays
 
 from __future__ import annotations
 
-import hashlib
-import heapq
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from engram.capture.admit import prepare, save
 from engram.capture.apply import Outcome
 from engram.capture.candidate import INJECTION, candidate
 from engram.capture.draft import Draft, checked_text
-from engram.capture.observe import observe
+from engram.capture.observe import heard, keep
 from engram.engine.absent import AbsentEmbedder
 from engram.engine.bare_scopes import BareScopes, left_standing
+from engram.engine.carried_links import CarriedLinks
+from engram.engine.marks import mark_of
 from engram.errors import AccessDenied, EmbedderUnavailable, EngramError, InvalidScope, SecurityError
 from engram.portability.read import read_source
 from engram.portability.record import Broken, LeftOut, Message, Statement
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
 MOST_REFUSALS = 100
 """So many refused records are named; all of them are counted."""
 MOST_SIBLINGS = 8
-"""Of its own batch a statement is settled against the most alike only: rows of a table are all alike."""
-_MARK_BYTES = 16
+"""Of its own batch a statement is settled against the most alike: a hundred decide no more than eight."""
 _LATER = EmbedderUnavailable("left for later")
 _NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED, Outcome.PRECEDED})
 
@@ -90,6 +88,7 @@ class Tally:
             refused=self.by_code.total(),
             by_code=dict(self.by_code),
             refusals=tuple(self.refusals),
+            links=self.counts["links"],
             left_out=self.counts["left out"],
         )
 
@@ -116,11 +115,14 @@ class Intake:
         self._may_enter = may_enter or (lambda _scope: True)
         self._foreseen: set[bytes] = set()
         self._bare = BareScopes(gate.store)
+        self._links = CarriedLinks()
         self.tally = Tally()
 
     def take(self, batch: Sequence[Kinded], *, now: datetime, enrich: bool) -> None:
         """Take a batch in, in one write."""
-        fresh = self._fresh(self._items(batch))
+        items = self._items(batch)
+        self._links.meet(items)
+        fresh = self._fresh(items)
         while fresh and not self._stored(fresh, now=now, enrich=enrich):
             fresh = self._fresh(fresh)  # another import of the same source was faster with some
 
@@ -174,8 +176,13 @@ class Intake:
         drafts = [_draft(record, item.scope) for item, record in statements]
         rejections: list[EngramError] = []
         gate = self._gate if enrich else self._bulk_gate
-        prepared = _among_nearest(
-            prepare(drafts, gate, now=now, enrich=enrich, on_rejection=rejections.append)
+        prepared = prepare(
+            drafts,
+            gate,
+            now=now,
+            enrich=enrich,
+            most_siblings=MOST_SIBLINGS,
+            on_rejection=rejections.append,
         )
         bare = self._bare.among((item.kind, item.scope) for item, _ in statements)
         prepared = left_standing(prepared, bare)
@@ -189,11 +196,13 @@ class Intake:
                 _noted(item, memory_id=one.memory.id) for item, one in zip(admitted, admissions, strict=True)
             ]
             messages = [item for item in items if isinstance(item.record, Message)]
-            turns = [self._observed(item, refusals, now=now) for item in messages]
+            turns = [self._observed(tx, item, refusals, now=now) for item in messages]
             noted += [one for one in turns if one is not None]
             tx.imports.add(noted, at=now)
+            linked = self._links.settle(tx, items, now=now)
         new = [one.memory for one in admissions if one.outcome in _NEW]
         self._count(noted, new, items=items)
+        self.tally.counts["links"] += linked
         for item, code in refusals:
             self.tally.refuse(item.record.place, code)
         return True
@@ -202,24 +211,25 @@ class Intake:
         """Return the name of who spoke as the user, where the source does not name them."""
         return self._speaker if isinstance(message, Message) and message.role is Role.USER else None
 
-    def _observed(self, item: Item, refusals: list[tuple[Item, str]], *, now: datetime) -> Imported | None:
+    def _observed(
+        self, tx: Transaction, item: Item, refusals: list[tuple[Item, str]], *, now: datetime
+    ) -> Imported | None:
         message = item.record
         try:
-            turn = observe(
+            turn = heard(
                 message.content,
                 role=message.role if isinstance(message, Message) else "user",
                 speaker=message.speaker or self._user_name(message),
                 session=message.session,
                 occurred_at=message.occurred_at,
                 scope=item.scope,
-                store=self._gate.store,
                 policy=self._gate.policy,
-                actor=self._actor,
                 now=now,
             )
         except SecurityError as exc:
             refusals.append((item, exc.code))
             return None
+        keep(tx, turn, actor=self._actor, now=now)
         return _noted(item, turn_id=turn.id)
 
     def _count(self, noted: Sequence[Imported], new: Sequence[Memory], *, items: Sequence[Item]) -> None:
@@ -259,6 +269,8 @@ def records_of(
 def _narrowed(scope: Scope, record: Statement | Message) -> Scope:
     """Return the scope of a record: the import's own, and where that leaves it open, the record's people."""
     told = record.scope if isinstance(record, Statement) else GLOBAL
+    if told == GLOBAL and not (record.agent or record.user):
+        return scope
     return Scope(
         project=scope.project or told.project,
         squad=scope.squad or told.squad,
@@ -266,20 +278,6 @@ def _narrowed(scope: Scope, record: Statement | Message) -> Scope:
         channel=scope.channel or told.channel,
         user=scope.user or record.user or told.user,
     )
-
-
-def mark_of(kind: ImportKind, record: Statement | Message, scope: Scope) -> bytes:
-    """
-    Return what a record is known by: its scope, the source's own name for it, and its words.
-
-    A source that changes a record under the same name brings something new. A message without a name is told
-    from its like by who said it when.
-    """
-    name = record.key and f"{kind}/{record.key}"
-    if not name and isinstance(record, Message):
-        name = f"{record.session}/{record.role}/{record.speaker}/{record.occurred_at}"
-    told = "\x1f".join((str(scope), name, record.content))
-    return hashlib.blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_MARK_BYTES).digest()
 
 
 def _draft(record: Statement, scope: Scope) -> Draft:
@@ -303,15 +301,6 @@ def _noted(item: Item, *, memory_id: str | None = None, turn_id: str | None = No
     return Imported(
         mark=item.mark, kind=item.kind, place=item.record.place, memory_id=memory_id, turn_id=turn_id
     )
-
-
-def _among_nearest(prepared: Prepared) -> Prepared:
-    """Return what was prepared with few siblings for each; a hundred likenesses decide no more than eight."""
-    nearest = {
-        place: dict(heapq.nlargest(MOST_SIBLINGS, alike.items(), key=itemgetter(1)))
-        for place, alike in prepared.siblings.items()
-    }
-    return replace(prepared, siblings=nearest)
 
 
 def _matched(items: list[Item], prepared: Prepared, *, has_refused: bool) -> tuple[list[Item], list[Item]]:

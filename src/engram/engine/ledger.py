@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.errors import StorageError
-from engram.providers.chat import Usage
+from engram.providers.usage import Usage
 from engram.store.contract.parts import Tally
 from engram.values import PartHealth
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from engram.engine.health import Health
-    from engram.providers.chat import CallLog
+    from engram.providers.usage import CallLog
     from engram.store.contract import Store
 
 PURPOSE = "chat: "

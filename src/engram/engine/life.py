@@ -2,7 +2,8 @@
 The verbs of one memory's life: forget, erase, restore, pin, promote, and what happened to it.
 
 Part of `Engram`; each is a few lines that call one room. A person's word stands: what is forgotten stays
-forgotten for every rule, and a layer chosen by hand is left alone.
+forgotten for every rule, and a layer chosen by hand is left alone. With `if_still` a verb changes nothing but
+what still is as that look at it showed, and raises `MemoryChanged` else.
 """
 
 from __future__ import annotations
@@ -28,9 +29,16 @@ if TYPE_CHECKING:
 class Life(Handle):
     """Verbs that change or tell one memory's life."""
 
-    def forget(self, memory_id: MemoryId, *, reason: str = "", scope: Scope | None = None) -> Memory:
+    def forget(
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
         """Take a memory out of every index now; only a person can bring it back."""
-        return self._move(memory_id, Status.FORGOTTEN, Action.FORGET, reason, scope)
+        return self._move(memory_id, Status.FORGOTTEN, Action.FORGET, reason, scope, if_still=if_still)
 
     def erase(
         self,
@@ -39,6 +47,7 @@ class Life(Handle):
         user: str | None = None,
         reason: str = "",
         dry_run: bool = False,
+        if_still: Memory | None = None,
         scope: Scope | None = None,
     ) -> Erasure:
         """
@@ -51,6 +60,8 @@ class Life(Handle):
         """
         if (memory_id is None) == (user is None):
             raise InvalidQuery("erasing takes either a memory or a user", hint="Name exactly one of them.")
+        if user is not None and if_still is not None:
+            raise InvalidQuery("if_still is for one memory, and not for all of a user", hint="Leave it out.")
         self._reads.write(self._now())
         order = Order(
             store=self._parts.store,
@@ -59,6 +70,7 @@ class Life(Handle):
             actor=self._actor,
             now=self._now(),
             dry_run=dry_run,
+            if_still=if_still,
         )
         if memory_id is not None:
             found = erase_memory(self._resolve(memory_id, scope), order)
@@ -67,21 +79,32 @@ class Life(Handle):
         return found if dry_run else self._scrubbed(found)
 
     def set_status(
-        self, memory_id: MemoryId, status: Status, *, reason: str = "", scope: Scope | None = None
+        self,
+        memory_id: MemoryId,
+        status: Status,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
     ) -> Memory:
         """Move a memory to another status; bringing one back needs a reason."""
-        moved = self._move(memory_id, chosen(Status, status), Action.SET_STATUS, reason, scope)
+        wanted = chosen(Status, status)
+        moved = self._move(memory_id, wanted, Action.SET_STATUS, reason, scope, if_still=if_still)
         if moved.status.is_indexed:
             self._embed_later()
         return moved
 
-    def pin(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
+    def pin(
+        self, memory_id: MemoryId, *, if_still: Memory | None = None, scope: Scope | None = None
+    ) -> Memory:
         """Make a memory immune to every automatic loss."""
-        return self._pin(memory_id, scope, pinned=True)
+        return self._pin(memory_id, scope, pinned=True, if_still=if_still)
 
-    def unpin(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
+    def unpin(
+        self, memory_id: MemoryId, *, if_still: Memory | None = None, scope: Scope | None = None
+    ) -> Memory:
         """Let a memory age again."""
-        return self._pin(memory_id, scope, pinned=False)
+        return self._pin(memory_id, scope, pinned=False, if_still=if_still)
 
     def feedback(
         self,
@@ -89,6 +112,7 @@ class Life(Handle):
         *,
         helpful: bool,
         query: str | None = None,
+        if_still: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """
@@ -113,9 +137,17 @@ class Life(Handle):
             scope=self._in(scope),
             actor=self._actor,
             now=self._now(),
+            if_still=if_still,
         )
 
-    def restore(self, memory_id: MemoryId, *, reason: str = "", scope: Scope | None = None) -> Memory:
+    def restore(
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
         """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
         back = restore(
             self._resolve(memory_id, scope),
@@ -124,6 +156,7 @@ class Life(Handle):
             reason=reason or "restored",
             actor=self._actor,
             now=self._now(),
+            if_still=if_still,
         )
         self._embed_later()
         return back
@@ -134,10 +167,11 @@ class Life(Handle):
         *,
         layer: Layer | None = None,
         reason: str = "",
+        if_still: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """Put a memory one layer up, or into the layer given; rules then leave it there."""
-        return self._set_layer(memory_id, layer, reason, scope, up=True)
+        return self._set_layer(memory_id, layer, reason, scope, up=True, if_still=if_still)
 
     def demote(
         self,
@@ -145,10 +179,11 @@ class Life(Handle):
         *,
         layer: Layer | None = None,
         reason: str = "",
+        if_still: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """Put a memory one layer down, or into the layer given; rules then leave it there."""
-        return self._set_layer(memory_id, layer, reason, scope, up=False)
+        return self._set_layer(memory_id, layer, reason, scope, up=False, if_still=if_still)
 
     def history(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[HistoryEvent]:
         """Return everything that happened to a memory, oldest first."""
@@ -174,7 +209,14 @@ class Life(Handle):
         return replace(found, is_file_clean=True)
 
     def _move(
-        self, memory_id: MemoryId, status: Status, action: Action, reason: str, scope: Scope | None
+        self,
+        memory_id: MemoryId,
+        status: Status,
+        action: Action,
+        reason: str,
+        scope: Scope | None,
+        *,
+        if_still: Memory | None,
     ) -> Memory:
         return set_status(
             self._resolve(memory_id, scope),
@@ -185,9 +227,12 @@ class Life(Handle):
             action=action,
             actor=self._actor,
             now=self._now(),
+            if_still=if_still,
         )
 
-    def _pin(self, memory_id: MemoryId, scope: Scope | None, *, pinned: bool) -> Memory:
+    def _pin(
+        self, memory_id: MemoryId, scope: Scope | None, *, pinned: bool, if_still: Memory | None
+    ) -> Memory:
         return set_pinned(
             self._resolve(memory_id, scope),
             pinned=pinned,
@@ -195,10 +240,18 @@ class Life(Handle):
             scope=self._in(scope),
             actor=self._actor,
             now=self._now(),
+            if_still=if_still,
         )
 
     def _set_layer(
-        self, memory_id: MemoryId, layer: Layer | None, reason: str, scope: Scope | None, *, up: bool
+        self,
+        memory_id: MemoryId,
+        layer: Layer | None,
+        reason: str,
+        scope: Scope | None,
+        *,
+        up: bool,
+        if_still: Memory | None,
     ) -> Memory:
         return set_layer(
             self._resolve(memory_id, scope),
@@ -209,4 +262,5 @@ class Life(Handle):
             reason=reason,
             actor=self._actor,
             now=self._now(),
+            if_still=if_still,
         )

@@ -17,7 +17,7 @@ from engram.values import EdgeType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.values import Edge, MemoryId, Scope
+    from engram.values import Edge, Memory, MemoryId, Scope
 
 
 class Links(Handle):
@@ -31,6 +31,7 @@ class Links(Handle):
         type: EdgeType = EdgeType.RELATED_TO,  # noqa: A002 - the word users know
         weight: float = 1.0,
         reason: str = "",
+        if_still: Memory | None = None,
         scope: Scope | None = None,
     ) -> Edge:
         """
@@ -45,7 +46,7 @@ class Links(Handle):
             chosen(EdgeType, type),
             weight=weight,
             store=self._parts.store,
-            speaker=self._speaker(reason, scope),
+            speaker=self._speaker(reason, scope, if_still),
         )
 
     def unrelate(
@@ -55,6 +56,7 @@ class Links(Handle):
         *,
         type: EdgeType = EdgeType.RELATED_TO,  # noqa: A002 - the word users know
         reason: str = "",
+        if_still: Memory | None = None,
         scope: Scope | None = None,
     ) -> bool:
         """Take such a link away; returns whether it was there."""
@@ -63,7 +65,7 @@ class Links(Handle):
             self._resolve(other, scope),
             chosen(EdgeType, type),
             store=self._parts.store,
-            speaker=self._speaker(reason, scope),
+            speaker=self._speaker(reason, scope, if_still),
         )
 
     def links(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[Edge]:
@@ -77,5 +79,5 @@ class Links(Handle):
                 if tx.memories.get(edge.target if edge.source == target else edge.source, scope=place)
             ]
 
-    def _speaker(self, reason: str, scope: Scope | None) -> Speaker:
-        return Speaker(self._in(scope), self._actor, self._now(), reason)
+    def _speaker(self, reason: str, scope: Scope | None, if_still: Memory | None) -> Speaker:
+        return Speaker(self._in(scope), self._actor, self._now(), reason, if_still)

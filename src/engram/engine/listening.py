@@ -10,15 +10,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.capture.buffer import SmartBuffer
-from engram.capture.pipeline import read_turns
-from engram.capture.signals import is_urgent, scan
+from engram import capture
+from engram.engine.built import built
 from engram.engine.reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from engram.capture.buffer import SmartBuffer
     from engram.capture.pipeline import Capture
     from engram.engine.clock import Clock
     from engram.engine.health import Health
@@ -29,14 +29,13 @@ READING = "reading"
 
 
 class Listener:
-    """Decides when turns are read, and has them read."""
+    """Decides when turns are read, and has them read; what reads them is asked for at the first turn."""
 
-    def __init__(self, capture: Capture, *, clock: Clock, health: Health, actor: Actor) -> None:
-        self._capture = capture
+    def __init__(self, reading: Callable[[], Capture], *, clock: Clock, health: Health, actor: Actor) -> None:
+        self._reading = reading
         self._clock = clock
         self._health = health
         self._actor = actor
-        self._buffer = SmartBuffer(capture.gate.policy)
         self._reader: Reader | None = None
         self.on_read: Callable[[], None] = lambda: None
         """Called when statements were read out of turns."""
@@ -44,6 +43,14 @@ class Listener:
         """Called twice a minute while nothing is read."""
         self.heard_at: datetime | None = None
         """When a turn last came in."""
+
+    @built
+    def _capture(self) -> Capture:
+        return self._reading()
+
+    @built
+    def _buffer(self) -> SmartBuffer:
+        return capture.buffer.SmartBuffer(self._capture.gate.policy)
 
     def start(self) -> None:
         """Read in the background from now on, beginning with what an earlier process left unread."""
@@ -55,7 +62,7 @@ class Listener:
         self.heard_at = self._clock.now()
         self._capture.sensory.add(turn)
         place = (turn.scope, turn.session)
-        trigger = self._buffer.add(turn, is_urgent=is_urgent(scan(turn.content)))
+        trigger = self._buffer.add(turn, is_urgent=_is_urgent(turn))
         if trigger is not None and self._reader is not None:
             self._reader.wake(place)
         elif trigger is not None or (self._reader is None and self._is_overfull(place)):
@@ -75,7 +82,8 @@ class Listener:
         """End the background thread after the reading that is under way."""
         if self._reader is not None:
             self._reader.close()
-        self._capture.sensory.clear()
+        if self.heard_at is not None:
+            self._capture.sensory.clear()
 
     def _is_overfull(self, place: tuple[Scope, str | None]) -> bool:
         """Say whether more waits than this process has counted: every shell command is a new process."""
@@ -89,7 +97,9 @@ class Listener:
         total = 0
         with self._health.watch(READING):
             while True:
-                reading = read_turns(self._capture, actor=self._actor, now=self._clock.now(), within=within)
+                reading = capture.pipeline.read_turns(
+                    self._capture, actor=self._actor, now=self._clock.now(), within=within
+                )
                 if not reading.turns:
                     break
                 total += reading.turns
@@ -101,3 +111,7 @@ class Listener:
         self.on_patrol()
         for place in self._buffer.overdue(self._clock.now()):
             self._read_all(place)
+
+
+def _is_urgent(turn: Turn) -> bool:
+    return capture.signals.is_urgent(capture.signals.scan(turn.content))

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engram import engine, values
+from engram.capture.relate import SAID
 from engram.engine.handle import Handle
-from engram.values import BELIEVED, Exported, Filters, SecurityTier, Status
+from engram.text.pii import is_withheld
+from engram.values import BELIEVED, Filters, SecurityTier, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from engram.engine.notebook.hand import Hand
     from engram.store.contract import Transaction
-    from engram.values import Memory, MemoryId, NotebookReport, Scope
+    from engram.values import Exported, Memory, MemoryId, NotebookReport, Scope
 
 PAGE = 100
 """Memories of an export that are read in one go: a few milliseconds, so that nobody waits for it."""
@@ -37,7 +40,13 @@ class _Asked:
 
     def covers(self, memory: Memory) -> bool:
         """Say whether a memory, as it is by now, is to be in it."""
-        return memory.status in self.filters.statuses and memory.security in self.tiers
+        return memory.status in self.filters.statuses and self.admits(memory)
+
+    def admits(self, memory: Memory) -> bool:
+        """Say whether a memory's tier was asked for; a mere name or home town counts as cleartext."""
+        if memory.security in self.tiers:
+            return True
+        return SecurityTier.CLEARTEXT in self.tiers and not is_withheld(memory.content, memory.security)
 
 
 class Notebooks(Handle):
@@ -63,15 +72,12 @@ class Notebooks(Handle):
         gone, that stops the sync, unless `delete_many` says so. A folder that holds other things is refused
         unless told to `adopt` it: then they are left alone.
         """
-        from engram.engine.notebook.missing import Deletions  # noqa: PLC0415
-        from engram.engine.notebook.sync import synced  # noqa: PLC0415 - most processes have no notebook
-
         self._reads.write(self._now())
-        done = synced(
+        done = engine.notebook.sync.synced(
             Path(folder),
             self._hand(self._in(scope)),
             dry_run=dry_run,
-            deletions=Deletions.of(delete=delete, many=delete_many),
+            deletions=engine.notebook.missing.Deletions.of(delete=delete, many=delete_many),
             adopt=adopt,
             progress=progress,
         )
@@ -81,11 +87,9 @@ class Notebooks(Handle):
 
     def notebook_mark(self, folder: str | PathLike[str]) -> str:
         """Return what changes whenever a sync could have something to do; cheap enough to be asked often."""
-        from engram.engine.notebook.sync import folder_at  # noqa: PLC0415
-
         with self._parts.store.read() as tx:
             change = tx.vectors.latest_change()
-        return f"{folder_at(Path(folder)).signature()}:{change}"
+        return f"{engine.notebook.sync.folder_at(Path(folder)).signature()}:{change}"
 
     def export(
         self,
@@ -100,8 +104,9 @@ class Notebooks(Handle):
         Yield the memories that a scope may see, oldest first, with everything that is known of each.
 
         Without filters it is what is held to be true. What is sensitive is left out unless its tier is asked
-        for. `narrower` adds those of every scope inside this one, scope by scope: of the global one, the
-        whole store. `import_from` takes a file of these back, one JSON object to a line.
+        for, but for mere names and home towns. `narrower` adds those of every scope inside this one, scope by
+        scope: of the global one, the whole store. `import_from` takes a file of these back, one JSON object
+        to a line.
         """
         place, wanted = self._in(scope), filters or Filters(statuses=BELIEVED)
         asked = _Asked(wanted, frozenset(tiers), history=history)
@@ -114,27 +119,26 @@ class Notebooks(Handle):
 
     def _exported(self, place: Scope, asked: _Asked) -> Iterator[Exported]:
         """Yield what one scope sees, some hundred at a time."""
-        ids = list(self._exportable(place, asked.filters, asked.tiers))
+        ids = list(self._exportable(place, asked))
+        travelling = frozenset(ids)
         for start in range(0, len(ids), PAGE):
             with self._parts.store.read() as tx:
                 some = [tx.memories.get(one, scope=place) for one in ids[start : start + PAGE]]
                 page = [
-                    _exported(tx, one, place, history=asked.history)
+                    _exported(tx, one, place, among=travelling, history=asked.history)
                     for one in some
                     if one is not None and asked.covers(one)
                 ]
             yield from page
 
-    def _exportable(
-        self, scope: Scope, filters: Filters, tiers: frozenset[SecurityTier]
-    ) -> Iterator[MemoryId]:
+    def _exportable(self, scope: Scope, asked: _Asked) -> Iterator[MemoryId]:
         """Yield the ids to export, oldest first; what is erased has no words to give."""
         pages: list[list[MemoryId]] = []
         before: MemoryId | None = None
         while True:
             with self._parts.store.read() as tx:
-                page = tx.memories.list(scope=scope, filters=filters, limit=PAGE, before=before)
-            kept = [one.id for one in page if one.security in tiers and one.status is not Status.ERASED]
+                page = tx.memories.list(scope=scope, filters=asked.filters, limit=PAGE, before=before)
+            kept = [one.id for one in page if asked.admits(one) and one.status is not Status.ERASED]
             pages.append(kept)
             if len(page) < PAGE:
                 break
@@ -143,9 +147,7 @@ class Notebooks(Handle):
             yield from reversed(kept)
 
     def _hand(self, scope: Scope) -> Hand:
-        from engram.engine.notebook.hand import Hand  # noqa: PLC0415
-
-        return Hand(
+        return engine.notebook.hand.Hand(
             gate=self._parts.gate,
             clock=self._parts.clock,
             actor=self._actor,
@@ -154,9 +156,16 @@ class Notebooks(Handle):
         )
 
 
-def _exported(tx: Transaction, memory: Memory, scope: Scope, *, history: bool) -> Exported:
-    return Exported(
+def _exported(
+    tx: Transaction, memory: Memory, scope: Scope, *, among: Collection[MemoryId], history: bool
+) -> Exported:
+    return values.Exported(
         memory=memory,
         entities=tuple(one.name for one in tx.entities.of_memory(memory.id, scope=scope)),
         history=tuple(tx.history.of(memory.id)) if history else (),
+        links=tuple(
+            edge
+            for edge in tx.edges.of(memory.id)
+            if edge.source == memory.id and edge.target in among and edge.type in SAID
+        ),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram.engine.built import is_built
 from engram.errors import EmbeddingError
 from engram.providers import e5, static
 from engram.text.counted import counted
@@ -64,7 +65,7 @@ def overview(parts: Parts) -> StatusReport:
 
 
 def _index(parts: Parts) -> IndexReport | None:
-    state = parts.spaces.state()
+    state = parts.spaces.state() if is_built(parts, "spaces") else None
     if state is None:
         return None
     return IndexReport(kind=state.backend, rows=state.rows, size_bytes=state.bytes, is_loaded=state.is_loaded)

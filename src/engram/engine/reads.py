@@ -14,10 +14,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.errors import StorageError
-from engram.store.contract import Recalled
+from engram.store import contract
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
+    from collections.abc import Callable, Sequence, Set
     from datetime import datetime
 
     from engram.engine.health import Health
@@ -36,11 +36,10 @@ MOST_WAITING = 10_000
 class ReadNotes:
     """What was given to whom and is not written yet."""
 
-    def __init__(self, store: Store, health: Health, *, policy: Policy) -> None:
+    def __init__(self, store: Store, health: Health, *, policy: Callable[[], Policy]) -> None:
         self._store = store
         self._health = health
-        self._aging = policy.aging
-        self._keep = timedelta(hours=policy.capture.echo_hours)
+        self._policy = policy
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._handed_out: dict[tuple[Scope, str, MemoryId], datetime] = {}
@@ -94,8 +93,9 @@ class ReadNotes:
             self._waiting, self._timer = 0, None
         if not handed_out:
             return
+        aging, keep = self._policy().aging, timedelta(hours=self._policy().capture.echo_hours)
         recalled = [
-            Recalled(
+            contract.Recalled(
                 memory_id,
                 tuple(at for at, _ in notes),
                 frozenset(session for _, session in notes if session),
@@ -106,11 +106,11 @@ class ReadNotes:
             with self._health.watch(READ_NOTES), self._store.atomic() as tx:
                 tx.ages.count_recalls(
                     recalled,
-                    stability_per_recall=self._aging.stability_per_recall,
-                    stability_most=self._aging.stability_most,
+                    stability_per_recall=aging.stability_per_recall,
+                    stability_most=aging.stability_most,
                 )
                 for (scope, session, memory_id), at in handed_out.items():
                     tx.handed_out.add([memory_id], scope=scope, session=session, at=at)
-                tx.handed_out.prune(now - self._keep)
+                tx.handed_out.prune(now - keep)
         except StorageError:  # noted in health; an answer is worth more than the count of it
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram import engine
 from engram.engine.handle import Handle
 
 if TYPE_CHECKING:
@@ -39,10 +40,8 @@ class Reasoning(Handle):
         questions are asked, from 1 to 5; a model is asked `calls` times at most, for `tokens` in all. What is
         not given follows from what the model can do.
         """
-        from engram.engine.reason_wiring import reason_once  # noqa: PLC0415
-
         place, now = self._in(scope), self._now()
-        reasoned = reason_once(
+        reasoned = engine.reason_wiring.reason_once(
             self._parts, question, depth=depth, limit=limit, calls=calls, tokens=tokens, scope=place, now=now
         )
         least = self._parts.policy.recall.least_score

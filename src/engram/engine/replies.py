@@ -1,16 +1,19 @@
 """
 Answers that are kept for a day by the caller's key, so that a write may be sent again without harm.
 
-Held by `engine.served` and used by the HTTP server, around the verb that carries the write out. A key
-whose answer was never kept, because the process was killed, is carried out anew: the gate recognises a
-statement that is stored already, and `observed` a message, so nothing is added twice. A young one may as
-well be under way in another process, and is left to it.
+Held by `engine.served` and used by the HTTP server, around the verb that carries the write out. Whoever
+carries a key out holds a lease of it in the store, renewed for as long as that takes, so other processes
+leave it alone. A key whose answer was never kept and whose lease ran out, because the process was killed, is
+carried out anew: the gate recognises a statement that is stored already, and `observed` a message, so
+nothing is added twice.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
 from datetime import timedelta
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from engram.errors import RequestUnderWay
@@ -26,7 +29,11 @@ if TYPE_CHECKING:
 
 KEPT_FOR: Final = timedelta(days=1)
 CUT_OFF_WITHIN: Final = timedelta(seconds=5)
-"""A request that was cut off wrote within this time of its beginning; the same words later are said again."""
+"""
+How long a key stays with whoever carried it out and gave no more sign of life.
+
+A message that was cut off was written within this time of its beginning; the same words later are said again.
+"""
 _LATEST_TURNS: Final = 200
 MOST_BYTES: Final = 1_000_000
 """A larger answer is not kept; none of a single write comes near it."""
@@ -39,32 +46,50 @@ def ids_in(body: bytes) -> frozenset[str]:
     return frozenset(found.decode() for found in _ID.findall(body))
 
 
-def _is_young(known: Reply, now: datetime) -> bool:
-    return timedelta(0) <= now - known.at < CUT_OFF_WITHIN
+def _lease(caller: str, key: str) -> str:
+    """Return what the lease of a key is called: a hash, for a key is its caller's own business."""
+    return f"reply {blake2b(f'{caller} {key}'.encode(), digest_size=16).hexdigest()}"
 
 
 class ReplyBook:
-    """Answers by caller and key."""
+    """Answers by caller and key, as one process keeps them."""
+
+    renew_seconds = 1.0
+    """How often who carries a key out is to give a sign of life: a stalled machine may miss a few."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._owner = secrets.token_hex(8)
 
     def begin(self, caller: str, key: str, *, request: bytes) -> Reply | None:
         """
         Return what is known of a key; None where nothing is, and the request is now noted as begun.
 
-        Raises `RequestUnderWay` where the same request was begun a moment ago and has no answer yet.
+        Where there is no answer yet, the key is now this process's to carry out and to `renew`. Raises
+        `RequestUnderWay` where another one is at it.
         """
-        now: datetime = self._clock.now()
+        now = self._clock.now()
         with self._store.atomic() as tx:
             tx.replies.expire(before=now - KEPT_FOR)
+            tx.leases.expire(before=now - KEPT_FOR)
             known = tx.replies.get(caller, key)
+            if known is not None and (known.status is not None or known.request != request):
+                return known
+            until = now + CUT_OFF_WITHIN
+            if not tx.leases.take(
+                _lease(caller, key), self._owner, now=now, until=until, is_gone=lambda _: False
+            ):
+                raise RequestUnderWay("a request with this key is under way")
             if known is None:
                 tx.replies.begin(caller, key, request=request, at=now)
-            elif known.status is None and known.request == request and _is_young(known, now):
-                raise RequestUnderWay("a request with this key is under way")
             return known
+
+    def renew(self, caller: str, key: str) -> bool:
+        """Show that a request is still being carried out; says False where another process has taken over."""
+        until = self._clock.now() + CUT_OFF_WITHIN
+        with self._store.atomic() as tx:
+            return tx.leases.renew(_lease(caller, key), self._owner, until=until)
 
     def keep(
         self,
@@ -86,6 +111,7 @@ class ReplyBook:
             return False
         with self._store.atomic() as tx:
             tx.replies.finish(caller, key, status=status, headers=headers, body=body, subjects=subjects)
+            tx.leases.release(_lease(caller, key), self._owner)
         return True
 
     def observed(self, content: str, *, since: datetime, scope: Scope, session: str | None) -> Turn | None:
@@ -103,3 +129,4 @@ class ReplyBook:
         """Forget a key: its request may be sent again and is then carried out."""
         with self._store.atomic() as tx:
             tx.replies.drop(caller, key)
+            tx.leases.release(_lease(caller, key), self._owner)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from engram.engine.handle import Handle
 from engram.engine.replies import ReplyBook
 from engram.errors import InvalidQuery
-from engram.store.contract.feed import FeedPage
+from engram.store import contract
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
+    from engram.store.contract import FeedPage
     from engram.values import Scope
 
 
@@ -35,7 +36,7 @@ class Served(Handle):
         with self._parts.store.read() as tx:
             latest = tx.feed.latest()
             if after is None or after >= latest:
-                return FeedPage(cursor=latest)
+                return contract.FeedPage(cursor=latest)
             return tx.feed.after(max(0, after), scope=self._in(scope), limit=limit)
 
     @cached_property

@@ -11,29 +11,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.attention.contents import items
-from engram.capture import bridges
-from engram.capture.draft import chosen
-from engram.engine.agent_turn import AgentTurn
-from engram.engine.anticipating import Anticipator
-from engram.engine.attending import Attending
+from engram import capture, engine, text
+from engram.engine.built import built, is_built
 from engram.engine.contexts import TURNS_MOST, Contexts, fixed_text
-from engram.engine.lifecycle import TURNS, Surroundings, TurnLifecycle, working_memory
-from engram.engine.scheduler import IN_BACKGROUND
-from engram.engine.turn_recall import anticipate
-from engram.engine.turn_shapes import Expected, TurnKind, TurnRequest
 from engram.errors import EngramError, InvalidScope
-from engram.text.affect import Outcome
 from engram.values import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from engram.engine.agent_turn import AgentTurn
+    from engram.engine.agents import Agents
     from engram.engine.assemble import Parts
+    from engram.engine.turn_shapes import Expected, TurnRequest
     from engram.values import Actor, Item, Recall, Scope, Turn, Window, WorkingLine, WorkingMemory
-
-ANTICIPATION = f"anticipation{IN_BACKGROUND}"
-"""What health calls this part; it is at work without anybody waiting for it."""
 
 
 class Turns(Contexts):
@@ -41,16 +32,15 @@ class Turns(Contexts):
 
     def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
         super().__init__(parts, scope=scope, actor=actor)
-        policy = parts.policy.attention
-        self._attending = Attending(
-            parts.store, parts.embedder, policy=policy, clock=parts.clock, health=parts.health
-        )
-        self._anticipator = Anticipator[Expected](self._prepare, self._attending.sweep)
-        self._lifecycle = TurnLifecycle(
-            parts,
-            self._attending,
+        self._after_turn: Callable[[Scope], object] | None = None
+        """Told the scope of every turn that ended well; whoever schedules consolidation sets it."""
+
+    @built
+    def _agents(self) -> Agents:
+        return engine.agents.Agents(
+            self._parts,
             self._listener,
-            Surroundings(
+            engine.agents.Surroundings(
                 room=self._working_room,
                 count=lambda request: self._counter(request.model).most,
                 window=self._turn_window,
@@ -59,10 +49,8 @@ class Turns(Contexts):
                 look_ahead=self._look_ahead,
                 ended=self._turn_ended,
             ),
-            actor=actor,
+            actor=self._actor,
         )
-        self._after_turn: Callable[[Scope], object] | None = None
-        """Told the scope of every turn that ended well; whoever schedules consolidation sets it."""
 
     def turn(
         self,
@@ -71,7 +59,7 @@ class Turns(Contexts):
         agent: str | None = None,
         model: str | None = None,
         session: str | None = None,
-        kind: str = TurnKind.CHAT,
+        kind: str = "chat",
         speaker: str | None = None,
         history: Sequence[Turn | Mapping[str, str]] | None = None,
         fixed: str | Sequence[str] = (),
@@ -88,11 +76,11 @@ class Turns(Contexts):
         says who calls: chat, task, cron, orchestrator, swarm or flow; the result of all but a chat is
         remembered as well.
         """
-        who = chosen(TurnKind, kind)
+        who = capture.draft.chosen(engine.agents.TurnKind, kind)
         place = self._of_agent(agent, scope)
-        if session is None and who is not TurnKind.CHAT:
+        if session is None and who is not engine.agents.TurnKind.CHAT:
             session = f"{who}-{new_id(self._now())}"
-        request = TurnRequest(
+        request = engine.agents.TurnRequest(
             message=message,
             scope=place,
             kind=who,
@@ -104,13 +92,13 @@ class Turns(Contexts):
             fixed=fixed,
             reserve=reserve,
         )
-        return AgentTurn(self._lifecycle, request)
+        return self._agents.turn(request)
 
     def suspend(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
         """Keep what an agent has in mind and let go of it here; returns what was kept."""
         place = self._of_agent(agent, scope)
-        held = self._in_mind(place)
-        self._attending.put_away(place)
+        held = self._agents.in_mind(place)
+        self._agents.put_away(place)
         return held
 
     def resume(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
@@ -121,25 +109,17 @@ class Turns(Contexts):
         begins anew with what matters most. What was forgotten meanwhile does not come back. A turn does
         this by itself.
         """
-        return self._in_mind(self._of_agent(agent, scope))
+        return self._agents.in_mind(self._of_agent(agent, scope))
 
     def working_memory(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
         """Return what an agent has in mind now, the most active first."""
-        return self._in_mind(self._of_agent(agent, scope))
+        return self._agents.in_mind(self._of_agent(agent, scope))
 
     def close(self) -> None:
         """Close the turns that are open, put every mind away, and let go of the store."""
-        self._lifecycle.close_all()
-        self._anticipator.close()
-        self._attending.close()
+        if is_built(self, "_agents"):
+            self._agents.close()
         super().close()
-
-    def _in_mind(self, place: Scope) -> WorkingMemory:
-        self._lifecycle.bury()
-        mind, restored = self._attending.look(place)
-        with self._parts.store.read() as tx:
-            held = items(tx, mind.slots, scope=place, now=self._now())
-        return working_memory(place, held, mind, restored)
 
     def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
         """Return the scope of an agent inside the one given."""
@@ -192,10 +172,10 @@ class Turns(Contexts):
 
     def _keep_result(self, request: TurnRequest, result: str) -> None:
         """Remember how a task ended; what the gate refuses is noted, for the turn itself is stored."""
-        draft = bridges.task_result(
+        draft = capture.bridges.task_result(
             request.message,
             result,
-            outcome=Outcome.SUCCESS,
+            outcome=text.affect.Outcome.SUCCESS,
             session=request.session,
             scope=request.scope,
             occurred_at=self._now(),
@@ -203,18 +183,11 @@ class Turns(Contexts):
         try:
             self._admit([draft])
         except EngramError as exc:
-            self._parts.health.failed(TURNS, exc)
+            self._parts.health.failed(engine.lifecycle.TURNS, exc)
 
     def _look_ahead(self, scope: Scope, expected: Expected) -> None:
-        if self._loader is None:
-            return
-        self._anticipator.start()
-        if self._parts.policy.attention.anticipates:
-            self._anticipator.wish(scope, expected)
-
-    def _prepare(self, scope: Scope, expected: Expected) -> None:
-        with self._parts.health.watch(ANTICIPATION):
-            self._attending.prepare(scope, anticipate(self._parts, scope, expected))
+        if self._loader is not None:
+            self._agents.look_ahead(scope, expected)
 
     def _turn_ended(self, scope: Scope) -> None:
         if self._after_turn is not None:

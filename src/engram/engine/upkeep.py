@@ -10,15 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engram import capture, engine
 from engram.capture.change import find
-from engram.capture.enrich import enrich_pending
-from engram.engine.derived import embed_pending, rebuild
-from engram.engine.doctor import examine
 from engram.engine.handle import Handle
-from engram.engine.overview import overview
-from engram.errors import EngramError, InvalidQuery
+from engram.errors import EngramError
 from engram.values import Action, AuditEvent, Backup
-from engram.values.query import MAX_LIMIT
+from engram.values.query import check_limit, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,11 +37,11 @@ class Upkeep(Handle):
 
     def status(self) -> StatusReport:
         """Return a look at the whole: counts, sizes, what waits, what fails."""
-        return overview(self._parts)
+        return engine.overview.overview(self._parts)
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
         """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
-        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+        return engine.doctor.examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
 
     def backup(self, path: str | PathLike[str]) -> Backup:
         """
@@ -59,24 +56,29 @@ class Upkeep(Handle):
             tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
         return Backup(path=str(target), size_bytes=target.stat().st_size)
 
-    def audit(self, *, limit: int = 50) -> Sequence[AuditEvent]:
-        """Return who did what in the store, newest first: ids, counts and reasons, never a memory's words."""
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+    def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
+        """
+        Return who did what in the store, newest first: ids, counts and reasons, never a memory's words.
+
+        `before` an event's `number` gives the page after it.
+        """
+        check_limit(limit)
+        if before is not None:
+            check_number("before", before)
         with self._parts.store.read() as tx:
-            return tx.audit.recent(limit=limit)
+            return tx.audit.recent(limit=limit, before=before)
 
     def embed_pending(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Embed now what waits for it, and return how many memories that were."""
-        return embed_pending(self._parts.store, self._parts.embedder, progress=progress)
+        return engine.derived.embed_pending(self._parts.store, self._parts.embedder, progress=progress)
 
     def enrich(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Infer now what waits to be inferred from statements that came in bulk, and return how many."""
-        return enrich_pending(self._parts.store, now=self._now(), progress=progress)
+        return capture.enrich.enrich_pending(self._parts.store, now=self._now(), progress=progress)
 
     def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Make every derived index anew from the memories, and return how many there were."""
-        done = rebuild(self._parts.store, self._parts.embedder, progress=progress)
+        done = engine.derived.rebuild(self._parts.store, self._parts.embedder, progress=progress)
         self._parts.spaces.rebuild(self._parts.store)
         return done
 
@@ -87,10 +89,10 @@ class Upkeep(Handle):
         Works in small writes beside everything else; an interrupted sweep goes on where it stopped. With
         `dry_run` it only tells what it would do. `restore` brings back what a rule removed.
         """
-        from engram.engine.sweeping import age_once  # noqa: PLC0415 - most processes never age
-
         self._reads.write(self._now())
-        return age_once(self._parts, dry_run=dry_run, summarise=self._summarise_sessions, progress=progress)
+        return engine.sweeping.age_once(
+            self._parts, dry_run=dry_run, summarise=self._summarise_sessions, progress=progress
+        )
 
     def forecast(
         self,
@@ -105,17 +107,17 @@ class Upkeep(Handle):
 
         Covers what the scope sees; `everywhere` counts the whole store instead and shows no memory.
         """
-        from engram.engine import ageing  # noqa: PLC0415 - most processes never look ahead
-
         policy, now, place = self._parts.policy, self._now(), self._in(scope)
         self._reads.write(now)
         if memory_id is not None:
             target = self._resolve(memory_id, scope)
             with self._parts.store.read() as tx:
                 memory = find(tx, target, place)
-                ends = ageing.session_ends(tx, [memory], policy.aging)
-            return ageing.forecast_one(memory, policy.aging, policy.name, now=now, days=days, ends=ends)
-        return ageing.forecast(
+                ends = engine.ageing.session_ends(tx, [memory], policy.aging)
+            return engine.ageing.forecast_one(
+                memory, policy.aging, policy.name, now=now, days=days, ends=ends
+            )
+        return engine.ageing.forecast(
             self._parts.store,
             policy.aging,
             policy.name,
@@ -132,13 +134,11 @@ class Upkeep(Handle):
         scope: Scope | None = None,
     ) -> Mapping[str, Sequence[Census]]:
         """Say what each preset would keep of these memories after so many days each, if nothing happens."""
-        from engram.engine import ageing  # noqa: PLC0415 - most processes never look ahead
-
         policy = self._parts.policy
         self._reads.write(self._now())
-        return ageing.compare(
+        return engine.ageing.compare(
             self._parts.store,
-            ageing.presets_with(policy.name, policy.aging),
+            engine.ageing.presets_with(policy.name, policy.aging),
             scope=None if everywhere else self._in(scope),
             now=self._now(),
             days=days,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from engram.errors import DimensionMismatch
+from engram.providers.products import products
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,16 +64,16 @@ def _score(
     rows = numbers.astype(np.float32)
     if metric == "hamming":
         rows = _signs(rows)
-    products: NDArray[np.float32] = asked @ rows.T
+    scores = products(asked, rows)
     if metric == "cosine":  # the scale of a row is a part of its length, and falls out with it
-        products /= _lengths(rows)
+        scores /= _lengths(rows)
     elif metric == "hamming":  # 0 where as many signs agree as differ
-        products /= np.float32(rows.shape[1])
+        scores /= np.float32(rows.shape[1])
     else:
-        products *= scales
+        scores *= scales
     if metric == "euclidean":  # one minus half of the squared distance
-        products += 1 - (_squares(rows) * scales**2 + _squares(asked)[:, None]) / 2
-    return products
+        scores += 1 - (_squares(rows) * scales**2 + _squares(asked)[:, None]) / 2
+    return scores
 
 
 def _squares(rows: NDArray[np.float32]) -> NDArray[np.float32]:

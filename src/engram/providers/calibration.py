@@ -11,18 +11,23 @@ How it was fitted and what it is worth: docs/lab/0010-calibration.md.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import msgspec
-import numpy as np
+
+from engram.late import library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
+else:
+    np = library("numpy")
 
 Relation = Literal["unrelated", "same_topic", "related", "paraphrase", "contradiction"]
 
@@ -65,8 +70,9 @@ class Calibration:
     anchors: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
-        steps = np.diff(np.array(self.anchors, np.float64).reshape(-1, 2), axis=0)
-        if len(steps) == 0 or not (steps > 0).all():
+        steps = itertools.pairwise(self.anchors)
+        is_rising = all(low[0] < high[0] and low[1] < high[1] for low, high in steps)
+        if len(self.anchors) < 2 or not is_rising:
             raise ValueError("a calibration needs two anchors or more, rising in both numbers")
         if (self.anchors[0][1], self.anchors[-1][1]) != (0.0, 1.0):
             raise ValueError("a calibration leads from 0 to 1")

@@ -11,9 +11,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from engram.errors import EmbedderUnavailable, ModelPackBroken
+from engram.late import library
 from engram.providers.calibration import Calibration
 from engram.providers.embedder import EmbedderIdentity
 from engram.providers.wordpiece import bert_uncased
@@ -22,9 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from engram.providers.packs import Pack
+else:
+    np = library("numpy")
 
 NAME: Final = "e5-small"
 MODEL_FILE: Final = "model.onnx"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engram.providers.products import products
 from engram.text.terms import terms
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ class Likeness:
         row = {text: place for place, text in enumerate(texts)}
         first, second = [row[text] for text in statements], [row[text] for text in others]
         cosines = (rows[first] * rows[second]).sum(axis=1)
-        return [
-            float(similarity) if is_latin(one) and is_latin(other) else overlap(one, other)
-            for similarity, one, other in zip(
-                self._embedder.calibration.similarities(cosines), statements, others, strict=True
-            )
-        ]
+        alike: list[float] = self._embedder.calibration.similarities(cosines).tolist()
+        unread = {text for text in texts if not is_latin(text)}
+        if unread:
+            for place, pair in enumerate(zip(statements, others, strict=True)):
+                if not unread.isdisjoint(pair):
+                    alike[place] = overlap(*pair)
+        return alike
 
     def vectors(self, statements: Sequence[str]) -> NDArray[np.float32]:
         """Return unit vectors of the statements, which only compare with one another."""
@@ -78,7 +80,7 @@ class Likeness:
         statements: Sequence[str],
         others: Sequence[str],
     ) -> NDArray[np.floating[Any]]:
-        alike = self._embedder.calibration.similarities(first @ second.T)
+        alike = self._embedder.calibration.similarities(products(first, second))
         unread = [place for place, other in enumerate(others) if not is_latin(other)]
         for row, statement in enumerate(statements):
             for place in unread if is_latin(statement) else range(len(others)):

@@ -17,9 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from engram.errors import EmbedderUnavailable
+from engram.late import library
 from engram.providers.calibration import Calibration
 from engram.providers.embedder import EmbedderIdentity
 from engram.providers.wordpiece import WordPieces, bert_uncased
@@ -28,12 +27,16 @@ from engram.text.terms import STOP_WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
+else:
+    np = library("numpy")
 
 NAME: Final = "static"
 TABLE_FOLDER: Final = Path(__file__).parent / "static_table"
 ALGORITHM: Final = 1  # raise it whenever the same table would give other vectors
 BATCH: Final = 256
+MOST_KEPT: Final = 2 * BATCH  # texts with their rows at hand: the gate asks for those of a batch thrice
 
 # Printed by `python -m evals.calibration --embedder static`; to be fitted anew with every new table.
 CALIBRATION: Final = Calibration(
@@ -88,6 +91,7 @@ class StaticEmbedder:
     def __init__(self) -> None:
         self._loading = threading.Lock()
         self._table: _Table | None = None
+        self._kept: dict[str, NDArray[np.float32]] = {}
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -113,12 +117,25 @@ class StaticEmbedder:
         """Return one row of length one per text."""
         result = np.empty((len(texts), self.identity.dimension), np.float32)
         for begin in range(0, len(texts), BATCH):
-            result[begin : begin + BATCH] = _embed(self._open(), texts[begin : begin + BATCH])
+            self._fill(result[begin : begin + BATCH], texts[begin : begin + BATCH])
         return result
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row of length one per question."""
         return self.embed_documents(texts)
+
+    def _fill(self, rows: NDArray[np.float32], texts: Sequence[str]) -> None:
+        """Set the rows of these texts: from what is at hand, and the others embedded together."""
+        known = [self._kept.get(text) for text in texts]
+        missing = [place for place, row in enumerate(known) if row is None]
+        if missing:
+            fresh = _embed(self._open(), [texts[place] for place in missing])
+            if len(self._kept) + len(missing) > MOST_KEPT:
+                self._kept = {}  # a new one: another thread may be reading the old one
+            for place, row in zip(missing, fresh, strict=True):
+                known[place] = self._kept[texts[place]] = row
+        for place, row in enumerate(known):
+            rows[place] = row
 
     def _open(self) -> _Table:
         if self._table is None:
@@ -140,11 +157,14 @@ class StatementEmbedder:
 
     def __init__(self, embedder: StaticEmbedder) -> None:
         self._embedder = embedder
+        self._shared: NDArray[np.float32] | None = None
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row of length one per text."""
-        shared = self._embedder.embed_documents([" ".join(sorted(STOP_WORDS))]) * SMALL_WORDS_SHARE
-        return _to_unit_length(self._embedder.embed_documents(texts) - shared)
+        if self._shared is None:  # and not at once: reading the table takes longer than a command should
+            small = self._embedder.embed_documents([" ".join(sorted(STOP_WORDS))])
+            self._shared = small * SMALL_WORDS_SHARE
+        return _to_unit_length(self._embedder.embed_documents(texts) - self._shared)
 
 
 @cache

@@ -61,6 +61,8 @@ class Ranked:
     answers: Mapping[str, list[Found]]
     weights: Mapping[str, float]
     signals: Sequence[Signal]
+    words: str
+    """What the text index was asked."""
 
     def reasons(self, keys: Sequence[int]) -> dict[int, tuple[Reason, ...]]:
         """Return what each index and signal gave to each of these memories."""

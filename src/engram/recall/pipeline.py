@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engram.recall.asking import Asking, Ranked
+from engram.recall.by_topic import named_truly
 from engram.recall.entity import expansions, named_in
 from engram.recall.events import happened_at
 from engram.recall.fetch import PAST_CANDIDATES, answering, contradicted, fetch
@@ -27,6 +28,7 @@ from engram.recall.signals import SUBJECT, signals
 from engram.recall.suppress import unhelpful
 from engram.recall.surround import crowd_score
 from engram.recall.trust import belief_score, trust
+from engram.text.terms import query_terms
 from engram.values import Hit, Missing, Recall
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
     added = signals(tx, fused, query, asking.sources, plan=asking.plan, entities=entities, notes=notes)
     with notes.timed("add"):
         order = with_signals(fused, added, unfound=crowd_score(fused, asking.policy))
-    return Ranked(order=order, answers=answers, weights=weights, signals=added)
+    return Ranked(order=order, answers=answers, weights=weights, signals=added, words=words)
 
 
 def _without_unhelpful(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
@@ -193,7 +195,8 @@ def _weighed(
     asking: Asking, ranked: Ranked, best: Sequence[tuple[Fused, Memory]], disputed: set[str]
 ) -> list[Hit]:
     """Return the hits with their trust, in the order of the policy's formula."""
-    reasons = ranked.reasons([one.key for one, _ in best])
+    given, asked = ranked.reasons([one.key for one, _ in best]), frozenset(query_terms(ranked.words))
+    reasons = {one.key: named_truly(given[one.key], memory, asked=asked) for one, memory in best}
     hits = [_hit(asking, one, memory, reasons[one.key], disputed) for one, memory in best]
     return hits if asking.policy.formula == "relevance" else sorted(hits, key=lambda hit: -hit.score)
 

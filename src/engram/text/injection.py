@@ -36,6 +36,10 @@ _REPORT = lazy(
 )
 
 
+_QUOTES = ('"', "'", "“", "‘", "`", "«")
+"""One of these opens what `_REPORT` looks for."""
+
+
 @dataclass(frozen=True, slots=True)
 class InjectionScan:
     """How suspicious a text is, from 0 to 1, and why; reasons never quote the text."""
@@ -47,7 +51,8 @@ class InjectionScan:
 def scan(text: str) -> InjectionScan:
     """Return the score of a text and its reasons, weightiest first."""
     text = text[: injection_views.MAX_CHARACTERS]
-    quoted = [match["quoted"] for match in _REPORT.finditer(text)]
+    has_quotes = any(mark in text for mark in _QUOTES)
+    quoted = [match["quoted"] for match in _REPORT.finditer(text)] if has_quotes else []
     rest = _REPORT.sub(" ", text) if quoted else text
 
     signals = _read(rest)

@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 
 _WORD = lazy(r"\w+")
 _PLACE_OF_WORDS = lazy(r"\{([A-Z]+)\}")
-_LATIN = lazy(
-    r"ignor|vergiss|missacht|anweisung|oubli|neglig|olvid|istruzion|instruc|dimentic|esquec|"
-    r"negeer|vergeet|zapomn|"
-    r"yok say|unut|system|prompt|memori|erinnerung|souven|utente|nutzer|usuari|utilisateur|"
-    r"gebruiker|uzytkownik|"
-    r"restric|einschrankung|censur|zensur|schick|sende|envi|envoie|invia|immer|siempre|toujours|sempre"
-    r"|rucksicht|vorgaben|betreiber|texte cache|hagas caso|clave|contrasen|passw|schlussel|mots de passe"
-    r"|kennw|assistent|asistente|l'assistant|non dare|ecoute|compte"
+_LATIN_STEMS = (
+    "ignor|vergiss|missacht|anweisung|oubli|neglig|olvid|istruzion|instruc|dimentic|esquec|"
+    "negeer|vergeet|zapomn|"
+    "yok say|unut|system|prompt|memori|erinnerung|souven|utente|nutzer|usuari|utilisateur|"
+    "gebruiker|uzytkownik|"
+    "restric|einschrankung|censur|zensur|schick|sende|envi|envoie|invia|immer|siempre|toujours|sempre"
+    "|rucksicht|vorgaben|betreiber|texte cache|hagas caso|clave|contrasen|passw|schlussel|mots de passe"
+    "|kennw|assistent|asistente|l'assistant|non dare|ecoute|compte"
 )
+_LATIN = tuple(_LATIN_STEMS.split("|"))
+"""Looked for one by one: as a pattern they took five times as long."""
 _CYRILLIC = lazy("[\u0400-\u04ff]")
 _EAST = lazy("[\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LINK = lazy(r"\]\(\s{0,2}(https?://[^)\n]{1,400})", re.IGNORECASE)
@@ -62,19 +64,31 @@ def phrases(words: str) -> Iterator[tuple[str, float]]:
     for signal in dict.fromkeys(signal for word in present for signal in anchored[word]):
         if _compiled(signal.pattern).search(words):
             yield signal.reason, signal.weight
-    for name, script in (("latin", _LATIN), ("cyrillic", _CYRILLIC), ("east", _EAST)):
-        if script.search(words):
-            for signal in _signals(name):
-                if _compiled(signal.pattern).search(words):
-                    yield signal.reason, signal.weight
+    for name in _tongues(words):
+        for signal in _signals(name):
+            if _compiled(signal.pattern).search(words):
+                yield signal.reason, signal.weight
+
+
+def _tongues(words: str) -> Iterator[str]:
+    """Yield the tables of other languages that may have something to say about these words."""
+    if any(needle in words for needle in _LATIN):
+        yield "latin"
+    if not words.isascii():
+        if _CYRILLIC.search(words):
+            yield "cyrillic"
+        if _EAST.search(words):
+            yield "east"
 
 
 def marks(folded: str) -> Iterator[tuple[str, float]]:
     """Yield (reason, weight) for forged roles, tags, tool calls and links that carry content away."""
     lower = folded.lower()
-    for signal in _signals("marks"):
-        if signal.needle in lower and _compiled(signal.pattern).search(folded):
-            yield signal.reason, signal.weight
+    for needle, signals in _marked():
+        if needle in lower:
+            for signal in signals:
+                if _compiled(signal.pattern).search(folded):
+                    yield signal.reason, signal.weight
     if "](" in folded and any(_CARRIES.search(link[1]) for link in _LINK.finditer(folded)):
         yield "link carries content", _CARRIES_WEIGHT
 
@@ -97,6 +111,15 @@ def _signals(table: str) -> tuple[Signal, ...]:
         )
         for row in listed[table]
     )
+
+
+@cache
+def _marked() -> tuple[tuple[str, list[Signal]], ...]:
+    """Return the marks by the needle without which they are not there."""
+    found: defaultdict[str, list[Signal]] = defaultdict(list)
+    for signal in _signals("marks"):
+        found[signal.needle].append(signal)
+    return tuple(found.items())
 
 
 @cache

@@ -35,13 +35,15 @@ _INVISIBLE = lazy(
 )
 _ACCENTS = lazy("[\u0300-\u036f]")
 _PUNCTUATION = lazy(  # what `rm -rf ~/x`, `curl … | sh`, "don't" and addresses need is kept
-    r"(?:[^\w.!?:/@$%&=+'|~\u0900-\u0dff-]|_|~(?!/)|(?<!\w)'|'(?!\w)|(?<!\w)-(?!\w))+"
+    r"(?! [a-z0-9])(?:[^\w.!?:/@$%&=+'|~\u0900-\u0dff-]|_|~(?!/)|(?<!\w)'|'(?!\w)|(?<!\w)-(?!\w))+"
 )
+"""A run of them becomes one space; what is one space already is passed over."""
 _CONFUSABLE = str.maketrans(
     "абвгеёзіїјкмнорстухѕһԁԛԝьαβγεζηικμνορτυχωϲɑɡıʟɴʀʏᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢ",
     "abbreeziijkmhopctyxshdqwbabyeznikuvoptuxwcagilnryacdejkmoptuvwz",
 )
 _LEET = str.maketrans("0134578@$!|", "oieastbasil")
+_LEET_SIGN = lazy(r"[0134578@$!|]")
 _LEET_WORD = lazy(r"(?<![\w])(?=[\w@$!|]{0,20}[a-z])(?=[\w@$!|]{0,20}[0134578@$!|])[a-z0134578@$!|]{3,20}")
 _SPACED = lazy(r"(?<![^\W_])[^\W_](?:[ \t\-._*/|]{1,3}[^\W_](?![^\W_])){5,}")
 _BASE64 = lazy(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{16,4096}={0,2}")
@@ -55,6 +57,12 @@ _ROT13 = lazy(
     r"sbetrg|olcnff|rkrphgr)\b"
 )
 _REVERSED = lazy(r"(?i)snoitcurtsni|tpmorp|erongi|dragersid|seiromem|ssapyb|\blaever\b|drowssap")
+_BACKWARDS = "snoitcurtsni tpmorp erongi dragersid seiromem ssapyb laever drowssap"
+_ROTATED = (
+    "vtaber qvfertneq vafgehpgvba cerivbhf flfgrz cebzcg erirny zrzbevrf cnffjbeq sbetrg olcnff rkrphgr"
+)
+_REVERSED_WORDS, _ROT13_WORDS = tuple(_BACKWARDS.split()), tuple(_ROTATED.split())
+"""Looked for first: a dozen plain words are found, or not, in a tenth of the time of the pattern."""
 _VOCABULARY = lazy(  # longer words first, or "instruction" would be cut out of "instructions"
     "instructions|restrictions|instruction|guidelines|directives|everything|developer|recommend|assistant|disregard|"
     "anything|previous|override|memories|password|without|earlier|execute|command|pretend|private|answer|"
@@ -66,11 +74,15 @@ _VOCABULARY = lazy(  # longer words first, or "instruction" would be cut out of 
 
 def fold(text: str) -> str:
     """Return the text composed for compatibility, without invisible characters; case and lines are kept."""
+    if text.isascii():
+        return text
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.replace("’", "'")))
 
 
 def words(folded: str) -> str:
     """Return lower-case words with one space between them, accents and decoration gone."""
+    if folded.isascii():
+        return _PUNCTUATION.sub(" ", folded.lower()).strip()
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", folded.casefold()))
     return _PUNCTUATION.sub(" ", unicodedata.normalize("NFC", bare)).strip()
 
@@ -79,12 +91,17 @@ def disguises(plain: str) -> Iterator[tuple[str, str]]:
     """Yield (how, words) for what the same letters spell once look-alikes, digits and gaps are undone."""
     if not plain.isascii():
         yield "look-alike letters", plain.translate(_CONFUSABLE)
-    if len(_LEET_WORD.findall(plain)) >= 2:
+    if _LEET_SIGN.search(plain) and len(_LEET_WORD.findall(plain)) >= 2:
         yield "digits for letters", _LEET_WORD.sub(lambda match: match[0].translate(_LEET), plain)
-    if _REVERSED.search(plain):
+    if _may_hold(_REVERSED_WORDS, plain) and _REVERSED.search(plain):
         yield "reversed text", plain[::-1]
-    if _ROT13.search(plain):
+    if _may_hold(_ROT13_WORDS, plain) and _ROT13.search(plain):
         yield "rot13", codecs.decode(plain, "rot13")
+
+
+def _may_hold(wanted: tuple[str, ...], plain: str) -> bool:
+    """Say whether lower-case words may hold one of those; beyond ASCII a letter has more forms than these."""
+    return not plain.isascii() or any(word in plain for word in wanted)
 
 
 def unspaced(folded: str) -> str | None:
@@ -113,8 +130,9 @@ def decoded(text: str, *, depth: int = MAX_DEPTH) -> Iterator[tuple[str, str]]:
 
 
 def _decode_once(text: str) -> Iterator[tuple[str, str]]:
-    for match in _TAGS.finditer(text):
-        yield "tag characters", "".join(chr(ord(character) - 0xE0000) for character in match[0])
+    if not text.isascii():
+        for match in _TAGS.finditer(text):
+            yield "tag characters", "".join(chr(ord(character) - 0xE0000) for character in match[0])
     if "&#" in text or "&lt;" in text:
         yield "entities", html.unescape(text)
     if "\\u" in text or "\\x" in text:

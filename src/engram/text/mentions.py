@@ -9,11 +9,12 @@ suffix or a cue, and what stays unclear is `unknown` or nothing. Numbers: docs/l
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.text.entity_names import fold_name, name_lists
 from engram.text.name_cues import capitals_prove_nothing
-from engram.text.name_runs import Run, runs, words_of
+from engram.text.name_runs import Run, Word, runs, words_of
 from engram.text.plain_names import lower_case_names, relations, set_apart
 from engram.text.run_types import Placed, run_mention
 from engram.text.technologies import find_technologies
@@ -43,10 +44,10 @@ def mentions(text: str, *, speaker: str | None = None) -> tuple[Mention, ...]:
     "My sister" is a mention only when the speaker is known, and then as "Tom's sister"; with a name beside
     it ("my sister Ana"), the name is the mention.
     """
-    apart, bare = set_apart(text[:MAX_CHARACTERS])
+    apart, bare, words = _read(text[:MAX_CHARACTERS])
     found = _Spans([*apart, *relations(bare, speaker)])
     found.add_free(lower_case_names(bare))
-    found.add_free(_capitalised(bare, found))
+    found.add_free(_capitalised(bare, words, found))
     every = [*found.placed, *unspaced_mentions(bare)]
     in_order = [mention for _, _, mention in sorted(every, key=lambda placed: placed[:2])]
     return _distinct(in_order)[:MAX_MENTIONS]
@@ -58,12 +59,18 @@ def possible_names(text: str) -> tuple[str, ...]:
 
     A capitalised first word that is on no list ("Microsft renewed"), or a given name in small letters.
     """
-    _, bare = set_apart(text[:MAX_CHARACTERS])
-    words = words_of(bare)
+    _, bare, words = _read(text[:MAX_CHARACTERS])
     first = [bare[run.start : run.end] for run in runs(bare, words) if _may_be_name(run)]
     given = name_lists().given
     small = [bare[word.start : word.end] for word in words if not word.is_capital and word.folded in given]
     return tuple(dict.fromkeys([*first, *small]))[:MAX_MENTIONS]
+
+
+@lru_cache(maxsize=64)  # a statement is asked what it names, and what it may name
+def _read(text: str) -> tuple[list[Placed], str, list[Word]]:
+    """Return what is set apart of a text, the rest, and its words."""
+    apart, bare = set_apart(text)
+    return apart, bare, words_of(bare)
 
 
 def type_of(name: str) -> EntityType:
@@ -89,7 +96,7 @@ def _may_be_name(run: Run) -> bool:
     return run.starts_sentence and not is_plain
 
 
-def _capitalised(text: str, taken: _Spans) -> Iterator[Placed]:
+def _capitalised(text: str, words: list[Word], taken: _Spans) -> Iterator[Placed]:
     """Yield what runs of capitalised words name, and technologies in whatever case."""
     tools = _Spans([placed for placed in _tools(text) if taken.is_free(placed)])
     named = _Spans([])
@@ -97,7 +104,7 @@ def _capitalised(text: str, taken: _Spans) -> Iterator[Placed]:
         is_german = capitals_prove_nothing(text)
         found = (
             run_mention(text, run, is_tool=tools.has(run.start, run.end), is_german=is_german)
-            for run in runs(text, words_of(text))[:MAX_RUNS]
+            for run in runs(text, words)[:MAX_RUNS]
         )
         named.add_free(placed for placed in found if placed is not None)
     named.add_free(tools.placed)

@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.text import (
@@ -29,6 +30,8 @@ from engram.text.moment_rules import Rulebook, Seen, direction_of
 from engram.text.stretches import Precision
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from engram.text.moment_rules import Reader
     from engram.text.stretches import Direction, Stretch
 
@@ -92,7 +95,15 @@ def find_moments(text: str, *, now: datetime, direction: Direction | None = None
     Where two overlap, the one that begins first is kept, then the longer. A caller who knows which way
     a bare "on Friday" points says so; otherwise the verbs decide, as far as they tell.
     """
-    local = now if now.tzinfo else now.replace(tzinfo=UTC)
+    return list(_find_moments(text, now.replace(tzinfo=None), now.tzinfo or UTC, now.fold, direction))
+
+
+@lru_cache(maxsize=64)  # of one clause they are asked for up to four times in a row
+def _find_moments(
+    text: str, clock: datetime, zone: tzinfo, fold: int, direction: Direction | None
+) -> tuple[MomentRange, ...]:
+    """Return them by the clock of a zone: the same moment in another one is another day there."""
+    local = clock.replace(tzinfo=zone, fold=fold)
     lower = text.lower()
     direction = direction or direction_of(lower)
     found = [
@@ -106,7 +117,7 @@ def find_moments(text: str, *, now: datetime, direction: Direction | None = None
     for moment in found:
         if not kept or moment.first >= kept[-1].last:
             kept.append(moment)
-    return kept
+    return tuple(kept)
 
 
 def resolve(text: str, *, now: datetime) -> tuple[str, datetime | None]:

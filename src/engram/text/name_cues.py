@@ -112,7 +112,22 @@ _ENGLISH = lazy(
 )
 
 
+_WORD = lazy(r"\w+")
+_SMALL_GERMAN = """
+der die das den dem des und ist nicht ein eine einen ich wir mit auf mein meine hat haben habe im bei von zu
+zum zur sich auch nach seit sind wird werden jede jeden mir dir uns mich dich noch nur schon sehr wie aber
+oder wenn weil dass wo sie alle unser unsere
+"""
+_SMALL_ENGLISH = "the is are of to and my for with it was on at that has i a his her we"
+_GERMAN_WORDS, _ENGLISH_WORDS = frozenset(_SMALL_GERMAN.split()), frozenset(_SMALL_ENGLISH.split())
+
+
 def capitals_prove_nothing(text: str) -> bool:
     """Say whether the text is German, where every noun has one: "die" and "hat" are English words too."""
     start = text[:400]
+    if start.isascii():  # word by word: a fifth of the time, and the same where a letter has one small form
+        words: list[str] = _WORD.findall(start.lower())
+        german = sum([word in _GERMAN_WORDS or word.startswith("kein") for word in words])
+        english = sum([word in _ENGLISH_WORDS for word in words])
+        return german > english
     return len(_GERMAN.findall(start)) > len(_ENGLISH.findall(start))

@@ -67,7 +67,9 @@ def words_of(text: str) -> list[Word]:
         written = match.group()
         is_owner = written.endswith(_POSSESSIVE) and len(written) > 2
         end -= 2 if is_owner else 0
-        is_first = before == 0 or _BREAK.search(text, before, start) is not None
+        is_first = before == 0 or (
+            text[before:start] != " " and _BREAK.search(text, before, start) is not None
+        )
         core = text[start:end]
         is_capital = core[0].isupper() and core != "I"
         found.append(Word(start, end, fold(core), is_capital, is_owner, is_first))

@@ -4,8 +4,8 @@ Find what identifies a person or opens a door, and say how well it must be prote
 Called by the gate for every statement; calls the finders in `pii_numbers`, `pii_secrets`, `pii_people` and
 `pii_homes`.
 Only a tier and positions come out: what was found is never copied, so it cannot end up in a log.
-Rules and checksums, no model: each kind must earn its place by precision as well, because a tier hides words
-from the text index. Numbers per kind are in docs/lab/0007-pii-and-injection.md.
+Rules and checksums, no model: each kind must earn its place by precision as well, because a tier keeps words
+out of files and prompts. Numbers per kind are in docs/lab/0007-pii-and-injection.md.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ CONFIDENTIAL = frozenset(
     {PiiKind.SSN, PiiKind.PAYMENT_CARD, PiiKind.CREDENTIAL, PiiKind.GOVERNMENT_ID, PiiKind.BANK_ACCOUNT}
 )
 """Kinds with which a stranger can pay, sign in or pass for someone; every other kind is sensitive."""
+
+EVERYDAY = frozenset({PiiKind.PERSON_NAME, PiiKind.LOCATION})
+"""Kinds that every life is told with: labelled like the others, but not kept out of its owner's own files."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -94,3 +97,18 @@ def tier_of(kinds: frozenset[PiiKind]) -> SecurityTier:
     if kinds & CONFIDENTIAL:
         return SecurityTier.CONFIDENTIAL
     return SecurityTier.SENSITIVE if kinds else SecurityTier.CLEARTEXT
+
+
+def is_withheld(text: str, tier: SecurityTier) -> bool:
+    """
+    Say whether a text of this tier stays out of plain files, such as notes and exports.
+
+    "I live in Oslo" and "my name is Maya" do not: a notebook without them tells nobody's life. What makes a
+    place exact has digits. Where nothing is found, the tier comes from elsewhere and is taken at its word.
+    """
+    if tier is not SecurityTier.SENSITIVE:
+        return tier is SecurityTier.CONFIDENTIAL
+    spans = classify(text).spans
+    return not spans or not all(
+        span.kind in EVERYDAY and not any(map(str.isdigit, text[span.start : span.end])) for span in spans
+    )

@@ -25,9 +25,11 @@ class Cued:
     pattern: str
 
     def matches(self, text: str, lower: str) -> Iterator[re.Match[str]]:
-        """Yield the matches in the text, whose lower-case form the caller has at hand."""
-        if any(cue in lower for cue in self.cues):
-            yield from compiled(self.pattern).finditer(text)
+        """Return the matches in the text, whose lower-case form the caller has at hand."""
+        for cue in self.cues:  # a plain loop: asked forty times for every statement
+            if cue in lower:
+                return compiled(self.pattern).finditer(text)
+        return iter(())
 
 
 def cued(cues: str, pattern: str) -> Cued:

@@ -84,32 +84,44 @@ def _end_of(text: str, start: int, length: int) -> int | None:
     return position if seen == length and alone else None
 
 
-# (what it looks like, which check it must pass, what must be said before it or None where the form is proof)
-_GOVERNMENT: tuple[tuple[re.Pattern[str], Callable[[str], bool], re.Pattern[str] | None], ...] = tuple(
+# (what it looks like, which check it must pass, what must be said before it or None where the form is proof,
+# and its fewest digits: a statement seldom has as many, and need not be looked through then)
+_GOVERNMENT: tuple[tuple[re.Pattern[str], Callable[[str], bool], re.Pattern[str] | None, int], ...] = tuple(
     (
         lazy(rf"(?<![A-Za-z0-9]){form}(?![A-Za-z0-9])"),
         check,
         lazy(rf"(?i){cue}") if cue else None,
+        least,
     )
-    for form, check, cue in (
-        (r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]", pii_checks.is_uk_insurance, None),
-        (r"[XYZ]-?\d{7}-?[A-Z]", pii_checks.is_spanish_id, None),
-        (r"\d{8}-?[A-Za-z]", pii_checks.is_spanish_id, r"\bdni\b|\bnif\b|documento"),
-        (r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", pii_checks.is_italian_code, None),
-        (r"\d{3}\.\d{3}\.\d{3}-\d\d", pii_checks.is_brazilian_id, None),
-        (r"\d{11}", pii_checks.is_brazilian_id, r"\bcpf\b"),
-        (r"[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d{4}[\dXx]", pii_checks.is_chinese_id, None),
-        (r"[12] ?\d\d ?(?:0[1-9]|1[0-2]) ?\d[\dAB] ?\d{3} ?\d{3} ?\d\d", pii_checks.is_french_number, None),
-        (r"\d\d ?\d{3} ?\d{3} ?\d{3}", pii_checks.is_german_tax_id, r"steuer|\bidnr|\btax id|\btin\b"),
-        (r"\d{11}", pii_checks.is_polish_id, r"\bpesel\b"),
-        (r"\d{3}[ -]?\d{3}[ -]?\d{3}", pii_checks.is_luhn, r"\bsin\b|social insurance"),
-        (r"\d{3} ?\d{3} ?\d{2,3}", pii_checks.is_australian_tax_number, r"\btfn\b|tax file"),
-        (r"(?:\d\d)?\d{6}[-+]?\d{4}", pii_checks.is_swedish_id, r"person(?:nummer|al identity)"),
-        (r"\d{8,9}", pii_checks.is_dutch_id, r"\bbsn\b|burgerservice|sofi-?nummer"),
-        (r"\d{4}[ -]?\d{4}[ -]?\d{4}", pii_checks.is_verhoeff, r"aadhaa?r|uidai"),
-        (r"\d{4} ?\d{4} ?\d{4}", pii_checks.is_japanese_number, r"my ?number|マイナンバー|個人番号"),
-        (r"\d{6}-?[1-8]\d{6}", lambda _: True, r"주민등록|resident registration"),
-        (r"[A-Z]{3}[ABCFGHJLPT][A-Z]\d{4}[A-Z]", lambda _: True, r"\bpan\b"),
+    for form, check, cue, least in (
+        (
+            r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]",
+            pii_checks.is_uk_insurance,
+            None,
+            6,
+        ),
+        (r"[XYZ]-?\d{7}-?[A-Z]", pii_checks.is_spanish_id, None, 7),
+        (r"\d{8}-?[A-Za-z]", pii_checks.is_spanish_id, r"\bdni\b|\bnif\b|documento", 8),
+        (r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", pii_checks.is_italian_code, None, 7),
+        (r"\d{3}\.\d{3}\.\d{3}-\d\d", pii_checks.is_brazilian_id, None, 11),
+        (r"\d{11}", pii_checks.is_brazilian_id, r"\bcpf\b", 11),
+        (r"[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d{4}[\dXx]", pii_checks.is_chinese_id, None, 17),
+        (
+            r"[12] ?\d\d ?(?:0[1-9]|1[0-2]) ?\d[\dAB] ?\d{3} ?\d{3} ?\d\d",
+            pii_checks.is_french_number,
+            None,
+            12,
+        ),
+        (r"\d\d ?\d{3} ?\d{3} ?\d{3}", pii_checks.is_german_tax_id, r"steuer|\bidnr|\btax id|\btin\b", 11),
+        (r"\d{11}", pii_checks.is_polish_id, r"\bpesel\b", 11),
+        (r"\d{3}[ -]?\d{3}[ -]?\d{3}", pii_checks.is_luhn, r"\bsin\b|social insurance", 9),
+        (r"\d{3} ?\d{3} ?\d{2,3}", pii_checks.is_australian_tax_number, r"\btfn\b|tax file", 8),
+        (r"(?:\d\d)?\d{6}[-+]?\d{4}", pii_checks.is_swedish_id, r"person(?:nummer|al identity)", 10),
+        (r"\d{8,9}", pii_checks.is_dutch_id, r"\bbsn\b|burgerservice|sofi-?nummer", 8),
+        (r"\d{4}[ -]?\d{4}[ -]?\d{4}", pii_checks.is_verhoeff, r"aadhaa?r|uidai", 12),
+        (r"\d{4} ?\d{4} ?\d{4}", pii_checks.is_japanese_number, r"my ?number|マイナンバー|個人番号", 12),
+        (r"\d{6}-?[1-8]\d{6}", lambda _: True, r"주민등록|resident registration", 13),
+        (r"[A-Z]{3}[ABCFGHJLPT][A-Z]\d{4}[A-Z]", lambda _: True, r"\bpan\b", 4),
     )
 )
 _DOCUMENT = cued(
@@ -130,10 +142,11 @@ _DOCUMENT = cued(
 
 def government_ids(text: str) -> Iterator[tuple[int, int]]:
     """Yield national numbers that pass their check, and what follows "passport", "licence" and the like."""
-    if not _DIGIT.search(text):
+    digits = len(_DIGIT.findall(text))
+    if not digits:
         return
-    for form, check, cue in _GOVERNMENT:
-        for match in form.finditer(text):
+    for form, check, cue, least in _GOVERNMENT:
+        for match in form.finditer(text) if digits >= least else ():
             if (cue is None or cue.search(_before(text, match.start()))) and check(match[0]):
                 yield match.span()
     for match in _DOCUMENT.matches(text, text.lower()):

@@ -9,6 +9,7 @@ both lists are in polarity.toml, and what they gain is in docs/lab/0008-affect-a
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import tomllib
@@ -36,6 +37,7 @@ NEGATION_REACH = 3
 TOO_MUCH, CANNOT = -1.3, -1.1  # "too loud" and "can't log in" complain, whatever the word after them
 
 _WORD = lazy(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_TOKEN = lazy(r"\w+")
 _QUOTED = lazy(r"[\"“«「][^\"”»」]{1,60}[\"”»」]|`[^`]{1,200}`|\blabelled \w+|\bcalled \w+")
 _CJK = lazy("[\u3040-\u30ff\u4e00-\u9fff]")
 _KANA = lazy("[\u3040-\u30ff]")
@@ -88,15 +90,17 @@ def language_of(text: str) -> str:
     if _CYRILLIC.search(text):
         return "ru"
     words = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
-    votes = {code: sum(word in _languages()[code].evidence for word in words) for code in ("de", "fr", "es")}
-    english = sum(word in _english_markers() for word in words)
+    languages = _languages()
+    votes = {code: sum(map(languages[code].evidence.__contains__, words)) for code in ("de", "fr", "es")}
+    english = sum(map(_english_markers().__contains__, words))
     best = max(votes, key=lambda code: votes[code])
     return best if votes[best] > english else "en"
 
 
 def _english(text: str) -> float:
-    plain = _QUOTED.sub(" ", text.replace("’", "'"))
-    marked = _phrases().sub(_mark, _without_names(plain))
+    marked = _without_names(_QUOTED.sub(" ", text.replace("’", "'")))
+    if _may_hold_phrase(marked):
+        marked = _phrases().sub(_mark, marked)
     marked = _TOO.sub(f"{_marker(TOO_MUCH)} ", _CANNOT.sub(f"{_marker(CANNOT)} ", marked))
     return float(_vader().polarity_scores(marked)["compound"])
 
@@ -184,6 +188,21 @@ def _english_markers() -> frozenset[str]:
 def _phrases() -> re.Pattern[str]:
     longest_first = sorted(_lists()["english"]["phrases"], key=len, reverse=True)
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
+
+
+def _may_hold_phrase(text: str) -> bool:
+    """Say whether two words in a row begin a phrase: seldom, and the pattern for all of them is slow."""
+    if not text.isascii():
+        return True
+    words = _TOKEN.findall(text.lower())
+    return not _openings().isdisjoint([*itertools.pairwise(words), *words])
+
+
+@cache
+def _openings() -> frozenset[tuple[str, ...] | str]:
+    """Return the first two words of each phrase, or the word that is one by itself."""
+    every = (_TOKEN.findall(phrase.lower()) for phrase in _lists()["english"]["phrases"])
+    return frozenset(words[0] if len(words) == 1 else tuple(words[:2]) for words in every)
 
 
 @cache

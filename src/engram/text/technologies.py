@@ -105,12 +105,14 @@ def find_technologies(text: str) -> tuple[Found, ...]:
 def _candidates(text: str) -> Iterator[tuple[Found, bool]]:
     """Yield names from the list, the longest at each place, and whether the spelling leaves no doubt."""
     tokens = [(match.start(), match.group().rstrip(".-!")) for match in _TOKEN.finditer(text)]
+    vocabulary, openings = _vocabulary(), _openings()
     at = 0
     while at < len(tokens):
-        for length in range(min(LONGEST_NAME, len(tokens) - at), 0, -1):
+        longest = min(LONGEST_NAME, len(tokens) - at) if tokens[at][1].casefold() in openings else 1
+        for length in range(longest, 0, -1):
             start, end = tokens[at][0], tokens[at + length - 1][0] + len(tokens[at + length - 1][1])
             written = text[start:end]
-            entry = _vocabulary().get(_folded(written))
+            entry = vocabulary.get(_folded(written) if length > 1 else written.casefold())
             if entry and (_is_spelt(written, entry) or _is_plainly_used(text, start, end, entry)):
                 yield Found(entry.name, entry.kind, start, end), written not in entry.everyday
                 at += length - 1
@@ -146,6 +148,13 @@ def _is_meant(text: str, found: Found, *, hinted: bool) -> bool:
 
 def _folded(name: str) -> str:
     return " ".join(name.casefold().split())
+
+
+@cache
+def _openings() -> frozenset[str]:
+    """Return the first words of names that have more than one."""
+    found = ([match.group().rstrip(".-!") for match in _TOKEN.finditer(name)] for name in _vocabulary())
+    return frozenset(words[0] for words in found if len(words) > 1)
 
 
 @cache

@@ -20,7 +20,7 @@ import Stemmer
 from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 TERMS_VERSION = 2
 """Stored with the text index; a store with another number is re-indexed when it is opened."""
@@ -37,6 +37,8 @@ _TOKEN = lazy(
     rf"|(?P<word>[^\W{_UNSPACED}](?:[^\W{_UNSPACED}]|[\u0300-\u036f]|[.'’/@:\-](?=[^\W_{_UNSPACED}]))*[+#]{{0,2}})"
     r"|(?P<symbol>[^\w\s])"
 )
+_PLAIN_WORD = lazy(r"\w(?:\w|[.'/@:\-](?=[^\W_]))*[+#]{0,2}")
+"""The same where all is ASCII: no script without spaces is in it, and no sign that is a term."""
 _PART = lazy(r"[^\W\d_]+|\d+")
 _CAMEL = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MARKS = lazy("[\u0300-\u036f]")
@@ -215,7 +217,14 @@ def _cut_whole(text: str) -> tuple[str, ...]:
     return tuple(_cut(text))
 
 
-def _cut(text: str, *, pairs_only: bool = False) -> Iterator[str]:
+def _cut(text: str, *, pairs_only: bool = False) -> Iterable[str]:
+    if text.isascii():
+        found = _PLAIN_WORD.findall(text)
+        return [term for word in found for term in _cut_word(word[: 4 * MAX_TERM_CHARACTERS])]
+    return _cut_mixed(text, pairs_only=pairs_only)
+
+
+def _cut_mixed(text: str, *, pairs_only: bool) -> Iterator[str]:
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
         token = match.group()[: 4 * MAX_TERM_CHARACTERS]
         if match.lastgroup == "unspaced":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +67,11 @@ def overlap(a: frozenset[str], b: frozenset[str], *, similarity: float | None = 
     of the two texts, on the calibrated scale, stands in where the words differ.
     """
     shared = a & b
-    marks = _count_marks(shared)
-    fewest_marks = min(_count_marks(a), _count_marks(b))
-    fewest_words = min(len(a) - _count_marks(a), len(b) - _count_marks(b))
+    if not shared and not similarity:
+        return 0.0
+    marks, a_marks, b_marks = _count_marks(shared), _count_marks(a), _count_marks(b)
+    fewest_marks = min(a_marks, b_marks)
+    fewest_words = min(len(a) - a_marks, len(b) - b_marks)
     by_words = min(1.0, (len(shared) - marks) / math.sqrt(fewest_words)) if fewest_words else 0.0
     by_topic = min(1.0, SHARED_TOPIC * marks / math.sqrt(fewest_marks)) if fewest_marks else 0.0
     by_similarity = SIMILARITY * max(0.0, min(1.0, similarity or 0.0))
@@ -77,9 +79,10 @@ def overlap(a: frozenset[str], b: frozenset[str], *, similarity: float | None = 
 
 
 def _count_marks(found: frozenset[str]) -> int:
-    return sum(term.startswith(TOPIC_MARK) for term in found)
+    return sum([term.startswith(TOPIC_MARK) for term in found])
 
 
+@lru_cache(maxsize=20_000)
 def tells(stem: str) -> bool:
     """Say whether a stem says something about the topic."""
     return stem not in _empty_stems() and not _DIGITS.match(stem) and not _is_grammar(stem)

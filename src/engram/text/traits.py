@@ -65,6 +65,12 @@ _CODE_SIGNS = (
     (lazy(r"\bSELECT\b[\s\S]{1,200}\bFROM\b|\bCREATE TABLE\b|\bINSERT INTO\b"), "SQL"),
     (lazy(r"\bpublic (?:static )?(?:void|class|int|String)\b"), "Java"),
 )
+_IN_CODE = (
+    "def | import |self.|print(|fn |let mut |impl |println!(|func |fmt.Print|:= range |#include|std::|"
+    "console.log(|const |=> {|SELECT|TABLE|INSERT|public "
+)
+_CODE_WORDS = tuple(_IN_CODE.split("|"))
+"""What the signs above hold: prose has none of it."""
 _FENCE_NAMES = {
     "py": "Python",
     "js": "JavaScript",
@@ -101,6 +107,11 @@ _DATE = lazy(
     rf"|(?P<my>\b{_MONTH} (?:\d{{4}})\b)",
     re.IGNORECASE,
 )
+_DAY_SIGN = lazy(r"\d[-./年]\d")
+_STEMS = "jan feb fév mar mär apr avr abr may mai jun jui jul aug aoû ago sep oct okt nov dec déc dez dic ene"
+_MONTH_STEMS = tuple(_STEMS.split())
+_DATE_SIGN = lazy(rf"\d[-./年]\d|\d[a-z]{{0,2}}\.?(?: of| de)? {_MONTH}|\b{_MONTH}\.? \d", re.IGNORECASE)
+"""What every date holds; it takes a third of the time where there is none."""
 _VERB_MAY = lazy(r"(?:may|march|mar) ")
 
 
@@ -108,9 +119,9 @@ def infer_traits(text: str, *, sentiment: str | None = None) -> Traits:
     """Return what a text mentions, each kind in order of first mention and without repetition."""
     read = text[:MOST_CHARACTERS]
     urls = [match.group().rstrip(".,;:!?") for match in _URL.finditer(read)]
-    without_urls = _URL.sub(" ", read)
+    without_urls = _URL.sub(" ", read) if urls else read
     paths = _paths(without_urls)
-    prose = _PATH.sub(" ", without_urls)
+    prose = _PATH.sub(" ", without_urls) if _may_hold_path(without_urls) else without_urls
     technologies = find_technologies(prose)
     people = find_people(prose, taken=[prose[found.start : found.end] for found in technologies])
     return Traits(
@@ -135,12 +146,23 @@ def _topics(text: str, kinds: list[str], people: tuple[str, ...]) -> tuple[str, 
     return _distinct([*listed_topics(stems)[:3], *kinds[:2], *own])[:MOST_TOPICS]
 
 
+def _may_hold_path(text: str) -> bool:
+    return "/" in text or "." in text or "\\" in text
+
+
 def _paths(text: str) -> tuple[str, ...]:
+    if not _may_hold_path(text):
+        return ()
     found = (match.group().rstrip(".") for match in _PATH.finditer(text))
     return _distinct([path for path in found if not _NOT_A_PATH.match(path)])
 
 
 def _dates(text: str) -> tuple[str, ...]:
+    lower = text.lower()
+    if not _DAY_SIGN.search(text) and not any(stem in lower for stem in _MONTH_STEMS):
+        return ()
+    if not _DATE_SIGN.search(text):
+        return ()
     found = (match for match in _DATE.finditer(text) if not _VERB_MAY.match(match.group()))
     return _distinct([_iso(match) or match.group() for match in found])
 
@@ -169,9 +191,10 @@ def _language(text: str, paths: tuple[str, ...], named: list[str]) -> str | None
         language = _EXTENSIONS.get(path.rpartition(".")[2].casefold())
         if language:
             return language
-    for sign, language in _CODE_SIGNS:
-        if sign.search(text):
-            return language
+    if any(word in text for word in _CODE_WORDS):
+        for sign, language in _CODE_SIGNS:
+            if sign.search(text):
+                return language
     return named[0] if named else None
 
 

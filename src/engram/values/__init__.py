@@ -9,8 +9,9 @@ A noun is loaded when it is first used: to make all of these classes takes as lo
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from engram.late import homes_of, names_of
 
 if TYPE_CHECKING:
     from engram.values.aging import (
@@ -61,6 +62,10 @@ if TYPE_CHECKING:
     from engram.values.gap import (
         Gap as Gap,
         GapKind as GapKind,
+    )
+    from engram.values.health import (
+        PartHealth as PartHealth,
+        SchedulerState as SchedulerState,
     )
     from engram.values.ids import (
         MemoryId as MemoryId,
@@ -132,8 +137,6 @@ if TYPE_CHECKING:
         Check as Check,
         DoctorReport as DoctorReport,
         IndexReport as IndexReport,
-        PartHealth as PartHealth,
-        SchedulerState as SchedulerState,
         StatusReport as StatusReport,
     )
     from engram.values.scope import (
@@ -189,6 +192,7 @@ _NOUNS = {
     "erasure": "Erasure",
     "event": "Action AuditEvent HistoryEvent",
     "gap": "Gap GapKind",
+    "health": "PartHealth SchedulerState",
     "ids": "MemoryId TurnId new_id",
     "imports": "ImportKind ImportOrigin ImportReport Refusal",
     "insight": "Breadth Certainty Confidence Domain Summary",
@@ -201,7 +205,7 @@ _NOUNS = {
     "query": "Filters Mode Query",
     "reasoning": "EvidenceItem EvidenceNode Judgement ModelCall Origin Reasoned Sufficiency",
     "recall": "Hit Level Missing Quality Reason Recall Trust",
-    "report": "Backup Check DoctorReport IndexReport PartHealth SchedulerState StatusReport",
+    "report": "Backup Check DoctorReport IndexReport StatusReport",
     "scope": "GLOBAL Scope",
     "shelf": "Putting Removing Said ShelfHit ShelfItem",
     "space": "EmbedderIdentity",
@@ -211,15 +215,9 @@ _NOUNS = {
     "window": "ChatMessage DetailLevel Fate Held Loss Section SectionName Window WorkingLine",
 }
 """Where each noun stands. A test holds this to what is imported above for types."""
-_HOMES = {noun: module for module, nouns in _NOUNS.items() for noun in nouns.split()}
+_HOMES = homes_of(_NOUNS)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'engram.values' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"engram.values.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+__getattr__ = names_of(__name__, _NOUNS)
 
 
 def __dir__() -> list[str]:

@@ -64,6 +64,8 @@ class DreamReport:
     changes: tuple[DreamChange, ...] = ()
     """The first thousand changes."""
     longest_write_milliseconds: float = 0.0
+    number: int | None = field(default=None, compare=False)
+    """Its place among the runs, given by the store: `dreams(before=…)` shows earlier ones."""
 
     @property
     def changed(self) -> int:

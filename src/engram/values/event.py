@@ -75,6 +75,9 @@ class HistoryEvent:
 class AuditEvent:
     """Who did what, when; `target` is an id and `detail` holds counts and reasons only."""
 
+    number: int | None = field(default=None, compare=False)
+    """Its place in the trail, given by the store: `audit(before=…)` tells what came before it."""
+
     at: datetime
     action: Action
     actor: Actor = Actor()

@@ -23,6 +23,7 @@ class ImportKind(StrEnum):
     CLAUDE = "claude"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
+    OPENCODE = "opencode"
     ENGRAM = "engram"
     MEM0 = "mem0"
     LANGGRAPH = "langgraph"
@@ -77,5 +78,7 @@ class ImportReport:
     by_code: Mapping[str, int] = field(default_factory=dict)
     refusals: tuple[Refusal, ...] = ()
     """The first of them."""
+    links: int = 0
+    """Links between memories that came in with them."""
     left_out: int = 0
     """Files that are of no kind that can be imported."""

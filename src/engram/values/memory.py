@@ -250,6 +250,11 @@ class Memory:
         """The latest moment that speaks for it: when it was stored, or stated again after that."""
         return max(self.created_at, self.confirmed_at or self.created_at)
 
+    @property
+    def stated(self) -> Memory:
+        """The same without what recalls and feedback count: equal for two looks if nobody changed it."""
+        return self.evolve(access=AccessLog(), stability=0.0, strength=0.0, helped=0, unhelpful=0)
+
     def is_over(self, now: datetime) -> bool:
         """Say whether its last day has passed: it is gone then, whenever a sweep comes to take it away."""
         is_standing = self.status in (Status.ACTIVE, Status.CHALLENGED) and not self.pinned

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engram.values.edge import Edge
     from engram.values.event import HistoryEvent
     from engram.values.ids import MemoryId
     from engram.values.memory import Memory
@@ -131,3 +132,5 @@ class Exported:
     """What it speaks of."""
     history: tuple[HistoryEvent, ...] = ()
     """What happened to it, if that was asked for."""
+    links: tuple[Edge, ...] = ()
+    """What it says of others that are exported with it."""

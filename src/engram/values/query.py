@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from engram.values.memory import Kind, Layer
 
 MAX_LIMIT = 1000
+MAX_NUMBER = 2**63 - 1
+"""The largest number that a store gives."""
 MAX_QUERY_CHARACTERS = 20_000
 MAX_WORD_CHARACTERS = 1000
 """Of one word in a filter: the longest path that anyone has."""
@@ -113,6 +115,20 @@ class Filters:
         return replace(self, types=both)
 
 
+def check_limit(limit: int) -> None:
+    """Raise where so many entries are not given at once."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+
+
+def check_number(name: str, number: int) -> None:
+    """Raise where this cannot be the number of an entry that the store has numbered."""
+    if not isinstance(number, int) or not 1 <= number <= MAX_NUMBER:
+        raise InvalidQuery(
+            f"{name} is the number of an entry, not {str(number)[:40]!r}", hint="Begin again without it."
+        )
+
+
 def check_moment(name: str, moment: datetime) -> None:
     """Raise where a moment to ask for is none, or could be any of a day's: it has no time zone."""
     if not isinstance(moment, datetime):
@@ -161,5 +177,4 @@ class Query:
             raise InvalidQuery(f"the query has {len(self.text)} characters, at most {MAX_QUERY_CHARACTERS}")
         if not isinstance(self.limit, int):
             raise InvalidQuery(f"limit is a whole number, not {type(self.limit).__name__}")
-        if not 1 <= self.limit <= MAX_LIMIT:
-            raise InvalidQuery(f"limit={self.limit} is outside 1 to {MAX_LIMIT}")
+        check_limit(self.limit)

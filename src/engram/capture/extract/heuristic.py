@@ -95,10 +95,16 @@ def _from_turn(turn: Turn, nearby: list[Person]) -> Iterator[Extracted]:
         said = _Said(turn, sentence, take_opening(sentence), tuple(named))
         reader = _user_statements if turn.role is Role.USER else _assistant_statements
         for extracted in reader(said):
-            if extracted.content not in seen:
+            if extracted.content not in seen and not _tells_own_name(extracted, said.speaker):
                 seen.add(extracted.content)
                 yield extracted
         named += people(sentence)
+
+
+def _tells_own_name(extracted: Extracted, speaker: str) -> bool:
+    """Say whether a statement is "Maya is Maya": what "I'm Maya" becomes where it is known who speaks."""
+    name = speaker.casefold()
+    return extracted.content.casefold() in (f"{name} is {name}", f"{name}'s name is {name}")
 
 
 def _user_statements(said: _Said) -> Iterator[Extracted]:

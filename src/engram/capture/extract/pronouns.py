@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engram.capture.extract.verbs import word_set
 from engram.text.lazy import lazy
@@ -46,7 +47,8 @@ class Person:
     pronoun: str | None = None
 
 
-def people(text: str) -> list[Person]:
+@lru_cache(maxsize=128)  # asked about a turn, its sentences and their clauses, which are often the same
+def people(text: str) -> tuple[Person, ...]:
     """Return the people that a text introduces, each once."""
     found: dict[str, str | None] = {}
     for match in _RELATIVE.finditer(text):
@@ -55,7 +57,7 @@ def people(text: str) -> list[Person]:
         for match in pattern.finditer(text):
             if match["name"].split()[0] not in _NOT_PEOPLE:
                 found.setdefault(match["name"], None)
-    return [Person(name, pronoun) for name, pronoun in found.items()]
+    return tuple([Person(name, pronoun) for name, pronoun in found.items()])
 
 
 def name_pronoun(clause: str, nearby: list[Person]) -> str:

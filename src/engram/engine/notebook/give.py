@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 MOST_CHANGES = 1000
 """So many changes are named in a report; all of them are counted."""
+SENSITIVE = "too sensitive for a file; it is in the store"
+"""Why a file goes although its memory stays."""
 
 
 @dataclass(slots=True)
@@ -52,7 +54,7 @@ class Giving:
     progress: Callable[[int], None]
     entries: dict[MemoryId, Entry] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
-    withheld: int = 0
+    withheld: set[MemoryId] = field(default_factory=set)
 
     @property
     def _dry_run(self) -> bool:
@@ -62,7 +64,7 @@ class Giving:
         """Write what differs, remove what is gone, and say what was done in both halves."""
         living = list(self.hand.shown() if self.taken.has_changed else self.taken.living.values())
         shown = [memory for memory in living if not is_withheld(memory)]
-        self.withheld = len(living) - len(shown)
+        self.withheld = {memory.id for memory in living}.difference(memory.id for memory in shown)
         spoken_of = self.hand.entities_of(shown)
         pages = entity_pages(list(zip(shown, spoken_of, strict=True)))
         for memory, entities in zip(shown, spoken_of, strict=True):
@@ -150,7 +152,8 @@ class Giving:
             if self._dry_run and claim.memory_id in self.taken.touched:
                 continue
             if self._dry_run or self.folder.drop(path, instead_of=claim.found.mark):
-                self._note(NotebookAct.REMOVED, path, claim.memory_id)
+                why = SENSITIVE if claim.memory_id in self.withheld else ""
+                self._note(NotebookAct.REMOVED, path, claim.memory_id, why=why)
             else:
                 self._note(NotebookAct.BUSY, path, claim.memory_id)
 
@@ -209,8 +212,8 @@ class Giving:
         left = {memory_id: self.state.memories[memory_id] for memory_id in held}
         return replace(self.state, memories=left | self.entries, pages=pages.now, passed=self.taken.passed)
 
-    def _note(self, act: NotebookAct, path: str, memory_id: MemoryId) -> None:
-        self.taken.changes.append(NotebookChange(act=act, path=path, memory_id=memory_id))
+    def _note(self, act: NotebookAct, path: str, memory_id: MemoryId, *, why: str = "") -> None:
+        self.taken.changes.append(NotebookChange(act=act, path=path, memory_id=memory_id, why=why))
 
     def _report(self, pages: PageFiles) -> NotebookReport:
         changes = self.taken.changes
@@ -221,7 +224,7 @@ class Giving:
             memories=len(self.facts),
             pages=len(pages.now),
             pages_changed=pages.changed,
-            withheld=self.withheld,
+            withheld=len(self.withheld),
             open_copies=self.folder.copies(),
             counts=dict(sorted(counts.items())),
             changes=tuple(first[:MOST_CHANGES]),

@@ -15,7 +15,8 @@ from engram.capture.draft import Draft
 from engram.capture.relabel import relabel
 from engram.portability import fields
 from engram.portability.notebook.note import truth
-from engram.values import Action, Filters, Layer, Provenance, SecurityTier, Source, Status
+from engram.text import pii
+from engram.values import Action, Filters, Layer, Provenance, Source, Status
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Hand:
         return self.admits([draft])[0]
 
     def correct(self, memory: Memory, words: str, *, reason: str) -> Memory:
-        """Put other words in the place of a memory, and return what stands for them now."""
+        """Put other words in the place of a memory; raises `MemoryChanged` if it is not as given here."""
         return correct(
             memory.id,
             words,
@@ -119,7 +120,22 @@ class Hand:
             reason=reason,
             actor=self.actor,
             now=self.clock.now(),
+            if_still=memory,
         ).memory
+
+    def forget(self, memory: Memory, *, reason: str) -> None:
+        """Forget a memory; raises `MemoryChanged` if it is not as given here."""
+        set_status(
+            memory.id,
+            Status.FORGOTTEN,
+            store=self.gate.store,
+            scope=self.scope,
+            action=Action.FORGET,
+            reason=reason,
+            actor=self.actor,
+            now=self.clock.now(),
+            if_still=memory,
+        )
 
     def label(self, memory: Memory, name: str, value: str, *, reason: str) -> Memory:
         """Change one label of a memory and return it as it is now."""
@@ -145,4 +161,4 @@ class Hand:
 
 def is_withheld(memory: Memory) -> bool:
     """Say whether a memory must not stand in a plain file."""
-    return memory.security is not SecurityTier.CLEARTEXT
+    return pii.is_withheld(memory.content, memory.security)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.engine.notebook.hand import is_withheld
 from engram.engine.notebook.labels import changed_labels
-from engram.errors import SecurityError, StatusNotAllowed
+from engram.errors import MemoryChanged, SecurityError, StatusNotAllowed
 from engram.portability.notebook.note import words_mark
 from engram.portability.notebook.pairing import Claim
 from engram.portability.notebook.state import Passed
@@ -115,7 +115,7 @@ class Taking:
         self._settle(claim, standing)
 
     def _corrected(self, claim: Claim, standing: Memory) -> Memory | None:
-        """Return what stands for the file's words now; None where the gate refuses them."""
+        """Return what stands for the file's words now; None where nothing is left to do for the file."""
         path = claim.found.path
         if self.dry_run:
             self.touched.add(standing.id)
@@ -124,6 +124,9 @@ class Taking:
         self.has_changed = True
         try:
             corrected = self.hand.correct(standing, claim.note.body, reason=EDITED)
+        except MemoryChanged:  # since it was looked at, by another program: look again
+            self._take(claim)
+            return None
         except (SecurityError, StatusNotAllowed) as exc:
             self.passed[path] = Passed(file=claim.found.mark, why=exc.code, memory_id=standing.id)
             self._hold(claim, NotebookAct.REFUSED, why=exc.code)
@@ -184,14 +187,18 @@ class Taking:
         memory = self.hand.standing(memory_id)
         if memory is None or memory.id != memory_id:
             return
-        if self.delete and words_mark(memory.content) == entry.words:
-            self._note(NotebookAct.FORGOTTEN, entry.path, memory_id)
-            self.touched.add(memory_id)
-            self.has_changed = True
-            if not self.dry_run:
-                self.hand.label(memory, "status", "forgotten", reason=DELETED)
-        else:
+        if not self.delete or words_mark(memory.content) != entry.words:
             self.restoring.add(memory_id)
+            return
+        try:
+            if not self.dry_run:
+                self.hand.forget(memory, reason=DELETED)
+        except MemoryChanged:  # since it was looked at: nobody has seen it as it is, so it stays
+            self.restoring.add(memory_id)
+            return
+        self._note(NotebookAct.FORGOTTEN, entry.path, memory_id)
+        self.touched.add(memory_id)
+        self.has_changed = True
 
     def _copied(self, claim: Claim) -> None:
         """Let the copy of a note go where its memory must not stand in a file any more."""

@@ -32,7 +32,7 @@ class Run:
 
     def at(self, key: int) -> Run:
         """Return the run under the key that the store gave it."""
-        return replace(self, key=key)
+        return replace(self, key=key, report=replace(self.report, number=key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,10 @@ class Leases(Protocol):
         """Give it back, if it is still held by this owner."""
         ...
 
+    def expire(self, *, before: datetime) -> None:
+        """Forget those whose time ran out before a moment: anybody could have taken them since."""
+        ...
+
 
 class Dreams(Protocol):
     """Runs, merges, and what a dream reads."""
@@ -110,8 +114,8 @@ class Dreams(Protocol):
         """Store how far a run came; a new one has key 0 and is given its own."""
         ...
 
-    def recent(self, *, limit: int) -> Sequence[Run]:
-        """Return the latest runs, newest first."""
+    def recent(self, *, limit: int, before: int | None = None) -> Sequence[Run]:
+        """Return the latest runs, newest first, or those before the one with a key."""
         ...
 
     def mark(self, step: str) -> Mark | None:

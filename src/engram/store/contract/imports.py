@@ -35,6 +35,10 @@ class Imports(Protocol):
         """Return those of the marks that an import has left before."""
         ...
 
+    def became(self, marks: Sequence[bytes]) -> dict[bytes, MemoryId]:
+        """Return the memories that the records of these marks became, as far as they became one."""
+        ...
+
     def add(self, records: Sequence[Imported], *, at: datetime) -> None:
         """Note records that were taken in; a mark that is there already stays as it is."""
         ...

@@ -103,8 +103,12 @@ class Gaps(Protocol):
         """Return a question that this scope may see, open or closed."""
         ...
 
-    def open_for(self, scope: Scope, *, limit: int) -> Sequence[Gap]:
-        """Return the open questions that a scope may see and whose ground is still there, best first."""
+    def open_for(self, scope: Scope, *, limit: int, after: str | None = None) -> Sequence[Gap]:
+        """
+        Return the open questions that a scope may see and whose ground is still there, best first.
+
+        With the id of one, open or closed by now, those that follow it.
+        """
         ...
 
     def open_in(self, scope: Scope) -> Sequence[Gap]:

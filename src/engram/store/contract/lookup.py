@@ -187,6 +187,10 @@ class Edges(Protocol):
         """Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`."""
         ...
 
+    def add_all(self, edges: Sequence[Edge]) -> None:
+        """Store links, in their order and each as `add` would."""
+        ...
+
     def remove(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
         """Take a link away, if it is there."""
         ...

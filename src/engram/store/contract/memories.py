@@ -139,8 +139,18 @@ class Turns(Protocol):
         """Return a turn that this scope may see."""
         ...
 
-    def list(self, *, scope: Scope, session: str | None, limit: int) -> Sequence[Turn]:
-        """Return the latest turns, oldest of them first."""
+    def said_at(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
+        """Return when a turn was said, where this scope may see it."""
+        ...
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> Sequence[TurnId]:
+        """Return the ids that end in these eight characters: what people copy from a list."""
+        ...
+
+    def list(
+        self, *, scope: Scope, session: str | None, limit: int, before: TurnId | None = None
+    ) -> Sequence[Turn]:
+        """Return the latest turns, or the latest before the given one, oldest of them first."""
         ...
 
     def claim(

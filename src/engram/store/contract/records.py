@@ -48,8 +48,8 @@ class Audit(Protocol):
         """Record an action."""
         ...
 
-    def recent(self, *, limit: int) -> list[AuditEvent]:
-        """Return the latest actions, newest first."""
+    def recent(self, *, limit: int, before: int | None = None) -> list[AuditEvent]:
+        """Return the latest actions, newest first, or those before the one with a number."""
         ...
 
 

@@ -66,11 +66,12 @@ class BoxesTable:
 
 def _box(row: Sequence[Any]) -> Box:
     box_id, trace, topics, opened_at, last_at, sealed_at, memories = row[:7]
+    told = from_json(topics)
     return Box(
         id=box_id,
         trace=trace,
-        topics=frozenset(from_json(topics)["all"]),
-        recent=tuple(frozenset(each) for each in from_json(topics)["recent"]),
+        topics=frozenset(told["all"]),
+        recent=tuple([frozenset(each) for each in told["recent"]]),
         opened_at=from_microseconds(opened_at),
         last_at=from_microseconds(last_at),
         sealed_at=optional_from_microseconds(sealed_at),

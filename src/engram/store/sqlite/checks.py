@@ -50,7 +50,7 @@ _AGREEMENTS = (
     ("text index complete", _UNINDEXED, "missing from it", "every memory is in it"),
     ("text index free of the forgotten", _STRAY, "still in it", "what was forgotten is not in it"),
     ("vectors free of the forgotten", _STRAY_VECTORS, "still there", "what was forgotten has none"),
-    ("vectors whole", _BROKEN_VECTORS, "stored with a broken one", "each has its length"),
+    ("vectors whole", _BROKEN_VECTORS, "stored with a broken one", "none is damaged"),
 )
 """What is counted, what it means where there are some, and where there are none."""
 
@@ -64,7 +64,7 @@ def checks(connection: apsw.Connection) -> Iterator[Check]:
     if damage:
         return
     orphans = len(connection.execute("PRAGMA foreign_key_check").fetchall())
-    yield _none("references", orphans, counted(orphans, *_LOST), "every row refers to what is there")
+    yield _none("references", orphans, counted(orphans, *_LOST), "nothing refers to what is not there")
     changed = sum(not _is_whole(row) for row in connection.execute(_MEMORIES))
     told = counted(changed, "memory was", "memories were")
     yield _none("memories", changed, f"{told} changed from outside", "each is as it was stored")
@@ -95,4 +95,4 @@ def _text_index(connection: apsw.Connection) -> Check:
         connection.execute("INSERT INTO terms (terms, rank) VALUES ('integrity-check', 0)")
     except apsw.CorruptError as exc:
         return Check(name="text index", ok=False, found=str(exc))
-    return Check(name="text index", ok=True, found="agrees with the terms it was given")
+    return Check(name="text index", ok=True, found="every word leads to where it stands")

@@ -102,6 +102,10 @@ class LeasesTable:
         """Give it back, if it is still held by this owner."""
         self._connection.execute("DELETE FROM leases WHERE kind = ? AND owner = ?", (kind, owner))
 
+    def expire(self, *, before: datetime) -> None:
+        """Forget those whose time ran out before a moment: anybody could have taken them since."""
+        self._connection.execute("DELETE FROM leases WHERE expires_at < ?", (to_microseconds(before),))
+
 
 class DreamsTable:
     """Runs, the marks of their steps, merges, and what a dream reads."""
@@ -117,21 +121,21 @@ class DreamsTable:
         found = self.recent(limit=1)
         return found[0] if found else None
 
-    def recent(self, *, limit: int) -> Sequence[Run]:
-        """Return the latest runs, newest first."""
-        sql = f"SELECT {_RUN} FROM dreams ORDER BY key DESC LIMIT ?"
-        rows: list[Any] = self._connection.execute(sql, (limit,)).fetchall()
+    def recent(self, *, limit: int, before: int | None = None) -> Sequence[Run]:
+        """Return the latest runs, newest first, or those before the one with a key."""
+        earlier, named = ("", []) if before is None else ("WHERE key < ?", [before])
+        sql = f"SELECT {_RUN} FROM dreams {earlier} ORDER BY key DESC LIMIT ?"
+        rows: list[Any] = self._connection.execute(sql, (*named, limit)).fetchall()
         with readable("dreams"):
             return [
                 Run(
-                    key=key,
                     started_at=from_microseconds(started),
                     finished_at=optional_from_microseconds(finished),
                     policy=policy,
                     steps=tuple(from_json(steps)),
                     step=step,
                     report=_read_report(report),
-                )
+                ).at(key)
                 for key, started, finished, policy, steps, step, report in rows
             ]
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from engram.late import library
 from engram.store.contract import EdgeColumns, SharedEntities
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
@@ -23,8 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import apsw
+    import numpy as np
 
     from engram.values import MemoryId
+else:
+    np = library("numpy")
 
 KEPT_CHANGES = 50_000
 """Removals older than so many changes are dropped: a megabyte, and reading all again costs little more."""
@@ -45,7 +47,7 @@ _INFERRED_FROM = (
     "SELECT t.id FROM edges e JOIN memories t ON t.key = e.target "
     f"WHERE e.source = {_KEY} AND e.type IN (SELECT value FROM json_each(?))"
 )
-_NEXT_CHANGE = "UPDATE counters SET value = value + 1 WHERE name = 'edge_change' RETURNING value"
+_NEXT_CHANGES = "UPDATE counters SET value = value + ? WHERE name = 'edge_change' RETURNING value"
 _COUNTER = "SELECT value FROM counters WHERE name = ?"
 _CHANGES = (
     "SELECT change, source, target, type, weight FROM edges WHERE change > ?1 "
@@ -75,16 +77,30 @@ class EdgesTable:
 
     def add(self, edge: Edge) -> None:
         """Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`."""
-        check_edge(edge, self._inferred_from)
-        made = to_microseconds(edge.created_at)
-        row = (self._next_change(), edge.source, edge.target, edge.type, edge.weight, made)
-        self._connection.execute(_ADD, row)
+        self.add_all([edge])
+
+    def add_all(self, edges: Sequence[Edge]) -> None:
+        """Store links, in their order and each as `add` would."""
+        if sum(edge.type.is_inference for edge in edges) > 1:  # one may close a circle that another began
+            for edge in edges:
+                self.add_all([edge])
+            return
+        for edge in edges:
+            check_edge(edge, self._inferred_from)
+        last = self._next_changes(len(edges)) if edges else 0
+        self._connection.executemany(
+            _ADD,
+            [
+                (change, edge.source, edge.target, edge.type, edge.weight, to_microseconds(edge.created_at))
+                for change, edge in enumerate(edges, start=last - len(edges) + 1)
+            ],
+        )
 
     def remove(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
         """Take a link away, if it is there."""
         removed: list[Any] = self._connection.execute(_REMOVE, (source, target, kind)).fetchall()
         for ends in removed:
-            change = self._next_change()
+            change = self._next_changes(1)
             self._connection.execute("INSERT INTO edge_removals VALUES (?, ?, ?, ?)", (change, *ends, kind))
             self._prune(change - KEPT_CHANGES)
 
@@ -132,8 +148,9 @@ class EdgesTable:
             newest = max(change for (change,) in dropped)
             self._connection.execute("UPDATE counters SET value = ? WHERE name = 'edge_pruned'", (newest,))
 
-    def _next_change(self) -> int:
-        number: int = only(self._connection, _NEXT_CHANGE)
+    def _next_changes(self, count: int) -> int:
+        """Count so many changes and return the number of the last."""
+        number: int = only(self._connection, _NEXT_CHANGES, (count,))
         return number
 
     def _inferred_from(self, memory_id: MemoryId) -> list[MemoryId]:

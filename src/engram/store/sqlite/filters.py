@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram import text
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.rows import to_json
 from engram.store.sqlite.scopes import VISIBLE, names
 from engram.store.sqlite.times import to_microseconds
 from engram.store.sqlite.traits import LANGUAGE, PATH, SENTIMENT, SPEAKER, TECHNOLOGY, fold_path, fold_trait
-from engram.text.entity_names import fold_name
 from engram.values import EntityType, Status
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def still_there(clause: Clause, at: datetime | None) -> Clause:
 
 def name_folds(wanted: Iterable[str]) -> set[str]:
     """Return every form in which these names may be stored: the type of the thing is not known."""
-    return {fold_name(name, kind) for name in wanted for kind in EntityType}
+    return {text.entity_names.fold_name(name, kind) for name in wanted for kind in EntityType}
 
 
 def _joined(scope: Scope, filters: Filters, in_words: Iterable[Clause]) -> Clause:

@@ -40,6 +40,9 @@ _GROUND_LEFT = (
     "NOT EXISTS (SELECT 1 FROM gap_memories x JOIN memories m ON m.key = x.memory "
     "WHERE x.gap = g.id AND m.status NOT IN ('active', 'challenged'))"
 )
+_BEHIND = (
+    "(-g.priority, g.found_at, g.id) > (SELECT -o.priority, o.found_at, o.id FROM gaps o WHERE o.id = ?)"
+)
 _LIVING = f"SELECT count(*) FROM memories WHERE id {AMONG} AND status IN ('active', 'challenged')"
 _STATE = "SELECT question, priority, closed_at, closed_by FROM gaps WHERE id = ?"
 _PUT = (
@@ -127,13 +130,17 @@ class GapsTable:
         found = self._gaps(f"g.id = ? AND g.scope IN ({VISIBLE})", [gap_id, *names(scope)])
         return found[0] if found else None
 
-    def open_for(self, scope: Scope, *, limit: int) -> Sequence[Gap]:
-        """Return the open questions that a scope may see and whose ground is still there, best first."""
-        condition = (
-            f"g.scope IN ({VISIBLE}) AND g.closed_at IS NULL AND {_GROUND_LEFT} "
-            "ORDER BY g.priority DESC, g.found_at, g.id LIMIT ?"
-        )
-        return self._gaps(condition, [*names(scope), limit])
+    def open_for(self, scope: Scope, *, limit: int, after: str | None = None) -> Sequence[Gap]:
+        """
+        Return the open questions that a scope may see and whose ground is still there, best first.
+
+        With the id of one, open or closed by now, those that follow it.
+        """
+        condition = f"g.scope IN ({VISIBLE}) AND g.closed_at IS NULL AND {_GROUND_LEFT}"
+        behind = "" if after is None else f"AND {_BEHIND}"
+        order = "ORDER BY g.priority DESC, g.found_at, g.id LIMIT ?"
+        named = [] if after is None else [after]
+        return self._gaps(f"{condition} {behind} {order}", [*names(scope), *named, limit])
 
     def open_in(self, scope: Scope) -> Sequence[Gap]:
         """Return every open question of exactly this scope."""

@@ -85,18 +85,20 @@ class AuditTable:
         sql = f"INSERT INTO audit ({_AUDIT}) VALUES (?, ?, ?, ?, ?, ?)"
         self._connection.execute(sql, (*row, to_json(event.detail)))
 
-    def recent(self, *, limit: int) -> list[AuditEvent]:
-        """Return the latest actions, newest first."""
-        sql = f"SELECT {_AUDIT} FROM audit ORDER BY key DESC LIMIT ?"
-        rows: list[Any] = self._connection.execute(sql, (limit,)).fetchall()
+    def recent(self, *, limit: int, before: int | None = None) -> list[AuditEvent]:
+        """Return the latest actions, newest first, or those before the one with a number."""
+        earlier, named = ("", []) if before is None else ("WHERE key < ?", [before])
+        sql = f"SELECT key, {_AUDIT} FROM audit {earlier} ORDER BY key DESC LIMIT ?"
+        rows: list[Any] = self._connection.execute(sql, (*named, limit)).fetchall()
         with readable("audit"):
             return [
                 AuditEvent(
+                    number=key,
                     at=from_microseconds(at),
                     action=Action(action),
                     actor=Actor(actor, ActorKind(kind)),
                     target=target,
                     detail=from_json(detail),
                 )
-                for at, action, actor, kind, target, detail in rows
+                for key, at, action, actor, kind, target, detail in rows
             ]

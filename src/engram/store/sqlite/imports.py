@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _ADD = "INSERT OR IGNORE INTO imports (mark, kind, place, memory, turn, at) VALUES (?, ?, ?, ?, ?, ?)"
 _KNOWN = "SELECT mark FROM imports WHERE mark IN (SELECT unhex(value) FROM json_each(?))"
+_BECAME = (
+    "SELECT mark, memory FROM imports WHERE mark IN (SELECT unhex(value) FROM json_each(?)) "
+    "AND memory IS NOT NULL"
+)
 _OF_MEMORY = "SELECT kind, place, at FROM imports WHERE memory = ? ORDER BY at LIMIT 1"
 _OF_TURN = (
     "SELECT kind, place, at FROM imports WHERE turn IN "
@@ -44,6 +48,12 @@ class ImportsTable:
         wanted = to_json([mark.hex() for mark in marks])
         rows: list[Any] = self._connection.execute(_KNOWN, (wanted,)).fetchall()
         return {mark for (mark,) in rows}
+
+    def became(self, marks: Sequence[bytes]) -> dict[bytes, MemoryId]:
+        """Return the memories that the records of these marks became, as far as they became one."""
+        wanted = to_json([mark.hex() for mark in marks])
+        rows: list[Any] = self._connection.execute(_BECAME, (wanted,)).fetchall()
+        return dict(rows)
 
     def add(self, records: Sequence[Imported], *, at: datetime) -> None:
         """Note records that were taken in; a mark that is there already stays as it is."""

@@ -16,15 +16,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from engram.errors import StoreCorrupt
+from engram.late import library
 from engram.store.contract import Quantised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
+else:
+    np = library("numpy")
 
 PRECISIONS: Final = (32, 8, 4, 2, 1)
 SHORTEST: Final = 8
@@ -48,16 +50,19 @@ class _Levels:
         return np.asarray((numbers[1:] + numbers[:-1]) / 2, np.float32)
 
 
-def _mirrored(*upper: int, deviation: float) -> _Levels:
-    return _Levels(np.array([-number for number in reversed(upper)] + list(upper), np.int8), deviation)
-
-
-# The levels of least squared error for a normal distribution, stretched so that the outermost is 127.
+# The levels of least squared error for a normal distribution, stretched so that the outermost is 127: those
+# above zero, which stand below it as well, and the standard deviation there.
 _LEVELS = {
-    4: _mirrored(6, 18, 31, 44, 58, 75, 96, 127, deviation=46.477),
-    2: _mirrored(38, 127, deviation=84.083),
-    1: _mirrored(127, deviation=159.170),
+    4: ((6, 18, 31, 44, 58, 75, 96, 127), 46.477),
+    2: ((38, 127), 84.083),
+    1: ((127,), 159.170),
 }
+
+
+@cache
+def _levels(bits: int) -> _Levels:
+    upper, deviation = _LEVELS[bits]
+    return _Levels(np.array([-number for number in reversed(upper)] + list(upper), np.int8), deviation)
 
 
 def row_bytes(dimension: int, bits: int) -> int:
@@ -142,7 +147,7 @@ def _encode_few(vectors: NDArray[np.float32], bits: int) -> list[bytes]:
     with a vector that lies anywhere else it is right on average. The scale of least error would shrink every
     product, more so the fewer the bits, and no cold memory would ever be ranked above a warm one.
     """
-    levels, turned = _LEVELS[bits], turn(vectors)
+    levels, turned = _levels(bits), turn(vectors)
     squares = np.einsum("ij,ij->i", turned, turned, dtype=np.float64)
     deviations = np.sqrt(squares / vectors.shape[1])
     stretch = levels.deviation / np.where(deviations > 0, deviations, 1)
@@ -183,7 +188,7 @@ def _packed(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
 def _levels_by_byte(bits: int) -> NDArray[np.unsignedinteger]:
     """Return the levels that each of the 256 bytes stands for, as one number: quicker to look up."""
     codes = (np.arange(256, dtype=np.uint8)[:, None] >> _shifts(bits)) & (2**bits - 1)
-    levels: NDArray[np.unsignedinteger] = _LEVELS[bits].numbers[codes].view(f"u{8 // bits}")
+    levels: NDArray[np.unsignedinteger] = _levels(bits).numbers[codes].view(f"u{8 // bits}")
     return levels.reshape(256)
 
 

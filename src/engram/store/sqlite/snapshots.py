@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from engram.late import library
 from engram.store.contract import Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import apsw
+    import numpy as np
+else:
+    np = library("numpy")
 
 _COLUMNS = "space, first_key, last_key, cursor, head, keys, columns, codes"
 _LOAD = "SELECT cursor, head, keys, columns, codes FROM vector_snapshots WHERE space = ? ORDER BY id"

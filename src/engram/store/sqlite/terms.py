@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.store.contract import Found
+from engram.store import contract
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.filters import where
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from engram.store.contract import Found
     from engram.values import Filters, Scope
 
 _HOLDERS = "SELECT rowid AS key, ? AS weight FROM terms WHERE terms MATCH ?"
@@ -82,7 +83,7 @@ class TermsTable:
         )
         asked = [value for term, weight in weights.items() for value in (weight, _quoted(term))]
         rows: list[Any] = self._connection.execute(sql, (*asked, *parameters, limit)).fetchall()
-        return [Found(key, score) for key, score in rows]
+        return [contract.Found(key, score) for key, score in rows]
 
     def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
         """Return the newest memories with a term that is too common to look through, scored 0."""
@@ -93,7 +94,7 @@ class TermsTable:
             f"WHERE terms MATCH ? AND {condition} ORDER BY t.rowid DESC LIMIT ?"
         )
         rows: list[Any] = self._connection.execute(sql, (_quoted(term), *parameters, limit)).fetchall()
-        return [Found(key, 0.0) for (key,) in rows]
+        return [contract.Found(key, 0.0) for (key,) in rows]
 
 
 def _quoted(term: str) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from engram import text
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.failures import readable
-from engram.text.entity_names import fold, fold_name
 from engram.values import EntityType, Traits
 
 if TYPE_CHECKING:
@@ -43,13 +43,17 @@ def fold_trait(kind: str, word: str) -> str:
     if kind == PATH:
         return fold_path(word)
     if kind in (TECHNOLOGY, LANGUAGE):
-        return fold_name(word, EntityType.TECHNOLOGY)
-    return " ".join(fold(word).split())
+        return text.entity_names.fold_name(word, EntityType.TECHNOLOGY)
+    return " ".join(text.entity_names.fold(word).split())
 
 
 def fold_path(path: str) -> str:
     """Return a path with plain slashes, without `./` before it or a slash behind it."""
-    parts = [part for part in fold(path.strip()).replace("\\", "/").split("/") if part not in ("", ".")]
+    parts = [
+        part
+        for part in text.entity_names.fold(path.strip()).replace("\\", "/").split("/")
+        if part not in ("", ".")
+    ]
     start = "/" if path.strip().startswith(("/", "\\")) else ""
     return start + "/".join(parts)
 

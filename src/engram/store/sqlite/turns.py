@@ -30,6 +30,7 @@ _SELECT = (
 )
 
 
+_SAID_AT = "SELECT occurred_at, scope FROM turns WHERE id = ?"
 _UNREAD = "extracted_at IS NULL AND coalesce(claimed_until, 0) <= ?"
 _CLAIM = (
     f"UPDATE turns SET claimed_until = ? WHERE key IN (SELECT key FROM turns WHERE {_UNREAD} "
@@ -63,12 +64,35 @@ class TurnsTable:
         with readable("turns"):
             return None if row is None else _turn(row)
 
-    def list(self, *, scope: Scope, session: str | None, limit: int) -> Sequence[Turn]:
-        """Return the latest turns, oldest of them first."""
-        condition = f"t.scope IN ({VISIBLE})" + (" AND t.session = ?" if session is not None else "")
-        parameters = (*names(scope), *(() if session is None else (session,)), limit)
+    def said_at(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
+        """Return when a turn was said that this scope may see; asked for each neighbour of a statement."""
+        row: Any = self._connection.execute(_SAID_AT, (turn_id,)).fetchone()
+        if row is None:
+            return None
+        moment, home = row
+        is_visible = home == self._scopes.find(scope) or home in self._scopes.visible(scope)
+        with readable("turns"):
+            return from_microseconds(moment) if is_visible else None
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> Sequence[TurnId]:
+        """Return the ids that end in these eight characters: what people copy from a list."""
+        sql = f"SELECT t.id FROM turns t WHERE substr(t.id, -8) = ? AND t.scope IN ({VISIBLE})"
+        rows: list[Any] = self._connection.execute(sql, (ending, *names(scope))).fetchall()
+        return [turn_id for (turn_id,) in rows]
+
+    def list(
+        self, *, scope: Scope, session: str | None, limit: int, before: TurnId | None = None
+    ) -> Sequence[Turn]:
+        """Return the latest turns, or the latest before the given one, oldest of them first."""
+        condition, parameters = f"t.scope IN ({VISIBLE})", list[Any](names(scope))
+        if session is not None:
+            condition += " AND t.session = ?"
+            parameters.append(session)
+        if before is not None:
+            condition += " AND t.key < (SELECT key FROM turns WHERE id = ?)"
+            parameters.append(before)
         sql = f"{_SELECT} WHERE {condition} ORDER BY t.key DESC LIMIT ?"
-        rows: list[Any] = self._connection.execute(sql, parameters).fetchall()
+        rows: list[Any] = self._connection.execute(sql, (*parameters, limit)).fetchall()
         with readable("turns"):
             return [_turn(row) for row in reversed(rows)]
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from engram.errors import DimensionMismatch
+from engram.late import library
 from engram.store.contract import Changes
 from engram.store.sqlite.connection import only
 from engram.store.sqlite.memories import next_changes
@@ -34,10 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import apsw
+    import numpy as np
     from numpy.typing import NDArray
 
     from engram.store.contract import Quantised
     from engram.values import EmbedderIdentity, Memory, Scope
+else:
+    np = library("numpy")
 
 __all__ = ["VectorsTable", "quantise"]
 
