@@ -7,17 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from engram import Engram
+from engram.surfaces.http.app import create_app
 from engram.surfaces.http.tags import is_among, is_stated_in
+from engram.testing import TinyEmbedder
 
-from .in_process import post, talking
+from .in_process import client_of, post, talking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    import numpy as np
+    from conftest import RunChild
+    from numpy.typing import NDArray
     from starlette.testclient import TestClient
 
-    from engram import Engram
+
+OTHER = "Tea is green"
+"""Another memory, by its own words."""
+
+
+class Interrupted(TinyEmbedder):
+    """An embedder during whose work something else happens, once."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Let the other thing happen, and embed."""
+        happening, self.meanwhile = self.meanwhile, None
+        if happening is not None:
+            happening()
+        return super().embed_documents(texts)
 
 
 @pytest.fixture
@@ -110,6 +131,9 @@ def test_an_answer_to_a_write_has_the_tag_of_what_is_stored(client: TestClient) 
         ("promote", {}),
         ("set_status", {"status": "archived"}),
         ("feedback", {"helpful": True}),
+        ("relate", {"other": OTHER}),
+        ("unrelate", {"other": OTHER}),
+        ("erase", {}),
     ],
 )
 def test_a_memory_that_has_changed_is_left_alone(
@@ -118,6 +142,7 @@ def test_a_memory_that_has_changed_is_left_alone(
     """412 with an old tag, and nothing happens; with the new one it does."""
     stored = client.post("/v1/remember", json={"content": "My editor is vim"})
     memory_id, old = stored.json()["id"], stored.headers["ETag"]
+    engram.remember(OTHER)
     engram.demote(memory_id)
     before = engram.get(memory_id)
     body = {"id": memory_id[-8:], **options}
@@ -127,7 +152,7 @@ def test_a_memory_that_has_changed_is_left_alone(
     new = client.get(f"/v1/memories/{memory_id}").headers["ETag"]
     done = client.post(f"/v1/{verb}", json=body, headers={"If-Match": new})
 
-    assert (refused.status_code, refused.json()["code"]) == (412, "E5000")
+    assert (refused.status_code, refused.json()["code"]) == (412, "E5014")
     assert unchanged == before
     assert done.status_code == 200, done.text
 
@@ -147,7 +172,7 @@ def test_being_recalled_is_no_change_that_matters(client: TestClient, engram: En
 
 
 def test_of_two_with_the_same_tag_one_succeeds(client: TestClient, engram: Engram) -> None:
-    """However close together they come, through this server."""
+    """However close together they come."""
     stored = client.post("/v1/remember", json={"content": "My editor is vim"})
     headers = {"If-Match": stored.headers["ETag"]}
     bodies = [{"id": stored.json()["id"], "content": f"My editor is number {number}"} for number in range(8)]
@@ -172,6 +197,60 @@ def test_verbs_of_two_kinds_do_not_pass_each_other(client: TestClient) -> None:
         )
 
     assert sorted(answer.status_code for answer in answers) == [200, *[412] * 5]
+
+
+def test_another_process_cannot_come_between(own_home: Path, child: RunChild) -> None:
+    """A command changes the memory after its tag was compared: the request gets 412 and writes nothing."""
+    embedder, said = Interrupted(), []
+    command = """
+        import sys
+        from engram.surfaces.cli.main import run
+        sys.argv = ["engram", "pin", *sys.argv[1:]]
+        run()
+    """
+    with Engram.open(embedder=embedder, background=False) as engram, client_of(create_app(engram)) as client:
+        stored = client.post("/v1/remember", json={"content": "My editor is vim"})
+        memory_id = stored.json()["id"]
+        embedder.meanwhile = lambda: said.append(child(command, memory_id))
+
+        body = {"id": memory_id, "content": "My editor is Helix"}
+        refused = client.post("/v1/correct", json=body, headers={"If-Match": stored.headers["ETag"]})
+        left = engram.list()
+
+    assert len(said) == 1
+    assert (refused.status_code, refused.json()["code"]) == (412, "E5014")
+    assert [(one.content, one.pinned) for one in left] == [("My editor is vim", True)]
+
+
+def test_two_servers_of_one_store_let_one_of_their_callers_win(tmp_path: Path) -> None:
+    """Each server has its own process in life; what they share is the file."""
+    with (
+        talking(tmp_path / "served") as (_, first),
+        talking(tmp_path / "served") as (engram, second),
+        ThreadPoolExecutor(6) as pool,
+    ):
+        for number in range(4):
+            stored = first.post("/v1/remember", json={"content": f"Parcel {number} is on shelf {number}"})
+            headers = {"If-Match": stored.headers["ETag"]}
+            sent = [
+                (client, {"id": stored.json()["id"], "content": f"Parcel {number} is with {name}"})
+                for client in (first, second)
+                for name in ("Ada", "Bo", "Cy")
+            ]
+
+            answers = pool.map(
+                lambda pair, headers=headers: pair[0].post("/v1/correct", json=pair[1], headers=headers), sent
+            )
+
+            assert sorted(one.status_code for one in answers) == [200, *[412] * 5]
+        assert len(engram.list()) == 4
+
+
+def test_a_condition_on_a_whole_person_is_refused(client: TestClient) -> None:
+    """`If-Match` names the state of one memory; passing it over would erase what it was to protect."""
+    answer = client.post("/v1/erase", json={"user": "ann"}, headers={"If-Match": "*"})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "E2004")
 
 
 def test_any_state_will_do_if_it_is_there(client: TestClient) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from engram import Engram, Scope, Settings
+from engram.engine.replies import ReplyBook
 from engram.testing import ManualClock, TinyEmbedder
 
 from .serving import client_of, opened, serving, tokens_in
@@ -166,10 +167,12 @@ def test_a_key_is_forgotten_after_a_day(kept: Kept) -> None:
 
 def cut_off(kept: Kept, name: str) -> None:
     """Leave a key as a process leaves it that is killed between a write and its answer, a moment ago."""
-    with kept.engram._parts.store.atomic() as tx:
+    store = kept.engram._parts.store
+    with store.read() as tx:
         known = tx.replies.get("", kept.key(name))
-        assert known is not None
-        tx.replies.begin("", kept.key(name), request=known.request, at=known.at)
+    assert known is not None
+    kept.engram.replies.drop("", kept.key(name))
+    ReplyBook(store, kept.clock).begin("", kept.key(name), request=known.request)
     kept.clock.advance(seconds=6)
 
 
@@ -301,3 +304,62 @@ def test_two_at_once_are_not_both_carried_out(tmp_path: Path) -> None:
     assert (second.status_code, second.json()["code"], second.headers["Retry-After"]) == (409, "E5011", "1")
     assert third.headers[REPLAYED] == "true"
     assert third.content == answers[0].content
+
+
+class Signs(ReplyBook):
+    """Answers of a process whose signs of life are often and can be waited for."""
+
+    renew_seconds = 0.02
+    is_alive = True
+
+    def __init__(self, engram: Engram) -> None:
+        super().__init__(engram._parts.store, engram._parts.clock)
+        self.given = threading.Semaphore(0)
+
+    def renew(self, caller: str, key: str) -> bool:
+        """Give a sign, and count it."""
+        is_held = not self.is_alive or super().renew(caller, key)
+        self.given.release()
+        return is_held
+
+    def wait(self) -> None:
+        """Wait for a sign that is given from now on; the next to be counted may be on its way already."""
+        while self.given.acquire(blocking=False):
+            pass
+        assert self.given.acquire(timeout=30)
+        assert self.given.acquire(timeout=30)
+
+
+@pytest.mark.parametrize(("is_alive", "told"), [(True, 409), (False, 200)])
+def test_a_long_request_is_left_to_the_server_that_is_alive(
+    tmp_path: Path, is_alive: bool, told: int
+) -> None:
+    """Its key is held for as long as it takes, and then the other server gives its answer as well."""
+    clock, embedder = ManualClock(), Held()
+    with (
+        opened(tmp_path, clock=clock, embedder=embedder) as engram,
+        opened(tmp_path, clock=clock) as beside,
+    ):
+        signs = engram.replies = Signs(engram)
+        signs.is_alive = is_alive
+        with (
+            serving(engram) as server,
+            serving(beside) as second,
+            client_of(server.url) as client,
+            client_of(second.url) as other,
+        ):
+            answers: list[httpx.Response] = []
+            first = threading.Thread(target=lambda: answers.append(remember(client, "I like tea", "k1")))
+            first.start()
+            assert embedder.has_begun.wait(30)
+            clock.advance(seconds=4)
+            signs.wait()
+            clock.advance(seconds=4)
+            early = remember(other, "I like tea", "k1")
+            embedder.may_go.set()
+            first.join()
+            late = remember(other, "I like tea", "k1")
+
+    assert early.status_code == told
+    assert late.headers[REPLAYED] == "true"
+    assert late.content == answers[0].content or not is_alive

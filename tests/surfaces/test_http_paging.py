@@ -9,16 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.errors import InvalidQuery
+from engram.store.contract import Run
 from engram.surfaces.http import paging
 from engram.testing import ManualClock
-from engram.values import Gap, GapKind
+from engram.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id
 
 from .in_process import talking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from starlette.testclient import TestClient
+
+    from engram import Engram
+    from engram.store.contract import Transaction
 
 COUNT = 7
 
@@ -44,6 +49,32 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
                 )
                 tx.gaps.put(gap)
         yield client
+
+
+MANY = 1_105
+"""More than is ever given at once."""
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engram, TestClient]]:
+    """An engine whose records are longer than any page, and a client of it."""
+    clock = ManualClock()
+    with talking(tmp_path_factory.mktemp("long"), clock) as (engram, client):
+        with engram._parts.store.atomic() as tx:
+            for number in range(MANY):
+                lengthen(tx, number, clock.now())
+        yield engram, client
+
+
+def lengthen(tx: Transaction, number: int, now: datetime) -> None:
+    """Make every record longer by one; everything happens at the same moment."""
+    tx.turns.add(
+        Turn(id=new_id(now), content=f"turn {number}", role=Role.USER, occurred_at=now, created_at=now)
+    )
+    tx.gaps.put(Gap(id=f"gap{number}", kind=GapKind.STALE, question=f"Is {number} so?", found_at=now))
+    run = Run(started_at=now, policy="balanced", steps=(), report=DreamReport(started_at=now))
+    tx.dreams.put(run)
+    tx.audit.add(AuditEvent(at=now, action=Action.PIN, target=str(number)))
 
 
 def next_of(answer: Any) -> str | None:
@@ -77,6 +108,23 @@ def test_following_the_links_meets_everything_once(client: TestClient, path: str
     assert [entry for part in parts for entry in part] == whole
     assert len(whole) >= 3
     assert [len(part) for part in cut[:-1]] == [limit] * ((len(whole) - 1) // limit)
+
+
+@pytest.mark.parametrize("path", ["turns", "gaps", "dreams", "audit"])
+def test_a_long_record_is_reached_to_its_end(long: tuple[Engram, TestClient], path: str) -> None:
+    """Beyond the thousand that one answer may hold, each entry once, whatever comes in meanwhile."""
+    engram, client = long
+    answer = client.get(f"/v1/{path}", params={"limit": 400})
+    first = answer.json()
+    with engram._parts.store.atomic() as tx:
+        lengthen(tx, MANY + len(path), ManualClock().now())
+
+    following = pages(client, next_of(answer) or "")
+
+    names = [str(one.get("number") or one["id"]) for part in (first, *following) for one in part]
+    assert len(names) == len(set(names))
+    assert len(names) >= MANY
+    assert [len(part) for part in following[:-1]] == [400] * (len(following) - 1)
 
 
 def test_a_history_is_paged(client: TestClient) -> None:
@@ -128,6 +176,10 @@ def test_the_last_page_has_no_link(client: TestClient) -> None:
         "/v1/audit?before=nonsense",
         "/v1/gaps?after=nonsense",
         "/v1/dreams?before=yesterday",
+        "/v1/audit?before=0",
+        "/v1/audit?before=9223372036854775808",
+        "/v1/dreams?before=-1",
+        "/v1/dreams?before=%C2%B2",
         "/v1/turns?before=nobody",
         "/v1/audit?limit=0",
         "/v1/gaps?limit=-1",

@@ -40,7 +40,9 @@ from engram.surfaces.http.bodies.turns import (
 from engram.surfaces.http.parameters import (
     CompareParameters,
     ForecastParameters,
+    GapParameters,
     QuestionParameters,
+    RecordParameters,
     ScopeParameters,
     SummaryParameters,
     TurnParameters,
@@ -165,9 +167,29 @@ def test_every_option_of_a_verb_can_be_sent(
     verb: Callable[..., object], body: type[Body], renamed: dict[str, str], left_out: set[str]
 ) -> None:
     """An option that is added to the engine cannot be forgotten here; only functions cannot travel."""
-    arguments = set(inspect.signature(verb).parameters) - {"self"} - left_out
+    arguments = set(inspect.signature(verb).parameters) - {"self", "if_still"} - left_out
 
     assert {renamed.get(name, name) for name in arguments} == set(body.model_fields)
+
+
+def test_every_condition_of_a_verb_can_be_sent(client: TestClient) -> None:
+    """What the library does only if a memory still is as it was seen, a request does by `If-Match`."""
+    taking = {
+        name
+        for name, verb in inspect.getmembers(Engram, inspect.isfunction)
+        if "if_still" in inspect.signature(verb).parameters and not name.startswith("_")
+    }
+    described = client.get("/openapi.json").json()["paths"].values()
+    told = [one for methods in described for one in methods.values()]
+
+    named = {
+        one["operationId"]
+        for one in told
+        if any(parameter["name"].lower() == "if-match" for parameter in one.get("parameters", []))
+    }
+
+    assert named == taking
+    assert named == {one["operationId"] for one in told if "412" in one["responses"]}
 
 
 @pytest.mark.parametrize(
@@ -178,18 +200,19 @@ def test_every_option_of_a_verb_can_be_sent(
         (Engram.compare_policies, CompareParameters),
         (Engram.confidence, QuestionParameters),
         (Engram.summaries, SummaryParameters),
+        (Engram.gaps, GapParameters),
+        (Engram.audit, RecordParameters),
+        (Engram.dreams, RecordParameters),
     ],
     ids=lambda one: one.__name__,
 )
-def test_every_option_of_a_question_can_be_named(
-    verb: Callable[..., object], parameters: type[ScopeParameters]
-) -> None:
-    """The scope by its parts, the rest by the same names, and cursors besides."""
+def test_every_option_of_a_question_can_be_named(verb: Callable[..., object], parameters: type[Body]) -> None:
+    """The scope by its parts, the rest by the same names."""
     arguments = set(inspect.signature(verb).parameters) - {"self", "scope"}
 
     own = set(parameters.model_fields) - set(ScopeParameters.model_fields)
 
-    assert own - {"before", "after"} == arguments
+    assert own == arguments
 
 
 def test_what_is_said_becomes_a_memory(client: TestClient) -> None:

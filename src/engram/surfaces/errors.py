@@ -87,6 +87,7 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.RequestUnderWay: Answer(TRY_AGAIN, 409),
     errors.ServerBusy: Answer(TRY_AGAIN, 503),
     errors.ReplyErased: Answer(ABSENT, 410),
+    errors.MemoryChanged: Answer(FAILED, 412),
     errors.ChatError: Answer(CHAT, 503),
     errors.ChatUnavailable: Answer(CHAT, 503),
     errors.ChatReplyInvalid: Answer(CHAT, 502),

@@ -4,14 +4,17 @@ Carry out a write once, however often it is sent: the header `Idempotency-Key`.
 Stands before the routes, behind the token: a key is the caller's own. Same key and same request: the
 same answer, marked as replayed. Another request: an error. At the same time: an error that says to come
 again. The answer is kept before it is sent, and refusals that may pass (busy, not allowed, failed) are
-not kept at all.
+not kept at all. While a request is carried out its key is held, so that other servers of the store wait for
+the answer, however long it takes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import re
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -29,6 +32,8 @@ from engram.surfaces.http.replies import reply_error
 from engram.surfaces.http.requests import begun, request_id
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from engram.engine.replies import ReplyBook
@@ -88,10 +93,33 @@ class Once:
             return
         answer = Captured()
         with begun(None if known is None else known.at):
-            await self._app(scope, replay(body, receive), answer.take)
+            async with self._held(place):
+                await self._app(scope, replay(body, receive), answer.take)
         shown = frozenset() if scope["path"] in _WORDLESS else ids_in(answer.body)
         await self._keep(place, answer, shown)
         await answer.send(send)
+
+    @asynccontextmanager
+    async def _held(self, place: tuple[str, str]) -> AsyncIterator[None]:
+        """Hold a key while the block runs: a request that takes long is not one that was cut off."""
+        renewing = asyncio.create_task(self._renew(place))
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            with suppress(asyncio.CancelledError):
+                await renewing
+
+    async def _renew(self, place: tuple[str, str]) -> None:
+        """Give signs of life until there is nothing to hold any more; one that fails is not the last."""
+        is_held = True
+        while is_held:
+            await asyncio.sleep(self._book.renew_seconds)
+            try:
+                is_held = await run_in_threadpool(self._book.renew, *place)
+            except EngramError as exc:
+                _log.warning("%s: a key could not be held, request %s", exc.code, request_id())
+        _log.warning("another server carries out the same key, request %s", request_id())
 
     async def _keep(self, place: tuple[str, str], answer: Captured, shown: frozenset[str]) -> None:
         """Keep the answer; where that fails the write is still done, and is told as done."""

@@ -2,8 +2,8 @@
 Give a long list page by page, and the address of the page that follows.
 
 Used by the routes whose lists grow. A cursor names the last entry shown and not a position, so entries that
-come in meanwhile neither repeat nor hide others. The engine pages memories itself; of the other lists it
-gives a thousand at most, and those are cut here.
+come in meanwhile neither repeat nor hide others. Lists of a whole scope or store the engine pages itself, and
+`shown` only tells whether more follows; what belongs to one memory or topic is cut here, by `page`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from engram.errors import InvalidQuery
 from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from starlette.requests import Request
 
 One = TypeVar("One")
 _CURSOR_BYTES = 9
+_DIGITS = 19
+"""Of the largest number that a store gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,29 @@ def checked(limit: int) -> int:
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
     return limit
+
+
+def ahead(limit: int) -> int:
+    """Return how many entries to ask for: with one more than is shown, it is known whether a page follows."""
+    return min(checked(limit) + 1, MAX_LIMIT)
+
+
+def shown(found: Sequence[One], cursor: Callable[[One], object], *, limit: int) -> Page[One]:
+    """
+    Return so many of the entries that the engine gave, and the cursor of those that follow.
+
+    At the largest limit nothing could be asked for beyond it, so a full page may be followed by an empty one.
+    """
+    entries = found[:limit]
+    is_more = len(found) > limit or len(entries) == MAX_LIMIT
+    return Page(entries, str(cursor(entries[-1])) if is_more else None)
+
+
+def number(cursor: str | None) -> int | None:
+    """Return a cursor that is a number; raises as the engine does where it is none."""
+    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) <= _DIGITS):
+        raise InvalidQuery(f"no entry has the cursor {cursor[:40]!r}", hint="Begin again without a cursor.")
+    return None if cursor is None else int(cursor)
 
 
 def page(entries: Sequence[One], names: Sequence[str], *, limit: int, behind: str | None) -> Page[One]:

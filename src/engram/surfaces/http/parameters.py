@@ -112,7 +112,7 @@ class TurnParameters(ScopeParameters):
     limit: Limit = 50
     """How many at most."""
     before: str | None = None
-    """The id of the earliest turn shown; those before it follow."""
+    """The id of the earliest turn shown, or its last 8 characters; those before it follow."""
 
 
 class TimelineParameters(ScopeParameters):
@@ -182,7 +182,7 @@ class RecordParameters(Body):
     limit: Limit = 50
     """How many at most."""
     before: str | None = None
-    """The cursor of a page, as the `Link` of the page before it gives it."""
+    """The `number` of the last one shown; earlier ones follow."""
 
 
 class SummaryParameters(ScopeParameters):

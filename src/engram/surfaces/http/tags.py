@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from engram.values import AccessLog
-
 if TYPE_CHECKING:
     from engram.values import Memory
 
@@ -30,8 +28,7 @@ def tag_of(body: bytes) -> str:
 
 def memory_tag(memory: Memory, body: bytes) -> str:
     """Return the ETag of a memory and of how it was written down."""
-    stated = memory.evolve(access=AccessLog(), stability=0.0, strength=0.0, helped=0, unhelpful=0)
-    return f'"{_fingerprint(msgspec.json.encode(stated))}.{_fingerprint(body)}"'
+    return f'"{_fingerprint(msgspec.json.encode(memory.stated))}.{_fingerprint(body)}"'
 
 
 def is_among(tag: str, header: str) -> bool:
@@ -43,6 +40,11 @@ def is_stated_in(tag: str, header: str) -> bool:
     """Say whether an `If-Match` names the state that a memory is in, recalled since or not."""
     stated = tag.partition(".")[0]
     return any(one == _ANY or one.partition(".")[0] == stated for one in _named(header))
+
+
+def is_any(header: str) -> bool:
+    """Say whether a header is content with any state."""
+    return _ANY in _named(header)
 
 
 def _named(header: str) -> list[str]:

@@ -7,7 +7,6 @@ Each is a word of the engine under /v1. `family` makes them, `conditions` serves
 from typing import TYPE_CHECKING
 
 from engram.surfaces.http.routes.agents import agent_routes
-from engram.surfaces.http.routes.conditions import Conditions
 from engram.surfaces.http.routes.dreams import dream_routes, insight_routes
 from engram.surfaces.http.routes.family import Family
 from engram.surfaces.http.routes.life import life_routes
@@ -24,14 +23,12 @@ if TYPE_CHECKING:
 def api_routes(engram: "Engram") -> Family:
     """Return every route of the API."""
     whole = Family("all", prefix="")
-    # One for all of them: a correction and a pin of the same memory must not pass each other either.
-    conditions = Conditions(engram)
     for family in (
-        memory_routes(engram, conditions),
+        memory_routes(engram),
         link_routes(engram),
         turn_routes(engram),
-        question_routes(engram, conditions),
-        life_routes(engram, conditions),
+        question_routes(engram),
+        life_routes(engram),
         dream_routes(engram),
         insight_routes(engram),
         agent_routes(engram),

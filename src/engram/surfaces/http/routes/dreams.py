@@ -19,10 +19,10 @@ from engram.surfaces.http.parameters import (
     SummaryParameters,
 )
 from engram.surfaces.http.replies import reply, reply_memory, reply_read, reply_with
-from engram.surfaces.http.routes.conditions import IfNoneMatch
+from engram.surfaces.http.routes.conditions import IfMatch, IfNoneMatch, meant
 from engram.surfaces.http.routes.family import Family, With
+from engram.surfaces.http.routes.memories import ONE
 from engram.values import Domain, DreamReport, Gap, Memory, Summary
-from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
     from engram.engine.engram import Engram
@@ -47,16 +47,17 @@ def dream_routes(engram: "Engram") -> Family:
         request: Request, asked: Annotated[RecordParameters, Query()], if_none_match: IfNoneMatch = None
     ) -> Response:
         """Return a list of DreamReport, newest first; an unfinished one tells how far it came."""
-        reports = engram.dreams(limit=MAX_LIMIT)
-        names = [one.started_at.isoformat() for one in reports]
-        cut = paging.page(reports, names, limit=asked.limit, behind=asked.before)
+        found = engram.dreams(limit=paging.ahead(asked.limit), before=paging.number(asked.before))
+        cut = paging.shown(found, lambda one: one.number, limit=asked.limit)
         following = paging.address(request, before=cut.following)
         return reply_read(cut.entries, known=if_none_match, following=following)
 
-    @family.write("/unmerge", gives=list[Memory], refusals=frozenset({404, 409}))
-    def unmerge(body: UnmergeBody) -> Response:
+    @family.write("/unmerge", gives=list[Memory], refusals=ONE)
+    def unmerge(body: UnmergeBody, if_match: IfMatch = None) -> Response:
         """Take back every merge into a memory, or its own, and return each Memory that was brought back."""
-        return reply(engram.unmerge(body.id, reason=body.reason, scope=body.chosen_scope()))
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        return reply(engram.unmerge(**aim, reason=body.reason, scope=place))
 
     return family
 
@@ -70,8 +71,8 @@ def insight_routes(engram: "Engram") -> Family:
         request: Request, asked: Annotated[GapParameters, Query()], if_none_match: IfNoneMatch = None
     ) -> Response:
         """Return a list of Gap: open questions, the weightiest first."""
-        found = engram.gaps(limit=MAX_LIMIT, scope=asked.chosen_scope())
-        cut = paging.page(found, [one.id for one in found], limit=asked.limit, behind=asked.after)
+        found = engram.gaps(limit=paging.ahead(asked.limit), after=asked.after, scope=asked.chosen_scope())
+        cut = paging.shown(found, lambda one: one.id, limit=asked.limit)
         following = paging.address(request, after=cut.following)
         return reply_read(cut.entries, known=if_none_match, following=following)
 

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from engram.surfaces.http.bodies.life import AgeBody, LayerBody, PinBody, RestoreBody, StatusBody
 from engram.surfaces.http.parameters import CompareParameters, ForecastParameters
-from engram.surfaces.http.replies import reply
-from engram.surfaces.http.routes.conditions import Conditions, IfMatch
+from engram.surfaces.http.replies import reply, reply_memory
+from engram.surfaces.http.routes.conditions import IfMatch, meant
 from engram.surfaces.http.routes.family import Family
 from engram.surfaces.http.routes.memories import ABSENT, ONE
 from engram.values import AgeReport, Census, Forecast, Memory
@@ -21,53 +21,49 @@ if TYPE_CHECKING:
     from engram.engine.engram import Engram
 
 
-def life_routes(engram: "Engram", conditions: Conditions) -> Family:
+def life_routes(engram: "Engram") -> Family:
     """Return the routes that decide how long memories live."""
     family = Family("life")
 
     @family.write("/pin", gives=Memory, refusals=ONE, is_tagged=True)
     def pin(body: PinBody, if_match: IfMatch = None) -> Response:
         """Make a memory immune to every automatic loss and return the Memory as it is now."""
-        return conditions.change(body, if_match, lambda one: engram.pin(one, scope=body.chosen_scope()))
+        place = body.chosen_scope()
+        return reply_memory(engram.pin(**meant(engram, body.id, if_match, place), scope=place))
 
     @family.write("/unpin", gives=Memory, refusals=ONE, is_tagged=True)
     def unpin(body: PinBody, if_match: IfMatch = None) -> Response:
         """Let a memory age again and return the Memory as it is now."""
-        return conditions.change(body, if_match, lambda one: engram.unpin(one, scope=body.chosen_scope()))
+        place = body.chosen_scope()
+        return reply_memory(engram.unpin(**meant(engram, body.id, if_match, place), scope=place))
 
     @family.write("/restore", gives=Memory, refusals=ONE, is_tagged=True)
     def restore(body: RestoreBody, if_match: IfMatch = None) -> Response:
         """Bring back what a rule removed and return the Memory as it is now."""
-        return conditions.change(
-            body, if_match, lambda one: engram.restore(one, reason=body.reason, scope=body.chosen_scope())
-        )
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        return reply_memory(engram.restore(**aim, reason=body.reason, scope=place))
 
     @family.write("/promote", gives=Memory, refusals=ONE, is_tagged=True)
     def promote(body: LayerBody, if_match: IfMatch = None) -> Response:
         """Put a memory one layer up, or into the layer named, and return the Memory as it is now."""
-        return conditions.change(
-            body,
-            if_match,
-            lambda one: engram.promote(one, layer=body.layer, reason=body.reason, scope=body.chosen_scope()),
-        )
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        return reply_memory(engram.promote(**aim, layer=body.layer, reason=body.reason, scope=place))
 
     @family.write("/demote", gives=Memory, refusals=ONE, is_tagged=True)
     def demote(body: LayerBody, if_match: IfMatch = None) -> Response:
         """Put a memory one layer down, or into the layer named, and return the Memory as it is now."""
-        return conditions.change(
-            body,
-            if_match,
-            lambda one: engram.demote(one, layer=body.layer, reason=body.reason, scope=body.chosen_scope()),
-        )
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        return reply_memory(engram.demote(**aim, layer=body.layer, reason=body.reason, scope=place))
 
     @family.write("/set_status", gives=Memory, refusals=ONE, is_tagged=True)
     def set_status(body: StatusBody, if_match: IfMatch = None) -> Response:
         """Move a memory to another status and return the Memory as it is now."""
-        return conditions.change(
-            body,
-            if_match,
-            lambda one: engram.set_status(one, body.status, reason=body.reason, scope=body.chosen_scope()),
-        )
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        return reply_memory(engram.set_status(**aim, status=body.status, reason=body.reason, scope=place))
 
     family.join(_ageing(engram))
     return family

@@ -15,9 +15,9 @@ from engram.surfaces.http import paging
 from engram.surfaces.http.bodies.life import RelateBody, UnrelateBody
 from engram.surfaces.http.parameters import PageParameters
 from engram.surfaces.http.replies import reply, reply_read
-from engram.surfaces.http.routes.conditions import IfNoneMatch
+from engram.surfaces.http.routes.conditions import IfMatch, IfNoneMatch, meant
 from engram.surfaces.http.routes.family import Family
-from engram.surfaces.http.routes.memories import ABSENT, MemoryName
+from engram.surfaces.http.routes.memories import ABSENT, CHANGED, MemoryName
 from engram.values import Edge
 
 if TYPE_CHECKING:
@@ -35,26 +35,27 @@ def link_routes(engram: "Engram") -> Family:
     """Return the routes about two memories."""
     family = Family("links")
 
-    @family.write("/relate", gives=Edge, refusals=ABSENT)
-    def relate(body: RelateBody) -> Response:
+    @family.write("/relate", gives=Edge, refusals=CHANGED)
+    def relate(body: RelateBody, if_match: IfMatch = None) -> Response:
         """Say how a memory relates to another and return the Edge; said again, it replaces the weight."""
+        place = body.chosen_scope()
         return reply(
             engram.relate(
-                body.id,
-                body.other,
+                **meant(engram, body.id, if_match, place),
+                other=body.other,
                 type=body.type,
                 weight=body.weight,
                 reason=body.reason,
-                scope=body.chosen_scope(),
+                scope=place,
             )
         )
 
-    @family.write("/unrelate", gives=Unrelated, refusals=ABSENT)
-    def unrelate(body: UnrelateBody) -> Response:
+    @family.write("/unrelate", gives=Unrelated, refusals=CHANGED)
+    def unrelate(body: UnrelateBody, if_match: IfMatch = None) -> Response:
         """Take such a link away and return whether it was there."""
-        was_there = engram.unrelate(
-            body.id, body.other, type=body.type, reason=body.reason, scope=body.chosen_scope()
-        )
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        was_there = engram.unrelate(**aim, other=body.other, type=body.type, reason=body.reason, scope=place)
         return reply(Unrelated(was_there))
 
     @family.read(

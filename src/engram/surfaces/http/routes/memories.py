@@ -13,6 +13,7 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from engram.errors import InvalidQuery
 from engram.surfaces.http import paging
 from engram.surfaces.http.bodies.memories import (
     CorrectBody,
@@ -25,10 +26,9 @@ from engram.surfaces.http.bodies.memories import (
 from engram.surfaces.http.bodies.shared import EXAMPLE_ID
 from engram.surfaces.http.parameters import ListParameters, PageParameters, ScopeParameters
 from engram.surfaces.http.replies import reply, reply_memory, reply_read
-from engram.surfaces.http.routes.conditions import Conditions, IfMatch, IfNoneMatch
+from engram.surfaces.http.routes.conditions import IfMatch, IfNoneMatch, meant
 from engram.surfaces.http.routes.family import PREFIX, Family
 from engram.values import Erasure, HistoryEvent, ImportOrigin, ImportReport, Memory
-from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
     from engram.engine.engram import Engram
@@ -38,11 +38,13 @@ MemoryName = Annotated[
 ]
 ABSENT = frozenset({404})
 """There may be no such memory."""
-ONE = frozenset({404, 409, 412})
-"""There may be no such memory, or none that this can be done to, or another one than the caller thinks."""
+CHANGED = frozenset({404, 412})
+"""There may be no such memory, or another one than the caller thinks."""
+ONE = CHANGED | {409}
+"""And it may be one that this cannot be done to."""
 
 
-def memory_routes(engram: "Engram", conditions: Conditions) -> Family:
+def memory_routes(engram: "Engram") -> Family:
     """Return the routes that read and write memories."""
     family = Family("memories")
 
@@ -65,29 +67,35 @@ def memory_routes(engram: "Engram", conditions: Conditions) -> Family:
     @family.write("/correct", gives=Memory, refusals=ONE, is_tagged=True)
     def correct(body: CorrectBody, if_match: IfMatch = None) -> Response:
         """Put a new statement in the place of an old one and return the new Memory."""
-        return conditions.change(
-            body,
-            if_match,
-            lambda one: engram.correct(one, body.content, reason=body.reason, scope=body.chosen_scope()),
-        )
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        return reply_memory(engram.correct(**aim, content=body.content, reason=body.reason, scope=place))
 
     @family.write("/forget", gives=Memory, refusals=ONE, is_tagged=True)
     def forget(body: ForgetBody, if_match: IfMatch = None) -> Response:
         """Take a memory out of every index and return the Memory as it is now."""
-        return conditions.change(
-            body, if_match, lambda one: engram.forget(one, reason=body.reason, scope=body.chosen_scope())
-        )
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        return reply_memory(engram.forget(**aim, reason=body.reason, scope=place))
 
-    @family.write("/erase", gives=Erasure, refusals=ABSENT)
-    def erase(body: EraseBody) -> Response:
+    @family.write("/erase", gives=Erasure, refusals=CHANGED)
+    def erase(body: EraseBody, if_match: IfMatch = None) -> Response:
         """
         Take a memory, or everything of a user, out of the file for good and return an Erasure.
 
         Nobody can undo it; `dry_run` only counts what would go. `is_file_clean` says whether no byte is left.
         """
+        if body.id is None and if_match is not None:
+            raise InvalidQuery("If-Match is for one memory, and not for all of a user", hint="Leave it out.")
+        place = body.chosen_scope()
         return reply(
             engram.erase(
-                body.id, user=body.user, reason=body.reason, dry_run=body.dry_run, scope=body.chosen_scope()
+                body.id,
+                user=body.user,
+                reason=body.reason,
+                dry_run=body.dry_run,
+                if_still=None if body.id is None else meant(engram, body.id, if_match, place)["if_still"],
+                scope=place,
             )
         )
 
@@ -124,17 +132,15 @@ def _reading(engram: "Engram") -> Family:
         request: Request, asked: Annotated[ListParameters, Query()], if_none_match: IfNoneMatch = None
     ) -> Response:
         """Return a list of Memory, newest first; `before` a memory's id gives the page after it."""
-        limit = paging.checked(asked.limit)
         found = engram.list(
-            limit=min(limit + 1, MAX_LIMIT),
+            limit=paging.ahead(asked.limit),
             before=asked.before,
             filters=asked.filters(),
             scope=asked.chosen_scope(),
         )
-        shown = found[:limit]
-        is_more = len(found) > limit or len(shown) == MAX_LIMIT
-        following = paging.address(request, before=shown[-1].id if is_more else None)
-        return reply_read(shown, known=if_none_match, following=following)
+        cut = paging.shown(found, lambda one: one.id, limit=asked.limit)
+        following = paging.address(request, before=cut.following)
+        return reply_read(cut.entries, known=if_none_match, following=following)
 
     @family.read("/{memory_id}", gives=Memory, takes=ScopeParameters, refusals=ABSENT, is_tagged=True)
     def get(

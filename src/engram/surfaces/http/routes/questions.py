@@ -15,8 +15,8 @@ from starlette.responses import Response
 from engram.surfaces.http import paging
 from engram.surfaces.http.bodies.questions import ContextBody, FeedbackBody, ReasonBody, RecallBody
 from engram.surfaces.http.parameters import EntityParameters, QuestionParameters, TimelineParameters
-from engram.surfaces.http.replies import reply, reply_read, reply_with
-from engram.surfaces.http.routes.conditions import Conditions, IfMatch, IfNoneMatch
+from engram.surfaces.http.replies import reply, reply_memory, reply_read, reply_with
+from engram.surfaces.http.routes.conditions import IfMatch, IfNoneMatch, meant
 from engram.surfaces.http.routes.family import Family, With
 from engram.values import (
     Confidence,
@@ -36,7 +36,7 @@ PROMPT = ("text", "messages")
 """A window as one prompt and as messages: what a caller hands to a model."""
 
 
-def question_routes(engram: "Engram", conditions: Conditions) -> Family:
+def question_routes(engram: "Engram") -> Family:
     """Return the routes that answer questions."""
     family = Family("questions")
 
@@ -109,13 +109,9 @@ def question_routes(engram: "Engram", conditions: Conditions) -> Family:
 
         One that was of no help for a `query` does not answer such questions for a while; others it does.
         """
-        return conditions.change(
-            body,
-            if_match,
-            lambda one: engram.feedback(
-                one, helpful=body.helpful, query=body.query, scope=body.chosen_scope()
-            ),
-        )
+        place = body.chosen_scope()
+        aim = meant(engram, body.id, if_match, place)
+        return reply_memory(engram.feedback(**aim, helpful=body.helpful, query=body.query, scope=place))
 
     family.join(_telling(engram))
     return family

@@ -20,7 +20,6 @@ from engram.surfaces.http.replies import reply, reply_read, reply_with
 from engram.surfaces.http.routes.conditions import IfNoneMatch
 from engram.surfaces.http.routes.family import PREFIX, Family, With
 from engram.values import AuditEvent, DoctorReport, StatusReport
-from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
     from engram.engine.engram import Engram
@@ -85,10 +84,10 @@ def state_routes(engram: "Engram") -> Family:
         """
         Return a list of AuditEvent: who did what, newest first; ids, counts and reasons, no memory's words.
 
-        `Link` leads to earlier ones, up to the latest thousand.
+        `Link` leads to earlier ones.
         """
-        events = engram.audit(limit=MAX_LIMIT)
-        cut = paging.page(events, paging.fingerprints(events), limit=asked.limit, behind=asked.before)
+        found = engram.audit(limit=paging.ahead(asked.limit), before=paging.number(asked.before))
+        cut = paging.shown(found, lambda one: one.number, limit=asked.limit)
         following = paging.address(request, before=cut.following)
         return reply_read(cut.entries, known=if_none_match, following=following)
 

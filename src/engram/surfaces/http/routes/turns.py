@@ -18,7 +18,6 @@ from engram.surfaces.http.replies import reply, reply_read
 from engram.surfaces.http.routes.conditions import IfNoneMatch
 from engram.surfaces.http.routes.family import Family
 from engram.values import Memory, Turn
-from engram.values.query import MAX_LIMIT
 
 if TYPE_CHECKING:
     from engram.engine.engram import Engram
@@ -70,10 +69,15 @@ def turn_routes(engram: "Engram") -> Family:
         """
         Return a list of Turn: the latest of them, in the order they were said.
 
-        `Link` leads to those before them, up to the latest thousand.
+        `Link` leads to those before them.
         """
-        latest = engram.turns(session=asked.session, limit=MAX_LIMIT, scope=asked.chosen_scope())[::-1]
-        cut = paging.page(latest, [one.id for one in latest], limit=asked.limit, behind=asked.before)
+        found = engram.turns(
+            session=asked.session,
+            limit=paging.ahead(asked.limit),
+            before=asked.before,
+            scope=asked.chosen_scope(),
+        )
+        cut = paging.shown(found[::-1], lambda one: one.id, limit=asked.limit)
         following = paging.address(request, before=cut.following)
         return reply_read(cut.entries[::-1], known=if_none_match, following=following)
 
