@@ -19,15 +19,16 @@ USE = """
         engram.shelf.search("tea")
         Memory(engram).add("I live in Berlin.", user_id="maya")
     heavy = {"langgraph", "langchain_core", "agents", "openai", "llama_index", "pydantic_ai", "pydantic"}
+    heavy |= {"crewai"}
     print(sorted(heavy & set(sys.modules)))
 """
 
 MISSING = """
     import sys
     from engram import EngramError
-    for package in ("langgraph", "agents", "llama_index", "pydantic_ai"):
+    for package in ("langgraph", "agents", "llama_index", "pydantic_ai", "crewai"):
         sys.modules[package] = None
-    for name in ("langgraph", "openai_agents", "llamaindex", "pydantic_ai"):
+    for name in ("langgraph", "openai_agents", "llamaindex", "pydantic_ai", "crewai"):
         try:
             __import__(f"engram.surfaces.adapters.{name}")
         except EngramError as error:
@@ -42,7 +43,7 @@ def test_using_engram_imports_no_framework(child: RunChild, store_path: Path) ->
 
 def test_an_adapter_without_its_package_names_the_extra(child: RunChild) -> None:
     """The error says what to install."""
-    extras = ("langgraph", "openai-agents", "llamaindex", "pydantic-ai")
+    extras = ("langgraph", "openai-agents", "llamaindex", "pydantic-ai", "crewai")
 
     told = child(MISSING).splitlines()
 

@@ -95,13 +95,38 @@ def test_every_tool_explains_itself(engram: Engram) -> None:
     model = TestModel(call_tools=[])
     run(Agent(model, toolsets=[memory_tools(engram, session="s1")]), "hello")
 
-    parameters = model.last_model_request_parameters
-    assert parameters is not None
-    tools = {tool.name: tool for tool in parameters.function_tools}
-    assert set(tools) == {"remember", "recall", "forget"}
+    request = model.last_model_request_parameters
+    assert request is not None
+    tools = {tool.name: tool for tool in request.function_tools}
+    assert set(tools) == {"remember", "recall", "correct", "forget"}
     assert all(tool.description for tool in tools.values())
-    assert set(tools["recall"].parameters_json_schema["properties"]) == {"question", "limit"}
-    assert "description" in tools["forget"].parameters_json_schema["properties"]["memory_id"]
+    parameters = {name: tool.parameters_json_schema["properties"] for name, tool in tools.items()}
+    assert set(parameters["recall"]) == {"question", "limit"}
+    assert all("description" in one for told in parameters.values() for one in told.values())
+
+
+def test_a_model_corrects_what_it_has_just_recalled(engram: Engram) -> None:
+    """The new words stand in the place of the old, and what the user said counts as the user's."""
+    known = engram.remember("The launch of Falcon is on 3 May")
+    agent = Agent(
+        calling(
+            ToolCallPart("recall", {"question": "when is the launch?"}),
+            ToolCallPart(
+                "correct", {"memory_id": known.id, "statement": "The launch of Falcon is on 12 May"}
+            ),
+            ToolCallPart("remember", {"statement": "Maya leads the launch", "from_user": True}),
+            "done",
+        ),
+        toolsets=[memory_tools(engram)],
+    )
+
+    run(agent, "The launch has moved to 12 May, and Maya leads it.")
+
+    held = {one.content: one.provenance.source for one in engram.list()}
+    assert held == {
+        "The launch of Falcon is on 12 May": Source.HUMAN,
+        "Maya leads the launch": Source.HUMAN,
+    }
 
 
 def test_a_mistake_of_the_model_is_told_to_the_model(engram: Engram) -> None:

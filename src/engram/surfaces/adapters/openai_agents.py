@@ -1,19 +1,22 @@
 """
-A session of the OpenAI Agents SDK: the items of a conversation, kept in an Engram file and learnt from.
+Engram for the OpenAI Agents SDK: kept sessions, tools for an agent, and instructions with what is known.
 
-Given to `Runner.run(…, session=…)`. Items come back exactly as they went in, in their order; messages of
-the user and of the agent are heard as turns, so that later sessions can recall what was said in this
-one. Calls run in a worker thread. Nothing here speaks to a network.
+`EngramSession` goes to `Runner.run(…, session=…)`: items come back exactly as they went in, and messages
+are heard as turns. `memory_instructions` gives a model, with every turn, what fits the last message of the
+user, also from other sessions; `memory_tools` lets it look up and write by itself. Each works without
+the others, in worker threads. Nothing here speaks to a network.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from engram.errors import InvalidContent, MissingExtra
-from engram.surfaces.adapters.transcript import ROLES, Message, Transcript, in_thread
+from engram.errors import EngramError, InvalidContent, MissingExtra
+from engram.surfaces.adapters.tools import MemoryCalls
+from engram.surfaces.adapters.transcript import ROLES, Message, Transcript, in_thread, memory_text
 
 try:
+    from agents import Agent, FunctionTool, RunContextWrapper, default_tool_error_function, function_tool
     from agents.memory import SessionABC, SessionSettings
 except ImportError as exc:
     raise MissingExtra(
@@ -21,12 +24,16 @@ except ImportError as exc:
     ) from exc
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
     from agents.items import TResponseInputItem
 
     from engram import Engram, Scope
 
 ROOT = "openai-agents"
 """The first name of every place on the shelf that belongs to these sessions."""
+MEMORY_TOKENS = 800
+"""What recalled memories may take of the instructions, unless a caller says otherwise."""
 _TEXTS = ("input_text", "output_text", "text", "refusal")
 
 
@@ -61,6 +68,43 @@ class EngramSession(SessionABC):
     async def clear_session(self) -> None:
         """Let go of all items; what was learnt from them stays remembered."""
         await in_thread(self._transcript.clear)
+
+
+def memory_tools(
+    engram: Engram, *, session: str | None = None, scope: Scope | None = None
+) -> list[FunctionTool]:
+    """Return the tools `remember`, `recall`, `correct` and `forget` for `Agent(tools=…)`."""
+    calls = MemoryCalls(engram, session=session, scope=scope)
+    return [function_tool(call, failure_error_function=_refused) for call in calls.all()]
+
+
+def memory_instructions(
+    engram: Engram,
+    instructions: str = "",
+    *,
+    budget: int = MEMORY_TOKENS,
+    session: str | None = None,
+    scope: Scope | None = None,
+) -> Callable[[RunContextWrapper[Any], Agent[Any]], Awaitable[str]]:
+    """Return `Agent(instructions=…)`: yours, then what fits the last message, never to be obeyed."""
+
+    async def told(ctx: RunContextWrapper[Any], agent: Agent[Any]) -> str:  # noqa: ARG001 - the SDK gives both
+        asked = _asked(ctx.turn_input)
+        known = await in_thread(memory_text, engram, asked, budget=budget, session=session, scope=scope)
+        return "\n\n".join(part for part in (instructions, known) if part)
+
+    return told
+
+
+def _refused(ctx: RunContextWrapper[Any], error: Exception) -> str:
+    """Tell the model what it can mend, such as a wrong id; the SDK's own words hide that."""
+    return str(error) if isinstance(error, EngramError) else default_tool_error_function(ctx, error)
+
+
+def _asked(items: Sequence[TResponseInputItem]) -> str:
+    """Return what the user said last."""
+    messages = (_message(item) for item in reversed(items))
+    return next((one.text for one in messages if one.role == "user" and one.text), "")
 
 
 def _message(item: TResponseInputItem) -> Message:

@@ -1,9 +1,10 @@
 """
 Engram for pydantic-ai: tools for an agent, instructions with what it knows, and its conversations kept.
 
-`memory_tools` lets the model remember, recall and forget by itself; `memory_instructions` gives it, with
-every run, what fits the prompt, without leaving that in the message history; `EngramConversation` keeps
-the messages exactly and hears what is said in them. Each works without the others, in worker threads.
+`memory_tools` lets the model remember, recall, correct and forget by itself; `memory_instructions` gives
+it, with every run, what fits the prompt, without leaving that in the message history;
+`EngramConversation` keeps the messages exactly and hears what is said in them. Each works without the
+others, in worker threads.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from engram.errors import EngramError, MissingExtra
+from engram.errors import MissingExtra
+from engram.surfaces.adapters.tools import MemoryCalls
 from engram.surfaces.adapters.transcript import in_thread, memory_text
-from engram.values import Putting, Said, Source
+from engram.values import Putting, Said
 
 try:
     from pydantic_ai import FunctionToolset, ModelRetry, RunContext
@@ -34,55 +36,20 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from engram import Engram, Scope
-    from engram.values import Memory, ShelfItem
+    from engram.values import ShelfItem
 
 ROOT = "pydantic-ai"
 """The first name of every place on the shelf that belongs to these conversations."""
 MEMORY_TOKENS = 800
 """What recalled memories may take of the instructions, unless a caller says otherwise."""
-_MOST_RECALLED = 20
 
 
 def memory_tools(
     engram: Engram, *, session: str | None = None, scope: Scope | None = None
 ) -> FunctionToolset[Any]:
-    """Return the tools `remember`, `recall`, `forget`; whose memories is set here, not by the model."""
-
-    async def remember(statement: str) -> dict[str, str]:
-        """
-        Remember one statement for later conversations.
-
-        Args: statement: One fact in plain words that can be understood by itself, such as "Maya's flight
-        is on 3 May". Names instead of "he", dates instead of "tomorrow".
-        """
-        memory = await _answered(
-            engram.remember, statement, source=Source.ASSISTANT, session=session, scope=scope
-        )
-        return _shown(memory)
-
-    async def recall(question: str, limit: int = 5) -> list[dict[str, str]]:
-        """
-        Look up what was remembered in earlier conversations.
-
-        Args:
-            question: What you want to know, in plain words.
-            limit: How many memories at most, 1 to 20.
-        """
-        most = max(1, min(limit, _MOST_RECALLED))
-        answer = await _answered(engram.recall, question, limit=most, session=session, scope=scope)
-        return [_shown(hit.memory) for hit in answer.hits]
-
-    async def forget(memory_id: str, reason: str = "") -> dict[str, str]:
-        """
-        Forget one memory, because the user asks for it or because it is wrong.
-
-        Args:
-            memory_id: The id that `recall` or `remember` gave.
-            reason: Why.
-        """
-        return _shown(await _answered(engram.forget, memory_id, reason=reason, scope=scope))
-
-    return FunctionToolset([remember, recall, forget], id="engram")
+    """Return the tools `remember`, `recall`, `correct` and `forget` for `Agent(toolsets=…)`."""
+    calls = MemoryCalls(engram, session=session, scope=scope, refusal=ModelRetry)
+    return FunctionToolset(calls.all(), id="engram")
 
 
 def memory_instructions(
@@ -196,15 +163,3 @@ def _text_of(prompt: object) -> str:
         return prompt
     parts = prompt if isinstance(prompt, list | tuple) else ()
     return "\n".join(one for one in parts if isinstance(one, str))
-
-
-def _shown(memory: Memory) -> dict[str, str]:
-    return {"id": memory.id, "memory": memory.content, "when": f"{memory.when:%Y-%m-%d}"}
-
-
-async def _answered(verb: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return what a verb returns; what the model can mend, such as a wrong id, it may try again."""
-    try:
-        return await in_thread(verb, *arguments, **options)
-    except EngramError as exc:
-        raise ModelRetry(str(exc)) from exc

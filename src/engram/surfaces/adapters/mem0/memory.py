@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import MemoryNotFound
+from engram.surfaces.adapters.lineage import chain, latest
 from engram.surfaces.adapters.mem0.hearing import hear
-from engram.surfaces.adapters.mem0.shapes import TEXT, chain, events, latest, passes, record, spoken
+from engram.surfaces.adapters.mem0.shapes import TEXT, events, passes, record, spoken
 from engram.surfaces.adapters.mem0.whose import scope_of
 from engram.values import Putting, Removing, Source
 from engram.values.query import MAX_LIMIT

@@ -1,8 +1,8 @@
 """
 What mem0 takes and returns: messages in, dictionaries out, filters, and a memory's history as a list.
 
-Used by `memory`; reads the engine but changes nothing. Whoever says nothing, such as an assistant that
-only calls a tool, is passed over; what is no message at all raises, before anything is stored.
+Used by `memory`. Pure. Whoever says nothing, such as an assistant that only calls a tool, is passed over;
+what is no message at all raises, before anything is stored.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import InvalidContent, InvalidQuery
+from engram.surfaces.adapters.lineage import GONE
 from engram.surfaces.adapters.matching import MORE_TESTS
 from engram.surfaces.adapters.transcript import ROLES
-from engram.values import Status
 from engram.values.turn import Role
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram import Engram, Memory, Scope
+    from engram import Memory
     from engram.values import ShelfItem
 
 TEXT = "memory"
 """What mem0 calls the words of a memory."""
-_GONE = frozenset({Status.FORGOTTEN, Status.PRUNED, Status.ERASED})
-_LONGEST_CHAIN = 1000
 _ROLES = frozenset(Role)
 
 
@@ -95,27 +93,13 @@ def _passes(told: Mapping[str, Any], name: str, wanted: Any) -> bool:
     return all(MORE_TESTS[test](value, one) for test, one in wanted.items())
 
 
-def latest(engram: Engram, memory_id: str, scope: Scope) -> Memory | None:
-    """Return what stands today for a memory, or None where it is gone."""
-    last = chain(engram, memory_id, scope)[-1]
-    return None if last.status in _GONE else last
-
-
-def chain(engram: Engram, memory_id: str, scope: Scope) -> list[Memory]:
-    """Return a memory and, one after the other, what took its place."""
-    found = [engram.get(memory_id, scope=scope)]
-    while (follows := found[-1].superseded_by) is not None and len(found) < _LONGEST_CHAIN:
-        found.append(engram.get(follows, scope=scope))
-    return found
-
-
 def events(memory_id: str, versions: Sequence[Memory]) -> list[dict[str, Any]]:
     """Return what happened to a memory, as mem0 tells it."""
     told = [_event(memory_id, None, versions[0].content, "ADD", versions[0].created_at)]
     for old, new in itertools.pairwise(versions):
         told.append(_event(memory_id, old.content, new.content, "UPDATE", old.valid_to or new.created_at))
     last = versions[-1]
-    if last.status in _GONE:
+    if last.status in GONE:
         told.append(_event(memory_id, last.content, None, "DELETE", last.updated_at))
     return told
 
