@@ -187,6 +187,82 @@ def codex_lines() -> list[dict[str, Any]]:
     ]
 
 
+def real_codex_lines(**about: Any) -> list[dict[str, Any]]:
+    """A session as Codex 0.166 has written it for a real run, cut to what matters; the words are ours."""
+
+    def line(number: int, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "timestamp": "2026-11-15T18:22:20.108Z",
+            "ordinal": number,
+            "type": kind,
+            "payload": payload,
+        }
+
+    def said(number: int, role: str, parts: list[tuple[str, str]]) -> dict[str, Any]:
+        form = "output_text" if role == "assistant" else "input_text"
+        return line(
+            number,
+            "response_item",
+            {
+                "type": "message",
+                "id": f"msg_{number}",
+                "role": role,
+                "content": [{"type": form, "text": words} for _, words in parts],
+                "internal_chat_message_metadata_passthrough": {
+                    "turn_id": "t-1",
+                    "content_item_kinds": [kind for kind, _ in parts],
+                },
+            },
+        )
+
+    spoken = {"type": "UserMessage", "content": [{"type": "text", "text": "We water with a new pump"}]}
+    head = {"id": "cx-9", "session_id": "cx-9", "source": "exec", "thread_source": "user", **about}
+    return [
+        line(0, "session_meta", head),
+        said(1, "developer", [("host_skills.instructions", "Skills are at hand")]),
+        said(2, "user", [("agents_md.instructions", "House rules"), ("environments.context", "In /home/me")]),
+        line(3, "world_state", {"full": True, "state": {}}),
+        said(4, "user", [("user.text", "We water with a new pump")]),
+        line(5, "event_msg", {"type": "item_completed", "turn_id": "t-1", "item": spoken}),
+        line(6, "response_item", {"type": "function_call", "id": "fc_6", "name": "exec_command"}),
+        said(7, "assistant", [("unknown", "The pump is noted.")]),
+        said(8, "user", [("generic.turn_aborted", "The turn was interrupted")]),
+        line(9, "event_msg", {"type": "task_complete", "last_agent_message": "The pump is noted."}),
+    ]
+
+
+def opencode_session() -> dict[str, Any]:
+    """A session as opencode 1.18 has exported a real one, cut to what matters; the words are ours."""
+
+    def said(number: int, role: str, parts: list[dict[str, Any]], **about: Any) -> dict[str, Any]:
+        name = {"id": f"msg_{number}", "sessionID": "ses_1", "role": role}
+        moment = {"created": 1794767260221 + number}
+        return {"info": {**name, "time": moment, **about}, "parts": parts}
+
+    tool = {"type": "tool", "tool": "bash", "callID": "c1", "state": {"status": "completed", "output": "ok"}}
+    return {
+        "info": {"id": "ses_1", "directory": "/home/me/app", "permission": [{"action": "deny"}]},
+        "messages": [
+            said(
+                1,
+                "user",
+                [
+                    {"type": "text", "text": "We keep the greenhouse at 21 degrees", "id": "prt_1"},
+                    {"type": "text", "text": "The file says 21", "synthetic": True},
+                ],
+                summary={"diffs": []},
+            ),
+            said(
+                2,
+                "assistant",
+                [{"type": "step-start"}, tool, {"type": "step-finish", "reason": "tool-calls"}],
+            ),
+            said(3, "assistant", [{"type": "step-start"}, {"type": "text", "text": "Noted, 21 degrees."}]),
+            said(4, "assistant", [{"type": "text", "text": "They spoke of a greenhouse."}], summary=True),
+        ],
+    }
+
+
 def old_codex_lines() -> list[dict[str, Any]]:
     """A session of Codex as it was written first."""
     return [

@@ -56,6 +56,7 @@ KINDS: dict[ImportKind, tuple[str, Any]] = {
     ImportKind.CODEX: ("rollout-1.jsonl", sources.as_lines(sources.codex_lines())),
     ImportKind.ENGRAM: ("memories.jsonl", '{"engram": 1, "content": "Oolong is best"}\n'),
     ImportKind.MEM0: ("dump.json", sources.mem0_dump()),
+    ImportKind.OPENCODE: ("session.json", sources.opencode_session()),
     ImportKind.LANGGRAPH: ("items.json", {"items": sources.langgraph_items()}),
     ImportKind.AGENTMEMORY: ("export.jsonl", sources.as_lines(sources.agentmemory_lines())),
     ImportKind.MARKDOWN: ("note.md", "# Tea\n\nOolong is best."),
@@ -154,9 +155,10 @@ def test_claude_code_gives_the_talk_and_not_the_machinery(tmp_path: Path) -> Non
     ("lines", "said"),
     [
         (sources.codex_lines(), ["Our API uses JWT tokens", "Noted, JWT."]),
+        (sources.real_codex_lines(), ["We water with a new pump", "The pump is noted."]),
         (sources.old_codex_lines(), ["Tests run on uv"]),
     ],
-    ids=["today", "old"],
+    ids=["2025", "real", "old"],
 )
 def test_codex_gives_each_message_once(tmp_path: Path, lines: list[dict[str, Any]], said: list[str]) -> None:
     """A message that an event repeats is read once, in the form of today and in the first one."""
@@ -164,6 +166,38 @@ def test_codex_gives_each_message_once(tmp_path: Path, lines: list[dict[str, Any
 
     assert [one.content for one in found] == said
     assert all((one.session or "").startswith("codex:cx-") for one in found)
+
+
+@pytest.mark.parametrize(
+    "about", [{"thread_source": "subagent"}, {"source": {"subagent": "review"}}], ids=["thread", "source"]
+)
+def test_what_codex_tells_its_helpers_is_no_talk_of_a_person(tmp_path: Path, about: dict[str, Any]) -> None:
+    """A helper has a log of its own, in which the agent speaks in the person's place."""
+    path = written(tmp_path, "rollout-helper.jsonl", sources.as_lines(sources.real_codex_lines(**about)))
+
+    assert messages(path) == []
+
+
+def test_a_message_of_codex_is_known_by_its_id(tmp_path: Path) -> None:
+    """So that it is the same whether a hook or an import brings it, wherever in the log it stands."""
+    lines = sources.real_codex_lines()
+
+    whole = messages(written(tmp_path, "rollout-whole.jsonl", sources.as_lines(lines)))
+    later = messages(written(tmp_path, "rollout-later.jsonl", sources.as_lines([lines[0], *lines[4:]])))
+
+    assert [one.key for one in whole] == [one.key for one in later] == ["cx-9/msg_4", "cx-9/msg_7"]
+
+
+def test_opencode_gives_the_talk_and_not_the_machinery(tmp_path: Path) -> None:
+    """Tools, what the program put into a message, and its own summary are no talk."""
+    said = messages(written(tmp_path, "session.json", sources.opencode_session()))
+
+    assert [one.content for one in said] == ["We keep the greenhouse at 21 degrees", "Noted, 21 degrees."]
+    assert [(one.key, one.session) for one in said] == [
+        ("msg_1", "opencode:ses_1"),
+        ("msg_3", "opencode:ses_1"),
+    ]
+    assert said[0].occurred_at == datetime(2026, 11, 15, 18, 27, 40, 222000, tzinfo=UTC)
 
 
 def test_mem0_keeps_users_apart(tmp_path: Path) -> None:

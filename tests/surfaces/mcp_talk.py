@@ -16,6 +16,8 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
+from engram.surfaces.mcp.server import VALUES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
@@ -66,8 +68,7 @@ class Talk:
         """Call a tool that must succeed and return its values."""
         result = self.call(tool, **arguments)
         assert not result.is_error, text_of(result)
-        found: dict[str, Any] = result.structured_content
-        return found
+        return values_of(result)
 
     def told(self, tool: str, **arguments: Any) -> str:
         """Call a tool that must succeed and return its words."""
@@ -79,7 +80,7 @@ class Talk:
         """Call a tool that must fail and return the error's values."""
         result = self.call(tool, **arguments)
         assert result.is_error, text_of(result)
-        found: dict[str, str] = result.structured_content["error"]
+        found: dict[str, str] = values_of(result)["error"]
         return found
 
     async def _bounded(self, verb: str, *given: Any) -> Any:
@@ -116,3 +117,10 @@ def text_of(result: types.CallToolResult) -> str:
     (block,) = result.content
     assert block.type == "text"
     return block.text
+
+
+def values_of(result: types.CallToolResult) -> dict[str, Any]:
+    """Return the values of a result, which only programs look for."""
+    assert result.meta is not None
+    found: dict[str, Any] = result.meta[VALUES]
+    return found

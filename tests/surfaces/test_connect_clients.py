@@ -91,9 +91,11 @@ def test_a_client_that_was_never_configured_is_given_a_file(
     entry = servers_in(client, path)["engram"]
     engram_command("connect", client, "--remove", "--yes")
 
-    assert Path(entry["command"]).is_absolute()
-    assert entry["args"][-5:] == ["mcp", "--store", str(person / "work" / "my.db"), "--user", "maya"]
-    assert entry["env"] == {"ENGRAM_HOME": os.environ["ENGRAM_HOME"]}
+    command = entry["command"] if client == "opencode" else [entry["command"], *entry["args"]]
+    assert Path(command[0]).is_absolute()
+    assert command[-5:] == ["mcp", "--store", str(person / "work" / "my.db"), "--user", "maya"]
+    given = entry["environment" if client == "opencode" else "env"]
+    assert given == {"ENGRAM_HOME": os.environ["ENGRAM_HOME"]}
     assert files(person) == {}
 
 

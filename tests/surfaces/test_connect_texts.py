@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from engram.surfaces.connect import json_edit
 from engram.surfaces.connect.entry import Own
-from engram.surfaces.connect.hook_entries import ClaudeHooks
+from engram.surfaces.connect.hook_entries import Hooks
 from engram.surfaces.connect.jsonc import Unreadable, parse
 from engram.surfaces.connect.part import CannotEdit
 from engram.surfaces.connect.servers import JsonServer, TomlServer, read_json
 
 ENTRY = {"command": "/opt/engram", "args": ["mcp", "--user", "maya"]}
 OWN = Own(command=("/opt/engram",), python="/opt/python", options=("--user", "maya"))
-HOOKS = ClaudeHooks.of(OWN)
+HOOKS = Hooks.of(OWN)
 
 scalars = st.none() | st.booleans() | st.integers(-9, 99) | st.text(st.characters(codec="utf-8"), max_size=6)
 names = st.sampled_from(["a", "b", "engram", "mcpServers", "hooks", "Stop", "ü", 'q"uote'])

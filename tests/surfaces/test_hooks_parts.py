@@ -153,6 +153,37 @@ def test_of_a_turn_the_prompt_and_the_last_words_are_read(tmp_path: Path) -> Non
     assert transcript.last_key(lines) == "u4"
 
 
+def meanwhile(prompt: object, uuid: str, **about: object) -> dict[str, object]:
+    """Return a line of a log for what came in while the agent was at work, as Claude Code 2.1 writes it."""
+    attached = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **about}
+    return {
+        "type": "attachment",
+        "sessionId": "s1",
+        "uuid": uuid,
+        "isSidechain": False,
+        "attachment": attached,
+    }
+
+
+def test_what_is_typed_while_the_agent_works_was_said_too() -> None:
+    """No event tells of it, the log has it as an attachment; what programs put in the queue is nobody's."""
+    person = {"origin": {"kind": "human"}}
+    lines = [
+        line("user", "paint the boat", "u1"),
+        meanwhile("in red, please", "q1", **person),
+        meanwhile([{"type": "text", "text": "not in blue"}, {"type": "image"}], "q2", **person),
+        meanwhile("task 7 is done", "q3", commandMode="task-notification"),
+        meanwhile("task 8 is done", "q4", origin={"kind": "task-notification"}),
+        {**meanwhile("x", "q5"), "attachment": {"type": "hook_success", "content": "never said"}},
+        line("assistant", "It is red.", "a1"),
+    ]
+
+    said = transcript.said(lines, session="claude-code:s1")
+
+    assert [one.content for one in said] == ["paint the boat", "in red, please", "not in blue", "It is red."]
+    assert [one.key for one in said] == ["u1", "q1", "q2", "a1"]
+
+
 def test_a_huge_log_is_read_from_its_end(tmp_path: Path) -> None:
     """Neither a gigabyte before nor a line that is a picture is ever looked at."""
     path = tmp_path / "s1.jsonl"
@@ -196,6 +227,16 @@ def test_a_session_is_given_each_memory_once(tmp_path: Path) -> None:
     assert Given(Settings(home=tmp_path), "s2").only_new([first]) == shown[0]
     given_.begin_anew()
     assert given_.only_new([first]) == shown[0]
+
+
+def test_what_is_said_in_two_blocks_is_given_in_the_first(tmp_path: Path) -> None:
+    """What stands may well fit the prompt too."""
+    given = Given(Settings(home=tmp_path), "s1")
+
+    both = given.only_new([block("- user: I use Helix"), block("- user: I use Helix", "- user: I like tea")])
+
+    assert both.count("Helix") == 1
+    assert "tea" in both
 
 
 def test_what_was_given_is_kept_without_words(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_a_session_from_its_start_to_its_end(home: Path, tmp_path: Path, engram_
     until(lambda: read(home, lambda engram: engram.list()))
     write(tmp_path / "s1.jsonl", [line("user", prompt, "u1"), line("assistant", "Helix it is.", "a1")])
     ended(start("Stop", event(transcript_path=log, stop_hook_active=False)))
+    until(lambda: read(home, lambda engram: len(engram.turns()) == 2))
 
     second = ended(start("UserPromptSubmit", event(session_id="s2", prompt="open my editor, Helix")))
 
@@ -109,8 +110,26 @@ def test_two_hooks_at_once_keep_everything_once(home: Path, tmp_path: Path) -> N
 
     for hook in [start("Stop", stop), start("Stop", stop), start("Stop", {**stop, "session_id": "s2"})]:
         ended(hook)
+    end = event(transcript_path=log)
+    for hook in [start("SessionEnd", end), start("SessionEnd", {**end, "session_id": "s2"})]:
+        ended(hook)
 
     assert read(home, lambda engram: len(engram.turns())) == 2
+
+
+def test_nobody_waits_for_a_stop_to_be_kept(home: Path, engram_command: Command) -> None:
+    """The agent goes on while the store is busy, nothing is late, and what was said is kept all the same."""
+    engram_command("init")
+    with closing(apsw.Connection(str(home / "memory.db"))) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        printed = ended(start("Stop", event(last_assistant_message="The boat is red.")))
+
+        other.execute("ROLLBACK")
+    assert printed == b""
+    assert not (home / "hooks" / "failures.jsonl").exists()
+    kept = until(lambda: read(home, lambda engram: [turn.content for turn in engram.turns()]))
+    assert kept == ["The boat is red."]
 
 
 @pytest.mark.parametrize(

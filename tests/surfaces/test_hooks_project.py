@@ -131,8 +131,11 @@ def test_an_agent_that_walks_into_another_project_takes_nothing_along(
         )
     )
 
-    with Engram.open(home / "memory.db", background=False) as engram:
-        kept = [turn.content for turn in engram.turns(scope=Scope(project="blog"))]
+    kept = until(
+        lambda: read(
+            home, lambda engram: [turn.content for turn in engram.turns(scope=Scope(project="blog"))]
+        )
+    )
     assert kept == ["now the blog", "Here it is."]
 
 

@@ -31,7 +31,7 @@ from engram.surfaces.mcp.opening import Opening
 from engram.surfaces.mcp.server import MemoryServer
 from engram.surfaces.mcp.table import CORE
 
-from .mcp_talk import talking, text_of
+from .mcp_talk import talking, text_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +117,7 @@ def test_a_mistake_of_ours_leaks_nothing(caplog: pytest.LogCaptureFixture) -> No
         with pytest.raises(MCPError) as prompt:
             talk.ask("get_prompt", "what_do_you_know", {"topic": "Ada"})
 
-    assert answer.structured_content["error"]["code"] == "E0000"
+    assert values_of(answer)["error"]["code"] == "E0000"
     assert "RuntimeError at" in caplog.text
     told_anywhere = text_of(answer) + str(resource.value) + str(prompt.value) + caplog.text
     assert "Ada's secret" not in told_anywhere

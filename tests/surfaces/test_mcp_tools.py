@@ -17,7 +17,7 @@ from engram.surfaces.mcp.table import ALL, CORE
 from engram.testing import TinyEmbedder
 from engram.values import Actor, ActorKind, Gap, GapKind, Status
 
-from .mcp_talk import talking
+from .mcp_talk import talking, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ def test_a_memory_is_remembered_recalled_corrected_and_forgotten(talk: Talk) -> 
 
     gone = talk.call("forget", memory="My editor is Helix", reason="enough")
 
-    assert gone.structured_content == {"id": hit["id"], "status": "forgotten"}
+    assert values_of(gone) == {"id": hit["id"], "status": "forgotten"}
     assert "Helix" not in str(gone.content), "what was to be forgotten is not said once more"
     assert "No stored memory fits" in talk.told("recall", query="editor")
 
@@ -231,14 +231,33 @@ def test_an_answer_says_what_did_not_take_part(talk: Talk, embedder: TinyEmbedde
     text = str(answer.content)
     assert "Incomplete: vector did not take part fully" in text
     assert "Tea is served at four" in text
-    assert answer.structured_content["missing"][0]["part"] == "vector"
+    assert values_of(answer)["missing"][0]["part"] == "vector"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("recall", {"query": "When is tea?"}),
+        ("recall", {"query": "tea", "limit": 999}),
+        ("context", {"message": "Prepare the tea"}),
+        ("remember", {"content": "Tea is served at five"}),
+    ],
+)
+def test_an_answer_offers_a_model_nothing_but_its_words(talk: Talk, tool: str, given: dict[str, Any]) -> None:
+    """Real clients show a model structured content in place of the text, and of `context` only numbers."""
+    talk.values("remember", content="Tea is served at four")
+
+    answer = talk.call(tool, **given)
+
+    assert answer.structured_content is None
+    assert len(answer.content) == 1
 
 
 def test_nothing_found_is_not_a_failure(visitor: Talk) -> None:
     """An empty answer has no error and no shortfall."""
     answer = visitor.call("recall", query="anything at all")
 
-    assert (answer.is_error, answer.structured_content) == (False, {"hits": [], "missing": []})
+    assert (answer.is_error, values_of(answer)) == (False, {"hits": [], "missing": []})
 
 
 def test_context_is_one_block_within_its_budget(talk: Talk) -> None:
@@ -251,9 +270,9 @@ def test_context_is_one_block_within_its_budget(talk: Talk) -> None:
 
     assert "Trip 3 to the lake took 5 hours" in str(wide.content)
     assert "<memories>" in str(wide.content)
-    assert wide.structured_content["tokens"] <= 1000
+    assert values_of(wide)["tokens"] <= 1000
     assert tight["tokens"] <= 150
-    assert len(tight["memories"]) < len(wide.structured_content["memories"])
+    assert len(tight["memories"]) < len(values_of(wide)["memories"])
 
 
 def test_context_says_what_did_not_take_part(talk: Talk, embedder: TinyEmbedder) -> None:
@@ -264,7 +283,7 @@ def test_context_says_what_did_not_take_part(talk: Talk, embedder: TinyEmbedder)
     answer = talk.call("context", message="When is tea?")
 
     assert "Incomplete: " in str(answer.content)
-    assert answer.structured_content["missing"]
+    assert values_of(answer)["missing"]
 
 
 def test_reason_gives_its_evidence_and_why_there_is_no_answer(talk: Talk) -> None:
@@ -319,8 +338,8 @@ def test_confidence_tells_the_known_from_the_unknown(talk: Talk) -> None:
 
     known, unknown = (talk.call("confidence", query=query) for query in ("tea is served", "quantum gravity"))
 
-    assert unknown.structured_content["certainty"] == "unknown"
-    assert known.structured_content["supporting"] == 1
+    assert values_of(unknown)["certainty"] == "unknown"
+    assert values_of(known)["supporting"] == 1
     assert "at four" not in str(known)
 
 
@@ -432,7 +451,7 @@ def test_status_tells_counts_and_no_scopes(talk: Talk, engine: Engram) -> None:
 
     answer = talk.call("status")
 
-    assert answer.structured_content["memories"] == 1
+    assert values_of(answer)["memories"] == 1
     assert "somebody-else" not in str(answer)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from engram import Engram, Settings
 from engram.surfaces.mcp.opening import Opening
-from engram.surfaces.mcp.server import MemoryServer
+from engram.surfaces.mcp.server import VALUES, MemoryServer
 from engram.surfaces.mcp.stdio import serve_on
 from engram.surfaces.mcp.table import CORE
 
@@ -100,7 +100,7 @@ def test_the_last_word_is_answered_whatever_came_before(pipes: Pipes) -> None:
 
     answers = {answer["id"]: answer for answer in pipes.answers()[1:]}
     assert set(answers) == {"cut", 1, 2, None, 0}
-    assert "\ufffd cut in half" in answers["cut"]["result"]["structuredContent"]["memory"]["content"]
+    assert "\ufffd cut in half" in answers["cut"]["result"]["_meta"][VALUES]["memory"]["content"]
     assert answers[2]["error"]["message"].startswith("E4004")
     assert answers[None]["error"]["code"] == -32700
     assert "result" in answers[0]

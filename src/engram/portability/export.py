@@ -24,6 +24,10 @@ def line_of(exported: Exported) -> bytes:
     told = msgspec.to_builtins(exported.memory)
     kept = {name: value for name, value in told.items() if value not in (None, [], {}, "")}
     line = {MARK: FORM, **kept, "entities": list(exported.entities)}
+    if exported.links:
+        line["links"] = [
+            {"to": edge.target, "type": edge.type.value, "weight": edge.weight} for edge in exported.links
+        ]
     if exported.history:
         line["history"] = [msgspec.to_builtins(event) for event in exported.history]
     return msgspec.json.encode(line) + b"\n"

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from engram.portability.export import MARK
 from engram.portability.json_stream import Raw, raw_objects
 from engram.portability.pieces import UNREADABLE_FILE
 from engram.portability.record import TOO_LARGE, UNREADABLE, Broken
@@ -117,13 +118,19 @@ def first_objects(piece: Piece, *, limit: int) -> Sequence[Object]:
 
 
 def _is_lines(piece: Piece) -> bool:
-    """Say whether each line is an object: by the name, or else by the first line."""
+    """
+    Say whether each line is an object: by the name, or else by the first line and what follows it.
+
+    A single line may be a whole document, such as {"results": [...]}, unless it is marked as one of our own.
+    """
     if piece.suffix in (".jsonl", ".ndjson"):
         return True
     with piece.open() as stream:
         sample = stream.read(_SAMPLE_BYTES).lstrip(_BLANKS)
     line, is_cut, rest = sample.partition(b"\n")
-    return bool(is_cut) and _decoded(line) is not None and rest.lstrip(_BLANKS)[:1] == b"{"
+    first = _decoded(line) if is_cut else None
+    following = rest.lstrip(_BLANKS)
+    return first is not None and (following.startswith(b"{") or (not following and MARK in first))
 
 
 def _lines(file: str, stream: IO[bytes]) -> Iterator[Object | Broken]:

@@ -75,7 +75,7 @@ def _only(piece: Piece, kind: ImportKind | None, mapping: Mapping[str, str]) -> 
     if told is None:
         raise InvalidContent(
             f"{piece.name} is of no kind that can be imported",
-            hint=f"If it is one of {', '.join(ImportKind)}, say so; a table needs a mapping.",
+            hint=f"Say which it is with --from: {', '.join(ImportKind)}. A table needs a --map, too.",
         )
     yield from _records(piece, told, mapping)
 

@@ -16,8 +16,19 @@ from engram.values import GLOBAL, Kind, Layer, MemoryType, Role, Scope
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from engram.values import EdgeType
+
 UNREADABLE = InvalidContent.code
 TOO_LARGE = ContentTooLarge.code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """That a statement has to do with another one, which is known by the source's own name for it."""
+
+    to: str
+    type: EdgeType
+    weight: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +54,8 @@ class Statement:
     forget_after: datetime | None = None
     scope: Scope = GLOBAL
     """Where it was known; each part counts where the import leaves it open."""
+    links: tuple[Link, ...] = ()
+    """What it has to do with, of the same source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
 """
 Session logs of Claude Code: one JSONL file for each session, a line for each message.
 
-Reads what the person typed and what the agent answered. Tool calls and their results, thoughts, the talk of
-sub-agents, summaries and what the program itself put into the conversation stay out. A session that was
-resumed repeats its messages under the same ids, and is therefore read once.
+Reads what the person typed, also while the agent was at work, and what the agent answered. Tool calls and
+their results, thoughts, the talk of sub-agents, summaries and what the program itself put into the
+conversation stay out. A session that was resumed repeats its messages under the same ids, and is therefore
+read once.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 _KINDS = frozenset({"user", "assistant", "summary", "system", "file-history-snapshot", "queue-operation"})
 _NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
+_PERSON = "human"
 _PUT_IN = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: The messages below")
 """How messages begin that the program wrote in the person's name."""
 
@@ -48,10 +50,11 @@ def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
 def message(line: Object) -> Message | None:
     """Return what a line says, if somebody said it."""
     value = line.value
-    role = _ROLES.get(str(value.get("type")))
+    role = _ROLES.get(str(value.get("type"))) or (Role.USER if _is_typed_meanwhile(value) else None)
     if role is None or any(value.get(mark) for mark in _NOT_SAID):
         return None
-    content = spoken(fields.mapping(value.get("message")).get("content"))
+    held = fields.mapping(value.get("message")).get("content") or _attached(value).get("prompt")
+    content = spoken(held)
     if content is None or content.lstrip().startswith(_PUT_IN):
         return None
     session = fields.name(value.get("sessionId"))
@@ -63,3 +66,15 @@ def message(line: Object) -> Message | None:
         session=None if session is None else f"claude-code:{session}",
         occurred_at=fields.moment(value.get("timestamp")),
     )
+
+
+def _is_typed_meanwhile(value: Mapping[str, Any]) -> bool:
+    """Say whether a person typed this at a working agent, which gets it beside the result of a tool."""
+    attached = _attached(value)
+    by = fields.mapping(attached.get("origin")).get("kind", _PERSON)
+    is_prompt = attached.get("type") == "queued_command" and attached.get("commandMode") == "prompt"
+    return is_prompt and by == _PERSON
+
+
+def _attached(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return fields.mapping(value.get("attachment"))

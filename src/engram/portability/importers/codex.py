@@ -2,21 +2,24 @@
 Session logs of Codex: one `rollout-….jsonl` for each session, a line for each thing that happened.
 
 Reads what the person typed and what the agent answered, in the form of today (`response_item` around a
-message) and in the older one (the message itself). Tool calls, reasoning and what the program put into the
-conversation stay out, and so do the events that repeat each message.
+message) and in the older one (the message itself). Tool calls, reasoning, the talk with helpers and what the
+program put into the conversation stay out, and so do the events that repeat each message. Whose words a part
+of a message is, newer logs tell themselves; for older ones the beginning of the part does.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engram.portability import fields
-from engram.portability.objects import objects
+from engram.portability.objects import Object, objects
 from engram.portability.record import Broken, Message
 from engram.values import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from engram.portability.pieces import Piece
     from engram.portability.record import Record
@@ -24,8 +27,29 @@ if TYPE_CHECKING:
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 _KINDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-_PUT_IN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>")
-"""How messages begin that the program wrote in the person's name."""
+_PUT_IN = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<recommended_plugins>",
+    "<skill>",
+)
+"""How parts begin that the program wrote in the person's name."""
+_ABOUT_PARTS = "internal_chat_message_metadata_passthrough"
+_UNKNOWN, _TYPED = "unknown", "user."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    """Which session a line belongs to."""
+
+    name: str
+    began: datetime | None = None
+    is_of_helper: bool = False
+    """Whether an agent speaks to a helper of its own there, in the place of a person."""
 
 
 def suits(value: Mapping[str, Any]) -> bool:
@@ -37,32 +61,68 @@ def suits(value: Mapping[str, Any]) -> bool:
 
 def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the messages of a session."""
-    session, began = piece.name.rpartition("/")[2].removesuffix(".jsonl"), None
+    session = _Session(name=piece.name.rpartition("/")[2].removesuffix(".jsonl"))
     for one in objects(piece):
         if isinstance(one, Broken):
             yield one
-            continue
-        body = fields.mapping(one.value.get("payload")) or one.value
-        if one.value.get("type") == "session_meta" or (suits(one.value) and body is one.value):
-            session = fields.name(body.get("id")) or session
-            began = fields.moment(body.get("timestamp"))
-            continue
-        role, content = _ROLES.get(str(body.get("role"))), _said(body)
-        if role is None or content is None or one.value.get("type") == "event_msg":
-            continue
-        yield Message(
-            content=content,
-            place=one.place,
-            role=role,
-            key=f"{session}/{one.place.rpartition(' ')[2]}",
-            session=f"codex:{session}",
-            occurred_at=fields.moment(one.value.get("timestamp")) or began,
-        )
+        elif (head := _head(one.value)) is not None:
+            session = _session(head, session)
+        elif not session.is_of_helper and (said := message(one, session=session.name)) is not None:
+            yield said if said.occurred_at else replace(said, occurred_at=session.began)
+
+
+def message(line: Object, *, session: str) -> Message | None:
+    """Return what a line says, if somebody said it."""
+    value = line.value
+    body = _body(value)
+    role, content = _ROLES.get(str(body.get("role"))), _said(body)
+    if role is None or content is None or value.get("type") == "event_msg":
+        return None
+    return Message(
+        content=content,
+        place=line.place,
+        role=role,
+        key=f"{session}/{fields.name(body.get('id')) or line.place.rpartition(' ')[2]}",
+        session=f"codex:{session}",
+        occurred_at=fields.moment(value.get("timestamp")),
+    )
+
+
+def _body(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return fields.mapping(value.get("payload")) or value
+
+
+def _head(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what a line says about the session, if that is what it is for."""
+    body = _body(value)
+    is_head = value.get("type") == "session_meta" or (suits(value) and body is value)
+    return body if is_head else None
+
+
+def _session(head: Mapping[str, Any], before: _Session) -> _Session:
+    return _Session(
+        name=fields.name(head.get("id")) or before.name,
+        began=fields.moment(head.get("timestamp")),
+        is_of_helper=head.get("thread_source") == "subagent"
+        or "subagent" in fields.mapping(head.get("source")),
+    )
 
 
 def _said(body: Mapping[str, Any]) -> str | None:
+    """Return the words of a message without the parts that the program put in."""
     if body.get("type") != "message":
         return None
-    blocks = [fields.mapping(block) for block in fields.sequence(body.get("content"))]
-    texts = [fields.text(block.get("text")) for block in blocks if block.get("type") in _TEXTS]
+    kinds = fields.sequence(fields.mapping(body.get(_ABOUT_PARTS)).get("content_item_kinds"))
+    parts = [fields.mapping(part) for part in fields.sequence(body.get("content"))]
+    kinds += [_UNKNOWN] * (len(parts) - len(kinds))
+    texts = [
+        fields.text(part.get("text"))
+        for part, kind in zip(parts, kinds, strict=False)
+        if part.get("type") in _TEXTS and not _is_put_in(kind, body.get("role"))
+    ]
     return fields.text("\n".join(text for text in texts if text and not text.startswith(_PUT_IN)))
+
+
+def _is_put_in(kind: object, role: object) -> bool:
+    """Say whether a log tells that a part of a person's message was not typed."""
+    return role == "user" and isinstance(kind, str) and kind != _UNKNOWN and not kind.startswith(_TYPED)

@@ -1,10 +1,10 @@
 """
 An export of Engram: what one store knows, taken into another.
 
-Statements that were held to be true come in, oldest first, with their labels and in the scope that they came
-from where the import leaves that open. What was replaced or forgotten there stays away, and so does what a
-dream had concluded: the next dream concludes it again, and can then also take it back. They come in as
-imported, because a file can say anything about who said what.
+Statements that were held to be true come in, oldest first, with their labels, their links to one another, and
+in the scope that they came from where the import leaves that open. What was replaced or forgotten there stays
+away, and so does what a dream had concluded: the next dream concludes it again, and can then also take it
+back. They come in as imported, because a file can say anything about who said what.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from engram.errors import InvalidScope
 from engram.portability import fields
 from engram.portability.export import FORM, MARK
 from engram.portability.objects import Object, objects_by_time
-from engram.portability.record import Broken, Statement
-from engram.values import BELIEVED, GLOBAL, Kind, Layer, MemoryType, Scope, Status
+from engram.portability.record import Broken, Link, Statement
+from engram.values import BELIEVED, GLOBAL, EdgeType, Kind, Layer, MemoryType, Scope, Status
 from engram.values.memory import DREAMT
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from engram.portability.record import Record
 
     Word = TypeVar("Word", bound=StrEnum)
+
+MOST_LINKS = 200
+"""So many links of one memory are read: far more than a memory has, and far fewer than a file could claim."""
 
 
 def suits(value: Mapping[str, Any]) -> bool:
@@ -82,7 +85,16 @@ def _statement(one: Object) -> Statement | Broken:
         kind=_word(Kind, value.get("kind"), Kind.NOTE),
         pinned=value.get("pinned") is True,
         scope=scope,
+        links=tuple(_links(fields.sequence(value.get("links"))[:MOST_LINKS])),
     )
+
+
+def _links(told: list[Any]) -> Iterator[Link]:
+    """Yield the links that say to what, of which type and how strongly."""
+    for one in map(fields.mapping, told):
+        to, weight, kind = fields.name(one.get("to")), fields.share(one.get("weight")), one.get("type")
+        if to is not None and weight is not None and kind in list(EdgeType):
+            yield Link(to=to, type=EdgeType(kind), weight=weight)
 
 
 def _scope(told: Mapping[str, Any]) -> Scope:

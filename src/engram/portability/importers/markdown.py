@@ -165,7 +165,7 @@ def _finished(note: _Note) -> Iterator[tuple[int, str]]:
 
 
 def _about(note: _Note) -> str:
-    if note.heading is None or note.heading == note.title:
+    if note.heading is None or note.heading.casefold() == note.title.casefold():
         return note.title
     return f"{note.title}, {note.heading}" if not _DAY.match(note.title) else note.heading
 

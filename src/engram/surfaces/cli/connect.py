@@ -22,8 +22,10 @@ from engram.surfaces.cli.output import out, talk, visible, warning, write_json
 from engram.surfaces.cli.table import show_table
 from engram.surfaces.connect.clients import CLIENTS, Machine, parts_of
 from engram.surfaces.connect.entry import NAME, own
+from engram.surfaces.connect.hook_entries import Hooks
 from engram.surfaces.connect.part import CannotEdit, Part
 from engram.surfaces.connect.plan import Change, Doing, read_file, to_connect, to_remove
+from engram.surfaces.connect.several import Several
 from engram.surfaces.connect.write import carry_out, drop_copy
 from engram.surfaces.errors import FAILED
 from engram.surfaces.hooks.project import AUTO
@@ -59,7 +61,7 @@ def connect(
     ] = None,
     name: Annotated[str, typer.Option(metavar="NAME", help="What the server is called there.")] = NAME,
     no_hooks: Annotated[
-        bool, typer.Option("--no-hooks", help="Claude Code: the server only, nothing is kept by itself.")
+        bool, typer.Option("--no-hooks", help="The server only: nothing is kept by itself.")
     ] = False,
     show_list: Annotated[bool, typer.Option("--list", help="Show what is connected where.")] = False,
 ) -> None:
@@ -161,6 +163,8 @@ def _conclude(changes: list[Change], done: list[bool], *, client: str, undo: str
     title = CLIENTS[client].title
     if any(done):
         talk(f"Start {title} anew for it to notice.{f' To undo: {undo}' if undo else ''}")
+    if undo and any(done[1:]) and CLIENTS[client].remark:  # behind the server come the hooks
+        talk(CLIENTS[client].remark)
     if any(done) and undo:
         for doubt in _doubts(title):
             talk(warning(doubt))
@@ -215,7 +219,9 @@ def _state(path: Path, part: Part) -> str:
     """Return how a file stands to us: connected, not readable, or nothing."""
     try:
         raw = read_file(path)
-        is_in = raw is not None and part.is_in(raw.decode("utf-8", "replace"))
+        text = "" if raw is None else raw.decode("utf-8", "replace")
+        parts = part.parts if isinstance(part, Several) else (part,)
+        found = ["hooks" if isinstance(one, Hooks) else "server" for one in parts if one.is_in(text)]
     except CannotEdit as exc:
         return f"not readable: {exc}"
-    return ("hooks" if type(part).__name__ == "ClaudeHooks" else "server") if is_in else ""
+    return ", ".join(found)

@@ -1,8 +1,8 @@
 """
-`engram hook`: what Claude Code calls while a conversation goes on.
+`engram hook`: what Claude Code or Gemini CLI calls while a conversation goes on.
 
-Calls `surfaces.hooks.run` with the event on standard input. `engram connect claude-code` writes these calls,
-as `python -m engram hook`, which does the same without loading the command line.
+Calls `surfaces.hooks.run` with the event on standard input. `engram connect` writes these calls, as
+`python -m engram hook`, which does the same without loading the command line.
 """
 
 import sys
@@ -13,6 +13,7 @@ import typer
 from engram.surfaces.cli.options import Shared
 from engram.surfaces.cli.output import talk
 from engram.surfaces.hooks.call import Call
+from engram.surfaces.hooks.program import CLAUDE_CODE, PROGRAMS
 
 
 def hook(
@@ -24,9 +25,12 @@ def hook(
     home: Annotated[
         str | None, typer.Option(metavar="PATH", help="The home folder of Engram; else $ENGRAM_HOME.")
     ] = None,
+    client: Annotated[
+        str, typer.Option(metavar="CLIENT", help=f"Which program calls: {', '.join(PROGRAMS)}.")
+    ] = CLAUDE_CODE.name,
 ) -> None:
     """
-    Answer one event of Claude Code, told as JSON on standard input: give context, keep what was said.
+    Answer one event of an agent, told as JSON on standard input: give context, keep what was said.
 
     Example: engram hook UserPromptSubmit < event.json
     """
@@ -36,6 +40,7 @@ def hook(
         event=event,
         store=shared.store,
         home=home,
+        client=client,
         project=shared.project,
         squad=shared.squad,
         agent=shared.agent,

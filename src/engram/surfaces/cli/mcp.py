@@ -7,8 +7,11 @@ nowhere else.
 """
 
 import importlib.util
+import os
+import signal
 import sys
 import uuid
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +25,7 @@ from engram.surfaces.hooks.project import chosen, working_folder
 from engram.values import Actor, ActorKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from engram.engine.engram import Engram
     from engram.values import Scope
@@ -55,8 +58,7 @@ def mcp(
     ] = False,
 ) -> None:
     """
-    Serve this memory to a model over the Model Context Protocol, on standard input and output or over
-    HTTP.
+    Serve this memory over the Model Context Protocol, on standard input and output or over HTTP.
 
     Example: engram mcp --project harvest --agent claude
     """
@@ -70,12 +72,39 @@ def mcp(
 
 def _serve_stdio(shared: Shared, tools: ToolSet) -> None:
     open_engine = _opener(shared)
+    if sys.stdin is None or sys.stdout is None:  # the next file to be opened would be taken for them
+        raise InvalidSettings(
+            "standard input or output is closed, and an MCP client talks over both",
+            hint="Let the client start the command itself, or serve it with --http.",
+        )
     if sys.stdin.isatty():
         talk("Engram waits for an MCP client on standard input; Ctrl-C ends it.")
-    from engram.surfaces.mcp import run  # noqa: PLC0415 - a second of imports, and optional
+    from engram.surfaces.mcp.greeting import greet  # noqa: PLC0415
     from engram.surfaces.mcp.table import SETS  # noqa: PLC0415
 
-    run.over_stdio(open_engine, tools=SETS[tools], session=f"mcp-{uuid.uuid4().hex[:12]}")
+    with _ending_at_once():
+        greeted = greet(0, 1, tools=SETS[tools])
+        from engram.surfaces.mcp import run  # noqa: PLC0415 - a second of imports, and optional
+
+    session = f"mcp-{uuid.uuid4().hex[:12]}"
+    with suppress(KeyboardInterrupt):
+        run.over_stdio(open_engine, tools=SETS[tools], session=session, greeted=greeted)
+
+
+@contextmanager
+def _ending_at_once() -> "Iterator[None]":
+    """
+    Let a signal end the process while the block runs: a client that was greeted may want no more.
+
+    Nothing is open yet that would have to be closed, and an exception amid imports may be lost in them.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda _number, _frame: os._exit(0)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _serve_http(

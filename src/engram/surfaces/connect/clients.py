@@ -2,7 +2,8 @@
 Which program keeps its configuration where, and under which names.
 
 Used by `plan`. The paths are those of each program's own documentation; a variable that moves them is
-followed. A program that has no configuration for a folder says so.
+followed. A program that has no configuration for a folder says so. Four of them were run with what is
+written here: docs/lab/0031 and 0032.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engram.errors import InvalidSettings
-from engram.surfaces.connect.hook_entries import ClaudeHooks
+from engram.surfaces.connect.hook_entries import Hooks
 from engram.surfaces.connect.servers import JsonServer, TomlServer
+from engram.surfaces.connect.several import Several
+from engram.surfaces.hooks.program import CLAUDE_CODE, CODEX, PROGRAMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +25,11 @@ if TYPE_CHECKING:
     from engram.surfaces.connect.part import Part
 
 MAC, WINDOWS = "darwin", "win32"
+PASSED_ON: Final = tuple(
+    f"ENGRAM_{name}"
+    for name in ("KEY", "POLICY", "EMBEDDER", "EMBEDDER_URL", "EMBEDDER_KEY", "CHAT", "CHAT_URL", "CHAT_KEY")
+)
+"""Variables that a server needs to open the same store in the same way; Codex gives it only those named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +72,24 @@ class Client:
     more: Mapping[str, Any]
     """What its entries hold beside command, arguments and environment."""
     is_toml: bool = False
+    shaped: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    """Puts command, arguments and environment as its entries have them."""
+    remark: str = ""
+    """What a person has to know when the hooks have been written."""
+    variable_as: str | None = None
+    """How an entry refers to a variable that holds a key, where the program passes none on by itself."""
+
+
+def _opencode_file(settings: Path) -> Path:
+    """Return the file of opencode; it reads both, and whoever writes comments has the other one."""
+    plain, commented = (settings / "opencode" / f"opencode.{end}" for end in ("json", "jsonc"))
+    return commented if commented.is_file() and not plain.is_file() else plain
+
+
+def _in_one_list(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry with command and arguments in one list, and a longer word for the environment."""
+    call = {"command": [entry["command"], *entry["args"]]}
+    return {**call, "environment": entry["env"]} if "env" in entry else call
 
 
 CLIENTS: Final[dict[str, Client]] = {
@@ -72,7 +98,8 @@ CLIENTS: Final[dict[str, Client]] = {
         key="mcpServers",
         personal=lambda here: here.named("CLAUDE_CONFIG_DIR", here.home) / ".claude.json",
         in_folder=".mcp.json",
-        more={"type": "stdio"},
+        # so that `claude -p` waits for the server, and its tools need not be searched for
+        more={"type": "stdio", "alwaysLoad": True},
     ),
     "codex": Client(
         title="Codex",
@@ -81,6 +108,8 @@ CLIENTS: Final[dict[str, Client]] = {
         in_folder=".codex/config.toml",
         more={},
         is_toml=True,
+        shaped=lambda entry: {**entry, "env_vars": list(PASSED_ON)},
+        remark="It asks whether you trust the new hooks, and runs none of them before you do.",
     ),
     "cursor": Client(
         title="Cursor",
@@ -123,9 +152,17 @@ CLIENTS: Final[dict[str, Client]] = {
         personal=lambda here: here.home / ".gemini" / "settings.json",
         in_folder=".gemini/settings.json",
         more={},
+        variable_as="${}",
+    ),
+    "opencode": Client(
+        title="opencode",
+        key="mcp",
+        personal=lambda here: _opencode_file(here.named("XDG_CONFIG_HOME", here.home / ".config")),
+        in_folder="opencode.json",
+        more={"type": "local"},
+        shaped=_in_one_list,
     ),
 }
-WITH_HOOKS: Final = "claude-code"
 
 
 def parts_of(
@@ -139,12 +176,14 @@ def parts_of(
             hint="Leave out --folder to connect it as yours.",
         )
     path = client.personal(machine) if folder is None else folder / str(client.in_folder)
-    entry = {**client.more, **own.server()}
+    entry = {**client.more, **client.shaped(own.server(variable_as=client.variable_as))}
     form = TomlServer if client.is_toml else JsonServer
-    found: dict[Path, Part] = {path: form(key=client.key, name=server, entry=entry)}
-    if name == WITH_HOOKS and with_hooks:
-        found[_claude_settings(machine, folder)] = ClaudeHooks.of(own)
-    return found
+    ours: Part = form(key=client.key, name=server, entry=entry)
+    if not with_hooks or name not in PROGRAMS:
+        return {path: ours}
+    hooks = Hooks.of(own, PROGRAMS[name])
+    settings = _HOOK_FILES[name](machine, folder) if name in _HOOK_FILES else path
+    return {path: Several((ours, hooks))} if settings == path else {path: ours, settings: hooks}
 
 
 def _claude_settings(machine: Machine, folder: Path | None) -> Path:
@@ -152,3 +191,13 @@ def _claude_settings(machine: Machine, folder: Path | None) -> Path:
     if folder is not None:
         return folder / ".claude" / "settings.local.json"
     return machine.named("CLAUDE_CONFIG_DIR", machine.home / ".claude") / "settings.json"
+
+
+def _codex_hooks(machine: Machine, folder: Path | None) -> Path:
+    """Return the file of hooks; they may stand in the other one too, but not in both without a complaint."""
+    settings = CLIENTS[CODEX.name].personal(machine).parent if folder is None else folder / ".codex"
+    return settings / "hooks.json"
+
+
+_HOOK_FILES: Final = {CLAUDE_CODE.name: _claude_settings, CODEX.name: _codex_hooks}
+"""Where programs keep hooks that have a file of their own for them."""

@@ -19,15 +19,15 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from engram.surfaces.hooks import event as events
+from engram.surfaces.hooks.program import CLAUDE_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from engram.surfaces.hooks.program import Program
+
 NAME: Final = "engram"
-HOOK_SECONDS: Final = 10
-"""When Claude Code ends a hook by force; our own limit comes long before."""
-MATCHERS: Final = {events.TOOL_USED: "Bash"}
-"""Of tools, only the shell has outcomes that are kept; others start no process at all."""
+SECRETS: Final = ("ENGRAM_KEY", "ENGRAM_EMBEDDER_KEY", "ENGRAM_CHAT_KEY")
 _SERVES = ("mcp",)
 _HOOK = re.compile(r"""(?:^|[\\/\s"'])engram(?:\.exe)?["']?\s+hook(?:\s|$)""")
 
@@ -41,20 +41,33 @@ class Own:
     options: tuple[str, ...] = ()
     """Store and scope, as the command line takes them."""
     home: str | None = None
+    secrets: tuple[str, ...] = ()
+    """Variables of the environment that hold keys; entries may name them, and never hold what they hold."""
 
-    def server(self) -> dict[str, Any]:
-        """Return the MCP server: a command, its arguments and its environment."""
+    def server(self, *, variable_as: str | None = None) -> dict[str, Any]:
+        """
+        Return the MCP server: a command, its arguments and its environment.
+
+        `variable_as` is how an entry refers to a variable, for a program that passes no keys on by itself.
+        """
         first, *rest = self.command
         entry: dict[str, Any] = {"command": first, "args": [*rest, "mcp", *self.options]}
-        return {**entry, "env": {"ENGRAM_HOME": self.home}} if self.home else entry
+        given = {"ENGRAM_HOME": self.home} if self.home else {}
+        referred = {name: variable_as.format(name) for name in self.secrets} if variable_as else {}
+        return {**entry, "env": {**given, **referred}} if given or referred else entry
 
-    def hook(self, event: str) -> dict[str, Any]:
-        """Return the group of hooks for an event of Claude Code."""
+    def hook(self, event: str, program: Program = CLAUDE_CODE) -> dict[str, Any]:
+        """Return the group of hooks for an event that the program calls so."""
         place = ("--home", self.home) if self.home else ()
+        client = () if program is CLAUDE_CODE else ("--client", program.name)
         # -P: the folder that the agent works in must not be one that modules are loaded from
-        words = [self.python, "-P", "-m", NAME, "hook", event, *self.options, *place]
-        call = {"type": "command", "command": _joined(words), "timeout": HOOK_SECONDS}
-        matcher = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
+        words = [self.python, "-P", "-m", NAME, "hook", event, *client, *self.options, *place]
+        named = {"name": NAME} if program.is_named else {}
+        is_end = program.events[event] == events.SESSION_END
+        timeout = program.end_timeout if is_end and program.end_timeout else program.timeout
+        call = {**named, "type": "command", "command": _joined(words), "timeout": timeout}
+        # of tools, only the shell has outcomes that are kept; others start no process at all
+        matcher = {"matcher": program.shell_tool} if program.events[event] == events.TOOL_USED else {}
         return {**matcher, "hooks": [call]}
 
 
@@ -70,15 +83,16 @@ def own(*, store: str | None, scope: Mapping[str, str | None], environment: Mapp
         python=sys.executable,
         options=tuple(options),
         home=_absolute(home) if home else None,
+        secrets=tuple(name for name in SECRETS if environment.get(name)),
     )
 
 
 def is_our_server(entry: object) -> bool:
     """Say whether a server entry runs Engram."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("command"), str):
+    if not isinstance(entry, dict):
         return False
-    arguments = entry.get("args", [])
-    words = [entry["command"], *(arguments if isinstance(arguments, list) else [])]
+    # opencode has command and arguments in one list
+    words = [word for name in ("command", "args") for word in _listed(entry.get(name))]
     return _runs_engram([str(word) for word in words])
 
 
@@ -89,6 +103,10 @@ def is_our_hook(entry: object) -> bool:
         and isinstance(entry.get("command"), str)
         and bool(_HOOK.search(entry["command"]))
     )
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
 
 
 def _runs_engram(words: Sequence[str]) -> bool:

@@ -1,9 +1,9 @@
 """
-Our hooks in the settings of Claude Code.
+Our hooks in the settings of a program.
 
-Used by `clients`. Settings hold, for each event, a list of groups of hooks; ours is a group of its own at the
-end of each list. Hooks of others, also in the same list, are neither moved nor changed. Every change is
-checked by reading the result.
+Used by `clients`. The settings of Claude Code and of Gemini CLI hold, for each event, a list of groups of
+hooks; ours is a group of its own at the end of each list. Hooks of others, also in the same list, are neither
+moved nor changed. Every change is checked by reading the result.
 """
 
 from __future__ import annotations
@@ -16,41 +16,42 @@ from engram.surfaces.connect import json_edit
 from engram.surfaces.connect.entry import is_our_hook
 from engram.surfaces.connect.part import CannotEdit
 from engram.surfaces.connect.servers import read_json
-from engram.surfaces.hooks.event import EVENTS
+from engram.surfaces.hooks.program import CLAUDE_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from engram.surfaces.connect.entry import Own
+    from engram.surfaces.hooks.program import Program
 
 KEY = "hooks"
 
 
 @dataclass(frozen=True, slots=True)
-class ClaudeHooks:
+class Hooks:
     """The calls of `engram hook`: a group for each event that we answer."""
 
     groups: Mapping[str, dict[str, Any]]
 
     @classmethod
-    def of(cls, own: Own) -> ClaudeHooks:
+    def of(cls, own: Own, program: Program = CLAUDE_CODE) -> Hooks:
         """Return the hooks that our entries are to be."""
-        return cls({event: own.hook(event) for event in EVENTS})
+        return cls({event: own.hook(event, program) for event in program.events})
 
     def is_in(self, text: str) -> bool:
         """Say whether a hook of ours stands there."""
         return next(_ours(read_json(text)), None) is not None
 
-    def like_in(self, text: str) -> ClaudeHooks:
+    def like_in(self, text: str) -> Hooks:
         """Return the hooks as a text has them."""
         whole = read_json(text)
-        return ClaudeHooks({event: whole[KEY][event][group] for event, group, _ in _ours(whole)})
+        return Hooks({event: whole[KEY][event][group] for event, group, _ in _ours(whole)})
 
     def put(self, text: str) -> str:
         """Return the text with one hook of ours for each event."""
         text = text if text.strip(" \t\r\n\ufeff") else text + "{\n}\n"
         before = read_json(text)
-        _check_shape(before)
+        self._check_shape(before)
         if KEY not in before:
             return json_edit.set_member(text, (KEY,), self._wanted())
         changed = text
@@ -77,6 +78,14 @@ class ClaudeHooks:
 
     def _wanted(self) -> dict[str, Any]:
         return {event: [group] for event, group in self.groups.items()}
+
+    def _check_shape(self, whole: dict[str, Any]) -> None:
+        events = whole.get(KEY, {})
+        is_listed = isinstance(events, dict) and all(
+            isinstance(events.get(one, []), list) for one in self.groups
+        )
+        if not is_listed:
+            raise CannotEdit("its hooks are not what they should be")
 
     def _put_one(self, text: str, event: str, groups: list[Any]) -> str:
         there = read_json(text)[KEY].get(event)
@@ -132,9 +141,3 @@ def _without_ours(whole: dict[str, Any]) -> dict[str, Any]:
 
 def _is_group(group: object) -> bool:
     return isinstance(group, dict) and isinstance(group.get(KEY), list)
-
-
-def _check_shape(whole: dict[str, Any]) -> None:
-    events = whole.get(KEY, {})
-    if not isinstance(events, dict) or not all(isinstance(events.get(one, []), list) for one in EVENTS):
-        raise CannotEdit("its hooks are not what they should be")

@@ -62,12 +62,16 @@ class Change:
 
 
 def to_connect(path: Path, part: Part) -> Change:
-    """Return the change that puts our part into a file; the file from before we came is kept beside it."""
+    """
+    Return the change that puts our part into a file; the file from before we came is kept beside it.
+
+    Where we are in it already, that copy was made when we came, or there was no file then to be kept: a copy
+    of one with our part in it would bring that back when we go.
+    """
     change = _planned(path, part, part.put)
     if change.doing is not Doing.CHANGE:
         return change
-    has_copy = backup_of(path).exists() and part.is_in(_text_of(change.before) or "")
-    return replace(change, is_copied=not has_copy)
+    return replace(change, is_copied=not part.is_in(_text_of(change.before) or ""))
 
 
 def to_remove(path: Path, part: Part) -> Change:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from engram.surfaces.hooks.program import CLAUDE_CODE
 from engram.surfaces.hooks.project import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OPTIONS: Final = ("store", "home", "project", "squad", "agent", "channel", "user")
-SCOPE: Final = OPTIONS[2:]
+OPTIONS: Final = ("store", "home", "client", "project", "squad", "agent", "channel", "user")
+SCOPE: Final = OPTIONS[3:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class Call:
     event: str = ""
     store: str | None = None
     home: str | None = None
+    client: str = CLAUDE_CODE.name
+    """The program that calls, as `engram connect` names it."""
     project: str | None = None
     squad: str | None = None
     agent: str | None = None

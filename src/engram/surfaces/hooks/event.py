@@ -1,5 +1,5 @@
 """
-An event as Claude Code tells it: one JSON object on standard input.
+An event as a program tells it: one JSON object on standard input.
 
 Read by `run` before anything heavy is loaded; knows nothing of the engine. Fields that are unknown are
 passed over, fields that are missing or odd count as absent, and only what is no object at all is refused.
@@ -21,7 +21,7 @@ COMPACTING: Final = "PreCompact"
 STOPPED: Final = "Stop"
 SESSION_END: Final = "SessionEnd"
 EVENTS: Final = (SESSION_START, PROMPT, TOOL_USED, COMPACTING, STOPPED, SESSION_END)
-"""The events that something is done for; any other is let pass."""
+"""The events that something is done for, by the names of Claude Code; `program` has those of others."""
 _MOST_SESSION_CHARACTERS = 128
 
 
@@ -36,6 +36,8 @@ class Event:
     prompt: str = ""
     reply: str = ""
     """The last words of the agent, where the program tells them itself."""
+    moment: str = ""
+    """When or in which turn it happened: what an event without a name of its own is known by."""
     source: str = ""
     """How a session began: startup, resume, clear or compact."""
     tool: str = ""
@@ -52,7 +54,7 @@ class UnreadableEvent(ValueError):
 
 
 def parse(raw: bytes, *, name: str) -> Event:
-    """Return the event; `name` is what the command line calls it, and wins."""
+    """Return the event; `name` is what the command line calls it, in our words, and wins."""
     try:
         told = json.loads(raw.decode("utf-8-sig"))
     except (UnicodeDecodeError, ValueError, RecursionError) as exc:
@@ -68,12 +70,14 @@ def parse(raw: bytes, *, name: str) -> Event:
         transcript=_text(told, "transcript_path"),
         folder=_text(told, "cwd"),
         prompt=_text(told, "prompt"),
-        reply=_text(told, "last_assistant_message"),
+        reply=_text(told, "last_assistant_message") or _text(told, "prompt_response"),
+        moment=_text(told, "timestamp") or _text(told, "turn_id"),
         source=_text(told, "source"),
         tool=_text(told, "tool_name"),
         tool_use=_text(told, "tool_use_id"),
         tool_input=_object(told, "tool_input"),
-        tool_response=_object(told, "tool_response"),
+        # Codex tells the output of a command as it is
+        tool_response=_object(told, "tool_response") or {"stdout": _text(told, "tool_response")},
         is_of_subagent=bool(_text(told, "agent_id")),
         has_stopped_before=told.get("stop_hook_active") is True,
     )

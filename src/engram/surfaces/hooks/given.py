@@ -37,6 +37,11 @@ class Given:
         self._home = settings.home
         self._path = settings.home / FOLDER / f"given-{self._digest(session)}.json"
 
+    @property
+    def is_at_beginning(self) -> bool:
+        """Whether the session has had no prompt since it began."""
+        return not self._path.exists()
+
     def begin_anew(self) -> None:
         """Forget what the session was given, and the files of sessions that are long over."""
         with suppress(OSError):
@@ -49,13 +54,24 @@ class Given:
     def only_new(self, blocks: Sequence[str]) -> str:
         """Return the blocks without the lines that the session has, and without those that are then empty."""
         known = self._known()
-        had = frozenset(known)
-        left = [list(_left(block.split("\n"), lambda line: self._digest(line) in had)) for block in blocks]
+        is_known = self._known_or_seen(set(known))
+        left = [list(_left(block.split("\n"), is_known)) for block in blocks]
         full = [lines for lines in left if any(map(_is_record, lines))]
         fresh = [self._digest(line) for lines in full for line in lines if _is_record(line)]
-        if fresh:
+        if fresh or self.is_at_beginning:
             self._keep([*known, *fresh])
         return "\n\n".join("\n".join(lines) for lines in full)
+
+    def _known_or_seen(self, had: set[str]) -> Callable[[str], bool]:
+        """Return what says whether a line was given before, also in a block that is given along with it."""
+
+        def is_known(line: str) -> bool:
+            digest = self._digest(line)
+            is_had = digest in had
+            had.add(digest)
+            return is_had
+
+        return is_known
 
     def _known(self) -> list[str]:
         try:

@@ -21,8 +21,11 @@ _GIVEN = re.compile(
     re.DOTALL,
 )
 """A block as `context.isolation` frames it: no memory can write its marks."""
-_ASIDE = re.compile(r"<(system-reminder|[a-z-]+-hook)>.*?</\1>", re.DOTALL)
-"""What the program itself puts into a message, such as the answers of hooks in its older versions."""
+_ASIDE = re.compile(r"<(system-reminder|hook_context|[a-z-]+-hook)>")
+"""
+What the program itself puts into a message, such as the answers of hooks: Gemini CLI tells them as part of
+the prompt when it is run for a single one, with the marks of our own block made unreadable.
+"""
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
 _PUT_IN = re.compile(r"<[a-z]+(?:-[a-z]+)+>|\[Request interrupted|Caveat: The messages below")
 """How prompts begin that the program wrote in the person's name, such as <task-notification>."""
@@ -40,8 +43,30 @@ def mark_children() -> None:
 
 def without_memories(text: str) -> str:
     """Return a text without the blocks that came from memory or from the program: they are no news."""
-    plain = _ASIDE.sub(" ", text) if "</" in text else text
+    plain = _without_asides(text)
     return _GIVEN.sub(" ", plain).strip() if f"<{BLOCK}>" in plain else plain.strip()
+
+
+def _without_asides(text: str) -> str:
+    """
+    Return a text without what stands between the marks of a program.
+
+    No single pattern for both marks: on marks that do not close it would read to the end from each of them.
+    """
+    kept: list[str] = []
+    unclosed: set[str] = set()
+    at = 0
+    for found in _ASIDE.finditer(text):
+        name = found[1]
+        if found.start() < at or name in unclosed:
+            continue
+        end = text.find(f"</{name}>", found.end())
+        if end < 0:
+            unclosed.add(name)
+            continue
+        kept.append(text[at : found.start()])
+        at = end + len(name) + 3
+    return " ".join([*kept, text[at:]])
 
 
 def is_typed(prompt: str) -> bool:

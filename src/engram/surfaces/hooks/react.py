@@ -16,8 +16,9 @@ from engram.portability.record import Message
 from engram.surfaces.hooks import event as events
 from engram.surfaces.hooks import fitting, guards, tools, transcript
 from engram.surfaces.hooks.given import Given
+from engram.surfaces.hooks.program import CLAUDE_CODE, CODEX
 from engram.text.pii_secrets import credentials
-from engram.values import Role
+from engram.values import ImportKind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from engram.engine.engram import Engram
     from engram.settings import Settings
     from engram.surfaces.hooks.event import Event
+    from engram.surfaces.hooks.program import Program
     from engram.values import Turn
 
 SESSION_TOKENS: Final = 1200
@@ -36,7 +38,6 @@ ASKED_CHARACTERS: Final = 4000
 """So much of a prompt is asked with; to measure a pasted log would take longer than to answer."""
 MOST_MISSED: Final = 20
 """So many messages are caught up on that no hook was told of, such as after an interruption."""
-_TAIL_FOR_KEY = 65_536
 _ANEW = frozenset({"startup", "clear", "compact", ""})
 _UNNAMED = "the work at hand"
 
@@ -48,27 +49,26 @@ class Visit:
     engram: Engram
     settings: Settings
     event: Event
+    program: Program = CLAUDE_CODE
     is_by_folder: bool = False
     """Whether the folder chooses the project, so that what was said in another one stays there."""
 
     @property
     def session(self) -> str:
         """The session as an import of its log would call it."""
-        return f"claude-code:{self.event.session}"
+        return f"{self.program.name}:{self.event.session}"
 
 
 def answer(visit: Visit) -> str:
     """Return the memories to put before the agent, or nothing."""
     event = visit.event
     if event.name == events.SESSION_START:
-        given = Given(visit.settings, event.session)
-        if event.source not in _ANEW:
-            return ""  # what it was given stands in the conversation that it resumes
-        given.begin_anew()
-        return given.only_new(_standing(visit, PurePath(event.folder).name or _UNNAMED))
+        return _beginning(visit)
     if event.name == events.PROMPT:
+        given = Given(visit.settings, event.session)
         prompt = _middle_left_out(guards.without_memories(event.prompt))
-        return Given(visit.settings, event.session).only_new(_fitting(visit, prompt))
+        is_first = visit.program.begins_with_prompt and given.is_at_beginning
+        return given.only_new([*(_standing(visit) if is_first else ()), *_fitting(visit, prompt)])
     return ""
 
 
@@ -77,13 +77,21 @@ def keep(visit: Visit) -> Sequence[Turn]:
     event = visit.event
     if event.name == events.TOOL_USED:
         told = tools.outcome(event.tool, event.tool_input, event.tool_response)
-        key = f"tool/{event.tool_use}"
+        key = f"tool/{event.tool_use or event.moment}"
         messages = [_message(visit, _without_secrets(told), role=Role.TOOL, key=key)] if told else []
     elif event.name == events.SESSION_START:
         messages = []
     else:
         messages = _spoken(visit)
-    return visit.engram.hear(_worth_keeping(messages), most_characters=MOST_CHARACTERS)
+    # Gemini CLI has no importer to agree with; the session in a key tells its messages from all others
+    kind = ImportKind.CODEX if visit.program is CODEX else ImportKind.CLAUDE_CODE
+    return visit.engram.hear(
+        _worth_keeping(messages),
+        kind=kind,
+        most_characters=MOST_CHARACTERS,
+        # of a tool we read no log, so each use has but the key that its event gave it
+        is_logged=visit.program.has_readable_log and event.name != events.TOOL_USED,
+    )
 
 
 def afterwards(visit: Visit, turns: Sequence[Turn]) -> None:
@@ -96,8 +104,19 @@ def afterwards(visit: Visit, turns: Sequence[Turn]) -> None:
         visit.engram.read_due(turns)
 
 
-def _standing(visit: Visit, topic: str) -> Sequence[str]:
-    """Return what stands, what was stored today and what fits a topic, for a session that begins."""
+def _beginning(visit: Visit) -> str:
+    """Return what a session begins with; one that is resumed has it in its conversation, if it keeps that."""
+    is_put_off = visit.program.begins_with_prompt
+    if visit.event.source not in _ANEW and not is_put_off:
+        return ""
+    given = Given(visit.settings, visit.event.session)
+    given.begin_anew()
+    return "" if is_put_off else given.only_new(_standing(visit))
+
+
+def _standing(visit: Visit) -> Sequence[str]:
+    """Return what stands, what was stored today and what fits the folder, for a session that begins."""
+    topic = PurePath(visit.event.folder).name or _UNNAMED
     window = visit.engram.context(topic, budget=SESSION_TOKENS, history=(), session=visit.session)
     return [block for block in (window.standing, window.present) if block]
 
@@ -120,11 +139,11 @@ def _middle_left_out(prompt: str) -> str:
 def _spoken(visit: Visit) -> list[Message]:
     """Return what the log holds lately, and behind it what the event tells and the log does not yet."""
     event = visit.event
-    lines = transcript.tail(event.transcript)
+    lines = transcript.tail(event.transcript) if visit.program.has_readable_log else []
     ours = transcript.of_project(lines, event.folder) if visit.is_by_folder else lines
     messages = transcript.said(ours, session=visit.session)[-MOST_MISSED:]
     told = {_words(one.content) for one in messages[-2:]}
-    after = transcript.last_key(lines)
+    after = transcript.last_key(lines) or event.moment
     if (
         event.name == events.PROMPT
         and guards.is_typed(event.prompt)

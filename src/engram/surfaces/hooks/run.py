@@ -1,10 +1,11 @@
 """
 One hook from its beginning to its end, within its time.
 
-Called by `engram hook`. The process that the agent waits for stays small: it forks, and the child opens the
+Called by `engram hook`. The process that the agent waits for stays small: it forks, and `behind` opens the
 engine, sends back the answer and then the word that all is stored. When both are there, or the time is up,
-the agent goes on, and the child reads what was said at its leisure, itself under a limit that no code can
-outstay. Where there is no fork, everything happens in one process, which ends itself when its time is up.
+the agent goes on, and what was said is read at leisure. Events that come all the time and have no answer are
+not waited for. Where there is no fork, everything happens in one process, which ends itself when its time is
+up.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, NoReturn
 
+from engram.surfaces.hooks import behind, guards, notes, tools
 from engram.surfaces.hooks import event as events
-from engram.surfaces.hooks import guards, notes, tools
 from engram.surfaces.hooks.call import parse_arguments
+from engram.surfaces.hooks.program import PROGRAMS
 from engram.surfaces.hooks.work import Work, do, told
 
 if TYPE_CHECKING:
@@ -35,8 +37,6 @@ MOST_BYTES: Final = 8_000_000
 """A prompt with pasted files is far smaller; of more, nothing is read."""
 STDIN_SECONDS: Final = 2.0
 """How long the event itself may take to come in."""
-LIFE_SECONDS: Final = 120
-"""How long the child may go on when the agent has gone on."""
 TOO_LATE: Final = "it was not done in time, and the agent went on without memory"
 _DONE, _ANSWER = b"D", b"A"
 
@@ -47,12 +47,13 @@ class _TimeIsUp(Exception):
 
 def run(call: Call, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool = hasattr(os, "fork")) -> None:
     """Answer one event; whatever goes wrong is noted, and nothing is raised or written to stderr."""
-    if guards.is_inside() or call.event not in events.EVENTS:
+    program = PROGRAMS.get(call.client)
+    if guards.is_inside() or program is None or call.event not in program.events:
         return
     guards.mark_children()
     # No home, no file, no process to be had: there is no place for a note either.
     with suppress(OSError, RuntimeError):
-        _run(call, stdin, stdout, can_fork=can_fork)
+        _run(call, program.events[call.event], stdin, stdout, can_fork=can_fork)
 
 
 def run_here(call: Call) -> None:
@@ -68,10 +69,10 @@ def run_words(words: Sequence[str]) -> None:
     run_here(parse_arguments(words))
 
 
-def _run(call: Call, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool) -> None:
+def _run(call: Call, name: str, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool) -> None:
     begun = time.monotonic()
     home = _home(call)
-    event = _event(call, stdin, home, until=begun + STDIN_SECONDS)
+    event = _event(name, stdin, home, until=begun + STDIN_SECONDS)
     if event is None or not _is_wanted(event):
         return
     settings = _settings(call, home)
@@ -81,12 +82,17 @@ def _run(call: Call, stdin: IO[bytes], stdout: IO[bytes], *, can_fork: bool) -> 
     (_forked if can_fork else _alone)(work, stdout)
 
 
-def _event(call: Call, stdin: IO[bytes], home: Path, *, until: float) -> Event | None:
+def _event(name: str, stdin: IO[bytes], home: Path, *, until: float) -> Event | None:
     """Return the event, or None where standard input holds none or does not end."""
     try:
         with _alarm(until):
             raw = stdin.read(MOST_BYTES)
-        return events.parse(raw, name=call.event)
+            rest = stdin.read(MOST_BYTES)
+            while rest and stdin.read(MOST_BYTES):  # to its end: the agent is still writing it
+                pass
+        if rest:
+            raise events.UnreadableEvent(f"the event is larger than {MOST_BYTES} bytes")
+        return events.parse(raw, name=name)
     except events.UnreadableEvent as exc:
         notes.failed(home, str(exc))
     except _TimeIsUp:
@@ -128,12 +134,26 @@ def _forked(work: Work, stdout: IO[bytes]) -> None:
         return
     if is_child:
         os.close(reading)
-        _child(work, writing)
+        behind.go_on(lambda: _answered(work, writing), home=work.settings.home, closing=writing)
     os.close(writing)
+    if not _is_waited_for(work):
+        os.close(reading)
+        return
     with os.fdopen(reading, "rb") as pipe:
         is_done = _passed_on(pipe, stdout, work.until)
-    if not is_done:
-        notes.failed(work.settings.home, TOO_LATE if time.monotonic() >= work.until else "it ended early")
+    if not is_done and time.monotonic() >= work.until:  # of any other end, `behind` knows more
+        notes.failed(work.settings.home, TOO_LATE)
+
+
+def _is_waited_for(work: Work) -> bool:
+    """
+    Say whether the agent waits until an event is kept.
+
+    A reply that stands in a log is caught up on by the next event, should this one come to nothing.
+    """
+    if work.event.name == events.TOOL_USED:
+        return False
+    return work.event.name != events.STOPPED or not PROGRAMS[work.call.client].has_readable_log
 
 
 def _passed_on(pipe: IO[bytes], stdout: IO[bytes], until: float) -> bool:
@@ -167,23 +187,14 @@ def _alarm(until: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _child(work: Work, writing: int) -> NoReturn:
-    """Do the work where the agent does not see it: it waits for neither our streams nor our group."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, whatever it is busy with
-    signal.setitimer(signal.ITIMER_REAL, LIFE_SECONDS)
-    os.setsid()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
+def _answered(work: Work, writing: int) -> None:
+    """Do the work, and send the answer and that it is done to the process that the agent waits for."""
 
     def send(kind: bytes, rest: bytes = b"") -> None:
         with suppress(OSError):  # the agent may have gone on
             os.write(writing, kind + rest + b"\n")
 
-    try:
-        do(work, answer=lambda text: send(_ANSWER, text), done=lambda: send(_DONE))
-    finally:
-        os._exit(0)
+    do(work, answer=lambda text: send(_ANSWER, text), done=lambda: send(_DONE))
 
 
 def _alone(work: Work, stdout: IO[bytes]) -> None:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from engram.portability.importers import claude_code
+from engram.portability.importers import claude_code, codex
 from engram.portability.objects import Object
+from engram.surfaces.hooks.program import CODEX
 from engram.surfaces.hooks.project import project_of
 from engram.values import Role
 
@@ -45,7 +46,7 @@ def tail(path: str, *, most_bytes: int = MOST_BYTES) -> list[dict[str, Any]]:
 
 def said(lines: Sequence[dict[str, Any]], *, session: str) -> list[Message]:
     """Return what the person and the agent said, oldest first: prompts, and the reply to each."""
-    told = [claude_code.message(Object(PLACE, value)) for value in lines]
+    told = [_told(value, session) for value in lines]
     spoken = [one for one in told if one is not None and one.session in (None, session)]
     return [
         one
@@ -66,6 +67,16 @@ def last_key(lines: Sequence[dict[str, Any]]) -> str:
     """Return the name of the last line that has one: what comes next is known as what follows it."""
     names = (value.get("uuid") for value in reversed(lines))
     return next((name for name in names if isinstance(name, str)), "")
+
+
+def _told(line: dict[str, Any], session: str) -> Message | None:
+    """Return what a line says; of Codex only what has an id, for by its place it is not known again."""
+    program, _, name = session.partition(":")
+    if program != CODEX.name:
+        return claude_code.message(Object(PLACE, line))
+    body = line.get("payload")
+    has_id = isinstance(body, dict) and bool(body.get("id"))
+    return codex.message(Object(PLACE, line), session=name) if has_id else None
 
 
 def _end_of(path: str, most_bytes: int) -> bytes:

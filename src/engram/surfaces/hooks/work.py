@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from engram.errors import EngramError
 from engram.surfaces.hooks import notes
+from engram.surfaces.hooks.program import PROGRAMS
 from engram.surfaces.hooks.project import AUTO
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from engram.settings import Settings
     from engram.surfaces.hooks.call import Call
     from engram.surfaces.hooks.event import Event
-
-ACTOR = "claude-code"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +61,13 @@ def told(error: EngramError) -> str:
 def _do(work: Work, engram: Engram, *, answer: Callable[[bytes], None], done: Callable[[], None]) -> None:
     from engram.surfaces.hooks import react  # noqa: PLC0415 - as heavy as the engine
 
-    is_by_folder = work.call.project == AUTO
-    visit = react.Visit(engram=engram, settings=work.settings, event=work.event, is_by_folder=is_by_folder)
+    visit = react.Visit(
+        engram=engram,
+        settings=work.settings,
+        event=work.event,
+        program=PROGRAMS[work.call.client],
+        is_by_folder=work.call.project == AUTO,
+    )
     is_well = True
     try:
         block = react.answer(visit)
@@ -71,7 +75,7 @@ def _do(work: Work, engram: Engram, *, answer: Callable[[bytes], None], done: Ca
         notes.failed(work.settings.home, told(exc))
         block, is_well = "", False
     if block:
-        answer(_output(work.event.name, block))
+        answer(_output(work.call.event, block))
     turns = react.keep(visit)
     if is_well and time.monotonic() < work.until:
         engram.note_success(notes.PART)
@@ -82,17 +86,17 @@ def _do(work: Work, engram: Engram, *, answer: Callable[[bytes], None], done: Ca
 
 def _opened(work: Work) -> Engram:
     """Open the store, made if need be: whoever connected an agent wants it to remember."""
-    from engram.engine.engram import Engram  # noqa: PLC0415 - heavy
+    from engram.surfaces.cli.loading import engine  # noqa: PLC0415 - heavy
     from engram.values import Actor, ActorKind, Scope  # noqa: PLC0415
 
-    return Engram.open(
+    return engine().open(
         settings=work.settings,
         scope=Scope(**work.call.scope_in(work.event.folder)),
-        actor=Actor(work.call.agent or ACTOR, ActorKind.AGENT),
+        actor=Actor(work.call.agent or work.call.client, ActorKind.AGENT),
         background=False,
     )
 
 
 def _output(event: str, block: str) -> bytes:
-    """Return the answer as Claude Code takes it, on one line."""
+    """Return the answer as programs take it, on one line; the event is called as the program calls it."""
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}).encode()

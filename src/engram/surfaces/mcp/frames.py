@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 4_000_000
 """Of one message: far more than the largest turn, and than what the SDK takes over HTTP."""
+MOST_AT_ONCE: Final = 100
+"""Messages in one list; nobody sends so many."""
 _KEPT = 4_000
 """Bytes at either end of a line beyond the limit, in which its id is looked for."""
 _ESCAPE = re.compile(
@@ -79,6 +81,29 @@ def mended(line: bytes) -> bytes:
     if b"\\ud" not in line and b"\\uD" not in line:
         return line
     return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], line)
+
+
+def messages(line: bytes) -> list[bytes]:
+    """
+    Return the messages of a line: those of a list, which one version of the protocol has, each by itself.
+
+    A list beyond the limit, or with anything in it that is no object, stays one line, and is refused as one.
+    """
+    if not line.lstrip().startswith(b"["):
+        return [line]
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return [line]
+    if not 0 < len(told) <= MOST_AT_ONCE or not all(isinstance(one, dict) for one in told):
+        return [line]
+    return [json.dumps(one).encode() for one in told]
+
+
+def has_odd_id(line: bytes) -> bool:
+    """Say whether a message has an id that no answer can carry; the SDK takes it for one without an id."""
+    told = json.loads(line) if b'"id"' in line else {}
+    return "id" in told and type(told["id"]) not in (int, str)
 
 
 def request_id(*parts: bytes) -> int | str | None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from engram.engine.engram import Engram
+    from engram.surfaces.mcp.greeting import Greeted
     from engram.surfaces.mcp.tool import Tool
 
 ENDING_SECONDS = 8.0
@@ -41,14 +42,20 @@ class Place:
     may_be_remote: bool = False
 
 
-def over_stdio(open_engine: Callable[[], Engram], *, tools: Sequence[Tool], session: str) -> None:
+def over_stdio(
+    open_engine: Callable[[], Engram],
+    *,
+    tools: Sequence[Tool],
+    session: str,
+    greeted: Greeted = stdio.NOTHING_SAID,
+) -> None:
     """Serve one client over standard input and output until it leaves."""
     logs.to_stderr()
     opening = Opening(open_engine)
     server = MemoryServer(opening, tools=tools, session=session)
     with ending_in_time(), suppress(KeyboardInterrupt):
         try:
-            anyio.run(stdio.serve, server.sdk)
+            anyio.run(stdio.serve, server.sdk, greeted)
         finally:
             begin_to_end()
             opening.close()

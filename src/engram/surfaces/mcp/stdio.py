@@ -22,7 +22,16 @@ from mcp import types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from engram.surfaces.mcp.frames import MOST_BYTES, Lines, TooLong, mended, request_id
+from engram.surfaces.mcp.frames import (
+    MOST_BYTES,
+    Lines,
+    TooLong,
+    has_odd_id,
+    mended,
+    messages,
+    request_id,
+)
+from engram.surfaces.mcp.greeting import Greeted
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -32,21 +41,22 @@ if TYPE_CHECKING:
 
 LAST_ANSWERS_SECONDS = 10.0
 """How long the answers to what was asked may take after the client's last word."""
+NOTHING_SAID = Greeted()
 _PIECE = 65_536
 _TAKEN_BACK = "notifications/cancelled"
 
 
-async def serve(server: Server[Any]) -> None:
+async def serve(server: Server[Any], greeted: Greeted = NOTHING_SAID) -> None:
     """Serve the client on standard input and output until its last word."""
     with claimed_streams() as (source, target):
-        await serve_on(server, source, target)
+        await serve_on(server, source, target, greeted)
 
 
-async def serve_on(server: Server[Any], source: int, target: int) -> None:
-    """Serve one client that writes to one file and reads another."""
+async def serve_on(server: Server[Any], source: int, target: int, greeted: Greeted = NOTHING_SAID) -> None:
+    """Serve one client that writes to one file and reads another, and may have been greeted already."""
     read_in, read_out = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_in, write_out = anyio.create_memory_object_stream[SessionMessage](0)
-    wire = Wire(source, target, read_in, write_in.clone(), write_out)
+    wire = Wire(source, target, read_in, write_in.clone(), write_out, greeted=greeted)
     wire.start()
     try:
         await server.run(read_out, write_in, server.create_initialization_options())
@@ -65,10 +75,13 @@ class Wire:
         heard: MemoryObjectSendStream[SessionMessage | Exception],
         refusals: MemoryObjectSendStream[SessionMessage],
         said: MemoryObjectReceiveStream[SessionMessage],
+        *,
+        greeted: Greeted,
     ) -> None:
         self._source, self._target = source, target
         self._heard, self._refusals, self._said = heard, refusals, said
         self._loop = asyncio.get_running_loop()
+        self._before, self._answered = greeted.heard, set(greeted.answered)
         self._open_requests: set[int | str] = set()
         self._settled = threading.Condition()
         self._writer = threading.Thread(target=self._write, name="engram-mcp-writer", daemon=True)
@@ -105,6 +118,9 @@ class Wire:
                 self._on_loop(self._heard.aclose())
 
     def _next_piece(self) -> bytes:
+        if self._before:
+            piece, self._before = self._before, b""
+            return piece
         try:
             return os.read(self._source, _PIECE)
         except OSError:  # a pipe whose other end was torn off has no more to say
@@ -115,13 +131,20 @@ class Wire:
             text = f"E4004 a message of more than {MOST_BYTES} bytes is too large"
             self._refuse(request_id(line.start, line.end), types.INVALID_REQUEST, text)
         elif line.strip():
-            try:
-                message = types.jsonrpc_message_adapter.validate_json(mended(line), by_name=False)
-            except ValidationError:
-                self._refuse(request_id(line), types.PARSE_ERROR, "the line is no JSON-RPC message")
-            else:
-                self._note(message)
-                self._on_loop(self._heard.send(SessionMessage(message)))
+            for one in messages(line):
+                self._hear_one(mended(one))
+
+    def _hear_one(self, line: bytes) -> None:
+        try:
+            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValidationError:
+            self._refuse(request_id(line), types.PARSE_ERROR, "the line is no JSON-RPC message")
+            return
+        if isinstance(message, types.JSONRPCNotification) and has_odd_id(line):
+            self._refuse(None, types.INVALID_REQUEST, "the id of a request is a whole number or a text")
+            return
+        self._note(message)
+        self._on_loop(self._heard.send(SessionMessage(message)))
 
     def _refuse(self, number: int | str | None, code: int, text: str) -> None:
         error = types.JSONRPCError(jsonrpc="2.0", id=number, error=types.ErrorData(code=code, message=text))
@@ -164,6 +187,10 @@ class Wire:
 
     def _put(self, message: types.JSONRPCMessage) -> bool:
         """Write a message; False when nobody reads any more."""
+        if isinstance(message, types.JSONRPCResponse) and message.id in self._answered:
+            self._answered.discard(message.id)  # a client may use the number again
+            self._settle(message)
+            return True
         written = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         try:
             while written:

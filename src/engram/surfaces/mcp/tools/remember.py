@@ -33,7 +33,7 @@ class Remember(Arguments, frozen=True):
     from_user: Annotated[bool, Meta(description="True if the user said it; false if you concluded it")] = (
         False
     )
-    importance: Annotated[float, Meta(ge=0, le=1)] | None = None
+    importance: Annotated[float, Meta(ge=0, le=1, description="0 to 1")] | None = None
     occurred_at: Annotated[Moment | None, Meta(description="When it happened, if not now")] = None
     forget_after: Annotated[Moment | None, Meta(description="When it stops mattering")] = None
 
