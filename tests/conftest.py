@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,11 @@ if str(ROOT) not in sys.path:  # `evals` is not installed, and only `python -m p
 # Hundreds of commands are started: without compiled modules each would take twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".cache" / "pycache"))
+
+# Commands show times by the reader's clock; the reader of the tests lives in UTC.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 settings.register_profile(
     "engram",

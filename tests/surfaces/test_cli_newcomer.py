@@ -297,4 +297,4 @@ def test_a_question_of_the_dream_reads_as_a_question(tmp_path: Path) -> None:
         asked = stale(memory, priority=0.5, now=memory.created_at).question
 
     assert matter(memory) == "where Ben lives"
-    assert asked == "Is what was noted long ago about where Ben lives still true?"
+    assert asked == "Is the old note on where Ben lives still true?"

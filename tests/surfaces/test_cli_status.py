@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings
+from engram import Engram, Settings, engine
+from engram.engine.agents import ANTICIPATION
+from engram.engine.attending import ATTENTION
+from engram.engine.health import CHAT, EMBEDDER
+from engram.engine.lifecycle import TURNS
+from engram.engine.listening import READING
+from engram.engine.reads import READ_NOTES
+from engram.engine.scheduler import IN_BACKGROUND, SCHEDULER
 from engram.surfaces.cli.status import ago, show_status
+from engram.surfaces.hooks import notes
+from engram.surfaces.parts import PARTS
 from engram.testing import TinyEmbedder
 from engram.values import IndexReport, PartHealth, SchedulerState, StatusReport
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .conftest import Command
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -129,6 +138,41 @@ def test_a_clock_that_runs_ahead_gives_a_date(capsys: pytest.CaptureFixture[str]
         "embedder fails: E3001 gone",
     ):
         assert words in shown
+
+
+def test_every_part_is_told_in_plain_words() -> None:
+    """A newcomer learns of each part that the engine watches what it does."""
+    jobs = {job + IN_BACKGROUND for job in ("backfill", "ageing", "dream")}
+    named = {EMBEDDER, CHAT, READ_NOTES, READING, TURNS, ATTENTION, ANTICIPATION, SCHEDULER, notes.PART}
+
+    assert set(PARTS) == named | jobs | _watched()
+    assert all(part.does for part in PARTS.values())
+
+
+def test_a_part_keeps_its_name_for_programs(engram_command: Command) -> None:
+    """People read of recall counts; JSON says `read notes`, as stores have always noted it."""
+    engram_command("remember", "Helix is my editor")
+    engram_command("recall", "which editor?")
+
+    shown = engram_command("status").stdout
+
+    assert re.search(r"^recall counts +just now +never +0  notes what was recalled", shown, re.MULTILINE)
+    assert "read notes" in {part["name"] for part in status(engram_command)["all_parts"]}
+
+
+def test_what_does_not_wait_is_not_listed(engram_command: Command) -> None:
+    """A store in which nothing waits has no rows about waiting."""
+    engram_command("remember", "Helix is my editor")
+
+    assert "to be " not in engram_command("status").stdout
+
+
+def _watched() -> set[str]:
+    """Return the names that stand as they are where the engine watches a part."""
+    sources = Path(engine.__file__).parent.rglob("*.py")
+    return {
+        name for one in sources for name in re.findall(r'health\.watch\("([^"]+)"\)', one.read_text("utf-8"))
+    }
 
 
 def status(command: Command) -> Any:

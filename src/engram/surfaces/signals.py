@@ -26,6 +26,7 @@ class Wording:
 
 WORDINGS: Final = {
     "lexical": Wording("words", "its words"),
+    "topic": Wording("topic", "what it is about"),
     "vector": Wording("meaning", "its meaning"),
     "session": Wording("neighbours", "what was said around it"),
     "subject": Wording("who", "whom it is about or who said it"),

@@ -53,7 +53,7 @@ def stale(memory: Memory, *, priority: float, now: datetime) -> Gap:
     return Gap(
         id=gap_id(memory.scope, GapKind.STALE, memory.id, since),
         kind=GapKind.STALE,
-        question=f"Is what was noted long ago about {matter(memory)} still true?",
+        question=f"Is the old note on {matter(memory)} still true?",
         scope=memory.scope,
         memories=(memory.id,),
         priority=priority,

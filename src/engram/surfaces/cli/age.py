@@ -26,7 +26,7 @@ def age(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
 ) -> None:
     """
-    Let the whole store age once: layers change, and what a rule is due for leaves.
+    Let the whole store age once: layers change, and what is due by a rule leaves.
 
     Example: engram age --dry-run
     """

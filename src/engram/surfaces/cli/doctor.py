@@ -30,6 +30,8 @@ def doctor(
         report = engram.doctor(fix=fix, progress=progress)
 
     present(report, show_doctor, as_json=shared.json)
-    if not report.ok:
+    if report.ok:
+        talk("Everything is in order.")
+    else:
         talk("Something is wrong." if fix else "Something is wrong; `engram doctor --fix` mends what it can.")
         raise typer.Exit(FAILED)

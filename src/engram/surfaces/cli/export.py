@@ -46,7 +46,7 @@ def export(
     narrowing: Narrowing,
     target: Annotated[
         str, typer.Argument(metavar="PATH", help="The file to write, or - for standard output.")
-    ],
+    ] = FROM_STDIN,
     *,
     history: Annotated[
         bool, typer.Option("--history", help="Also what was replaced, and what happened to each.")
@@ -65,10 +65,9 @@ def export(
 
     Example: engram export memories.jsonl --history
 
-    Example: engram export - --category preference | jq .content
+    Example: engram export --category preference | jq .content
     """
     count: Counter[str] = Counter()
-    tiers = frozenset(SecurityTier) if sensitive else frozenset({SecurityTier.CLEARTEXT})
     filters = _filters(narrowing, history=history)
     with (
         shared.open_existing() as engram,
@@ -76,7 +75,7 @@ def export(
         opened(target, force=force) as file,
     ):
         found = engram.export(filters=filters, tiers=list(SecurityTier), history=history, narrower=narrower)
-        for line in _lines(found, count, tiers, progress):
+        for line in _lines(found, count, progress, sensitive=sensitive):
             file.write(line)
         beyond = None if narrower else elsewhere(engram)
 
@@ -98,17 +97,19 @@ def _filters(narrowing: Narrowing, *, history: bool) -> Filters:
 def _lines(
     found: "Iterable[Exported]",
     count: Counter[str],
-    tiers: frozenset[SecurityTier],
     progress: Callable[[int], None],
+    *,
+    sensitive: bool,
 ) -> Iterator[bytes]:
     from engram.portability.export import line_of  # noqa: PLC0415 - not needed for --help
+    from engram.text.pii import is_withheld  # noqa: PLC0415
 
     for one in found:
-        if one.memory.security in tiers:
+        if not sensitive and is_withheld(one.memory.content, one.memory.security):
+            count["withheld"] += 1
+        else:
             count["memories"] += 1
             yield line_of(one)
-        else:
-            count["withheld"] += 1
         progress(1)
 
 

@@ -2,7 +2,8 @@
 `engram gaps`, `engram answer-gap` and `engram close-gap`: what should be known and is not.
 
 Call `Engram.gaps`, `answer_gap` and `close_gap`. The questions were found by the last dream; an answer is
-remembered like any other statement, and a question that was settled is not asked again.
+remembered like any other statement, and a question that was settled is not asked again. Pages follow one
+another by `--after` and the last id shown.
 """
 
 from collections.abc import Sequence
@@ -19,18 +20,25 @@ from engram.values import Gap
 GapId = Annotated[str, typer.Argument(metavar="GAP", help="The question's id, as `engram gaps` shows it.")]
 
 
-def gaps(shared: Shared, *, limit: Limit = 20) -> None:
+def gaps(
+    shared: Shared,
+    *,
+    limit: Limit = 20,
+    after: Annotated[str | None, typer.Option(metavar="GAP", help="Only those that follow this one.")] = None,
+) -> None:
     """
     Show open questions, the weightiest first: missing facts, contradictions, beliefs grown old.
 
     Example: engram gaps --limit 5
     """
     with shared.open_existing() as engram:
-        found = engram.gaps(limit=limit)
+        found = engram.gaps(limit=limit, after=after)
 
     present(found, _show, as_json=shared.json)
     if not found:
-        talk("No question is open; `engram dream` looks for some.")
+        talk("No question is open; `engram dream` looks for some." if after is None else "No other is open.")
+    elif len(found) == limit and not shared.json:
+        talk(f"There may be more; add --after {found[-1].id}")
 
 
 def answer_gap(shared: Shared, gap: GapId, text: Text) -> None:

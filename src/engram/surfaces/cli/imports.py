@@ -1,22 +1,27 @@
 """
-`engram import`: take in what another program knows, from a file, a folder or a zip archive.
+`engram import`: take in what another program knows, from a file, a folder, a zip archive or a pipe.
 
 Calls `Engram.import_from`, and then infers and embeds what bulk leaves for later. Ctrl-C loses nothing: the
 same command goes on where it stopped. Records that did not come in are named by their
 place, never by their words.
 """
 
-from collections.abc import Callable
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engram.errors import EmbeddingError, InvalidContent
-from engram.surfaces.cli.options import Shared, among
-from engram.surfaces.cli.output import counted, one_line, out, present, talk, warning
+from engram.surfaces.cli.import_into import opened_for
+from engram.surfaces.cli.options import FROM_STDIN, Shared, among
+from engram.surfaces.cli.output import counted, dim, one_line, out, present, talk, warning
 from engram.surfaces.cli.progress import counting
-from engram.surfaces.errors import FAILED
+from engram.surfaces.errors import ANSWERS, FAILED
 from engram.text.counted import memories
 from engram.values import GLOBAL, ImportKind, ImportReport
 
@@ -31,7 +36,9 @@ SHOWN = 20
 
 def import_source(
     shared: Shared,
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A file, a folder or a zip archive.")],
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="A file, a folder or a zip archive, or - for stdin.")
+    ],
     *,
     kind: Annotated[
         ImportKind | None,
@@ -50,15 +57,18 @@ def import_source(
     Take in what another program knows; twice adds nothing.
 
     Example: engram import ~/Downloads/chatgpt-export.zip --user ann --speaker Ann --dry-run
+
+    Example: engram export | engram import - --store other.db
     """
     mapping = dict(map(_pair, columns or ()))
-    if not Path(path).expanduser().exists():  # before a store is made for nothing
-        raise InvalidContent(f"there is no file or folder at {path}", hint="Check the path.")
-    with shared.open_or_create() as engram:
+    with (
+        _source(path) as source,
+        opened_for(shared, source, kind=kind, mapping=mapping, dry_run=dry_run) as engram,
+    ):
         try:
             with counting("importing") as progress:
                 report = engram.import_from(
-                    path, kind=kind, mapping=mapping, speaker=speaker, dry_run=dry_run, progress=progress
+                    source, kind=kind, mapping=mapping, speaker=speaker, dry_run=dry_run, progress=progress
                 )
             if not dry_run:
                 with counting("looking closer") as progress:
@@ -74,6 +84,22 @@ def import_source(
     if not report.found:
         talk("Nothing came in.")
         raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _source(path: str) -> Iterator[Path]:
+    """Yield what is to be imported, before a store is made for it; a pipe is read to its end first."""
+    if path == FROM_STDIN:
+        with tempfile.TemporaryDirectory(prefix="engram-") as folder:
+            piped = Path(folder) / "stdin"
+            with piped.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+            yield piped
+        return
+    source = Path(path).expanduser()
+    if not source.exists():
+        raise InvalidContent(f"there is no file or folder at {path}", hint="Check the path.")
+    yield source
 
 
 def _warn(report: ImportReport, shared: Shared, speaker: str | None) -> None:
@@ -106,13 +132,15 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _show(report: ImportReport) -> None:
-    kinds = ", ".join(f"{number:,} of {kind}" for kind, number in report.by_kind.items())
+    kinds = ", ".join(counted(number, *[f"of {kind}"] * 2) for kind, number in report.by_kind.items())
     out(f"found {counted(report.found, 'record', 'records')}{f' ({kinds})' if kinds else ''}")
     would = "would have " if report.dry_run else ""
     if report.statements:
         known = report.statements - report.added
         otherwise = f", {known:,} known otherwise" if known else ""
         out(f"{would}added {memories(report.added)}{otherwise}")
+    if report.links:
+        out(f"set {counted(report.links, 'link', 'links')} between them")
     if report.turns or report.turns_read:
         read = "" if report.dry_run else f", {report.turns_read:,} read"
         out(f"{would}stored {counted(report.turns, 'turn', 'turns')}{read}")
@@ -139,3 +167,6 @@ def _show_refused(report: ImportReport) -> None:
         out(f"  {one.code}  {one_line(one.place)}")
     if report.refused > SHOWN:
         out(f"  and {report.refused - SHOWN:,} more")
+    meanings = {kind.code: kind.__doc__ for kind in ANSWERS}
+    for code in report.by_code:
+        out(dim(f"  {code} means: {meanings.get(code)}"))

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOM: Final = __package__
-_CLAUSE_END: Final = re.compile(r"[;:] |, (?=(?:and|by|from|in|oldest|or|to|told|with) )")
+_CLAUSE_END: Final = re.compile(
+    r"[;:] |, (?=(?:and|both|by|each|from|if|in|oldest|on|or|to|told|until|while|with|without) )"
+)
 """Where a sentence may end early; a comma inside a list is no such place."""
 
 
@@ -104,11 +106,8 @@ def late_group(
             self.late = LateCommands(places, groups or {})
             self.commands = self.late  # type: ignore[assignment] # nobody adds to it
 
-        def format_commands(self, ctx: Any, formatter: Any) -> None:
-            if sections is None:
-                super().format_commands(ctx, formatter)
-            else:
-                _write_sections(self.late, formatter, sections)
+        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's signature
+            _write_sections(self.late, formatter, sections or {})
 
     return LateGroup
 

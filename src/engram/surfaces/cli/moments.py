@@ -1,14 +1,15 @@
 """
 Read moments as people type them: ISO 8601, or a duration from now.
 
-Used by the options that take a time. A moment without a time zone is UTC, as everything that is stored.
+Used by the options that take a time. A time of day without a zone is the reader's own, as `output.minute`
+shows it; a bare day is that day in UTC, as days without an hour are stored, so it finds them everywhere.
 Units stop at weeks, because a month has no fixed length and "m" could also be a minute.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import typer
 
@@ -20,9 +21,17 @@ def moment(text: str) -> datetime:
     """Return the moment that an ISO 8601 text names."""
     try:
         found = datetime.fromisoformat(text)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return found.replace(tzinfo=UTC) if _is_day(text) else found.astimezone(UTC)
     except (ValueError, OverflowError) as exc:
         raise typer.BadParameter(f"{text!r} is not a time such as 2026-05-08 or 2026-05-08T14:30Z") from exc
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def moment_or_duration(text: str) -> datetime:

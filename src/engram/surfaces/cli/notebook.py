@@ -30,7 +30,7 @@ _SAYING = {
     NotebookAct.FORGOTTEN: "deleted, and so forgotten",
     NotebookAct.WRITTEN: "written",
     NotebookAct.UPDATED: "brought up to date",
-    NotebookAct.REMOVED: "removed: its memory is not to be shown any more",
+    NotebookAct.REMOVED: "removed",
     NotebookAct.RESTORED: "had been deleted and is back; --delete forgets instead",
     NotebookAct.CONFLICT: "changed on both sides: the file shows the memory, your words are in",
     NotebookAct.PAGE_EDITED: "is made by Engram: it was made anew, your edit is in",
@@ -57,7 +57,7 @@ def sync(
     adopt: Adopt = False,
 ) -> None:
     """
-    Bring a folder of Markdown notes and the memories of a scope to the same state, both ways.
+    Bring a folder of Markdown notes and memories to the same state, both ways.
 
     Example: engram notebook sync ~/notes/memory --dry-run
     """
@@ -85,7 +85,8 @@ def show_report(report: NotebookReport) -> None:
     if hidden:
         out(f"  and {hidden} more; --json shows up to a thousand")
     if report.withheld:
-        out(dim(f"{counted(report.withheld, 'memory', 'memories')} kept out of the notebook: too sensitive"))
+        left = counted(report.withheld, "memory", "memories")
+        out(dim(f"{left} kept out of the notebook: too sensitive for a plain file"))
     if report.open_copies:
         out(warning(f"{counted(len(report.open_copies), 'copy', 'copies')} of your words to look at:"))
         for path in report.open_copies[:SHOWN]:

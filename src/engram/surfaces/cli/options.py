@@ -137,6 +137,9 @@ MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The memory's id, or
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The text, or - to read it from standard input.")]
 Reason = Annotated[str, typer.Option(help="Why, for the history.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
+BeforeNumber = Annotated[
+    int | None, typer.Option("--before", metavar="NUMBER", help="Only those before this one.")
+]
 
 
 def given_text(text: str) -> str:

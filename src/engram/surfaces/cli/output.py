@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 import textwrap
+import time
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -99,8 +100,16 @@ def short(memory_id: str) -> str:
 
 
 def minute(moment: datetime) -> str:
-    """Return a moment to the minute, in UTC as it is stored."""
-    return f"{moment:%Y-%m-%d %H:%M}Z"
+    """Return a moment to the minute by the reader's clock, with its distance from UTC, as options take it."""
+    if not time.timezone and not time.daylight:
+        return f"{moment:%Y-%m-%d %H:%M}Z"
+    # A day without an hour is stored as midnight in UTC: elsewhere that would be another day.
+    is_day = (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
+    try:
+        shown = moment if is_day else moment.astimezone()
+    except (OverflowError, ValueError):
+        shown = moment  # at the edge of the calendar, where a zone leads out of it
+    return shown.isoformat(sep=" ", timespec="minutes")
 
 
 def bold(text: str) -> str:

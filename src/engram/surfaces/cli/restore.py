@@ -12,7 +12,7 @@ from engram.values import Memory
 
 def restore(shared: Shared, memory_id: MemoryId, *, reason: Reason = "") -> None:
     """
-    Bring back a memory that a rule archived, forgot or pruned.
+    Bring back what a rule archived, forgot or pruned.
 
     Example: engram restore 3f2a9c1b --reason "still true"
     """

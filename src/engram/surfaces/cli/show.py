@@ -69,12 +69,13 @@ def show_memory(memory: Memory) -> None:
 
 
 def show_doctor(report: DoctorReport) -> None:
-    """Show every check, the good ones too."""
+    """Show every check, the good ones too, and below them what was done, once."""
     for check in report.checks:
-        verdict = "repaired" if check.repaired else "ok" if check.ok else "WRONG"
-        mark = verdict if check.ok else warning(verdict)
-        did = f"; {check.did}" if check.did else ""
-        out(f"{mark:<8}  {check.name}: {one_line(check.found)}{did}")
+        verdict = f"{'repaired' if check.repaired else 'ok' if check.ok else 'WRONG':<8}"
+        mark = verdict if check.ok else warning(verdict)  # widened first: colour has a length, too
+        out(f"{mark}  {check.name}: {one_line(check.found)}")
+    for deed in dict.fromkeys(check.did for check in report.checks if check.did):
+        out(f"{'done':<8}  {deed}")
 
 
 def recalls(memory: Memory) -> str | None:

@@ -14,6 +14,8 @@ from engram.surfaces.cli.output import counted, minute, one_line, out, present, 
 from engram.surfaces.cli.show import show_rows
 from engram.surfaces.cli.table import show_table
 from engram.surfaces.hooks.notes import deliver
+from engram.surfaces.parts import part
+from engram.text.counted import memories
 from engram.values import IndexReport, PartHealth, SchedulerState, StatusReport
 
 _LEVEL = "level: "
@@ -52,17 +54,24 @@ def show_status(report: StatusReport) -> None:
             "vector index": _index(report.index),
             "recalls": _answers(report.recalls),
             "to be read": _turns(report.awaiting_reading) if report.awaiting_reading else None,
-            "to be embedded": str(report.awaiting_embedding),
-            "to be enriched": str(report.awaiting_enrichment) if report.awaiting_enrichment else None,
+            "to be embedded": memories(report.awaiting_embedding) if report.awaiting_embedding else None,
+            "to be enriched": memories(report.awaiting_enrichment) if report.awaiting_enrichment else None,
             "last dream": ago(report.last_dream),
             "last ageing": ago(report.last_ageing),
             "background": _background(report.scheduler),
         }
     )
-    for scope, number in report.by_scope.items():
-        out(f"  {number:>8}  in {one_line(scope)}")
+    _show_scopes(report.by_scope)
     _show_spent(report.spent)
     _show_parts(report.all_parts)
+
+
+def _show_scopes(by_scope: Mapping[str, int]) -> None:
+    if by_scope:
+        out()
+        show_table(
+            ["memories", "scope"], [[str(n), one_line(scope)] for scope, n in by_scope.items()], numbers={0}
+        )
 
 
 def ago(moment: datetime | None, now: datetime | None = None) -> str:
@@ -111,23 +120,28 @@ def _show_parts(parts: Sequence[PartHealth]) -> None:
     if parts:
         out()
         show_table(
-            ["part", "last worked", "last failed", "failures"],
+            ["part", "last worked", "last failed", "failures", "what it does"],
             [
-                [one.name, ago(one.last_success), ago(one.last_failure), str(one.failures)]
-                for one in sorted(parts, key=lambda part: (not part.is_failing, part.name))
+                _part_row(one)
+                for one in sorted(parts, key=lambda one: (not one.is_failing, part(one.name).name))
             ],
             numbers={3},
         )
-    for part in parts:
-        if part.is_failing:
-            out(warning(f"{part.name} fails: {one_line(part.failure or '')}"))
+    for one in parts:
+        if one.is_failing:
+            out(warning(f"{part(one.name).name} fails: {one_line(one.failure or '')}"))
 
 
-def _answers(recalled: Mapping[str, float]) -> str:
-    """Return how good the answers of this process were; a command that has just begun gave none."""
+def _part_row(one: PartHealth) -> list[str]:
+    told = part(one.name)
+    return [told.name, ago(one.last_success), ago(one.last_failure), str(one.failures), told.does]
+
+
+def _answers(recalled: Mapping[str, float]) -> str | None:
+    """Return how good the answers of this process were, where it gave any."""
     count = int(recalled.get("answers", 0))
     if not count:
-        return "none by this command; a server counts its own"
+        return None
     found = [f"{count} in this process"]
     if "average_relevancy" in recalled:
         found += [

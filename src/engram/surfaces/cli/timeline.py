@@ -38,7 +38,7 @@ def timeline(
     limit: Limit = 50,
 ) -> None:
     """
-    Show what was added, confirmed, corrected and disputed about a topic, oldest first.
+    Show how what is known of a topic came to be, oldest first.
 
     Example: engram timeline "the deployment" --entity Falcon
     """

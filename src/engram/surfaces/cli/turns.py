@@ -1,8 +1,9 @@
 """
 `engram turns` and `engram end-session`: what was said, and what it came to.
 
-Call `Engram.turns` and `Engram.end_session`. Turns are shown as they were said, oldest first; a session that
-is ended is read to its end and summarised, unless it was too short to tell.
+Call `Engram.turns` and `Engram.end_session`. Turns are shown as they were said, oldest first, and pages lead
+back in time by `--before` and the first id shown; a session that is ended is read to its end and summarised,
+unless it was too short to tell.
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ def turns(
     *,
     session: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this conversation.")] = None,
     limit: Limit = 50,
+    before: Annotated[str | None, typer.Option(metavar="ID", help="Only those said before this one.")] = None,
 ) -> None:
     """
     Show the latest messages as they were said, oldest of them first.
@@ -29,11 +31,13 @@ def turns(
     Example: engram turns --session s1 --limit 10
     """
     with shared.open_existing() as engram:
-        found = engram.turns(session=session, limit=limit)
+        found = engram.turns(session=session, limit=limit, before=before)
 
     present(found, _show, as_json=shared.json)
     if not found:
-        talk("Nothing was said.")
+        talk("Nothing was said." if before is None else "Nothing was said before that.")
+    elif len(found) == limit and not shared.json:
+        talk(f"There may be more; add --before {short(found[0].id)}")
 
 
 def end_session(

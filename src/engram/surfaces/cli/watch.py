@@ -43,7 +43,7 @@ def watch(
     adopt: Adopt = False,
 ) -> None:
     """
-    Keep a folder of Markdown notes in step with the memories of a scope until Ctrl-C.
+    Keep a folder of Markdown notes in step with memories, until Ctrl-C.
 
     Example: engram watch ~/notes/memory
     """
