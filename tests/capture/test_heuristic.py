@@ -243,6 +243,20 @@ def test_categories_and_kinds(text: str, category: str, kind: Kind) -> None:
     assert (found.category, found.kind) == (category, kind)
 
 
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("I always use pnpm and never npm", ["User always uses pnpm", "User never uses npm"]),
+        ("I never use npm, always pnpm", ["User never uses npm", "User always uses pnpm"]),
+        ("We deploy on Mondays but never on Fridays", ["We deploy on Mondays", "We never deploy on Fridays"]),
+        ("I drink tea and never smoke", ["User drinks tea", "User never smokes"]),
+    ],
+)
+def test_what_is_never_done_stands_beside_what_is(text: str, statements: list[str]) -> None:
+    """The second half takes the verb of the first, unless it has one of its own."""
+    assert contents(text) == statements
+
+
 def test_dates_are_made_absolute() -> None:
     """A memory that says yesterday would mean another day tomorrow."""
     found = only("Yesterday I sold my car")

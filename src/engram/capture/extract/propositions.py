@@ -43,6 +43,12 @@ _FIRST = lazy(
     r"re))?)\s+(?:[a-z]+\s+){0,2}?(?P<verb>[a-z]+)\b",
     re.IGNORECASE,
 )
+_OPPOSED = lazy(
+    r"(?P<first>\s*(?:.{0,60}?,?\s)??(?P<who>i|we)\s+(?:[a-z]+ly\s+|always\s+|never\s+)?(?P<verb>[a-z]+)\s+"
+    r"[^,;]{1,60}?)(?:,?\s+(?:and|but)|,)\s+(?P<how>never|always|rarely|seldom)\s+(?P<rest>(?!mind\b|again\b|been\b)[^,;]{1,60})",
+    re.IGNORECASE | re.DOTALL,
+)
+"""I always use pnpm and never npm: the second half has a verb of its own only where it names one."""
 _AFTER_VERB = lazy(
     r"\s+(?:as|at|in|for|on|from|with|to|a|an|the|my|our|it|them|him|her|about|every|some|up|remotely|part|"
     r"full|issue|mostly|[A-Z0-9])"
@@ -73,7 +79,12 @@ _TAIL = lazy(
 def clauses(sentence: str) -> list[str]:
     """Return the clauses of a sentence, each with its own subject."""
     masked, hidden = _hide(sentence)
-    parts = [clause for part in _independent(masked) for clause in _shared_subject(part)]
+    parts = [
+        clause
+        for opposed in _opposed(masked)
+        for part in _independent(opposed)
+        for clause in _shared_subject(part)
+    ]
     return [_reveal(part, hidden).strip(" ,;") for part in parts if part.strip(" ,;")]
 
 
@@ -131,6 +142,16 @@ def _independent(sentence: str) -> list[str]:
         parts.append(before)
         begin = match.end()
     return [*parts, sentence[begin:]]
+
+
+def _opposed(sentence: str) -> list[str]:
+    """Return "I always use pnpm" and "I never use npm" for "I always use pnpm and never npm"."""
+    found = _OPPOSED.fullmatch(sentence)
+    if found is None or found["verb"].lower() not in VERBS:
+        return [sentence]
+    rest = found["rest"]
+    verb = "" if rest.split(maxsplit=1)[0].lower() in VERBS else f"{found['verb']} "
+    return [found["first"], f"{found['who']} {found['how']} {verb}{rest}"]
 
 
 def _contrast(before: str, after: str) -> str | None:
