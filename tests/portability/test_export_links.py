@@ -99,7 +99,7 @@ def test_the_rest_of_an_interrupted_import_is_linked_to_its_beginning(
     other: Engram, tmp_path: Path, order: Sequence[str]
 ) -> None:
     """Whichever end had come in, the link is there as soon as the other one is."""
-    objects = {
+    objects: dict[str, dict[str, Any]] = {
         "boat": {"id": "boat", "content": "The boat is damaged", "links": [to("storm")]},
         "storm": {"id": "storm", "content": "A storm came in March"},
     }

@@ -20,6 +20,8 @@ def backup(
     """
     Write a whole copy of the store, while others go on using it.
 
+    To go back, stop what uses the store, remove its -wal and -shm, and put the copy in its place.
+
     Example: engram backup ~/memory-$(date +%F).db
     """
     with shared.open_existing() as engram:

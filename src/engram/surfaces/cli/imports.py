@@ -76,7 +76,8 @@ def import_source(
                 with counting("embedding") as progress:
                     _embed(engram, progress)
         except KeyboardInterrupt:
-            talk("Stopped. The same command goes on from here.")
+            kept = "What came in is kept, and the same command goes on from here."
+            talk(f"Stopped. {'Nothing was written.' if dry_run else kept}")
             raise
 
     present(report, _show, as_json=shared.json)
