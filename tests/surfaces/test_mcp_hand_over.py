@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["memory"]
 
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
-BIT = st.sampled_from([None, True, 7, "x", [], {}, {"listChanged": True}, {"form": {"deep": 1}}, {"a": {}}])
+BIT: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, 7, "x", [], {}, {"listChanged": True}, {"form": {"deep": 1}}, {"a": {}}]
+)
 CAPABILITIES = st.dictionaries(
     st.sampled_from(["roots", "sampling", "elicitation", "experimental", "extensions", "tasks", "novel"]), BIT
 )

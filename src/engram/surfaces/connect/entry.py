@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 NAME: Final = "engram"
 SECRETS: Final = ("ENGRAM_KEY", "ENGRAM_EMBEDDER_KEY", "ENGRAM_CHAT_KEY")
 _SERVES = ("mcp",)
-_HOOK = re.compile(r"""(?:^|[\\/\s"'])engram(?:\.exe)?["']?\s+hook(?:\s|$)""")
+_HOOK = re.compile(r"""(?:^|[\\/\s"'])engram(?:\.exe)?["']?\s+hook\s+(?:["']?[A-Z]|--)""")
+"""With an event or an option behind it: others may say "engram hook" in a message of theirs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

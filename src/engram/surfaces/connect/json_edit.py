@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 _INDENTED = re.compile(r"\n([ \t]+)\S")
-_REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*(?=\r?\n))")
+_REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*(?:(?!\*/)[^\r\n])*\*/[ \t]*(?=\r?\n))")
 _USUAL = "  "
 
 
@@ -86,8 +86,9 @@ def _insert(text: str, holder: Node, inner: Sequence[Node], lead: str, value: An
     has_comma = text[comma : comma + 1] == ","
     if "\n" not in text[holder.start : holder.end]:
         new = lead + json.dumps(value, ensure_ascii=False)
-        end = comma + 1 if has_comma else last.end
-        return f"{text[:end]}{'' if has_comma else ','} {new}{text[end:]}"
+        if has_comma:
+            return f"{text[: comma + 1]} {new},{text[comma + 1 :]}"
+        return f"{text[: last.end]}, {new}{text[last.end :]}"
     indent = _indent_at(text, inner[0].start)
     new = _newline(text) + indent + lead + _written(text, value, indent)
     after = comma + 1 if has_comma else last.end

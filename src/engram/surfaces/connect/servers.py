@@ -163,7 +163,7 @@ def read_json(text: str) -> dict[str, Any]:
 def read_toml(text: str) -> dict[str, Any]:
     """Return what a TOML file holds."""
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
         raise CannotEdit("it is not TOML that we can read") from exc
 
@@ -192,9 +192,8 @@ def _our_own(servers: dict[str, Any], name: str) -> dict[str, Any] | None:
 def _kept_behind(rows: str) -> str:
     """Return the blank lines and comments at the end of a table: they belong to what follows."""
     lines = rows.splitlines(keepends=True)
-    while lines and lines[0].strip() and not lines[0].lstrip().startswith("#"):
-        lines.pop(0)
-    return "".join(lines)
+    inner = [place for place, line in enumerate(lines, start=1) if line.strip() and line.lstrip()[0] != "#"]
+    return "".join(lines[max(inner, default=0) :])
 
 
 def _toml(value: Any) -> str:

@@ -32,6 +32,8 @@ def carry_out(change: Change) -> None:
         raise CannotEdit("it has changed in the meantime; try again")
     try:
         _carry_out(change)
+    except FileExistsError as exc:
+        raise CannotEdit("what should be its folder is a file, or a link that leads nowhere") from exc
     except OSError as exc:
         raise CannotEdit(f"it cannot be written: {exc.strerror}") from exc
 
