@@ -128,6 +128,48 @@ def test_a_named_change_needs_no_likeness() -> None:
     assert verdict("Ann moved to Paris", "Ann lives in Berlin", alike=0.3) is Verdict.SUPERSEDE
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ("Ann lives in Paris", "Ann lives in Berlin and works at Bosch", Verdict.WEAKEN),
+        ("I live in Paris", "I live in Berlin and work as a nurse", Verdict.WEAKEN),
+        ("I moved to Paris", "I live in Berlin, but I grew up in Rome", Verdict.WEAKEN),
+        ("Ann moved to Paris and works at Siemens", "Ann lives in Berlin", Verdict.SUPERSEDE),
+        (
+            "Ann lives in Paris and works at Bosch",
+            "Ann lives in Berlin and works at Bosch",
+            Verdict.SUPERSEDE,
+        ),
+        ("Ann lives in Berlin and works at Bosch", "Ann lives in Berlin", Verdict.CREATE),
+        ("Ann lives in Berlin", "Ann lives in Berlin and works at Bosch", Verdict.REINFORCE),
+    ],
+)
+def test_what_only_one_of_two_statements_says_does_not_go_with_the_other(
+    new: str, old: str, expected: Verdict
+) -> None:
+    """News of her home does not take her workplace away, nor is a workplace lost in a home that is known."""
+    assert verdict(new, old, alike=0.8) is expected
+
+
+def test_an_old_statement_that_comes_in_late_keeps_what_it_alone_says() -> None:
+    """Her home is known better by now; where she works is not."""
+    near = [Neighbour(memory("Ann lives in Paris"), 0.8)]
+
+    whole = settle(
+        statement("Ann lives in Berlin and works at Bosch"),
+        near,
+        POLICY,
+        likeness=LIKENESS,
+        is_later=lambda _: True,
+    )
+    single = settle(
+        statement("Ann lives in Berlin"), near, POLICY, likeness=LIKENESS, is_later=lambda _: True
+    )
+
+    assert (whole.verdict, whole.target) == (Verdict.CREATE, None)
+    assert single.verdict is Verdict.PRECEDE
+
+
 @pytest.mark.parametrize(("stated", "expected"), [(2, Verdict.SUPERSEDE), (3, Verdict.WEAKEN)])
 def test_what_was_stated_three_times_is_weakened_and_stays(stated: int, expected: Verdict) -> None:
     """One voice against three does not silence them."""

@@ -10,7 +10,7 @@ from engram.capture.extract.stated import read_statement
 from engram.dream.run import Runner
 from engram.dream.step import Dreaming
 from engram.dream.steps import chosen
-from engram.engine.dream_wiring import contradict
+from engram.engine.dream_wiring import contradict, says_more
 from engram.policy import PRESETS
 from engram.providers.likeness import Likeness
 from engram.providers.static import StatementEmbedder, StaticEmbedder
@@ -69,6 +69,7 @@ def runner(
             since=None,
             likeness=LIKENESS,
             contradict=contradict,
+            says_more=says_more,
         ),
         steps=chosen(steps),
         policy_name=policy,

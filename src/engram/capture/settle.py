@@ -24,7 +24,7 @@ from engram.capture.conflict import (
     same_slot,
     same_specifics,
 )
-from engram.capture.extract.stated import read_statement
+from engram.capture.extract.stated import read_statement, says_more
 from engram.providers.likeness import overlap
 
 if TYPE_CHECKING:
@@ -78,10 +78,12 @@ def settle(
     links = _links([one for one, _ in nearest], policy)
     if against is not None:
         old, reason = against
-        return Settlement(_against(new, old, policy, is_later), old, reason, links)
+        verdict = _against(new, old, policy, is_later)
+        return Settlement(verdict, None if verdict is Verdict.CREATE else old, reason, links)
     may_repeat = policy.conflict_above < 1 and is_single(new)
     for one, known in nearest:
-        if may_repeat and same_relation(new, known):
+        is_same = may_repeat and same_relation(new, known)
+        if is_same and not says_more(new.memory.content, one.memory.content):
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
         is_near = one.similarity > policy.same_above and may_share_subject(new.memory, one.memory)
         if is_near and same_specifics(new, known, likeness):
@@ -95,11 +97,12 @@ def settle(
 def _against(
     new: Statement, old: Memory, policy: CapturePolicy, is_later: Callable[[Memory], bool]
 ) -> Verdict:
-    """Return what becomes of two statements that contradict each other."""
+    """Return what becomes of two statements that contradict each other; what only one says stays."""
+    mine, theirs = new.memory.content, old.content
     if is_later(old):
-        return Verdict.PRECEDE
+        return Verdict.CREATE if says_more(mine, theirs) else Verdict.PRECEDE
     stays = evidence(old) >= policy.evidence_to_coexist and not new.is_change
-    return Verdict.WEAKEN if stays else Verdict.SUPERSEDE
+    return Verdict.WEAKEN if stays or says_more(theirs, mine) else Verdict.SUPERSEDE
 
 
 def _is_version(new: Statement, near: Neighbour, policy: CapturePolicy) -> bool:

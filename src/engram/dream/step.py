@@ -60,6 +60,8 @@ class Dreaming:
     likeness: ComparesStatements
     contradict: Callable[[Memory, Memory], bool]
     """Whether two statements cannot both hold, as capture judges it."""
+    says_more: Callable[[Memory, Memory], bool]
+    """Whether a statement says more than another, which would go with it."""
     identity: EmbedderIdentity | None = None
     """Whose vectors the store holds now; None while the embedder cannot say."""
     chat: ChatModel | None = None

@@ -16,7 +16,7 @@ from engram.capture.change import find_own
 from engram.capture.conflict import Statement, conflict, is_negation
 from engram.capture.draft import Draft
 from engram.capture.enrich import introduce
-from engram.capture.extract.stated import read_statement
+from engram.capture.extract import stated
 from engram.dream.joining import unmerge
 from engram.dream.run import Runner, dream
 from engram.dream.stating import Pen
@@ -85,6 +85,11 @@ def contradict(new: Memory, old: Memory) -> bool:
     return conflict(_statement(new), _statement(old)) is not None
 
 
+def says_more(one: Memory, other: Memory) -> bool:
+    """Say whether one memory states more things than another."""
+    return stated.says_more(one.content, other.content)
+
+
 def dreaming_of(parts: Parts) -> Dreaming:
     """Return what every step of a dream is handed."""
     return Dreaming(
@@ -94,6 +99,7 @@ def dreaming_of(parts: Parts) -> Dreaming:
         since=None,
         likeness=parts.gate.likeness,
         contradict=contradict,
+        says_more=says_more,
         identity=_embedder_identity(parts),
         chat=parts.chat,
         calls=parts.calls,
@@ -151,7 +157,7 @@ def _embedder_identity(parts: Parts) -> EmbedderIdentity | None:
 
 
 def _statement(memory: Memory) -> Statement:
-    found = read_statement(memory.content, speaker=memory.provenance.speaker)
+    found = stated.read_statement(memory.content, speaker=memory.provenance.speaker)
     if found is None:
         return Statement(memory, is_negated=is_negation(memory.content))
     return Statement(memory, is_negated=found.is_negated, replaces=found.replaces)

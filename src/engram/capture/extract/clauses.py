@@ -150,11 +150,12 @@ def _after_name(text: str, begin: int, *, lead: str) -> Clause | None:
     """Read on from the verb of one person or thing, which follows the name at once: "Tom really likes"."""
     clause = _verb_group(text, begin, who=Who.NAMED, subject=text[:begin], lead=lead)
     first = next((word for word in text[begin:].lower().split() if not _ADVERB.fullmatch(word)), "")
-    is_singular = first in _SINGULAR or _is_third(first)
+    is_singular = first in _SINGULAR or is_third(first)
     return clause if clause and is_singular and (clause.verb in _FORMS or clause.is_copula) else None
 
 
-def _is_third(word: str) -> bool:
+def is_third(word: str) -> bool:
+    """Say whether a word is what a named person or thing does or did: lives, works, moved."""
     return (word.endswith("s") or is_past(word)) and any(base in _FORMS for base in bases(word))
 
 

@@ -3,8 +3,9 @@ The step `contradictions`: decide what capture left open, by evidence and by how
 
 Capture leaves two statements side by side where the older one was well supported. Here each weighs what it
 was stated, halved for every so many days without confirmation: a clear winner supersedes, equals become
-challenged and a question. Under a policy that settles nothing at capture, contradictions among notes are
-looked for as well, and the newer note wins. A pinned memory always wins; two of them are a question.
+challenged and a question. What says more than its winner stays beside it. Under a policy that settles nothing
+at capture, contradictions among notes are looked for as well, and the newer note wins. A pinned memory always
+wins; two of them are a question.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ def _settled(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Proposa
         (one, other), key=lambda m: (m.pinned, weight(m, policy, now), m.when, m.id), reverse=True
     )
     is_clear = weight(heavier, policy, now) >= policy.clear_winner * weight(lighter, policy, now)
+    if dreaming.says_more(lighter, heavier):
+        return  # its confidence is lower already; the rest of what it says stays
     if heavier.pinned or is_clear:
         yield Supersede(winner=heavier, loser=lighter, reason="stated more often or more lately")
         return
@@ -114,4 +117,6 @@ def _among_notes(scene: Scene, dreaming: Dreaming) -> Iterator[Proposal]:
 def _is_replaced(both: Sequence[Memory], dreaming: Dreaming) -> bool:
     """Say whether the first of two notes is contradicted by the second."""
     are_notes = len(both) == 2 and all(one.kind is Kind.NOTE and one.status is Status.ACTIVE for one in both)
-    return are_notes and not both[0].pinned and dreaming.contradict(both[1], both[0])
+    if not are_notes or both[0].pinned or dreaming.says_more(both[0], both[1]):
+        return False
+    return dreaming.contradict(both[1], both[0])
