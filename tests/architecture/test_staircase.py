@@ -11,7 +11,7 @@ import engram
 
 SOURCE = Path(engram.__file__).parent
 STEPS = (
-    {"errors", "late"},
+    {"errors", "kept", "late"},
     {"values", "settings", "policy"},
     {"text", "aging"},
     {"store", "providers", "vault"},

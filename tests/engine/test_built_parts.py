@@ -56,6 +56,42 @@ def test_two_threads_are_given_the_same_part() -> None:
     assert given[0] is given[1] is workshop.part
 
 
+def test_one_holder_does_not_wait_for_another() -> None:
+    """A store whose part takes long to build keeps nobody from the same part of another store."""
+    slow, quick = Workshop(), Workshop()
+    quick.may_end.set()
+    thread = threading.Thread(target=lambda: slow.part)
+    thread.start()
+    assert slow.has_begun.wait(PATIENCE_SECONDS)
+
+    quick.part  # noqa: B018
+
+    assert not is_built(slow, "part")
+    slow.may_end.set()
+    thread.join(PATIENCE_SECONDS)
+
+
+def test_a_part_that_could_not_be_built_is_tried_again() -> None:
+    """The first error is told as it is, and does not stand in the way of a second attempt."""
+
+    class Unlucky:
+        attempts = 0
+
+        @built
+        def part(self) -> str:
+            self.attempts += 1
+            if self.attempts == 1:
+                raise OSError("the disk is full")
+            return "built"
+
+    unlucky = Unlucky()
+
+    with pytest.raises(OSError, match="full"):
+        unlucky.part  # noqa: B018
+
+    assert unlucky.part == "built"
+
+
 def test_a_part_says_whether_it_was_built() -> None:
     """What nobody has asked for need not be closed, and asking whether it is there does not build it."""
     workshop = Workshop()

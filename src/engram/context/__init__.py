@@ -6,8 +6,6 @@ much of each memory is shown, `isolation` keeps memories data. Knows neither ind
 The engine names a module as `context.build`, and it is loaded then: those that it names stand below.
 """
 
-# ruff: noqa: I001 - one block; the sorter would make one for each name
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

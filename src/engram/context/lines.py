@@ -8,10 +8,10 @@ are never shown. Tags share a line.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.context.isolation import name, one_line
+from engram.kept import kept
 from engram.text.tokens import count_tokens
 from engram.values import ConfidenceTier, DetailLevel, SectionName, SecurityTier, Source, Status
 
@@ -119,12 +119,12 @@ def section_text(
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=64)  # more would outlive an erasure
+@kept(64)
 def _lead_tokens(written: str) -> int:
     return count_tokens(written)
 
 
-@lru_cache(maxsize=64)  # more would outlive an erasure
+@kept(64)
 def _lead(speaker: str | None, source: Source, tier: ConfidenceTier, *, is_disputed: bool) -> str:
     who = name(speaker) if speaker else _SOURCES[source]
     told = ", ".join(mark for mark in (_CONFIDENCE[tier], "disputed" if is_disputed else "") if mark)

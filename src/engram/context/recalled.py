@@ -33,8 +33,18 @@ def how_many(room: int, policy: ContextPolicy) -> int:
 
 
 def recalled(hits: Sequence[Hit]) -> list[Wish]:
-    """Return what recall found and may enter a window, best first."""
-    return [Wish(hit.memory, hit.score) for hit in hits if is_allowed(hit.memory) and _is_wanted(hit)]
+    """
+    Return what recall found and may enter a window, best first.
+
+    The summary of a session only repeats what was stated in it, so beside that it is left out.
+    """
+    found = [hit for hit in hits if is_allowed(hit.memory) and _is_wanted(hit)]
+    told = {hit.memory.provenance.session for hit in found if not hit.memory.is_session_summary}
+    return [
+        Wish(hit.memory, hit.score)
+        for hit in found
+        if not (hit.memory.is_session_summary and hit.memory.provenance.session in told)
+    ]
 
 
 def _is_wanted(hit: Hit) -> bool:

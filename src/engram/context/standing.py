@@ -72,6 +72,11 @@ class StandingMemories:
                 self._kept.popitem(last=False)
         return known
 
+    def clear(self) -> None:
+        """Let go of all; they are looked for anew."""
+        with self._lock:
+            self._kept.clear()
+
     def _searched(self, tx: Transaction, scope: Scope, cursor: int) -> Standing:
         narrowed = (
             Filters(categories=frozenset(self._policy.identity_categories)),

@@ -23,8 +23,13 @@ NEWEST = 20
 
 
 def today(tx: Transaction, scope: Scope, *, now: datetime, session: str | None = None) -> list[Wish]:
-    """Return what was stored today, newest first, but for what this session said: it has its history."""
+    """
+    Return what was stored today, newest first, but for what this session said: it has its history.
+
+    Nor are sessions summed up here: what was stated in them is there itself.
+    """
     newest = tx.memories.list(scope=scope, filters=Filters(), limit=NEWEST, before=None)
     fresh = [one for one in newest if one.created_at.date() == now.date() and may_stand(one)]
-    stored = [one for one in fresh if session is None or one.provenance.session != session]
+    told = [one for one in fresh if not one.is_session_summary]
+    stored = [one for one in told if session is None or one.provenance.session != session]
     return [Wish(one, 0.2 + 0.8 * one.importance) for one in stored]

@@ -5,8 +5,6 @@ Wires the rooms once.
 `engine.dream_wiring`, and loaded then, along with the rooms that it wires: those modules stand below.
 """
 
-# ruff: noqa: I001 - one block; the sorter would make one for each name
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

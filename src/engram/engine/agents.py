@@ -66,6 +66,10 @@ class Agents:
         if self._parts.policy.attention.anticipates:
             self._anticipator.wish(scope, expected)
 
+    def let_go(self) -> None:
+        """Hold no words of any mind; the store has them."""
+        self._attending.let_go()
+
     def close(self) -> None:
         """Close the turns that are open, and put every mind away."""
         self._lifecycle.close_all()

@@ -167,6 +167,18 @@ class Attending:
                 held.lock.release()
         return gone
 
+    def let_go(self) -> None:
+        """
+        Hold no words: every mind is read from the store when it is next used, and nothing is prepared.
+
+        Not inside a write, as with `forget`.
+        """
+        with self._lock:
+            known = list(self._held.values())
+        for held in known:
+            with held.lock:
+                held.mind, held.prepared = None, None  # every change was kept as it was made
+
     def close(self) -> None:
         """Let go of every mind; what they hold is in the store."""
         with self._lock:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from engram.engine.intake import Item
+    from engram.engine.intake_shapes import Item
     from engram.portability.record import Link
     from engram.store.contract import Transaction
     from engram.values import MemoryId, Scope

@@ -11,12 +11,13 @@ import contextlib
 import threading
 from collections import OrderedDict
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engram import context, index, providers, recall, text, values
+from engram.engine.built import built, is_built
 from engram.engine.handle import Handle
 from engram.engine.health import CHAT
+from engram.engine.listening import READING_PATIENCE_SECONDS
 from engram.errors import EmbeddingError, InvalidQuery
 from engram.values import Query, Role
 from engram.values.query import MAX_QUERY_CHARACTERS
@@ -30,11 +31,10 @@ if TYPE_CHECKING:
     from engram.context.standing import StandingMemories
     from engram.context.summary import ModelSummaries
     from engram.engine.assemble import Parts
+    from engram.providers.capabilities import Capabilities
     from engram.providers.tokenizers import TokenCounter
     from engram.values import Actor, Breadth, Gap, Missing, Recall, Scope, Summary, Turn, Window, WorkingLine
 
-READING_PATIENCE_SECONDS = 0.25
-"""How long a window waits for turns that are being read, so that it shows what was just said."""
 TURNS_MOST = 400
 """So many turns of a session are read for its history."""
 SESSIONS_MOST = 256
@@ -51,11 +51,11 @@ class Contexts(Handle):
         self._brought_up: OrderedDict[tuple[Scope, str | None], int] = OrderedDict()
         self._bringing_up = threading.Lock()
 
-    @cached_property
+    @built
     def _standing(self) -> StandingMemories:
         return context.standing.StandingMemories(self._parts.policy.context)
 
-    @cached_property
+    @built
     def _summaries(self) -> ModelSummaries | None:
         parts = self._parts
         if parts.chat is None or not parts.policy.context.summarises_with_model:
@@ -63,6 +63,11 @@ class Contexts(Handle):
         return context.summary.ModelSummaries(
             parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error)
         )
+
+    def _let_go(self) -> None:
+        super()._let_go()
+        if is_built(self, "_standing"):
+            self._standing.clear()
 
     def context(
         self,
@@ -137,13 +142,13 @@ class Contexts(Handle):
 
     def _unknown(self, asked: Asked, model: str | None) -> list[Missing]:
         """Say so where a model was named that nothing is known of: its window is a guess."""
-        if (
-            not model
-            or providers.capabilities.capabilities(model, overrides=self._parts.settings.models).is_known
-        ):
+        if not model or self._able(model).is_known:
             return []
         reason = f"it is not known; {asked.budget} tokens are assumed to be left for memories"
         return [values.Missing(index="model", reason=reason)]
+
+    def _able(self, model: str) -> Capabilities:
+        return providers.capabilities.capabilities(model, overrides=self._parts.settings.models)
 
     def _counter(self, model: str | None) -> TokenCounter:
         """Return the counter of a model; where none is named, of the tokens that are usual."""
@@ -162,7 +167,7 @@ class Contexts(Handle):
                 raise InvalidQuery(f"{name}={given} is below 0")
         if budget is not None:
             return budget
-        able = providers.capabilities.capabilities(model or "", overrides=self._parts.settings.models)
+        able = self._able(model or "")
         room = context.budget.room_for(
             able.context_window,
             output_limit=able.output_limit,
@@ -185,8 +190,9 @@ class Contexts(Handle):
         def answer(limit: int) -> Recall:
             query = Query(text=message.strip()[-MAX_QUERY_CHARACTERS:], scope=place, limit=limit)
             found = recall.pipeline.recall(query, self._parts.sources, now=self._now())
-            missing = recall.pipeline.with_missing
-            return found if is_read else missing(found, "turns", "some are still being read")
+            if is_read:
+                return found
+            return recall.pipeline.with_missing(found, "turns", "some are still being read")
 
         return answer
 

@@ -10,7 +10,7 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Self
 
-from engram import capture
+from engram import capture, kept
 from engram.engine.built import is_built
 from engram.engine.listening import Listener
 from engram.engine.reads import ReadNotes
@@ -123,15 +123,43 @@ class Handle:
         if self._loader is not None:
             self._parts.backfill.wake()
 
+    def _let_go(self) -> None:
+        """Let go of the words that this process holds, because some of them were erased."""
+        kept.let_go()
+        if is_built(self._parts, "capture"):
+            self._parts.capture.sensory.clear()
+
     def _summarise(self, session: str, place: Scope) -> Memory | None:
-        """Store a summary of a session; a short or trivial one gives none."""
+        """
+        Store a summary of a session; a short or trivial one gives none.
+
+        One that was resumed and ends again has one summary all the same: the new takes the old one's place.
+        """
         with self._parts.store.read() as tx:
             turns = tx.turns.list(scope=place, session=session, limit=MAX_LIMIT)
             stated = tx.memories.of_session(session, scope=place)
+            before = tx.memories.summary_of(session, scope=place)
         drafts = capture.bridges.session_summary(
             turns, stated, session=session, scope=place, occurred_at=self._now()
         )
-        return self._admit(drafts)[0] if drafts else None
+        if before is None or not drafts:
+            return self._admit(drafts)[0] if drafts else None
+        return before if drafts[0].content == before.content else self._renew(before, drafts[0])
+
+    def _renew(self, before: Memory, draft: Draft) -> Memory:
+        """Store a summary in the place of the one before."""
+        with self._parts.health.watch("write"):
+            renewed = capture.change.renew(
+                before,
+                draft,
+                self._parts.gate,
+                reason="the session went on",
+                actor=self._actor,
+                now=self._now(),
+            )
+        if not renewed.is_embedded:
+            self._embed_later()
+        return renewed.memory
 
     def _resolve(self, memory_id: MemoryId, scope: Scope | None) -> MemoryId:
         """Return the whole id for one that may be given by its last eight characters, or by the words."""

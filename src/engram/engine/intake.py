@@ -8,8 +8,7 @@ one source at once do not double it. What was corrected or forgotten since stays
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.capture.admit import prepare, save
@@ -20,13 +19,14 @@ from engram.capture.observe import heard, keep
 from engram.engine.absent import AbsentEmbedder
 from engram.engine.bare_scopes import BareScopes, left_standing
 from engram.engine.carried_links import CarriedLinks
+from engram.engine.intake_shapes import Item, Tally
 from engram.engine.marks import mark_of
 from engram.errors import AccessDenied, EmbedderUnavailable, EngramError, InvalidScope, SecurityError
 from engram.portability.read import read_source
 from engram.portability.record import Broken, LeftOut, Message, Statement
 from engram.store.contract import Imported
 from engram.text.normal import clean
-from engram.values import GLOBAL, ImportReport, Provenance, Refusal, Role, Scope, Source
+from engram.values import GLOBAL, Provenance, Role, Scope, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -38,59 +38,10 @@ if TYPE_CHECKING:
     from engram.store.contract import Transaction
     from engram.values import Actor, ImportKind, Memory
 
-MOST_REFUSALS = 100
-"""So many refused records are named; all of them are counted."""
 MOST_SIBLINGS = 8
 """Of its own batch a statement is settled against the most alike: a hundred decide no more than eight."""
 _LATER = EmbedderUnavailable("left for later")
 _NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED, Outcome.PRECEDED})
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A record on its way in: its kind, the scope that it goes to and its mark."""
-
-    kind: ImportKind
-    record: Statement | Message
-    scope: Scope
-    mark: bytes
-
-
-@dataclass(slots=True)
-class Tally:
-    """What an import has done so far."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    by_kind: Counter[str] = field(default_factory=Counter)
-    by_scope: Counter[str] = field(default_factory=Counter)
-    by_code: Counter[str] = field(default_factory=Counter)
-    refusals: list[Refusal] = field(default_factory=list)
-
-    def refuse(self, place: str, code: str) -> None:
-        """Count a record that does not come in."""
-        self.by_code[code] += 1
-        if len(self.refusals) < MOST_REFUSALS:
-            self.refusals.append(Refusal(place=place, code=code))
-
-    def report(self, *, dry_run: bool, turns_read: int = 0) -> ImportReport:
-        """Return the whole as a value."""
-        return ImportReport(
-            dry_run=dry_run,
-            found=self.by_kind.total(),
-            by_kind=dict(self.by_kind),
-            statements=self.counts["statements"],
-            added=self.counts["added"],
-            turns=self.counts["turns"],
-            turns_read=turns_read,
-            already=self.counts["already"],
-            flagged=self.counts["flagged"],
-            by_scope=dict(self.by_scope),
-            refused=self.by_code.total(),
-            by_code=dict(self.by_code),
-            refusals=tuple(self.refusals),
-            links=self.counts["links"],
-            left_out=self.counts["left out"],
-        )
 
 
 class Intake:
@@ -172,22 +123,7 @@ class Intake:
 
     def _stored(self, items: Sequence[Item], *, now: datetime, enrich: bool) -> bool:
         """Store the items with their marks; says False, and writes nothing, if one was brought meanwhile."""
-        statements = [(item, item.record) for item in items if isinstance(item.record, Statement)]
-        drafts = [_draft(record, item.scope) for item, record in statements]
-        rejections: list[EngramError] = []
-        gate = self._gate if enrich else self._bulk_gate
-        prepared = prepare(
-            drafts,
-            gate,
-            now=now,
-            enrich=enrich,
-            most_siblings=MOST_SIBLINGS,
-            on_rejection=rejections.append,
-        )
-        bare = self._bare.among((item.kind, item.scope) for item, _ in statements)
-        prepared = left_standing(prepared, bare)
-        admitted, refused = _matched([item for item, _ in statements], prepared, has_refused=bool(rejections))
-        refusals = [(item, error.code) for item, error in zip(refused, rejections, strict=False)]
+        prepared, admitted, refusals = self._prepared(items, now=now, enrich=enrich)
         with self._gate.store.atomic() as tx:
             if tx.imports.known([item.mark for item in items]):
                 return False
@@ -206,6 +142,26 @@ class Intake:
         for item, code in refusals:
             self.tally.refuse(item.record.place, code)
         return True
+
+    def _prepared(
+        self, items: Sequence[Item], *, now: datetime, enrich: bool
+    ) -> tuple[Prepared, list[Item], list[tuple[Item, str]]]:
+        """Return what the gate makes of the statements, which of them it lets in, and why not the others."""
+        statements = [(item, item.record) for item in items if isinstance(item.record, Statement)]
+        rejections: list[EngramError] = []
+        prepared = prepare(
+            [_draft(record, item.scope) for item, record in statements],
+            self._gate if enrich else self._bulk_gate,
+            now=now,
+            enrich=enrich,
+            most_siblings=MOST_SIBLINGS,
+            on_rejection=rejections.append,
+        )
+        bare = self._bare.among((item.kind, item.scope) for item, _ in statements)
+        prepared = left_standing(prepared, bare)
+        admitted, refused = _matched([item for item, _ in statements], prepared, has_refused=bool(rejections))
+        refusals = [(item, error.code) for item, error in zip(refused, rejections, strict=False)]
+        return prepared, admitted, refusals
 
     def _user_name(self, message: Statement | Message) -> str | None:
         """Return the name of who spoke as the user, where the source does not name them."""

@@ -201,7 +201,7 @@ class Life(Handle):
 
     def _scrubbed(self, found: Erasure) -> Erasure:
         """Let go of what this process still holds, and write the file anew."""
-        self._parts.capture.sensory.clear()
+        self._let_go()
         try:
             self._parts.store.scrub()
         except StorageError as exc:

@@ -17,6 +17,7 @@ from engram.attention.contents import items, lines, may_enter, of_memory, of_tur
 from engram.attention.mind import Experience, Message, attend, settle
 from engram.attention.momentum import is_vague
 from engram.capture.observe import observe
+from engram.engine.listening import READING_PATIENCE_SECONDS
 from engram.engine.turn_recall import TurnRecall
 from engram.engine.turn_shapes import Begun, Ended, Expected, TurnKind
 from engram.errors import EmbeddingError, EngramError
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 TURNS = "turns"
 """What health calls this part."""
-READING_PATIENCE_SECONDS = 0.25
-"""How long a turn waits for earlier ones that are still being read."""
 REPLY_CHARACTERS = 1000
 """Of a reply so much is embedded: where the talk is going is said at its beginning."""
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from engram.engine.health import Health
     from engram.values import Actor, Scope, Turn
 
+READING_PATIENCE_SECONDS = 0.25
+"""How long whoever asks waits for turns that are being read, so as to see what was just said."""
 READING = "reading"
 """What health calls the part that reads turns."""
 

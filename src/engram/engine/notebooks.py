@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engram import engine, values
+from engram import engine, portability, values
 from engram.capture.relate import SAID
 from engram.engine.handle import Handle
 from engram.text.pii import is_withheld
@@ -37,6 +37,11 @@ class _Asked:
     filters: Filters
     tiers: frozenset[SecurityTier]
     history: bool = field(kw_only=True)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether private things may be in it."""
+        return self.tiers >= {SecurityTier.SENSITIVE, SecurityTier.CONFIDENTIAL}
 
     def covers(self, memory: Memory) -> bool:
         """Say whether a memory, as it is by now, is to be in it."""
@@ -129,7 +134,7 @@ class Notebooks(Handle):
                     for one in some
                     if one is not None and asked.covers(one)
                 ]
-            yield from page
+            yield from page if asked.is_open else map(portability.export.discreet, page)
 
     def _exportable(self, scope: Scope, asked: _Asked) -> Iterator[MemoryId]:
         """Yield the ids to export, oldest first; what is erased has no words to give."""

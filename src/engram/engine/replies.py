@@ -77,13 +77,14 @@ class ReplyBook:
             if known is not None and (known.status is not None or known.request != request):
                 return known
             until = now + CUT_OFF_WITHIN
-            if not tx.leases.take(
+            is_ours = tx.leases.take(
                 _lease(caller, key), self._owner, now=now, until=until, is_gone=lambda _: False
-            ):
-                raise RequestUnderWay("a request with this key is under way")
-            if known is None:
+            )
+            if is_ours and known is None:
                 tx.replies.begin(caller, key, request=request, at=now)
-            return known
+        if not is_ours:  # raised out here, or what `take` has noted would be taken back
+            raise RequestUnderWay("a request with this key is under way")
+        return known
 
     def renew(self, caller: str, key: str) -> bool:
         """Show that a request is still being carried out; says False where another process has taken over."""

@@ -7,14 +7,13 @@ same file see each other's changes and know each other's answers.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from engram.engine.built import built
 from engram.engine.handle import Handle
 from engram.engine.replies import ReplyBook
-from engram.errors import InvalidQuery
 from engram.store import contract
-from engram.values.query import MAX_LIMIT
+from engram.values.query import check_limit
 
 if TYPE_CHECKING:
     from engram.store.contract import FeedPage
@@ -31,15 +30,14 @@ class Served(Handle):
         Without a place, nothing but where the feed ends now. Ids and actions only, of what the scope
         sees, whichever process made the change.
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+        check_limit(limit)
         with self._parts.store.read() as tx:
             latest = tx.feed.latest()
             if after is None or after >= latest:
                 return contract.FeedPage(cursor=latest)
             return tx.feed.after(max(0, after), scope=self._in(scope), limit=limit)
 
-    @cached_property
+    @built
     def replies(self) -> ReplyBook:
         """The answers that are kept by the caller's key."""
         return ReplyBook(self._parts.store, self._parts.clock)

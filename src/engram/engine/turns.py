@@ -52,6 +52,11 @@ class Turns(Contexts):
             actor=self._actor,
         )
 
+    def _let_go(self) -> None:
+        super()._let_go()
+        if is_built(self, "_agents"):
+            self._agents.let_go()
+
     def turn(
         self,
         message: str,

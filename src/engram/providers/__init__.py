@@ -4,8 +4,6 @@ Models behind narrow protocols: embedders and chat models, and the packs that so
 The engine names a module as `providers.models`, and it is loaded then: those that it names stand below.
 """
 
-# ruff: noqa: I001 - one block; the sorter would make one for each name
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engram.errors import EmbedderUnavailable
+from engram.kept import Table
 from engram.late import library
 from engram.providers.calibration import Calibration
 from engram.providers.embedder import EmbedderIdentity
@@ -91,7 +92,7 @@ class StaticEmbedder:
     def __init__(self) -> None:
         self._loading = threading.Lock()
         self._table: _Table | None = None
-        self._kept: dict[str, NDArray[np.float32]] = {}
+        self._kept: Table[NDArray[np.float32]] = Table()
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -131,7 +132,7 @@ class StaticEmbedder:
         if missing:
             fresh = _embed(self._open(), [texts[place] for place in missing])
             if len(self._kept) + len(missing) > MOST_KEPT:
-                self._kept = {}  # a new one: another thread may be reading the old one
+                self._kept.clear()
             for place, row in zip(missing, fresh, strict=True):
                 known[place] = self._kept[texts[place]] = row
         for place, row in enumerate(known):

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from engram.kept import Table
+
 VOCABULARY_PATH: Final = Path(__file__).parent / "static_table" / "vocab.txt"
 
 LONGEST_WORD: Final = 100  # characters; longer words are unknown, as in the reference
@@ -50,7 +52,7 @@ class WordPieces:
     ) -> None:
         self._ids = vocabulary
         self._longest_piece = max(map(len, vocabulary))
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._known: Table[tuple[int, ...]] = Table()
         self._most_words = most_words
         self._characters = _Characters(most_characters)
         self.unknown = vocabulary["[UNK]"]

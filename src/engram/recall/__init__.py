@@ -5,8 +5,6 @@ The read path: gather → fuse → weigh → explain.
 it is loaded then: those that the engine names stand below.
 """
 
-# ruff: noqa: I001 - one block; the sorter would make one for each name
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import tomllib
 import unicodedata
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
+from engram.kept import kept
 from engram.text.lazy import lazy
 from engram.text.technologies import find_technologies
 from engram.values import EntityType
@@ -74,7 +75,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", bare).translate(_LETTERS)
 
 
-@lru_cache(maxsize=20_000)
+@kept(20_000)
 def fold_name(name: str, kind: EntityType = EntityType.UNKNOWN) -> str:
     """
     Return the form in which two ways of writing one name are equal.

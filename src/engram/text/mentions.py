@@ -9,9 +9,9 @@ suffix or a cue, and what stays unclear is `unknown` or nothing. Numbers: docs/l
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from engram.kept import kept
 from engram.text.entity_names import fold_name, name_lists
 from engram.text.name_cues import capitals_prove_nothing
 from engram.text.name_runs import Run, Word, runs, words_of
@@ -66,7 +66,7 @@ def possible_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *small]))[:MAX_MENTIONS]
 
 
-@lru_cache(maxsize=64)  # a statement is asked what it names, and what it may name
+@kept(64)  # a statement is asked what it names, and what it may name
 def _read(text: str) -> tuple[list[Placed], str, list[Word]]:
     """Return what is set apart of a text, the rest, and its words."""
     apart, bare = set_apart(text)

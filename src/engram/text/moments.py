@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from engram.kept import kept
 from engram.text import (
     moment_calendar,
     moment_distances,
@@ -98,7 +98,7 @@ def find_moments(text: str, *, now: datetime, direction: Direction | None = None
     return list(_find_moments(text, now.replace(tzinfo=None), now.tzinfo or UTC, now.fold, direction))
 
 
-@lru_cache(maxsize=64)  # of one clause they are asked for up to four times in a row
+@kept(64)  # of one clause they are asked for up to four times in a row
 def _find_moments(
     text: str, clock: datetime, zone: tzinfo, fold: int, direction: Direction | None
 ) -> tuple[MomentRange, ...]:

@@ -97,20 +97,6 @@ BEFORE_A_PLACE = lazy(
 DEFINITE = lazy(r"(?:\b(?:the|our|my|this|his|her|their)|['’]s) \Z", re.IGNORECASE)
 NOUN_AFTER = lazy(r" ([a-z]+)\b")
 FOOD_AFTER = lazy(r" (?:sandwich|pie|soup|burger|stew|breast|dinner|curry|juice|salad|cake|wings?)\b")
-TWO_MORE_CAPITALS = lazy(r"(?:,| and| &) [A-ZÀ-ÞА-Я]")
-
-_GERMAN = lazy(
-    r"\b(?:der|die|das|den|dem|des|und|ist|nicht|ein|eine|einen|ich|wir|mit|auf|für|über|meine?|hat|haben|habe|im|bei|"
-    r"von|zu|zum|zur|sich|auch|nach|seit|sind|wird|werden|jeden?|kein\w*|mir|dir|uns|mich|dich|noch|nur|schon|sehr|"
-    r"wie|aber|oder|wenn|weil|dass|wo|sie|alle|unsere?)\b",
-    re.IGNORECASE,
-)
-
-
-_ENGLISH = lazy(
-    r"\b(?:the|is|are|of|to|and|my|for|with|it|was|on|at|that|has|i|a|his|her|we)\b", re.IGNORECASE
-)
-
 
 _WORD = lazy(r"\w+")
 _SMALL_GERMAN = """
@@ -120,6 +106,8 @@ oder wenn weil dass wo sie alle unser unsere
 """
 _SMALL_ENGLISH = "the is are of to and my for with it was on at that has i a his her we"
 _GERMAN_WORDS, _ENGLISH_WORDS = frozenset(_SMALL_GERMAN.split()), frozenset(_SMALL_ENGLISH.split())
+_GERMAN = lazy(rf"\b(?:{'|'.join(_SMALL_GERMAN.split())}|für|über|kein\w*)\b", re.IGNORECASE)
+_ENGLISH = lazy(rf"\b(?:{'|'.join(_SMALL_ENGLISH.split())})\b", re.IGNORECASE)
 
 
 def capitals_prove_nothing(text: str) -> bool:

@@ -2,7 +2,7 @@
 Find what identifies a person or opens a door, and say how well it must be protected.
 
 Called by the gate for every statement; calls the finders in `pii_numbers`, `pii_secrets`, `pii_people` and
-`pii_homes`.
+`pii_homes`, also on what a text says once wide digits and invisible characters in it are undone.
 Only a tier and positions come out: what was found is never copied, so it cannot end up in a log.
 Rules and checksums, no model: each kind must earn its place by precision as well, because a tier keeps words
 out of files and prompts. Numbers per kind are in docs/lab/0007-pii-and-injection.md.
@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engram.text import pii_homes, pii_numbers, pii_people, pii_secrets
+from engram.text.pii_exact import is_exact, undisguised
 from engram.values import SecurityTier
 
 if TYPE_CHECKING:
@@ -80,16 +81,26 @@ _FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...]
 
 
 def classify(text: str) -> PiiScan:
-    """Return every kind of personal or secret content in the text, where it stands, and its tier."""
+    """
+    Return every kind of personal or secret content in the text, where it stands, and its tier.
+
+    What shows only once a disguise is undone counts for kinds and tier, and has no place.
+    """
+    spans = _spans(text)
+    kinds = frozenset(span.kind for span in spans)
+    if (plain := undisguised(text)) != text:
+        kinds |= {span.kind for span in _spans(plain)}
+    return PiiScan(kinds=kinds, tier=tier_of(kinds), spans=tuple(sorted(set(spans))))
+
+
+def _spans(text: str) -> list[PiiSpan]:
     spans: list[PiiSpan] = []
     for kind, find in _FINDERS:
         claimed = [(span.start, span.end) for span in spans]
         for start, end in find(text):
             if not any(start < taken_end and taken_start < end for taken_start, taken_end in claimed):
                 spans.append(PiiSpan(start, end, kind))
-
-    kinds = frozenset(span.kind for span in spans)
-    return PiiScan(kinds=kinds, tier=tier_of(kinds), spans=tuple(sorted(set(spans))))
+    return spans
 
 
 def tier_of(kinds: frozenset[PiiKind]) -> SecurityTier:
@@ -103,12 +114,16 @@ def is_withheld(text: str, tier: SecurityTier) -> bool:
     """
     Say whether a text of this tier stays out of plain files, such as notes and exports.
 
-    "I live in Oslo" and "my name is Maya" do not: a notebook without them tells nobody's life. What makes a
-    place exact has digits. Where nothing is found, the tier comes from elsewhere and is taken at its word.
+    "I live in Oslo" and "my name is Maya" do not: a notebook without them tells nobody's life. Beside them
+    nothing may stand that could make them exact, whether a finder knows it or not. Where nothing is found,
+    the tier comes from elsewhere and is taken at its word.
     """
     if tier is not SecurityTier.SENSITIVE:
         return tier is SecurityTier.CONFIDENTIAL
-    spans = classify(text).spans
-    return not spans or not all(
-        span.kind in EVERYDAY and not any(map(str.isdigit, text[span.start : span.end])) for span in spans
-    )
+    kinds = classify(text).kinds
+    return not kinds or not kinds <= EVERYDAY or is_exact(undisguised(text))
+
+
+def holds_more(words: str, than: str) -> bool:
+    """Say whether words hold something private, besides names and towns, of a kind that a text has not."""
+    return not classify(words).kinds <= classify(than).kinds | EVERYDAY

@@ -31,13 +31,18 @@ _OTHER_NUMBER = lazy(
     r"isbn|imei|upc|ean|timestamp|"
     r"epoch|snowflake|message|commit)\b[\w .:#]{0,20}$"
 )
-_CARD = lazy(rf"(?<![A-Za-z0-9_.-])(?<!\d[ -])\d(?:[ -]?\d){{12,18}}(?![ -]?\d){_NOT_AFTER}")
-_IBAN = lazy(r"(?<![A-Za-z0-9])[A-Z]{2}\d\d(?: ?[A-Z0-9]){11,30}")
+_CARD = lazy(
+    r"(?<![A-Za-z0-9_.-])(?<!\d[ -])(?:\d(?:[ -]?\d){12,18}(?![ -]?\d)|\d{4}(?:\.\d{4}){3})" + _NOT_AFTER
+)
+_IBAN = lazy(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d\d(?:[ -]?[A-Za-z0-9]){11,30}")
+_IBAN_DIGITS = 10
+"""Of one in small letters: with fewer, words that follow one another could pass the check by chance."""
 _ACCOUNT = cued(
-    "sort,acc,konto,compte,cuenta,счета",
+    "sort,acc,konto,compte,cuenta,счета,iban",
     r"(?i)\bsort[ -]?code\W{1,3}(?:is )?(\d\d-\d\d-\d\d|\d{6})(?!\d)"
     r"|\b(?:bank |checking |savings )?acc(?:oun)?t\.? (?:number|no\.?|#)\W{0,3}(?:is )?(\d{7,17})(?!\d)"
     r"|\bacc(?:oun)?t\.? (\d{8,17})(?!\d)"
+    r"|\biban\b(?: (?:is|ist|number|est|es))?\W{0,3}([a-z]{2}\d\d(?:[ -]?\d){10,26})(?![a-z0-9])"
     r"|\b(?:kontonummer|numéro de compte|número de cuenta|номер счета)\W{1,3}(\d[\d ]{6,20}\d)(?!\d)",
 )
 _ROUTING = cued("routing,aba", r"(?i)\b(?:routing|aba)(?: (?:number|no\.?|#))?\W{0,3}(?:is )?(\d{9})(?!\d)")
@@ -62,9 +67,9 @@ def payment_cards(text: str) -> Iterator[tuple[int, int]]:
 def bank_accounts(text: str) -> Iterator[tuple[int, int]]:
     """Yield IBANs that pass their check, and account, sort and routing numbers that are called so."""
     for match in _IBAN.finditer(text):
-        length = pii_checks.IBAN_CHARACTERS.get(match[0][:2], 0)
+        length = pii_checks.IBAN_CHARACTERS.get(match[0][:2].upper(), 0)
         end = _end_of(text, match.start(), length)
-        if length and end and pii_checks.is_iban(text[match.start() : end].replace(" ", "")):
+        if length and end and _is_iban(text[match.start() : end].replace(" ", "").replace("-", "")):
             yield match.start(), end
     lower = text.lower()
     for match in _ACCOUNT.matches(text, lower):
@@ -74,11 +79,16 @@ def bank_accounts(text: str) -> Iterator[tuple[int, int]]:
             yield match.span(1)
 
 
+def _is_iban(bare: str) -> bool:
+    is_plain = bare.isupper() or sum(map(str.isdigit, bare)) >= _IBAN_DIGITS
+    return is_plain and pii_checks.is_iban(bare.upper())
+
+
 def _end_of(text: str, start: int, length: int) -> int | None:
-    """Return the position after `length` characters that are not spaces, or None where they run out."""
+    """Return the position after `length` letters and digits in groups, or None where they run out."""
     seen, position = 0, start
     while seen < length and position < len(text):
-        seen += text[position] != " "
+        seen += text[position] not in " -"
         position += 1
     alone = position >= len(text) or not text[position].isalnum()
     return position if seen == length and alone else None

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engram.kept import kept
 from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def technology_class(name: str) -> str | None:
     return entry.kind if entry else None
 
 
-@lru_cache(maxsize=512)
+@kept(512)
 def find_technologies(text: str) -> tuple[Found, ...]:
     """Return each technology that is meant, in order of first mention."""
     certain: list[Found] = []

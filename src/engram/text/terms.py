@@ -12,11 +12,12 @@ from __future__ import annotations
 import itertools
 import threading
 import unicodedata
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 import Stemmer
 
+from engram.kept import kept
 from engram.text.lazy import lazy
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def query_terms(text: str) -> list[str]:
     return [term for term in every if term.partition("'")[0] not in stops] or every
 
 
-@lru_cache(maxsize=1024)
+@kept(1024)
 def _cut_whole(text: str) -> tuple[str, ...]:
     """Return the terms of a text; the gate asks for those of one statement a dozen times."""
     return tuple(_cut(text))
@@ -243,7 +244,7 @@ def _cut_unspaced(run: str, *, pairs_only: bool) -> Iterator[str]:
         yield first + second
 
 
-@lru_cache(maxsize=50_000)
+@kept(50_000)
 def _cut_word(token: str) -> tuple[str, ...]:
     """Return a word's stem; for an identifier, path or number with parts, the whole and the parts."""
     whole = _fold(token)
@@ -286,6 +287,6 @@ def _stemmer(language: str) -> Stemmer.Stemmer:
     return found
 
 
-@lru_cache(maxsize=1)
+@cache
 def _stop_stems() -> frozenset[str]:
     return frozenset(_stem(word) for word in STOP_WORDS)

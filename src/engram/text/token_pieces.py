@@ -10,10 +10,10 @@ continued keeps all its counts, and an estimate made of them can only grow.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from engram.kept import kept
 from engram.text.token_letters import (
     COMMON_HAN,
     ENGLISH_WORDS,
@@ -165,7 +165,7 @@ class _Heard:
         return script
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def _evidence(word: str) -> str:
     """Return the language that a word speaks for, if any."""
     lower = word.strip().lower()

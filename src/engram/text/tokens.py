@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from engram.kept import kept
 from engram.text.token_pieces import Piece, cut, kinds, margin_class
 from engram.text.token_ratios import COSTS, MARGINS, TOKENIZERS
 
@@ -30,7 +31,7 @@ MOST_COUNTED: Final = 16_384
 """Texts whose count is remembered, at 140 bytes each; all of them go when there are more."""
 
 
-@lru_cache(maxsize=64)  # one write counts the same few texts again and again; more would outlive an erasure
+@kept(64)  # one write counts the same few texts again and again
 def count_tokens(text: str, tokenizer: str = USUAL) -> int:
     """Return about how many tokens a text costs; 0 for nothing, at least 1 for something."""
     return min(_bytes(text), max(1, round(sum([_price(piece, tokenizer)[0] for piece in cut(text)]))))
@@ -81,7 +82,7 @@ def _reckon(piece: Piece, tokenizer: str) -> tuple[float, float]:
     return sum([usual[kind] * n for kind, n in counted]), sum([most[kind] * n for kind, n in counted])
 
 
-_kept_price = lru_cache(maxsize=8192)(_reckon)
+_kept_price = kept(8192)(_reckon)
 """By piece and not by text: most words of a text were counted before."""
 
 

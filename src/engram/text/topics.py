@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 import tomllib
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from engram.kept import kept
 from engram.text.lazy import lazy
 from engram.text.technologies import find_technologies
 from engram.text.terms import STOP_WORDS, query_terms, terms
@@ -82,7 +83,7 @@ def _count_marks(found: frozenset[str]) -> int:
     return sum([term.startswith(TOPIC_MARK) for term in found])
 
 
-@lru_cache(maxsize=20_000)
+@kept(20_000)
 def tells(stem: str) -> bool:
     """Say whether a stem says something about the topic."""
     return stem not in _empty_stems() and not _DIGITS.match(stem) and not _is_grammar(stem)

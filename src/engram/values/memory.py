@@ -114,6 +114,8 @@ CATEGORIES = frozenset(
 """The categories that rules know by name; a user may add others of the same form."""
 
 
+SUMMED_UP = "session-"
+"""How the extractor of a memory begins that sums up a session."""
 DREAMT = "dream."
 """How the extractor of a memory begins that a dream has stated."""
 SHELVED = "shelf"
@@ -234,6 +236,11 @@ class Memory:
     def is_derived(self) -> bool:
         """Whether a dream stated it because of other memories."""
         return (self.extractor or "").startswith(DREAMT)
+
+    @property
+    def is_session_summary(self) -> bool:
+        """Whether it repeats, in short, what was stated in a session and is stored by itself."""
+        return (self.extractor or "").startswith(SUMMED_UP)
 
     @property
     def confidence_tier(self) -> ConfidenceTier:

@@ -117,8 +117,8 @@ class Filters:
 
 def check_limit(limit: int) -> None:
     """Raise where so many entries are not given at once."""
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+    if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise InvalidQuery(f"limit={str(limit)[:40]} is outside 1 to {MAX_LIMIT}")
 
 
 def check_number(name: str, number: int) -> None:

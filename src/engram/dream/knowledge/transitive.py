@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from engram.kept import kept
 from engram.text.entity_names import fold_name
 from engram.text.lazy import lazy
 from engram.text.mentions import type_of
@@ -105,6 +105,6 @@ def _is_clear(thing: str) -> bool:
     return 0 < len(words) <= 5 and not any(word in _UNCLEAR for word in words)
 
 
-@lru_cache(maxsize=2000)
+@kept(2000)
 def _is_place(name: str) -> bool:
     return type_of(name) is EntityType.LOCATION

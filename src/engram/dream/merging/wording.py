@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
+from engram.kept import kept
 from engram.text.lazy import lazy
 from engram.text.normal import normalise
 from engram.text.technologies import technology_class
@@ -145,7 +145,7 @@ def read(content: str) -> Wording:
     )
 
 
-@lru_cache(maxsize=50_000)
+@kept(50_000)
 def _look_up(word: str) -> tuple[tuple[str, ...], str]:
     """Return what counts of a folded word, and what kind of word it is."""
     plain = word.replace("’", "'").removesuffix("'s")

@@ -6,8 +6,6 @@ matter was edited. How a note looks is the business of `portability.notebook`, w
 name a module as `engine.notebook.sync`, and it is loaded then.
 """
 
-# ruff: noqa: I001 - one block; the sorter would make one for each name
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from engram.engine.listening import READING_PATIENCE_SECONDS
 from engram.engine.shelf.ground import Ground
 from engram.engine.shelf.ready import check_names
 from engram.engine.shelf.search import followed, ordered, recalled
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 REFRESH_SHARE = 0.01
 """A lifetime begins again once more than this share of it has passed: reading must not always write."""
-READING_PATIENCE_SECONDS = 0.25
-"""How long a search waits for turns that are being read."""
 
 
 class ShelfReads(Ground):

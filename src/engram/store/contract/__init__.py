@@ -6,13 +6,9 @@ through `Transaction`, whose tables share one snapshot (`read`) or one all-or-no
 A name is loaded when it is first used: most of these are protocols, which only a type checker reads.
 """
 
-# ruff: noqa: I001 - one block for each module; the sorter would make one for each name
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from engram.late import names_of
 
 if TYPE_CHECKING:
     from engram.store.contract.attention import (
@@ -88,6 +84,8 @@ if TYPE_CHECKING:
         Store as Store,
         Transaction as Transaction,
     )
+else:
+    from engram.late import names_of
 
 _NOUNS = {
     "attention": "Attention KeptMind KeptTopic",
@@ -106,4 +104,5 @@ _NOUNS = {
 }
 """Where each name stands. A test holds this to what is imported above for types."""
 
-__getattr__ = names_of(__name__, _NOUNS)
+if not TYPE_CHECKING:  # with this in sight a checker would take any name for one that is there
+    __getattr__ = names_of(__name__, _NOUNS)

@@ -75,6 +75,10 @@ class Memories(Protocol):
         """Return what was stated in a session of exactly this scope and still holds, oldest first."""
         ...
 
+    def summary_of(self, session: str, *, scope: Scope) -> Memory | None:
+        """Return the latest active summary of a session of exactly this scope."""
+        ...
+
     def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
         """Return the keys of the newest active memories of exactly this scope with this relation."""
         ...

@@ -87,9 +87,12 @@ class LeasesTable:
         """Become the holder and say so, unless another one holds it whose time has not run out."""
         sql = "SELECT owner, expires_at FROM leases WHERE kind = ?"
         row: Any = self._connection.execute(sql, (kind,)).fetchone()
+        end = to_microseconds(until)
         if row is not None and row[0] != owner and row[1] > to_microseconds(now) and not is_gone(row[0]):
+            if row[1] > end:  # taken before the clock went back; who still holds it renews it by the new time
+                self._connection.execute("UPDATE leases SET expires_at = ? WHERE kind = ?", (end, kind))
             return False
-        taken = (kind, owner, to_microseconds(until))
+        taken = (kind, owner, end)
         self._connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", taken)
         return True
 

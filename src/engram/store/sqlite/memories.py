@@ -144,10 +144,20 @@ class MemoriesTable:
     def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
         """Return what was stated in a session of exactly this scope and still holds, oldest first."""
         sql = (
-            "SELECT content FROM memories WHERE session = ? AND scope = ? AND status = 'active' ORDER BY key"
+            "SELECT content FROM memories WHERE session = ? AND scope = ? AND status = 'active' "
+            "AND coalesce(extractor, '') NOT LIKE 'session-%' ORDER BY key"
         )
         rows: Sequence[Any] = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchall()
         return [content for (content,) in rows]
+
+    def summary_of(self, session: str, *, scope: Scope) -> Memory | None:
+        """Return the latest active summary of a session of exactly this scope."""
+        sql = (
+            f"{_SELECT} WHERE m.session = ? AND m.scope = ? AND m.status = 'active' "
+            "AND m.extractor LIKE 'session-%' ORDER BY m.key DESC LIMIT 1"
+        )
+        row = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchone()
+        return None if row is None else from_row(row)
 
     def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
         """Return the keys of the newest active memories of exactly this scope with this relation."""

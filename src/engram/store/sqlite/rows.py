@@ -7,12 +7,12 @@ a test takes a memory with every field set there and back again.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from engram.errors import StoreCorrupt
+from engram.kept import kept
 from engram.store.sqlite.failures import NOT_A_VALUE
 from engram.store.sqlite.times import (
     from_microseconds,
@@ -187,7 +187,7 @@ def scope_from(names: Sequence[str]) -> Scope:
     return _scope(*names)
 
 
-@lru_cache(maxsize=64)  # an answer holds a thousand memories of few scopes; more would outlive an erasure
+@kept(64)  # an answer holds a thousand memories of few scopes
 def _scope(project: str, squad: str, agent: str, channel: str, user: str) -> Scope:
     return Scope(
         project=project or None,

@@ -7,9 +7,10 @@ transactions ask for three of thirty, and so do most processes.
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from engram.late import load
 
 if TYPE_CHECKING:
     import apsw
@@ -96,5 +97,5 @@ class Tables:
 @cache
 def _class_of(name: str) -> Any:
     """Return the class of a table, which is what the annotation above calls it."""
-    module = importlib.import_module(f"engram.store.sqlite.{_ELSEWHERE.get(name, name)}")
+    module = load(f"engram.store.sqlite.{_ELSEWHERE.get(name, name)}")
     return getattr(module, Tables.__annotations__[name])

@@ -1,0 +1,54 @@
+"""
+Keep what was worked out of texts for a while, and let go of all of it at once.
+
+Used by every room in place of `functools.lru_cache` where what is kept holds words of memories, or names of
+people. `erase` calls `let_go`, so that what it took out of the file does not live on in the process; a test
+looks for the words afterwards. What is worked out of our own lists keeps them with `functools.cache`.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+_FUNCTIONS: list[Any] = []
+_TABLES: weakref.WeakValueDictionary[int, Table[Any]] = weakref.WeakValueDictionary()
+_registering = threading.Lock()
+
+
+def kept(most: int) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
+    """Keep the answers of a function for the `most` recent of what it was asked."""
+
+    def keeping(function: Callable[Given, Found]) -> Callable[Given, Found]:
+        asked = lru_cache(maxsize=most)(function)
+        _FUNCTIONS.append(asked)
+        return cast("Callable[Given, Found]", asked)
+
+    return keeping
+
+
+class Table(dict[str, Found]):
+    """What one object has worked out, by the text; the object sees to it that it does not grow too large."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with _registering:
+            _TABLES[id(self)] = self
+
+
+def let_go() -> None:
+    """Forget everything that is kept, in all threads; whoever needs it next works it out again."""
+    for function in _FUNCTIONS:
+        function.cache_clear()
+    with _registering:
+        tables = list(_TABLES.values())
+    for table in tables:
+        table.clear()

@@ -1,0 +1,66 @@
+"""The leases of idempotency keys, when the clock itself is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engram import Engram
+from engram.engine.replies import CUT_OFF_WITHIN
+from engram.errors import RequestUnderWay
+from engram.testing import TinyEmbedder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.engine.replies import ReplyBook
+    from engram.testing import ManualClock
+
+REQUEST = b"the same request"
+
+
+@pytest.fixture
+def books(store_path: Path, clock: ManualClock) -> list[ReplyBook]:
+    """The books of two processes of one store."""
+    return [
+        Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), background=False).replies
+        for _ in range(2)
+    ]
+
+
+def is_refused(book: ReplyBook) -> bool:
+    """Say whether a request is told that another one is at it."""
+    try:
+        book.begin("", "key", request=REQUEST)
+    except RequestUnderWay:
+        return True
+    return False
+
+
+def test_a_clock_that_goes_back_does_not_lock_a_key(books: list[ReplyBook], clock: ManualClock) -> None:
+    """Of a process that was killed before, it is free as soon as it is after any other crash."""
+    killed, other = books
+    killed.begin("", "key", request=REQUEST)
+    clock.advance(hours=-1)
+
+    assert is_refused(other)  # it may still be at work, and has not had the time to say so
+
+    clock.advance(seconds=CUT_OFF_WITHIN.total_seconds())
+    assert not is_refused(other)
+
+
+def test_who_is_alive_keeps_a_key_when_the_clock_goes_back(
+    books: list[ReplyBook], clock: ManualClock
+) -> None:
+    """Its next sign of life counts by the new time."""
+    alive, other = books
+    alive.begin("", "key", request=REQUEST)
+    clock.advance(hours=-1)
+    assert is_refused(other)
+
+    clock.advance(seconds=1)
+    assert alive.renew("", "key")
+    clock.advance(seconds=CUT_OFF_WITHIN.total_seconds() - 1)
+
+    assert is_refused(other)
