@@ -72,6 +72,50 @@ def test_a_session_of_four_turns_gets_a_summary(engram: Engram) -> None:
     assert len(summary.provenance.turns) == 4
 
 
+def test_a_session_that_is_resumed_has_one_summary(engram: Engram) -> None:
+    """The later end of it takes the place of the earlier one, which its history shows."""
+    for text in ("I live in Berlin.", "I work at Siemens.", "Hello again.", "I play chess."):
+        engram.observe(text, speaker="Ann", session="s")
+    first = engram.end_session("s")
+    engram.observe("My sister Ida lives in Bergen.", speaker="Ann", session="s")
+
+    second = engram.end_session("s")
+
+    assert first is not None
+    assert second is not None
+    assert [one.id for one in engram.list() if one.is_session_summary] == [second.id]
+    assert engram.get(first.id).superseded_by == second.id
+    assert (second.supersedes, second.version) == (first.id, 2)
+    assert "5 turns" in second.content
+    assert second.content.endswith("and 1 more")  # of four statements, and no summary among them
+
+
+def test_a_session_that_ends_twice_is_summed_up_once(engram: Engram) -> None:
+    """Some programs tell the end of a session three times."""
+    for text in ("I live in Berlin.", "I work at Siemens.", "Hello again.", "I play chess."):
+        engram.observe(text, speaker="Ann", session="s")
+
+    told = [engram.end_session("s") for _ in range(3)]
+
+    assert told[0] is not None
+    assert {(one.id, one.version, one.reinforcements) for one in told if one} == {(told[0].id, 1, 0)}
+
+
+def test_a_pinned_summary_stays_pinned_when_the_session_goes_on(engram: Engram) -> None:
+    """A pin is the person's, and outlives what a rule does."""
+    for text in ("I live in Berlin.", "I work at Siemens.", "Hello again.", "I play chess."):
+        engram.observe(text, speaker="Ann", session="s")
+    first = engram.end_session("s")
+    assert first is not None
+    engram.pin(first.id)
+    engram.observe("My sister Ida lives in Bergen.", speaker="Ann", session="s")
+
+    second = engram.end_session("s")
+
+    assert second is not None
+    assert second.pinned
+
+
 @pytest.mark.parametrize(
     "talk", [["I live in Berlin.", "I moved to Paris."], ["hi", "hello", "how are you?", "fine, thanks"]]
 )

@@ -86,17 +86,26 @@ def test_a_session_is_kept_as_it_was_told(memory: Engram, home: Path) -> None:
 
 
 def test_what_stands_comes_with_the_first_prompt(memory: Engram, home: Path) -> None:
-    """Once, until the session is cleared or resumed: what it was given is not in its conversation then."""
+    """Once, until the session is cleared; a resumed one has it in its conversation."""
     memory.remember("Always answer in French", category="principle", importance=1.0, pinned=True)
-    given = []
+    given = {}
 
-    for source in ("startup", "clear", "resume"):
+    for source in ("startup", "resume", "clear"):
         begun = react.answer(visit(memory, home, "SessionStart", source=source))
         first = react.answer(visit(memory, home, "BeforeAgent", prompt="hello there"))
         second = react.answer(visit(memory, home, "BeforeAgent", prompt="hello again"))
-        given.append([begun.count("French"), first.count("French"), second.count("French")])
+        given[source] = [begun.count("French"), first.count("French"), second.count("French")]
 
-    assert given == [[0, 1, 0]] * 3
+    assert given == {"startup": [0, 1, 0], "resume": [0, 0, 0], "clear": [0, 1, 0]}
+
+
+def test_a_resumed_session_that_was_given_nothing_yet_gets_what_stands(memory: Engram, home: Path) -> None:
+    """Such as one from before the program was connected."""
+    memory.remember("Always answer in French", category="principle", importance=1.0, pinned=True)
+
+    react.answer(visit(memory, home, "SessionStart", source="resume"))
+
+    assert "French" in react.answer(visit(memory, home, "BeforeAgent", prompt="hello there"))
 
 
 def test_what_a_prompt_was_given_is_not_heard_as_said(memory: Engram, home: Path) -> None:

@@ -38,4 +38,4 @@ def test_every_noun_is_found(noun: str) -> None:
 def test_what_is_no_noun_is_an_error() -> None:
     """A misspelt name fails as it would in any module."""
     with pytest.raises(AttributeError, match="Memmory"):
-        engram.values.Memmory  # noqa: B018
+        engram.values.Memmory  # type: ignore[attr-defined]  # noqa: B018

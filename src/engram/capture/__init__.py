@@ -5,8 +5,6 @@ The write path: from words to stored memories.
 engine names a module as `capture.admit`, and it is loaded then: those that the engine names stand below.
 """
 
-# ruff: noqa: I001 - one block; the sorter would make one for each name
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

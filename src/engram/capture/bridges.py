@@ -117,8 +117,9 @@ def session_summary(
     spoken = [turn for turn in turns if turn.role in (Role.USER, Role.ASSISTANT)]
     if len(spoken) < SUMMARY_TURNS or not stated:
         return []
-    chosen = list(dict.fromkeys(stated))[:SUMMARY_STATEMENTS]
-    more = f" and {len(stated) - len(chosen)} more" if len(stated) > len(chosen) else ""
+    once = list(dict.fromkeys(stated))
+    chosen = once[:SUMMARY_STATEMENTS]
+    more = f" and {len(once) - len(chosen)} more" if len(once) > len(chosen) else ""
     content = f"Session {session}, {len(spoken)} turns: " + "; ".join(_short(one) for one in chosen) + more
     return [
         Draft(

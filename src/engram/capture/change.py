@@ -8,6 +8,7 @@ the memory as the caller has seen it, the same write first makes sure that it st
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from engram import capture
@@ -85,6 +86,18 @@ def correct(
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
         return put_in_place(tx, old, prepared, gate, reason=reason, actor=actor, now=now)
+
+
+def renew(old: Memory, draft: Draft, gate: Gate, *, reason: str, actor: Actor, now: datetime) -> Admission:
+    """Put a newer version in the place of a memory that somebody else may have changed meanwhile."""
+    newer = dataclasses.replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
+    prepared = capture.admit.prepare([newer], gate, now=now, leaving=old.id)
+    with gate.store.atomic() as tx:
+        still = find_own(tx, old.id, old.scope)
+        if still.status.is_terminal:  # then there is nothing to take the place of
+            (admission,) = capture.admit.save(tx, prepared, gate, actor=actor, now=now)
+            return admission
+        return put_in_place(tx, still, prepared, gate, reason=reason, actor=actor, now=now)
 
 
 def put_in_place(

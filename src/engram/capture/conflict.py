@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from engram.capture.extract.vocabulary import is_exclusive
+from engram.kept import kept
 from engram.text.lazy import lazy
 from engram.text.normal import normalise
 from engram.text.technologies import technology_class
@@ -75,13 +75,13 @@ class Statement:
         return self.replaces is not None or _tells_change(self.memory.content)
 
 
-@lru_cache(maxsize=64)
+@kept(64)
 def _tells_change(text: str) -> bool:
     """Say whether the words tell of a change; asked for each neighbour of a statement."""
     return bool(_CHANGE.search(text))
 
 
-@lru_cache(maxsize=512)  # for the batch at hand; more would outlive an erasure
+@kept(512)  # for the batch at hand
 def is_negation(text: str) -> bool:
     """Say whether the text denies something."""
     return bool(_NEGATION.search(text))
@@ -110,7 +110,7 @@ def is_reversed(mine: str, theirs: str) -> bool:
     return swapped and left | right == their_left | their_right
 
 
-@lru_cache(maxsize=512)  # a statement is held against each of its neighbours, and a neighbour against many
+@kept(512)  # a statement is held against each of its neighbours, and a neighbour against many
 def _sides(text: str) -> tuple[str, frozenset[str], frozenset[str]] | None:
     """Return the word by which a statement compares two things, and the terms on either side of it."""
     found = _COMPARING.search(text)
@@ -235,7 +235,7 @@ def may_share_subject(new: Memory, old: Memory) -> bool:
     return new.subject == old.subject or _plain(new.subject) == _plain(old.subject)
 
 
-_plain = lru_cache(maxsize=512)(normalise)
+_plain = kept(512)(normalise)
 
 
 def _is_about(memory: Memory, thing: str) -> bool:

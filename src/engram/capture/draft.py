@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from engram.errors import ContentTooLarge, InvalidContent
 from engram.text.lazy import lazy
 from engram.text.normal import clean, is_text
+from engram.text.pii import holds_more
 from engram.values import (
     GLOBAL,
     Kind,
@@ -188,8 +189,13 @@ def born(
         security=SecurityTier.SENSITIVE,
         flags=flags,
         extractor=draft.extractor,
-        verbatim=draft.verbatim,
+        verbatim=_exact_words(draft),
     )
+
+
+def _exact_words(draft: Draft) -> str | None:
+    """Return the sentence it was said in, unless a secret in that is another statement's."""
+    return None if draft.verbatim and holds_more(draft.verbatim, draft.content) else draft.verbatim
 
 
 def _with_source(made: Provenance) -> Provenance:

@@ -9,10 +9,10 @@ may enter. Derived: it can be done again at any time and gives the same.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.capture.entities import register
+from engram.kept import kept
 from engram.text.affect import affect, sentiment
 from engram.text.detail import levels
 from engram.text.entity_names import fold, fold_name
@@ -90,7 +90,7 @@ def _ends_with_name(text: str, entity: Entity) -> bool:
     return any(f" {fold(text)}".endswith(f" {one}") for one in folded)
 
 
-_type_of = lru_cache(maxsize=1000)(type_of)
+_type_of = kept(1000)(type_of)
 
 
 def _call(tx: Transaction, entity: Entity, other: str, memory: Memory, *, at: datetime) -> None:

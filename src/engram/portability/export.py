@@ -7,9 +7,12 @@ everywhere; a line stands alone, so a file can be cut, searched and joined with 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from engram.text.pii import classify, is_withheld
 
 if TYPE_CHECKING:
     from engram.values import Exported
@@ -17,6 +20,24 @@ if TYPE_CHECKING:
 MARK = "engram"
 """The name by which a line is known as ours; its value is the version of the form."""
 FORM = 1
+
+
+def discreet(exported: Exported) -> Exported:
+    """
+    Return it without what is private beside its statement, for a file that is to hold nothing of the kind.
+
+    The exact words may be of a sentence that says more than the memory does, and as a reason people write
+    whatever they like.
+    """
+    memory = exported.memory
+    if memory.verbatim and _is_private(memory.verbatim):
+        memory = memory.evolve(verbatim=None)
+    events = tuple(replace(one, reason="") if _is_private(one.reason) else one for one in exported.history)
+    return replace(exported, memory=memory, history=events)
+
+
+def _is_private(words: str) -> bool:
+    return bool(words) and is_withheld(words, classify(words).tier)
 
 
 def line_of(exported: Exported) -> bytes:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 from engram.capture.extract.verbs import word_set
+from engram.kept import kept
 from engram.text.lazy import lazy
 
 NEAR_TURNS = 3
@@ -47,7 +47,7 @@ class Person:
     pronoun: str | None = None
 
 
-@lru_cache(maxsize=128)  # asked about a turn, its sentences and their clauses, which are often the same
+@kept(128)  # asked about a turn, its sentences and their clauses, which are often the same
 def people(text: str) -> tuple[Person, ...]:
     """Return the people that a text introduces, each once."""
     found: dict[str, str | None] = {}

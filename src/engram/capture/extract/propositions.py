@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from engram.capture.extract.opposed import opposed
 from engram.capture.extract.verbs import is_participle, is_past, word_set
 from engram.capture.extract.vocabulary import LISTABLE_VERBS, VERBS
 from engram.text.lazy import lazy
@@ -43,12 +44,6 @@ _FIRST = lazy(
     r"re))?)\s+(?:[a-z]+\s+){0,2}?(?P<verb>[a-z]+)\b",
     re.IGNORECASE,
 )
-_OPPOSED = lazy(
-    r"(?P<first>\s*(?:.{0,60}?,?\s)??(?P<who>i|we)\s+(?:[a-z]+ly\s+|always\s+|never\s+)?(?P<verb>[a-z]+)\s+"
-    r"[^,;]{1,60}?)(?:,?\s+(?:and|but)|,)\s+(?P<how>never|always|rarely|seldom)\s+(?P<rest>(?!mind\b|again\b|been\b)[^,;]{1,60})",
-    re.IGNORECASE | re.DOTALL,
-)
-"""I always use pnpm and never npm: the second half has a verb of its own only where it names one."""
 _AFTER_VERB = lazy(
     r"\s+(?:as|at|in|for|on|from|with|to|a|an|the|my|our|it|them|him|her|about|every|some|up|remotely|part|"
     r"full|issue|mostly|[A-Z0-9])"
@@ -67,8 +62,8 @@ _SHARED_HEADS = word_set(
     "red white black green blue hot cold sweet sour old new big small classical jazz indoor outdoor early "
     "late front back left right male female salted unsalted long short"
 )
-_NOT_LISTED = frozenset(
-    ["i", "we", "it", "they", "he", "she", "so", "then", "that", "not", "to", "how", "what", "when"]
+_NOT_LISTED = word_set(
+    "i we it they he she so then that not to how what when never always rarely seldom ever"
 )
 _LIST = lazy(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s*&\s*")
 _TAIL = lazy(
@@ -80,10 +75,7 @@ def clauses(sentence: str) -> list[str]:
     """Return the clauses of a sentence, each with its own subject."""
     masked, hidden = _hide(sentence)
     parts = [
-        clause
-        for opposed in _opposed(masked)
-        for part in _independent(opposed)
-        for clause in _shared_subject(part)
+        clause for half in opposed(masked) for part in _independent(half) for clause in _shared_subject(part)
     ]
     return [_reveal(part, hidden).strip(" ,;") for part in parts if part.strip(" ,;")]
 
@@ -142,16 +134,6 @@ def _independent(sentence: str) -> list[str]:
         parts.append(before)
         begin = match.end()
     return [*parts, sentence[begin:]]
-
-
-def _opposed(sentence: str) -> list[str]:
-    """Return "I always use pnpm" and "I never use npm" for "I always use pnpm and never npm"."""
-    found = _OPPOSED.fullmatch(sentence)
-    if found is None or found["verb"].lower() not in VERBS:
-        return [sentence]
-    rest = found["rest"]
-    verb = "" if rest.split(maxsplit=1)[0].lower() in VERBS else f"{found['verb']} "
-    return [found["first"], f"{found['who']} {found['how']} {verb}{rest}"]
 
 
 def _contrast(before: str, after: str) -> str | None:

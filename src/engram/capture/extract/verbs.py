@@ -8,8 +8,7 @@ regular.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from engram.kept import kept
 from engram.text.lazy import lazy
 
 
@@ -102,7 +101,7 @@ def third_person(verb: str) -> str:
     return f"{verb}s"
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def bases(verb: str) -> tuple[str, ...]:
     """Return the base forms that a form may come from, the likeliest first: using → use, us."""
     word = verb.lower()

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from engram.portability.record import Record
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
-_SPOKEN = frozenset({"text", "multimodal_text"})
+_SPOKEN = ("text", "multimodal_text")
+"""A tuple, not a set: what a file has in that place may be a list, which no set can be asked about."""
 _TO_EVERYBODY = (None, "all")
 
 

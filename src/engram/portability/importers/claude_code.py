@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from engram.portability.record import Record
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
-_KINDS = frozenset({"user", "assistant", "summary", "system", "file-history-snapshot", "queue-operation"})
+_KINDS = ("user", "assistant", "summary", "system", "file-history-snapshot", "queue-operation")
+"""A tuple, not a set: what a file has in that place may be a list, which no set can be asked about."""
 _NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 _PERSON = "human"
 _PUT_IN = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: The messages below")

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from engram.portability.record import Record
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
-_TEXTS = frozenset({"input_text", "output_text", "text"})
-_KINDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_TEXTS = ("input_text", "output_text", "text")
+_KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+"""A tuple, not a set: what a file has in that place may be a list, which no set can be asked about."""
 _PUT_IN = (
     "<environment_context>",
     "<user_instructions>",

@@ -11,7 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import MissingExtra
-from engram.surfaces.adapters.transcript import ROLES, Message, Transcript, in_thread, memory_text
+from engram.surfaces.adapters.transcript import (
+    MEMORY_TOKENS,
+    ROLES,
+    Message,
+    Transcript,
+    in_thread,
+    memory_text,
+)
 from engram.text.tokens import count_tokens
 
 try:
@@ -31,8 +38,6 @@ if TYPE_CHECKING:
 
 ROOT = "llamaindex"
 """The first name of every place on the shelf that belongs to these memories."""
-MEMORY_TOKENS = 800
-"""What recalled memories may take of a prompt, unless a caller says otherwise."""
 HISTORY_TOKENS = 30_000
 """What the messages may take, as in LlamaIndex's own memory."""
 

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from engram.errors import EngramError, InvalidContent, MissingExtra
 from engram.surfaces.adapters.tools import MemoryCalls
-from engram.surfaces.adapters.transcript import ROLES, Message, Transcript, in_thread, memory_text
+from engram.surfaces.adapters.transcript import (
+    MEMORY_TOKENS,
+    ROLES,
+    Message,
+    Transcript,
+    in_thread,
+    memory_text,
+)
 
 try:
     from agents import Agent, FunctionTool, RunContextWrapper, default_tool_error_function, function_tool
@@ -32,8 +39,6 @@ if TYPE_CHECKING:
 
 ROOT = "openai-agents"
 """The first name of every place on the shelf that belongs to these sessions."""
-MEMORY_TOKENS = 800
-"""What recalled memories may take of the instructions, unless a caller says otherwise."""
 _TEXTS = ("input_text", "output_text", "text", "refusal")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import MissingExtra
 from engram.surfaces.adapters.tools import MemoryCalls
-from engram.surfaces.adapters.transcript import in_thread, memory_text
+from engram.surfaces.adapters.transcript import MEMORY_TOKENS, in_thread, memory_text
 from engram.values import Putting, Said
 
 try:
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 ROOT = "pydantic-ai"
 """The first name of every place on the shelf that belongs to these conversations."""
-MEMORY_TOKENS = 800
-"""What recalled memories may take of the instructions, unless a caller says otherwise."""
 
 
 def memory_tools(

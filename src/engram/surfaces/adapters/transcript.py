@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ROLES = {"chatbot": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 """What frameworks call speakers, where Engram has another word."""
+MEMORY_TOKENS = 800
+"""What recalled memories may take of a prompt, unless a caller says otherwise."""
 _ROLES = frozenset(Role)
 
 

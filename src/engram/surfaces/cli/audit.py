@@ -23,7 +23,9 @@ def audit(shared: Shared, *, limit: Limit = 50, before: BeforeNumber = None) -> 
         found = engram.audit(limit=limit, before=before)
 
     present(found, _show, as_json=shared.json)
-    if len(found) == limit and not shared.json:
+    if not found:
+        talk("Nothing was done." if before is None else "Nothing was done before that.")
+    elif len(found) == limit and not shared.json:
         talk(f"There may be more; add --before {found[-1].number}")
 
 

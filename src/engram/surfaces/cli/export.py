@@ -101,7 +101,7 @@ def _lines(
     *,
     sensitive: bool,
 ) -> Iterator[bytes]:
-    from engram.portability.export import line_of  # noqa: PLC0415 - not needed for --help
+    from engram.portability.export import discreet, line_of  # noqa: PLC0415 - not needed for --help
     from engram.text.pii import is_withheld  # noqa: PLC0415
 
     for one in found:
@@ -109,7 +109,7 @@ def _lines(
             count["withheld"] += 1
         else:
             count["memories"] += 1
-            yield line_of(one)
+            yield line_of(one if sensitive else discreet(one))
         progress(1)
 
 

@@ -21,9 +21,22 @@ def moment(text: str) -> datetime:
     """Return the moment that an ISO 8601 text names."""
     try:
         found = datetime.fromisoformat(text)
-        return found.replace(tzinfo=UTC) if _is_day(text) else found.astimezone(UTC)
-    except (ValueError, OverflowError) as exc:
+        if _is_day(text):
+            return found.replace(tzinfo=UTC)
+        return _by_own_clock(found) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError, OSError) as exc:
         raise typer.BadParameter(f"{text!r} is not a time such as 2026-05-08 or 2026-05-08T14:30Z") from exc
+
+
+def _by_own_clock(found: datetime) -> datetime:
+    """
+    Return the moment at which the reader's clock shows this; the first of two in autumn.
+
+    An hour that spring leaves out follows the one before it. `astimezone` would put it earlier than that, so
+    that 02:30 came before 01:45.
+    """
+    whole = found.replace(microsecond=0).timestamp()
+    return datetime.fromtimestamp(whole, UTC) + timedelta(microseconds=found.microsecond)
 
 
 def _is_day(text: str) -> bool:

@@ -15,6 +15,7 @@ import sys
 import textwrap
 import time
 import unicodedata
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import typer
@@ -102,13 +103,15 @@ def short(memory_id: str) -> str:
 def minute(moment: datetime) -> str:
     """Return a moment to the minute by the reader's clock, with its distance from UTC, as options take it."""
     if not time.timezone and not time.daylight:
-        return f"{moment:%Y-%m-%d %H:%M}Z"
+        return f"{moment.replace(tzinfo=None).isoformat(sep=' ', timespec='minutes')}Z"
     # A day without an hour is stored as midnight in UTC: elsewhere that would be another day.
     is_day = (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
     try:
         shown = moment if is_day else moment.astimezone()
     except (OverflowError, ValueError):
         shown = moment  # at the edge of the calendar, where a zone leads out of it
+    if (shown.utcoffset() or timedelta()) % timedelta(minutes=1):
+        shown = moment  # before there were zones, when the sun told the time to the second
     return shown.isoformat(sep=" ", timespec="minutes")
 
 

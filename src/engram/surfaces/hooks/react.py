@@ -105,13 +105,12 @@ def afterwards(visit: Visit, turns: Sequence[Turn]) -> None:
 
 
 def _beginning(visit: Visit) -> str:
-    """Return what a session begins with; one that is resumed has it in its conversation, if it keeps that."""
-    is_put_off = visit.program.begins_with_prompt
-    if visit.event.source not in _ANEW and not is_put_off:
+    """Return what a session begins with; one that is resumed has it in its conversation."""
+    if visit.event.source not in _ANEW:
         return ""
     given = Given(visit.settings, visit.event.session)
     given.begin_anew()
-    return "" if is_put_off else given.only_new(_standing(visit))
+    return "" if visit.program.begins_with_prompt else given.only_new(_standing(visit))
 
 
 def _standing(visit: Visit) -> Sequence[str]:

@@ -46,7 +46,8 @@ _CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _KEPT_HEADERS: Final = ("content-type", "etag", "location", "link")
 _WORDLESS: Final = frozenset({f"{API}erase"})
 """Their answers name what is erased and hold no word of it, so they may stay."""
-_MAY_PASS: Final = frozenset({401, 403, 408, 425, 429})
+_MAY_PASS: Final = frozenset({401, 403, 408, 412, 425, 429})
+"""412 as well: nothing was done, and the same request with a newer `If-Match` is to be."""
 _log = logging.getLogger("engram.http")
 
 

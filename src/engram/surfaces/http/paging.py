@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from engram.errors import InvalidQuery
-from engram.values.query import MAX_LIMIT
+from engram.values.query import MAX_LIMIT, check_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,8 +40,7 @@ class Page(Generic[One]):
 
 def checked(limit: int) -> int:
     """Return the limit; raises as the engine does where it is none."""
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidQuery(f"limit={limit} is outside 1 to {MAX_LIMIT}")
+    check_limit(limit)
     return limit
 
 

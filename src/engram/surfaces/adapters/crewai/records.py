@@ -62,8 +62,8 @@ class Records:
         """
         Return the memory of a statement; the same words again are no evidence.
 
-        The source is a document, not the assistant: the gate takes what an assistant says after a recall
-        for an echo also where it has changed, and a crew recalls before every task.
+        The source is a document, not the assistant: a crew recalls before every task, and what an assistant
+        says after a recall may be taken for an echo of it, and dropped.
         """
         with contextlib.suppress(MemoryNotFound):
             return self._engram.get(content, scope=self._scope)
