@@ -61,10 +61,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module 'engram' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES.get(name, "engram.values")), name)
+if not TYPE_CHECKING:  # with this in sight a checker would take any name for one that is there
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module 'engram' has no attribute {name!r}")
+        return getattr(importlib.import_module(_HOMES.get(name, "engram.values")), name)
 
 
 def __dir__() -> list[str]:

@@ -6,8 +6,6 @@ What an agent attends to now.
 in one value. The engine names a module as `attention.sensory`, and it is loaded then.
 """
 
-# ruff: noqa: I001 - one block; the sorter would make one for each name
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

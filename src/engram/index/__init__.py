@@ -5,8 +5,6 @@ Each index answers one question: which memories might fit?
 engine names a module as `index.spaces`, and it is loaded then: those that the engine names stand below.
 """
 
-# ruff: noqa: I001 - one block; the sorter would make one for each name
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,13 +6,9 @@ with single fields replaced where the settings file says so. Rooms are handed th
 look a number up elsewhere. All of this is loaded when it is first named: most commands need no number.
 """
 
-# ruff: noqa: I001 - one block for each module; the sorter would make one for each name
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from engram.late import names_of
 
 if TYPE_CHECKING:
     from engram.policy.aging import AgingPolicy as AgingPolicy
@@ -30,6 +26,8 @@ if TYPE_CHECKING:
         STRATEGIES as STRATEGIES,
         RecallPolicy as RecallPolicy,
     )
+else:
+    from engram.late import names_of
 
 NAMES = ("balanced", "notebook", "layered", "cortex", "beliefs", "tiered")
 """Of all presets, so that a name can be checked without making them."""
@@ -45,4 +43,5 @@ _NOUNS = {
 }
 """Where each name stands. A test holds this to what is imported above for types."""
 
-__getattr__ = names_of(__name__, _NOUNS)
+if not TYPE_CHECKING:  # with this in sight a checker would take any name for one that is there
+    __getattr__ = names_of(__name__, _NOUNS)

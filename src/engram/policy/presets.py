@@ -82,7 +82,7 @@ PRESETS: dict[str, Policy] = {
         ),
     )
 }
-"""The presets by name; later rooms add their parts here."""
+"""The presets by name."""
 
 
 def choose(name: str, overrides: Mapping[str, Any] | None = None) -> Policy:
