@@ -367,17 +367,18 @@ def test_nothing_is_invented(text: str, speaker: str | None) -> None:
             assert known or said.intersection(bases(word)), word
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize(
     "piece", ["I like a and ", "my ", "and I ", "; ", "1. ", "not but ", "Tom's ", "ich ", "I, ", '"']
 )
 def test_a_hostile_turn_costs_little(piece: str) -> None:
     """Eight kilobytes of half a statement are read in a blink."""
     text = (piece * 8192)[:8192]
-    begin = time.process_time()
+    begin = time.thread_time()
 
     extract(text)
 
-    assert time.process_time() - begin < 0.5
+    assert time.thread_time() - begin < 0.5
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,13 @@ def test_a_scan_never_fails_and_names_each_sign_once(text: str) -> None:
     assert scan(text) == signals
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize("piece", ["i will ", "not ", "moved from ", "no, ", "a ", " ", "もう"])
 def test_a_hostile_text_costs_little(piece: str) -> None:
     """A megabyte of half a sign is scanned in a blink."""
     text = (piece * 1_000_000)[:1_000_000]
-    begin = time.process_time()
+    begin = time.thread_time()
 
     scan(text)
 
-    assert time.process_time() - begin < 0.5
+    assert time.thread_time() - begin < 0.5

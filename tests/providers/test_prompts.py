@@ -135,6 +135,7 @@ def test_what_holds_no_single_object_is_a_bad_reply(text: str) -> None:
     assert '"a"' not in caught.value.reason
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize(
     "text",
     [
@@ -148,11 +149,11 @@ def test_what_holds_no_single_object_is_a_bad_reply(text: str) -> None:
 )
 def test_hostile_replies_are_refused_quickly(text: str) -> None:
     """No reply makes the reader slow, whatever its shape."""
-    begin = time.process_time()
+    begin = time.thread_time()
     with pytest.raises(BadReply):
         find_json(text)
 
-    assert time.process_time() - begin < 1
+    assert time.thread_time() - begin < 1
 
 
 # Extraction.

@@ -256,14 +256,15 @@ def test_whatever_is_asked_gets_an_ordered_period_or_none(words: list[str], now:
         assert 0 <= float(nearness(microseconds(FRIDAY)[0], period)) <= 1
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize(
     "piece", ["上周", "12 de may ", "since I moved and ", "last week on ", "9", "after the "]
 )
 def test_a_hostile_question_costs_little(piece: str) -> None:
     """Twenty kilobytes of half a phrase are read in a blink."""
     question = (piece * 20_000)[:20_000]
-    begin = time.process_time()
+    begin = time.thread_time()
 
     find_period(question, now=FRIDAY)
 
-    assert time.process_time() - begin < 0.5
+    assert time.thread_time() - begin < 0.5

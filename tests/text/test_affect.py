@@ -103,12 +103,13 @@ def test_affect_never_leaves_its_bounds(
     assert felt.arousal == pytest.approx(abs(felt.valence) * felt.intensity)
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize("text", ADVERSARIAL, ids=lambda text: text[:8])
 def test_hostile_text_costs_no_more_than_other_text(text: str) -> None:
     """Eight kilobytes made to be slow are read in a moment."""
     affect("warm up")
-    started = time.process_time()
+    started = time.thread_time()
 
     affect(text)
 
-    assert time.process_time() - started < 0.2
+    assert time.thread_time() - started < 0.2

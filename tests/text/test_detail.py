@@ -123,17 +123,18 @@ def test_something_costs_at_least_a_token() -> None:
     assert count_tokens(" ") == 1
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize(
     "text", ["a/" * 4000, ", " * 4000, ". " * 4000, "a " * 4000, "一" * 8000, "\n" * 8000]
 )
 def test_hostile_text_costs_no_more_than_other_text(text: str) -> None:
     """Eight kilobytes made to be slow are read in a moment."""
     levels("warm up")
-    started = time.process_time()
+    started = time.thread_time()
 
     levels(text)
 
-    assert time.process_time() - started < 0.2
+    assert time.thread_time() - started < 0.2
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,7 @@ def test_harmless_company_does_not_hide_a_payload(payload: str, before: list[str
     assert scan(text).score >= FLAG
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize(
     "unit",
     [
@@ -199,10 +200,10 @@ def test_hostile_text_is_read_in_bounded_time(unit: str) -> None:
     text = (unit * 8192)[:8192]
     scan(text)
 
-    started = time.process_time()
+    started = time.thread_time()
     scan(text)
 
-    assert time.process_time() - started < 0.25
+    assert time.thread_time() - started < 0.25
 
 
 def test_the_labelled_set_is_held_on_the_tune_half() -> None:

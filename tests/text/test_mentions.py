@@ -144,6 +144,7 @@ def test_any_text_is_answered(text: str, speaker: str | None) -> None:
     assert mentions(text, speaker=speaker) == first
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize(
     "piece", ["Ab ", "a.", "a/", "@a", "A's ", "Dr. ", "Bank of ", "Anna van ", "王", "a-", "~/a"]
 )
@@ -152,7 +153,7 @@ def test_a_bad_text_takes_no_more_than_a_moment(piece: str) -> None:
     text = piece * (8000 // len(piece))
     mentions("warm up")
 
-    started = time.process_time()
+    started = time.thread_time()
     mentions(text, speaker="Tom")
 
-    assert time.process_time() - started < 0.5
+    assert time.thread_time() - started < 0.5

@@ -337,6 +337,7 @@ def test_nothing_raises_and_ranges_are_ordered(words: list[str], now: datetime) 
     assert all(one.last <= other.first for one, other in itertools.pairwise(moments))
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize(
     "piece",
     ["in ", "last ", "1 ", "by by ", "yesterday ", "12 de may ", "vor ", "the day before ", "9", " ", "年"],
@@ -344,8 +345,8 @@ def test_nothing_raises_and_ranges_are_ordered(words: list[str], now: datetime) 
 def test_a_hostile_text_costs_little(piece: str) -> None:
     """Eight kilobytes of half a phrase are read in a blink."""
     text = (piece * 8192)[:8192]
-    begin = time.process_time()
+    begin = time.thread_time()
 
     find_moments(text, now=FRIDAY)
 
-    assert time.process_time() - begin < 0.5
+    assert time.thread_time() - begin < 0.5

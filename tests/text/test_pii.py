@@ -209,16 +209,17 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_text_is_read_in_bounded_time(unit: str) -> None:
     """No 8 KB of repetition makes a pattern explode; the line is far above the usual few milliseconds."""
     text = (unit * 8192)[:8192]
     classify(text)
 
-    started = time.process_time()
+    started = time.thread_time()
     classify(text)
 
-    assert time.process_time() - started < 0.25
+    assert time.thread_time() - started < 0.25
 
 
 def test_the_labelled_set_is_held_on_the_tune_half() -> None:

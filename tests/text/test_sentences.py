@@ -89,12 +89,13 @@ def test_no_word_is_lost_or_invented(text: str) -> None:
     assert letters == "".join(character for character in text if character.isalpha())
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize("piece", ['"', "(", "`", "“", ". ", "a.", "1) ", "- ", "\n", " ", "… "])
 def test_a_hostile_text_costs_little(piece: str) -> None:
     """Eight kilobytes of the same mark are cut in a blink."""
     text = (piece * 8192)[:8192]
-    begin = time.process_time()
+    begin = time.thread_time()
 
     sentences(text)
 
-    assert time.process_time() - begin < 0.5
+    assert time.thread_time() - begin < 0.5

@@ -175,14 +175,15 @@ def test_the_usual_tokens_are_those_of_the_levels_of_detail() -> None:
     assert count_tokens("I like tea.") == count_tokens("I like tea.", USUAL) == 4
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize(
     "text", ["a" * 60_000, "a " * 30_000, "'" * 60_000, "一" * 60_000, "\n " * 30_000, "é" * 60_000]
 )
 def test_hostile_text_is_counted_in_time(text: str) -> None:
     """Sixty thousand characters made to be slow take no longer than others of that length."""
     count_tokens("warm up")
-    started = time.process_time()
+    started = time.thread_time()
 
     count_tokens(text)
 
-    assert time.process_time() - started < 1
+    assert time.thread_time() - started < 1

@@ -164,12 +164,13 @@ def test_any_text_has_traits_and_always_the_same(text: str) -> None:
     assert infer_traits(text) == infer_traits(text)
 
 
+@pytest.mark.usefixtures("collector_at_rest")
 @pytest.mark.parametrize("text", ADVERSARIAL, ids=lambda text: text[:8])
 def test_hostile_text_costs_no_more_than_other_text(text: str) -> None:
     """Eight kilobytes made to be slow are read in a moment."""
     infer_traits("warm up")
-    started = time.process_time()
+    started = time.thread_time()
 
     infer_traits(text)
 
-    assert time.process_time() - started < 0.2
+    assert time.thread_time() - started < 0.2
