@@ -50,11 +50,6 @@ settings.register_profile(
 settings.load_profile("engram")
 
 
-def pytest_collection_finish() -> None:
-    """Thousands of collected tests stay to the end: the collector need not look through them each time."""
-    gc.freeze()
-
-
 @pytest.fixture(autouse=True)
 def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An empty home folder; the user's own is never seen."""
