@@ -233,13 +233,13 @@ def test_erasing_leaves_no_word_in_any_snapshot(store_path: Path, clock: ManualC
     assert b"zebra-quartz" not in store_path.read_bytes()
 
 
-def test_an_agent_can_be_made_to_forget_all_that_it_has_in_mind(store_path: Path, clock: ManualClock) -> None:
+def test_an_agent_has_nothing_in_mind_of_a_user_who_was_erased(store_path: Path, clock: ManualClock) -> None:
     """Here, in the file, and in every other process at its next turn."""
     with opened(store_path, clock) as engram, opened(store_path, clock) as other:
         talk(engram, "coder", BILLING, "the passphrase is zebra-quartz", scope=Scope(user="ann"))
         assert "the passphrase is zebra-quartz" in contents(other, "coder", scope=Scope(user="ann"))
 
-        assert engram._agents._attending.forget(Scope(user="ann")) == 1
+        engram.erase(user="ann")
 
         for each in (engram, other):
             assert contents(each, "coder", scope=Scope(user="ann")) == []

@@ -7,6 +7,7 @@ Nothing here touches the user's own home or the network. Tests that need a real 
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -18,7 +19,7 @@ from engram.surfaces.cli.main import app
 from .in_process import speaking_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from starlette.testclient import TestClient
@@ -52,6 +53,19 @@ def engram_command() -> Command:
         return CliRunner().invoke(app, list(arguments), input=stdin)
 
     return run
+
+
+@pytest.fixture
+def move_to(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Give a function that moves the reader into a time zone; afterwards they are where they were."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.fixture

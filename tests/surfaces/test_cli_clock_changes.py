@@ -12,7 +12,7 @@ from engram.surfaces.cli.moments import moment
 from engram.surfaces.cli.output import minute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     MovesTo = Callable[[str], None]
 
@@ -22,19 +22,6 @@ BERLIN = "CET-1CEST,M3.5.0,M10.5.0/3"
 NEW_YORK = "EST5EDT,M3.2.0,M11.1.0"
 KIRIBATI = "<+14>-14"
 SUN_TIME = "LMT-0:53:28"
-
-
-@pytest.fixture
-def move_to(monkeypatch: pytest.MonkeyPatch) -> Iterator[MovesTo]:
-    """Give a function that moves the reader into a time zone; afterwards they are where they were."""
-
-    def move(zone: str) -> None:
-        monkeypatch.setenv("TZ", zone)
-        time.tzset()
-
-    yield move
-    monkeypatch.undo()
-    time.tzset()
 
 
 def test_an_hour_that_spring_leaves_out_comes_after_the_one_before_it(move_to: MovesTo) -> None:

@@ -13,7 +13,7 @@ from engram.surfaces.cli.moments import moment
 from engram.surfaces.cli.output import minute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from .conftest import Command
 
@@ -29,19 +29,6 @@ LONDON = "GMT0BST,M3.5.0/1,M10.5.0"
 WINTER = datetime(2026, 1, 15, 23, 30, 59, tzinfo=UTC)
 SUMMER = datetime(2026, 7, 15, 11, 5, tzinfo=UTC)
 A_DAY = datetime(2026, 5, 8, tzinfo=UTC)
-
-
-@pytest.fixture
-def move_to(monkeypatch: pytest.MonkeyPatch) -> Iterator[MovesTo]:
-    """Give a function that moves the reader into a time zone; afterwards they are where they were."""
-
-    def move(zone: str) -> None:
-        monkeypatch.setenv("TZ", zone)
-        time.tzset()
-
-    yield move
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.mark.parametrize(

@@ -6,39 +6,24 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from interrupted import Interrupted
 
 from engram import Engram
 from engram.surfaces.http.app import create_app
 from engram.surfaces.http.tags import is_among, is_stated_in
-from engram.testing import TinyEmbedder
 
 from .in_process import client_of, post, talking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    import numpy as np
     from conftest import RunChild
-    from numpy.typing import NDArray
     from starlette.testclient import TestClient
 
 
 OTHER = "Tea is green"
 """Another memory, by its own words."""
-
-
-class Interrupted(TinyEmbedder):
-    """An embedder during whose work something else happens, once."""
-
-    meanwhile: Callable[[], object] | None = None
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Let the other thing happen, and embed."""
-        happening, self.meanwhile = self.meanwhile, None
-        if happening is not None:
-            happening()
-        return super().embed_documents(texts)
 
 
 @pytest.fixture

@@ -118,21 +118,6 @@ class Attending:
                 tx.attention.put(scope, self._at_rest(replace(mind, at=self._clock.now())))
             self._let_go(scope, held)
 
-    def forget(self, scope: Scope) -> int:
-        """
-        Take the minds of a scope and of every narrower one out of this process and out of the store.
-
-        Not inside a write: a turn that ends holds its mind while it waits for one. There the store's own
-        `attention.remove` is enough, since every process sees by the stamp that the mind is gone.
-        """
-        with self._lock:
-            known = [(one, held) for one, held in self._held.items() if one.sees(scope)]
-        for one, held in known:
-            with held.lock:
-                self._let_go(one, held)
-        with self._store.atomic() as tx:
-            return tx.attention.remove(scope)
-
     def prepare(self, scope: Scope, prepared: Prepared | None) -> None:
         """Have an answer ready for the next question of an agent that is still here, or none."""
         with self._lock:

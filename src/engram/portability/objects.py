@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from engram.portability.pieces import Piece
-    from engram.portability.record import Record
+    from engram.portability.record import Message, Record
 
 MOST_LINE_BYTES = 32_000_000
 """A line of a session log may hold a picture; a longer one is passed over and reported."""
@@ -65,6 +65,15 @@ def objects(piece: Piece) -> Iterator[Object | Broken]:
             yield from _lines(piece.name, stream) if is_lines else _elements(piece.name, stream)
     except UNREADABLE_FILE:
         yield Broken(place=piece.name)
+
+
+def said_in(piece: Piece, message: Callable[[Object], Message | None]) -> Iterator[Record]:
+    """Yield what each object of a log says, where somebody said it, and what could not be read."""
+    for one in objects(piece):
+        if isinstance(one, Broken):
+            yield one
+        elif (said := message(one)) is not None:
+            yield said
 
 
 def conversations(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from engram.portability import fields
 from engram.portability.importers.claude import spoken
-from engram.portability.objects import Object, objects
-from engram.portability.record import Broken, Message
+from engram.portability.objects import Object, said_in
+from engram.portability.record import Message
 from engram.values import Role
 
 if TYPE_CHECKING:
@@ -40,12 +40,8 @@ def suits(value: Mapping[str, Any]) -> bool:
 
 
 def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
-    """Yield the messages of a session."""
-    for one in objects(piece):
-        if isinstance(one, Broken):
-            yield one
-        elif (said := message(one)) is not None:
-            yield said
+    """Return the messages of a session."""
+    return said_in(piece, message)
 
 
 def message(line: Object) -> Message | None:

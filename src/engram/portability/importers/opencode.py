@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.portability import fields
-from engram.portability.objects import objects
-from engram.portability.record import Broken, Message
+from engram.portability.objects import said_in
+from engram.portability.record import Message
 from engram.values import Role
 
 if TYPE_CHECKING:
@@ -33,12 +33,8 @@ def suits(value: Mapping[str, Any]) -> bool:
 
 
 def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
-    """Yield the messages of a session."""
-    for one in objects(piece):
-        if isinstance(one, Broken):
-            yield one
-        elif (said := _message(one)) is not None:
-            yield said
+    """Return the messages of a session."""
+    return said_in(piece, _message)
 
 
 def _message(one: Object) -> Message | None:
