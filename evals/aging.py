@@ -21,15 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram.aging.population import LAYERS, NEVER, SOURCES, Population, to_microseconds
-from engram.aging.verdict import judge
-from engram.dream.age import Sweeper, sweep
-from engram.dream.choose import Contest
-from engram.engine.ageing import compare, forecast, presets_with
-from engram.policy import PRESETS
-from engram.store.sqlite.rows import COLUMNS, to_row
-from engram.store.sqlite.store import SqliteStore
-from engram.values import GLOBAL, Layer, Memory, new_id
+from engramdb.engine.upkeep import compare, forecast, presets_with
+from engramdb.lifecycle.rules import Contest, judge
+from engramdb.lifecycle.sweep import Sweeper, sweep
+from engramdb.policy import PRESETS
+from engramdb.store.sqlite.rows import COLUMNS, to_row
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL, Layer, Memory, new_id
+from engramdb.values.population import LAYERS, NEVER, SOURCES, Population, to_microseconds
 from evals.report import keep, show
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.policy import AgingPolicy
+    from engramdb.policy import AgingPolicy
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MOMENT = to_microseconds(NOW)

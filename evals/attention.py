@@ -24,18 +24,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Filters, Settings
-from engram.attention.anticipation import Prepared, fits
-from engram.attention.mind import Experience, Message, Mind, attend, settle
-from engram.attention.momentum import blend, centre, is_vague, moved
-from engram.engine.assemble import Own, assemble
-from engram.policy.attention import AttentionPolicy
-from engram.providers.models import open_embedder
-from engram.recall.pipeline import recall
-from engram.testing import ManualClock
-from engram.text.terms import query_terms
-from engram.text.topics import tells
-from engram.values import Query, TopicShift
+from engramdb import Engram, Filters, Settings
+from engramdb.context.attention import Prepared, blend, centre, fits, is_vague, moved
+from engramdb.context.working_memory import Experience, Message, Mind, attend, settle
+from engramdb.engine.assemble import Own, assemble
+from engramdb.models.registry import open_embedder
+from engramdb.policy.context import AttentionPolicy
+from engramdb.recall.pipeline import recall
+from engramdb.testing import ManualClock
+from engramdb.text.terms import query_terms
+from engramdb.text.topics import tells
+from engramdb.values import Query, TopicShift
 from evals.locomo import TUNED_ON, RememberingEmbedder, read
 from evals.report import keep, show
 
@@ -46,10 +45,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.attention.momentum import Momentum
-    from engram.engine.assemble import Parts
-    from engram.providers.embedder import Embedder
-    from engram.values import Recall
+    from engramdb.context.attention import Momentum
+    from engramdb.engine.assemble import Parts
+    from engramdb.models.embedder import Embedder
+    from engramdb.values import Recall
     from evals.locomo import Conversation, Question
 
     Vector = NDArray[np.float32]

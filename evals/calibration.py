@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram.providers.calibration import Pair, cosines_of, fit_embedder, labelled_pairs
-from engram.providers.models import open_embedder
-from engram.providers.static import StatementEmbedder, StaticEmbedder
-from engram.text.terms import terms
+from engramdb.models.calibration import Pair, cosines_of, fit_embedder, labelled_pairs
+from engramdb.models.registry import open_embedder
+from engramdb.models.static import StatementEmbedder, StaticEmbedder
+from engramdb.text.terms import terms
 from evals.capture.labelled import scores
 from evals.locomo import read
 from evals.report import keep, show
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.providers.calibration import Calibrated
+    from engramdb.models.calibration import Calibrated
 
     Numbers = NDArray[np.float64]
 

@@ -23,21 +23,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Settings
-from engram.providers.models import open_embedder
-from engram.providers.tokenizers import exact_counter
-from engram.testing import ManualClock
-from engram.text.terms import terms
-from engram.values import DetailLevel
+from engramdb import Engram, Settings
+from engramdb.models.capabilities import exact_counter
+from engramdb.models.registry import open_embedder
+from engramdb.testing import ManualClock
+from engramdb.text.terms import terms
+from engramdb.values import DetailLevel
 from evals.locomo import RememberingEmbedder, read
 from evals.report import keep, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.providers.embedder import Embedder
-    from engram.providers.tokenizers import TokenCounter
-    from engram.values import Memory, Recall, Window
+    from engramdb.models.capabilities import TokenCounter
+    from engramdb.models.embedder import Embedder
+    from engramdb.values import Memory, Recall, Window
     from evals.locomo import Conversation, Question
 
 BUDGETS = (500, 2_000, 8_000, 32_000)

@@ -22,17 +22,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from engram import Draft, Engram, Filters, Settings, Status
-from engram.testing import TinyEmbedder
-from engram.text.terms import terms
+from engramdb import Draft, Engram, Filters, Settings, Status
+from engramdb.testing import TinyEmbedder
+from engramdb.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from multiprocessing.connection import Connection
     from multiprocessing.context import ForkServerProcess
 
-    from engram import Memory
-    from engram.store.contract import Transaction
+    from engramdb import Memory
+    from engramdb.store.contract import Transaction
 
 BULK = 12
 """Drafts in one bulk write: all of them are kept, or none."""
@@ -44,14 +44,14 @@ EARLY_KILL = 0.15
 """Share of the processes that are killed while they are still opening the file."""
 PRELOADED = [
     "engram.testing",
-    "engram.engine.engram",
-    "engram.capture.admit",
-    "engram.capture.pipeline",
-    "engram.capture.extract.heuristic",
-    "engram.index.spaces",
-    "engram.policy.presets",
-    "engram.providers.likeness",
-    "engram.providers.static",
+    "engramdb.engine.engram",
+    "engramdb.lifecycle.admission",
+    "engramdb.capture.pipeline",
+    "engramdb.capture.extract",
+    "engramdb.index.spaces",
+    "engramdb.policy.presets",
+    "engramdb.models.calibration",
+    "engramdb.models.static",
 ]
 """Loaded once for all processes, so that each writes at once: rooms open late by themselves."""
 SAMPLE = 4

@@ -24,17 +24,16 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Filters, Memory, Settings, Status
-from engram.capture.extract.stated import read_statement
-from engram.providers.models import open_embedder
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock
-from engram.text.normal import fingerprint
-from engram.text.passage import index_terms
-from engram.text.terms import TERMS_VERSION
-from engram.text.tokens import count_tokens
-from engram.values import new_id
-from engram.values.query import MAX_LIMIT
+from engramdb import Engram, Filters, Memory, Settings, Status
+from engramdb.models.registry import open_embedder
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock
+from engramdb.text.normalize import fingerprint
+from engramdb.text.relations import read_statement
+from engramdb.text.terms import TERMS_VERSION, index_terms
+from engramdb.text.tokens import count_tokens
+from engramdb.values import new_id
+from engramdb.values.query import MAX_LIMIT
 from evals.life import BEGIN, DAYS, enter, live
 from evals.life_words import OF_PEOPLE, PEOPLE, VALUES
 from evals.report import keep, show
@@ -42,9 +41,9 @@ from evals.report import keep, show
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from engram import Hit
-    from engram.providers.embedder import Embedder
-    from engram.store.contract import Transaction
+    from engramdb import Hit
+    from engramdb.models.embedder import Embedder
+    from engramdb.store.contract import Transaction
     from evals.life import Life, Slot
 
 CUT = 5

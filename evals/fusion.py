@@ -21,22 +21,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engram import Settings
-from engram.capture.draft import born
-from engram.index.lexical import coverage_shares
-from engram.policy import CapturePolicy
-from engram.providers.models import open_embedder
-from engram.testing import ManualClock
-from engram.text.passage import passage
-from engram.text.terms import query_terms, terms
-from engram.values import Provenance
+from engramdb import Settings
+from engramdb.index.lexical import coverage_shares
+from engramdb.lifecycle.drafts import born
+from engramdb.models.registry import open_embedder
+from engramdb.policy import CapturePolicy
+from engramdb.testing import ManualClock
+from engramdb.text.terms import passage, query_terms, terms
+from engramdb.values import Provenance
 from evals.locomo import Conversation, read
 from evals.report import keep, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.providers.embedder import Embedder
+    from engramdb.models.embedder import Embedder
 
 Matrix: TypeAlias = NDArray[np.float64]
 WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psutil
 
-from engram.index.graph import STEP_ROWS, GraphIndex
-from engram.store.sqlite.store import SqliteStore
-from engram.values import Edge, EdgeType, Entity, EntityType, Filters, Layer, Memory, Scope, Status, new_id
+from engramdb.index.graph import STEP_ROWS, GraphIndex
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import Edge, EdgeType, Entity, EntityType, Filters, Layer, Memory, Scope, Status, new_id
 from evals.report import keep, show
 from evals.speed import milliseconds, spread
 

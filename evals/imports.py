@@ -21,9 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Settings
-from engram.capture.draft import Draft
-from engram.portability.read import read_source
+from engramdb import Engram, Settings
+from engramdb.importing.read import read_source
+from engramdb.lifecycle.drafts import Draft
 from evals.report import keep, show
 from evals.speed import Sentences
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram import Engram, Settings
-from engram.testing import TinyEmbedder
-from engram.text.terms import terms
+from engramdb import Engram, Settings
+from engramdb.testing import TinyEmbedder
+from engramdb.text.terms import terms
 from evals.report import keep, show
 from evals.speed import Sentences
 

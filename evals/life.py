@@ -35,8 +35,8 @@ from evals.life_words import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
     from evals.life_words import Attribute
 
 BEGIN = datetime(2025, 1, 1, 8, tzinfo=UTC)

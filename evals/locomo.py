@@ -24,9 +24,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram import Draft, Engram, Settings, Source
-from engram.providers.models import open_embedder
-from engram.values import Provenance
+from engramdb import Draft, Engram, Settings, Source
+from engramdb.models.registry import open_embedder
+from engramdb.values import Provenance
 from evals.report import keep, show
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.providers.calibration import Calibration
-    from engram.providers.embedder import Embedder
-    from engram.values import EmbedderIdentity
+    from engramdb.models.calibration import Calibration
+    from engramdb.models.embedder import Embedder
+    from engramdb.values import EmbedderIdentity
 
 CUTS = (5, 10, 20)
 TUNED_ON = ("conv-26", "conv-30", "conv-41")

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram import Draft, Engram, Settings
-from engram.providers.models import open_embedder
+from engramdb import Draft, Engram, Settings
+from engramdb.models.registry import open_embedder
 from evals.life_words import OF_PEOPLE, OF_PROJECTS, PEOPLE, PROJECTS, VALUES
 from evals.locomo import CATEGORIES, TUNED_ON, RememberingEmbedder, read
 from evals.report import keep, show
@@ -30,7 +30,7 @@ from evals.report import keep, show
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.providers.embedder import Embedder
+    from engramdb.models.embedder import Embedder
 
 CUTS = (5, 10, 20)
 DEPTHS = (1, 3, 5)

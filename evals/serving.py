@@ -26,11 +26,11 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from engram import Engram, Settings
-from engram.surfaces.http.app import Access, create_app
-from engram.surfaces.http.routes import api_routes
-from engram.surfaces.http.server import bind
-from engram.surfaces.http.tokens import NamedTokens, Tokens, kept_token
+from engramdb import Engram, Settings
+from engramdb.http.app import Access, create_app
+from engramdb.http.auth import NamedTokens, Tokens, kept_token
+from engramdb.http.routes_questions import api_routes
+from engramdb.http.server import bind
 from evals.speed import Sentences
 
 if TYPE_CHECKING:

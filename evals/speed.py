@@ -30,13 +30,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psutil
 
-from engram import Draft, Engram, Filters, Settings
-from engram.engine.clock import SystemClock
-from engram.providers.models import open_embedder
-from engram.providers.wordpiece import VOCABULARY_PATH
-from engram.store.sqlite.store import SqliteStore
-from engram.text.terms import TERMS_VERSION, terms
-from engram.values import Memory, new_id
+from engramdb import Draft, Engram, Filters, Settings
+from engramdb.engine.clock import SystemClock
+from engramdb.models.registry import open_embedder
+from engramdb.models.wordpiece import VOCABULARY_PATH
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.text.terms import TERMS_VERSION, terms
+from engramdb.values import Memory, new_id
 from evals.report import keep, show
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.providers.calibration import Calibration
-    from engram.providers.embedder import Embedder
-    from engram.values import EmbedderIdentity
+    from engramdb.models.calibration import Calibration
+    from engramdb.models.embedder import Embedder
+    from engramdb.values import EmbedderIdentity
 
 SINGLE_ADDS = 200
 QUESTIONS = 200

@@ -23,16 +23,16 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from engram import Settings
-from engram.capture.draft import born
-from engram.index.vector import VectorIndex
-from engram.policy import CapturePolicy
-from engram.providers.models import open_embedder
-from engram.store.sqlite.precision import decode_quantised, encode, row_bytes, turn, turn_back
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock
-from engram.text.passage import passage
-from engram.values import EmbedderIdentity, Memory
+from engramdb import Settings
+from engramdb.index.vector import VectorIndex
+from engramdb.lifecycle.drafts import born
+from engramdb.models.registry import open_embedder
+from engramdb.policy import CapturePolicy
+from engramdb.store.sqlite.precision import decode_quantised, encode, row_bytes, turn, turn_back
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock
+from engramdb.text.terms import passage
+from engramdb.values import EmbedderIdentity, Memory
 from evals.fusion import recall_at
 from evals.locomo import read
 from evals.report import keep, show
@@ -40,7 +40,7 @@ from evals.report import keep, show
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.providers.embedder import Embedder
+    from engramdb.models.embedder import Embedder
 
 Floats: TypeAlias = NDArray[np.float32]
 Way: TypeAlias = "Callable[[Floats, int], Floats]"

@@ -1,7 +1,7 @@
 """
 Fit what each kind of piece costs, and write it down for the product.
 
-Used by `tokens --fit` on the tune half; writes src/engram/text/token_ratios.py. Least squares of the relative
+Used by `tokens --fit` on the tune half; writes src/engramdb/text/token_ratios.py. Least squares of the relative
 error, pulled towards its mean by weighing far-off texts less, with no cost below zero: then a longer text
 cannot cost less. The margins of the bound are quantiles of what passages cost beyond the estimate.
 """
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engram.text import token_ratios
-from engram.text.token_pieces import KINDS, TONGUES, composition, margin_class
+from engramdb.text import tokens as token_ratios
+from engramdb.text.token_pieces import KINDS, TONGUES, composition, margin_class
 from evals.token_samples import RARE
 
 if TYPE_CHECKING:

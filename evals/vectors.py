@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram.index.spaces import VectorSpaces
-from engram.index.vector import VectorIndex
-from engram.providers.models import open_embedder
-from engram.store.sqlite.store import SqliteStore
-from engram.text.passage import passage
-from engram.values import GLOBAL, EmbedderIdentity, Filters, Memory, new_id
+from engramdb.index.spaces import VectorSpaces
+from engramdb.index.vector import VectorIndex
+from engramdb.models.registry import open_embedder
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.text.terms import passage
+from engramdb.values import GLOBAL, EmbedderIdentity, Filters, Memory, new_id
 from evals.locomo import read
 from evals.report import show
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.providers.embedder import Embedder
-    from engram.store.contract import Part, Transaction
+    from engramdb.models.embedder import Embedder
+    from engramdb.store.contract import Part, Transaction
     from evals.locomo import Conversation
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -18,8 +18,8 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from engram import Draft, Engram, Settings
-from engram.text import tokens
+from engramdb import Draft, Engram, Settings
+from engramdb.text import tokens
 from evals.report import keep, show
 from evals.speed import Sentences
 

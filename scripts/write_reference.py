@@ -3,7 +3,7 @@ Write docs/reference: the command line, settings, errors, HTTP routes and polici
 
 Run by `make docs`; with `--check` it changes nothing and ends with 1 when a page is stale.
 The pages hold nothing that depends on the machine or the moment, so the same code gives the same bytes.
-Explanations of fields and presets come from `engram.surfaces.meanings`, as on the command line.
+Explanations of fields and presets come from `engramdb.verbs.shared`, as on the command line.
 """
 
 from __future__ import annotations
@@ -20,24 +20,22 @@ from typing import TYPE_CHECKING, Any
 
 import typer.main
 
-from engram import Engram, policy
-from engram.errors import EngramError
-from engram.providers.capabilities import UNKNOWN_CONTEXT, UNKNOWN_OUTPUT, registry
-from engram.providers.tokenizers import EXACT
-from engram.settings import FILE_NAME, MODEL_FIELDS, PREFIX, Settings, setting_fields
-from engram.surfaces.cli.main import app
-from engram.surfaces.errors import EXIT_CODES, answer_for
-from engram.surfaces.http.app import create_app
-from engram.surfaces.http.outline import operations, things
-from engram.surfaces.mcp.prompts import PROMPTS
-from engram.surfaces.mcp.resources import RESOURCES
-from engram.surfaces.mcp.table import ALL, CORE
-from engram.surfaces.meanings import field_meanings, preset_sentence, summary
+from engramdb import Engram, policy
+from engramdb.cli.main import app
+from engramdb.errors import EngramError
+from engramdb.http.app import create_app
+from engramdb.http.openapi import operations, things
+from engramdb.mcp.server import PROMPTS, RESOURCES
+from engramdb.mcp.tools_insight import ALL, CORE
+from engramdb.models.capabilities import EXACT, UNKNOWN_CONTEXT, UNKNOWN_OUTPUT, registry
+from engramdb.settings import FILE_NAME, MODEL_FIELDS, PREFIX, Settings, setting_fields
+from engramdb.verbs.errors import EXIT_CODES, answer_for
+from engramdb.verbs.shared import field_meanings, preset_sentence, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from engram.surfaces.http.outline import Operation, Row
+    from engramdb.http.openapi import Operation, Row
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 FAMILIES = {

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from engram import Engram
-from engram.errors import EmbeddingError
-from engram.providers.pack_install import add_pack
-from engram.testing import ManualClock, TinyEmbedder
+from engramdb import Engram
+from engramdb.errors import EmbeddingError
+from engramdb.models.packs import add_pack
+from engramdb.testing import ManualClock, TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

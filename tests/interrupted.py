@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.testing import TinyEmbedder
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

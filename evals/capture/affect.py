@@ -1,7 +1,7 @@
 """
 How often our affect agrees with a person's: positive, negative or neutral, and strong or mild.
 
-Run by `python -m evals.capture affect`; calls `engram.text.affect` on the text alone, without outcome or
+Run by `python -m evals.capture affect`; calls `engramdb.text.affect` on the text alone, without outcome or
 history. Rows: both halves, then English and other languages of each, then what was written after tuning.
 Write-up: docs/lab/0008-affect-and-topics.md.
 """
@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engram.text.affect import HIGH_AROUSAL, affect, sentiment
-from engram.text.polarity import language_of
+from engramdb.text.affect import HIGH_AROUSAL, affect, language_of, sentiment
 from evals.capture.labelled import HALVES, cases, scores
 
 LAST_BATCH = 3

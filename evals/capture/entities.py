@@ -12,8 +12,8 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram.capture.entities import recognise, resolve
-from engram.values import Entity, EntityType, Mention
+from engramdb.lifecycle.entities import recognise, resolve
+from engramdb.values import Entity, EntityType, Mention
 from evals.capture.labelled import HALVES, cases, scores
 
 if TYPE_CHECKING:

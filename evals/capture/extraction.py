@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from engram.capture.extract.heuristic import HeuristicExtractor
-from engram.text.normal import normalise
-from engram.text.terms import STOP_WORDS
-from engram.values import Role, Turn
+from engramdb.capture.extract import HeuristicExtractor
+from engramdb.text.normalize import normalise
+from engramdb.text.terms import STOP_WORDS
+from engramdb.values import Role, Turn
 from evals.capture.labelled import DATA, HALVES, cases, scores
 
 if TYPE_CHECKING:
-    from engram.capture.extract.extracted import Extracted
+    from engramdb.capture.extract import Extracted
     from evals.capture.labelled import Half
 
 LEAST_JACCARD = 0.7

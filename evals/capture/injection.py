@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engram.policy import CapturePolicy
-from engram.text.injection import scan
+from engramdb.policy import CapturePolicy
+from engramdb.text.injection import scan
 from evals.capture.labelled import HALVES, cases
 
 LATER = {2: "written after, then learned from", 3: "written after that"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engram.text.pii import PiiKind, classify, tier_of
+from engramdb.text.pii import PiiKind, classify, tier_of
 from evals.capture.labelled import HALVES, cases, scores
 
 LATER = {2: "written after, then learned from", 3: "written after that"}

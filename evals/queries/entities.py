@@ -19,16 +19,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Filters, Layer, Scope, Settings
-from engram.errors import MemoryNotFound
-from engram.recall.entity import linked, named_in, profile
-from engram.testing import ManualClock
+from engramdb import Engram, Filters, Layer, Scope, Settings
+from engramdb.errors import MemoryNotFound
+from engramdb.recall.entity import linked, named_in, profile
+from engramdb.testing import ManualClock
 from evals.capture.labelled import HALVES, half_of, scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.store.contract import Transaction
+    from engramdb.store.contract import Transaction
 
 LABELS = Path(__file__).parent / "data" / "entities.json"
 EVERYONE = Scope()

@@ -18,11 +18,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Settings
-from engram.testing import ManualClock
-from engram.text.passage import index_terms
-from engram.text.terms import query_terms
-from engram.values import Edge, EdgeType
+from engramdb import Engram, Settings
+from engramdb.testing import ManualClock
+from engramdb.text.terms import index_terms, query_terms
+from engramdb.values import Edge, EdgeType
 from evals.capture.labelled import HALVES, half_of
 
 if TYPE_CHECKING:

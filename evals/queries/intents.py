@@ -1,7 +1,7 @@
 """
 How often the intent of a question is guessed right, without a model.
 
-Run by `python -m evals.queries intents`; calls `engram.recall.intent` on questions labelled with one
+Run by `python -m evals.queries intents`; calls `engramdb.recall.intent` on questions labelled with one
 intent each, and beside it the few rules that Engram was asked for, as a yardstick. Rows: the halves; the
 later voices, which have been tuned on; what was written afterwards, which has not. `failures(name)` shows
 mistakes: of the tune half and the voices, please. Write-up: docs/lab/0012-intents.md.
@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram.recall.intent import Intent, classify
-from engram.text.moments import find_moments
+from engramdb.recall.intent import Intent, classify
+from engramdb.text.moments import find_moments
 from evals.capture.labelled import half_of
 
 if TYPE_CHECKING:

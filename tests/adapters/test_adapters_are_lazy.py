@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 USE = """
     import sys
-    from engram import Engram
-    import engram.surfaces.adapters
-    from engram.surfaces.adapters.mem0 import Memory
+    from engramdb import Engram
+    import engramdb.integrations
+    from engramdb.integrations.mem0 import Memory
     with Engram.open(sys.argv[1], background=False) as engram:
         engram.shelf.put(("a",), "b", {"c": 1}, text="Maya drinks tea")
         engram.shelf.search("tea")
@@ -25,12 +25,12 @@ USE = """
 
 MISSING = """
     import sys
-    from engram import EngramError
+    from engramdb import EngramError
     for package in ("langgraph", "agents", "llama_index", "pydantic_ai", "crewai"):
         sys.modules[package] = None
     for name in ("langgraph", "openai_agents", "llamaindex", "pydantic_ai", "crewai"):
         try:
-            __import__(f"engram.surfaces.adapters.{name}")
+            __import__(f"engramdb.integrations.{name}")
         except EngramError as error:
             print(error.code, error.hint)
 """

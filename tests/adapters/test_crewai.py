@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Scope
-from engram.errors import EngramError
-from engram.values import Source, Status
+from engramdb import Engram, Scope
+from engramdb.errors import EngramError
+from engramdb.values import Source, Status
 
 # Read when the package is imported; without the second it collects a trace of every first run.
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TESTING": "true"}
@@ -33,7 +33,7 @@ with warnings.catch_warnings():
     from crewai.events.types.memory_events import MemorySaveFailedEvent
     from crewai.flow.flow import Flow, start
 
-    from engram.surfaces.adapters.crewai import EngramMemory
+    from engramdb.integrations.crewai import EngramMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,11 +25,11 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from engram import Engram, Scope, Settings
-from engram.errors import InvalidContent, InvalidScope
-from engram.surfaces.adapters.langgraph import EngramStore
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Status
+from engramdb import Engram, Scope, Settings
+from engramdb.errors import InvalidContent, InvalidScope
+from engramdb.integrations.langgraph import EngramStore
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

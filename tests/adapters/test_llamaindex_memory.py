@@ -18,14 +18,14 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import CustomLLM
 from llama_index.core.memory import Memory
 
-from engram import Engram, Scope
-from engram.surfaces.adapters.llamaindex import EngramMemory, EngramMemoryBlock
+from engramdb import Engram, Scope
+from engramdb.integrations.llamaindex import EngramMemory, EngramMemoryBlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from engram.testing import TinyEmbedder
+    from engramdb.testing import TinyEmbedder
 
 pytestmark = pytest.mark.xdist_group("llamaindex")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Scope, Settings
-from engram.errors import InvalidContent, InvalidQuery, InvalidScope, MemoryNotFound
-from engram.surfaces.adapters.mem0 import AsyncMemory, Memory
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Action, Status
+from engramdb import Engram, Scope, Settings
+from engramdb.errors import InvalidContent, InvalidQuery, InvalidScope, MemoryNotFound
+from engramdb.integrations.mem0 import AsyncMemory, Memory
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

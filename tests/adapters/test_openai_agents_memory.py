@@ -10,9 +10,9 @@ import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from engram import Engram, Scope
-from engram.surfaces.adapters.openai_agents import EngramSession, memory_instructions, memory_tools
-from engram.values import Source
+from engramdb import Engram, Scope
+from engramdb.integrations.openai_agents import EngramSession, memory_instructions, memory_tools
+from engramdb.values import Source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

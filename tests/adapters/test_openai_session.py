@@ -30,10 +30,10 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from engram import Engram, Scope
-from engram.errors import InvalidContent
-from engram.surfaces.adapters.openai_agents import EngramSession
-from engram.values import Status
+from engramdb import Engram, Scope
+from engramdb.errors import InvalidContent
+from engramdb.integrations.openai_agents import EngramSession
+from engramdb.values import Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from agents.items import TResponseInputItem
 
-    from engram.testing import TinyEmbedder
+    from engramdb.testing import TinyEmbedder
 
 pytestmark = pytest.mark.xdist_group("openai-agents")
 

@@ -21,9 +21,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from engram import Engram, Scope
-from engram.surfaces.adapters.pydantic_ai import EngramConversation, memory_instructions, memory_tools
-from engram.values import Source, Status
+from engramdb import Engram, Scope
+from engramdb.integrations.pydantic_ai import EngramConversation, memory_instructions, memory_tools
+from engramdb.values import Source, Status
 
 pytestmark = pytest.mark.xdist_group("pydantic-ai")
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Scope
-from engram.errors import ContentTooLarge, InvalidContent, InvalidQuery, InvalidScope
-from engram.values import Action, Putting, Removing, Said, Source, Status
+from engramdb import Engram, Scope
+from engramdb.errors import ContentTooLarge, InvalidContent, InvalidQuery, InvalidScope
+from engramdb.values import Action, Putting, Removing, Said, Source, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock, TinyEmbedder
+    from engramdb.testing import ManualClock, TinyEmbedder
 
 TEA = {"text": "Maya drinks green tea in the morning"}
 NOTES = ("notes", "maya")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.values import Putting, Said, Source, Status
+from engramdb.values import Putting, Said, Source, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 TEA = "Maya drinks green tea in the morning"
 NOTES = ("notes", "maya")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engram.policy import PRESETS
-from engram.values import Kind, Provenance, Status
+from engramdb.policy import PRESETS
+from engramdb.values import Kind, Provenance, Status
 
 from .made import BORN, EXTRACTOR, days, keep, open_aging, said, stated
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from engram import Engram
-    from engram.testing import ManualClock
-    from engram.values import Memory
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
+    from engramdb.values import Memory
 
 SESSION = "s1"
 

@@ -9,22 +9,21 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Settings
-from engram.aging.curves import retention_of
-from engram.aging.importance import importance_of
-from engram.aging.population import LAYERS, population_of, to_microseconds
-from engram.aging.verdict import STAYS, judge
-from engram.testing import TinyEmbedder
-from engram.text.passage import index_terms
-from engram.values import AccessLog, Affect, Memory, Role, Turn, new_id
+from engramdb import Engram, Settings
+from engramdb.lifecycle.curves import importance_of, retention_of
+from engramdb.lifecycle.rules import STAYS, judge
+from engramdb.testing import TinyEmbedder
+from engramdb.text.terms import index_terms
+from engramdb.values import AccessLog, Affect, Memory, Role, Turn, new_id
+from engramdb.values.population import LAYERS, population_of, to_microseconds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.aging.population import Population
-    from engram.policy import AgingPolicy
-    from engram.testing import ManualClock
-    from engram.values import Layer
+    from engramdb.policy import AgingPolicy
+    from engramdb.testing import ManualClock
+    from engramdb.values import Layer
+    from engramdb.values.population import Population
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.policy import PRESETS
-from engram.policy.aging import LAYERED
-from engram.values import Layer, Provenance, Source
+from engramdb.policy import PRESETS
+from engramdb.policy.aging import LAYERED
+from engramdb.values import Layer, Provenance, Source
 
 from .made import BORN, SECOND, days, extracted, leaves, left, recalls, stated
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from engram.aging.population import recalled_at
-from engram.policy.aging import BELIEFS
-from engram.values import AccessLog
+from engramdb.policy.aging import BELIEFS
+from engramdb.values import AccessLog
+from engramdb.values.population import recalled_at
 
 from .made import BORN, SECOND, days, leaves, left, recalls, stated
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from engram.aging.population import recalled_at
-from engram.policy.aging import CORTEX
-from engram.values import Source, Status
+from engramdb.policy.aging import CORTEX
+from engramdb.values import Source, Status
+from engramdb.values.population import recalled_at
 
 from .made import BORN, SECOND, aroused, days, extracted, leaves, left, recalls, stated
 

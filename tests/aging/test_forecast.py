@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Scope
-from engram.errors import InvalidQuery
-from engram.policy import PRESETS
-from engram.values import Layer, Status
+from engramdb import Scope
+from engramdb.errors import InvalidQuery
+from engramdb.policy import PRESETS
+from engramdb.values import Layer, Status
 
 from .cases import CASES, Case, live, opened
 from .made import BORN, EXTRACTOR, SECOND, days, extracted, keep, open_aging, recalls, stated
@@ -18,9 +18,9 @@ from .made import BORN, EXTRACTOR, SECOND, days, extracted, keep, open_aging, re
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram import Engram
-    from engram.testing import ManualClock
-    from engram.values import Outlook
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
+    from engramdb.values import Outlook
 
 FORESEEN = [case for case in CASES if case.rule != "crowded_out"]
 """Who is crowded out depends on the others: that is in the census and in no outlook."""

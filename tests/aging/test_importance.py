@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.aging.importance import importance_of
-from engram.policy import PRESETS
-from engram.values import AccessLog, Layer, Provenance, Source
+from engramdb.lifecycle.curves import importance_of
+from engramdb.policy import PRESETS
+from engramdb.values import AccessLog, Layer, Provenance, Source
 
 from .made import BORN, aroused, days, extracted, matters, recalls, stated
 
 if TYPE_CHECKING:
-    from engram.values import Memory
+    from engramdb.values import Memory
 
 BALANCED = PRESETS["balanced"].aging
 

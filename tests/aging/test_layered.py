@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.policy.aging import LAYERED
-from engram.values import Layer
+from engramdb.policy.aging import LAYERED
+from engramdb.values import Layer
 
 from .made import BORN, SECOND, days, extracted, layer_after, leaves, left, matters, recalls, stated
 
 if TYPE_CHECKING:
-    from engram.policy import AgingPolicy
-    from engram.values import Memory
+    from engramdb.policy import AgingPolicy
+    from engramdb.values import Memory
 
 L2, HUBER, ELASTIC = (replace(LAYERED, curve=curve) for curve in ("l2", "huber", "elastic"))
 SHAPES = pytest.mark.parametrize("policy", [L2, HUBER, ELASTIC], ids=["l2", "huber", "elastic"])

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.policy.aging import RULES
-from engram.values import Action, ActorKind, Status
+from engramdb.policy.aging import RULES
+from engramdb.values import Action, ActorKind, Status
 
 from .cases import CASES, Case, live, opened
 from .made import BORN, extracted, keep, open_aging
@@ -15,7 +15,7 @@ from .made import BORN, extracted, keep, open_aging
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 EVERY_RULE = pytest.mark.parametrize("case", CASES, ids=[case.rule for case in CASES])
 

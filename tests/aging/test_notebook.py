@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.aging.rules import RULES
-from engram.policy.aging import NOTEBOOK
-from engram.values import Layer, Status
+from engramdb.lifecycle.rules import RULES
+from engramdb.policy.aging import NOTEBOOK
+from engramdb.values import Layer, Status
 
 from .made import BORN, SECOND, days, extracted, leaves, left, recalls, stated
 

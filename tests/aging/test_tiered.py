@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.aging.population import population_of, to_microseconds
-from engram.aging.tiers import tier_of
-from engram.aging.verdict import choose_crowded, choose_evicted
-from engram.policy.aging import TIERED
-from engram.values import AccessLog, Kind, Layer, Status, Tier
+from engramdb.lifecycle.curves import tier_of
+from engramdb.lifecycle.rules import choose_crowded, choose_evicted
+from engramdb.policy.aging import TIERED
+from engramdb.values import AccessLog, Kind, Layer, Status, Tier
+from engramdb.values.population import population_of, to_microseconds
 
 from .made import BORN, SECOND, days, extracted, is_due, leaves, left, recalls, stated
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.aging.population import Population
-    from engram.values import Memory
+    from engramdb.values import Memory
+    from engramdb.values.population import Population
 
 # --- the score ----------------------------------------------------------------------------------------------
 

@@ -13,29 +13,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.policy import PRESETS
-from engram.store.contract import Recalled
-from engram.testing import ManualClock
-from engram.values import (
-    Affect,
-    Kind,
-    Layer,
-    Memory,
-    MemoryId,
-    Provenance,
-    Scope,
-    Source,
-    Status,
-    new_id,
-)
+from engramdb.policy import PRESETS
+from engramdb.store.contract import Recalled
+from engramdb.testing import ManualClock
+from engramdb.values import Affect, Kind, Layer, Memory, MemoryId, Provenance, Scope, Source, Status, new_id
 
 from .made import BORN, EXTRACTOR, keep, open_aging
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram import Engram
-    from engram.values import HistoryEvent
+    from engramdb import Engram
+    from engramdb.values import HistoryEvent
 
 pytestmark = pytest.mark.slow
 

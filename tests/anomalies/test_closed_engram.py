@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram, Settings
-from engram.errors import StoreClosed
-from engram.testing import TinyEmbedder
+from engramdb import Draft, Engram, Settings
+from engramdb.errors import StoreClosed
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram import Draft, Engram, EngramError, Filters, Status
-from engram.errors import StorageError, StoreCorrupt
-from engram.testing import TinyEmbedder
-from engram.values import Provenance
+from engramdb import Draft, Engram, EngramError, Filters, Status
+from engramdb.errors import StorageError, StoreCorrupt
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable

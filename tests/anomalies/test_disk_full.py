@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from engram import Engram, EngramError
-from engram.errors import DiskFull
-from engram.testing import TinyEmbedder
+from engramdb import Engram, EngramError
+from engramdb.errors import DiskFull
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,8 @@ STATEMENT = "note {} about something that takes some room: " + "word " * 80
 
 FILE_SIZE_LIMIT = """
     import resource, signal, sys
-    from engram import Engram, EngramError
-    from engram.testing import TinyEmbedder
+    from engramdb import Engram, EngramError
+    from engramdb.testing import TinyEmbedder
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     engram = Engram.open(sys.argv[1], embedder=TinyEmbedder(), background=False)

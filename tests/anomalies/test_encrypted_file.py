@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.errors import InvalidSettings, StorageError, StoreLocked, WrongKey
-from engram.testing import TinyEmbedder
+from engramdb import Engram, Settings
+from engramdb.errors import InvalidSettings, StorageError, StoreLocked, WrongKey
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

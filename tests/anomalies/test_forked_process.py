@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram
-from engram.testing import TinyEmbedder
+from engramdb import Engram
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # Forking is done in a fresh process: the test process has threads of its own, which must not be forked.
 FORK = """
     import gc, os, sys, warnings
-    from engram import Engram, EngramError
-    from engram.testing import TinyEmbedder
+    from engramdb import Engram, EngramError
+    from engramdb.testing import TinyEmbedder
 
     engram = Engram.open(sys.argv[1], embedder=TinyEmbedder(), background=False)
     engram.remember("before the fork")

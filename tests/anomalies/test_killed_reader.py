@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Filters, Settings, Status
-from engram.testing import ManualClock
+from engramdb import Engram, Filters, Settings, Status
+from engramdb.testing import ManualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROUNDS = 6
 CHILD = """
 import sys
-from engram import Engram, Settings
+from engramdb import Engram, Settings
 path, start = sys.argv[1], int(sys.argv[2])
 with Engram.open(path, settings=Settings(embedder="static", policy="notebook")) as engram:
     for number in range(start, start + 400):

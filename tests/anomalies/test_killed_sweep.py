@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 
-from engram import Engram, Settings
-from engram.errors import StoreClosed
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Kind, Layer, Memory, Scope, Status, new_id
+from engramdb import Engram, Settings
+from engramdb.errors import StoreClosed
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Kind, Layer, Memory, Scope, Status, new_id
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import RunChild
 
-    from engram.values import AgeReport
+    from engramdb.values import AgeReport
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = BORN + timedelta(days=150)
@@ -34,9 +34,9 @@ LIMITS = {"aging": {"evict_most": 300, "project_most": 350}}
 SWEEP = """
     import json, sys
     from datetime import datetime
-    from engram import Engram, Settings
-    from engram.dream import age
-    from engram.testing import ManualClock, TinyEmbedder
+    from engramdb import Engram, Settings
+    from engramdb.dream import age
+    from engramdb.testing import ManualClock, TinyEmbedder
 
     path, preset, now, limits = sys.argv[1:]
     age.MOST_WRITE_ROWS, age.PAUSE_SECONDS = 16, 0.02  # many places to be killed at

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram import Engram, Settings
-from engram.errors import StoreBusy
-from engram.testing import TinyEmbedder
+from engramdb import Engram, Settings
+from engramdb.errors import StoreBusy
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

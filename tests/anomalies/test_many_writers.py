@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Filters, Settings
-from engram.errors import StoreBusy
-from engram.testing import TinyEmbedder
+from engramdb import Engram, Filters, Settings
+from engramdb.errors import StoreBusy
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # Writes 500 memories, then waits for a line with the number of processes, and looks for a memory of each.
 WRITE_AND_FIND = """
     import sys
-    from engram import Engram, Settings
-    from engram.testing import TinyEmbedder
+    from engramdb import Engram, Settings
+    from engramdb.testing import TinyEmbedder
 
     path, name = sys.argv[1], int(sys.argv[2])
     settings = Settings(durability="relaxed", policy="notebook")
@@ -42,8 +42,8 @@ WRITE_AND_FIND = """
 
 OPEN_AT_ONCE = """
     import sys
-    from engram import Engram
-    from engram.testing import TinyEmbedder
+    from engramdb import Engram
+    from engramdb.testing import TinyEmbedder
 
     print("ready", flush=True)
     for path in sys.stdin:

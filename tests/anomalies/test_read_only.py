@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram
-from engram.testing import TinyEmbedder
+from engramdb import Engram
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # The process starts as it is and then becomes `nobody`, because permissions mean nothing to root.
 TRY_TO_WRITE = """
     import os, sys
-    from engram import Engram, EngramError, Settings
-    from engram.testing import TinyEmbedder
+    from engramdb import Engram, EngramError, Settings
+    from engramdb.testing import TinyEmbedder
 
     with Engram.open("warm.db", embedder=TinyEmbedder(), background=False) as warm:
         warm.remember("every module is loaded before the privileges go")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram import Engram
-from engram.errors import (
+from engramdb import Engram
+from engramdb.errors import (
     EngramError,
     NotAnEngramStore,
     StoreLocked,
@@ -18,8 +18,8 @@ from engram.errors import (
     StoreTooNew,
     StoreUnreadable,
 )
-from engram.store.sqlite.migrations import FORMAT_VERSION
-from engram.testing import TinyEmbedder
+from engramdb.store.sqlite.migrations import FORMAT_VERSION
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

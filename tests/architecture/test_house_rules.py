@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import engram
+import engramdb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("house-rules")  # one process reads the files once
 
-SOURCE = Path(engram.__file__).parent
+SOURCE = Path(engramdb.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py"))
 INSIDE = [path for path in MODULES if "surfaces" not in path.parts]
 
@@ -46,7 +46,7 @@ HEAVY = (
 
 IMPORT = """
     import sys
-    import engram
+    import engramdb
     print(*sorted(sys.modules))
 """
 
@@ -62,7 +62,7 @@ WITHOUT_NETWORK = """
     socket.create_connection = refuse
     socket.getaddrinfo = refuse
 
-    from engram import Engram
+    from engramdb import Engram
     with Engram.open(sys.argv[1]) as engram:
         engram.remember("I like tea")
         engram.observe("hello")
@@ -175,22 +175,22 @@ def test_every_module_says_what_it_is_for() -> None:
 
 
 def test_public_names_exist_and_are_documented() -> None:
-    """What `from engram import …` offers is there, is listed once, and explains itself."""
-    assert sorted(engram.__all__) == sorted(set(engram.__all__))
-    for name in engram.__all__:
-        assert (getattr(engram, name).__doc__ or "").strip(), name
+    """What `from engramdb import …` offers is there, is listed once, and explains itself."""
+    assert sorted(engramdb.__all__) == sorted(set(engramdb.__all__))
+    for name in engramdb.__all__:
+        assert (getattr(engramdb, name).__doc__ or "").strip(), name
 
 
 def test_public_verbs_are_documented() -> None:
     """Every method that a user of `Engram` can call says what it does."""
-    verbs = {name: verb for name, verb in vars(engram.Engram).items() if not name.startswith("_")}
+    verbs = {name: verb for name, verb in vars(engramdb.Engram).items() if not name.startswith("_")}
 
     assert [name for name, verb in verbs.items() if not (getattr(verb, "__doc__", "") or "").strip()] == []
 
 
 def test_every_error_has_its_own_code() -> None:
     """Codes are stable names: two errors never share one."""
-    family, waiting = [], [engram.EngramError]
+    family, waiting = [], [engramdb.EngramError]
     while waiting:
         error = waiting.pop()
         family.append(error)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import engram
+import engramdb
 
-SOURCE = Path(engram.__file__).parent
+SOURCE = Path(engramdb.__file__).parent
 STEPS = (
     {"errors", "kept", "late"},
     {"values", "settings", "policy"},
@@ -29,7 +29,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 def room_of(module: str) -> str:
-    """The room that a module belongs to: `engram.store.sqlite.rows` is in `store`."""
+    """The room that a module belongs to: `engramdb.store.sqlite.rows` is in `store`."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 

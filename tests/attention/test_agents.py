@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Actor, Engram, Scope, Settings
-from engram.attention.mind import Mind
-from engram.store import moves
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Restored, SlotSource
+from engramdb import Actor, Engram, Scope, Settings
+from engramdb.context.working_memory import Mind
+from engramdb.store import moves
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Restored, SlotSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from conftest import RunChild
 
-    from engram.values import Memory, Slot
+    from engramdb.values import Memory, Slot
 
 BILLING = "which cluster does the billing service run on?"
 FACT = "The billing service is written in Go and runs on cluster prod-eu"
 PATIENCE_SECONDS = 60
 UNTIL_KILLED = """
     import sys
-    from engram import Engram
-    from engram.testing import ManualClock, TinyEmbedder
+    from engramdb import Engram
+    from engramdb.testing import ManualClock, TinyEmbedder
 
     engram = Engram.open(sys.argv[1], clock=ManualClock(), embedder=TinyEmbedder(), background=False)
     for number in range(3):

@@ -9,20 +9,18 @@ import apsw
 import numpy as np
 import pytest
 
-from engram.attention.kept import from_kept, to_keep
-from engram.attention.mind import Mind
-from engram.attention.momentum import Momentum
-from engram.attention.topic import LeftTopic
-from engram.errors import StoreCorrupt
-from engram.settings import Settings
-from engram.store import open_store
-from engram.values import EmbedderIdentity, Scope, Slot, SlotSource
+from engramdb.context.attention import LeftTopic, Momentum
+from engramdb.context.working_memory import Mind, from_kept, to_keep
+from engramdb.errors import StoreCorrupt
+from engramdb.settings import Settings
+from engramdb.store.opening import open_store
+from engramdb.values import EmbedderIdentity, Scope, Slot, SlotSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.store.contract import Store
+    from engramdb.store.contract import Store
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SPACE = EmbedderIdentity(name="three", dimension=3, revision="1")

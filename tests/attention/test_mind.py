@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.attention.anticipation import Prepared, fits
-from engram.attention.mind import Experience, Message, Mind, attend, awake, settle, wipe
-from engram.attention.momentum import Momentum, alike, blend, centre, is_vague, leaning, moved
-from engram.errors import InvalidSettings
-from engram.policy.attention import AttentionPolicy
-from engram.providers.calibration import IDENTITY
-from engram.testing import TinyEmbedder
-from engram.values import Query, Recall, Restored, Slot, SlotSource, TopicShift
+from engramdb.context.attention import (
+    Momentum,
+    Prepared,
+    alike,
+    blend,
+    centre,
+    fits,
+    is_vague,
+    leaning,
+    moved,
+)
+from engramdb.context.working_memory import Experience, Message, Mind, attend, awake, settle, wipe
+from engramdb.errors import InvalidSettings
+from engramdb.models.calibration import IDENTITY
+from engramdb.policy.context import AttentionPolicy
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Query, Recall, Restored, Slot, SlotSource, TopicShift
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Scope
-from engram.values import Gap, GapKind, Kind, MemoryType, Provenance, Restored, SlotSource
+from engramdb import Draft, Scope
+from engramdb.values import Gap, GapKind, Kind, MemoryType, Provenance, Restored, SlotSource
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 
 def begun_with(engram: Engram, agent: str = "coder") -> list[str]:

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.attention.slots import fade, left_after, place, room_for, strongest_first, use
-from engram.policy.attention import AttentionPolicy
-from engram.values import Slot, SlotSource
+from engramdb.context.working_memory import fade, left_after, place, room_for, strongest_first, use
+from engramdb.policy.context import AttentionPolicy
+from engramdb.values import Slot, SlotSource
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = AttentionPolicy()

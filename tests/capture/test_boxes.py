@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
+from engramdb import Engram, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Layer, MemoryType, Settings
-from engram.text.affect import Outcome
+from engramdb import Engram, Layer, MemoryType, Settings
+from engramdb.text.affect import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram, Settings
-from engram.errors import InjectionBlocked
-from engram.values import SecurityTier
+from engramdb import Draft, Engram, Settings
+from engramdb.errors import InjectionBlocked
+from engramdb.values import SecurityTier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

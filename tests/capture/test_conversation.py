@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Filters, Settings, Status
-from engram.testing import ManualClock
+from engramdb import Engram, Filters, Settings, Status
+from engramdb.testing import ManualClock
 
 if TYPE_CHECKING:
     from pathlib import Path

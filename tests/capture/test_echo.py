@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram import Engram, Scope, Settings, Source
+from engramdb import Engram, Scope, Settings, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 FACT = "The deployment of the shop runs every Thursday at noon"
 

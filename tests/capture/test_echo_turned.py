@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings, Source
+from engramdb import Engram, Settings, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 
 def is_news(engram: Engram, known: str, said: str) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.capture.entities import register, resolve
-from engram.store.sqlite.store import SqliteStore
-from engram.text.normal import fingerprint
-from engram.values import GLOBAL, Entity, EntityType, Filters, Memory, Mention, Scope, new_id
+from engramdb.lifecycle.entities import register, resolve
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.text.normalize import fingerprint
+from engramdb.values import GLOBAL, Entity, EntityType, Filters, Memory, Mention, Scope, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

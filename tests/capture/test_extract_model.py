@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.capture.extract.extracted import Extracted
-from engram.capture.extract.grounding import Said
-from engram.capture.extract.model import ModelExtractor
-from engram.capture.extract.predicate import canonical
-from engram.capture.extract.vocabulary import EXCLUSIVE, VERBS
-from engram.errors import ChatError, ChatReplyInvalid, ChatUnavailable
-from engram.providers.chat import CallLog
-from engram.providers.prompts.extract import PREDICATES
-from engram.testing import ScriptedChat
-from engram.values import Kind, Role, Turn, TurnId
+from engramdb.capture.extract import Extracted
+from engramdb.capture.extract_chat import ModelExtractor, Said
+from engramdb.errors import ChatError, ChatReplyInvalid, ChatUnavailable
+from engramdb.models.chat import CallLog
+from engramdb.models.prompts.extract import PREDICATES
+from engramdb.testing import ScriptedChat
+from engramdb.text.relations import canonical
+from engramdb.text.vocabulary import EXCLUSIVE, VERBS
+from engramdb.values import Kind, Role, Turn, TurnId
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.providers.chat import Prompt
+    from engramdb.models.chat import Prompt
 
 FRIDAY = datetime(2026, 5, 8, 15, 30, tzinfo=UTC)
 

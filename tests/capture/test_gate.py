@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram, Layer, Source
-from engram.capture.admit import prepare, save
-from engram.errors import ContentTooLarge, InvalidContent
-from engram.testing import TinyEmbedder
-from engram.values import Provenance
+from engramdb import Draft, Engram, Layer, Source
+from engramdb.errors import ContentTooLarge, InvalidContent
+from engramdb.lifecycle.admission import prepare, save
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

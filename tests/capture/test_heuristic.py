@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.capture.extract.extracted import EXTRACTED_CATEGORIES, Extracted
-from engram.capture.extract.heuristic import HeuristicExtractor
-from engram.capture.extract.verbs import bases
-from engram.capture.extract.vocabulary import is_exclusive
-from engram.values import Kind, Role, Turn
+from engramdb.capture.extract import EXTRACTED_CATEGORIES, Extracted, HeuristicExtractor
+from engramdb.text.verbs import bases
+from engramdb.text.vocabulary import is_exclusive
+from engramdb.values import Kind, Role, Turn
 
 FRIDAY = datetime(2026, 5, 8, 10, tzinfo=UTC)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.capture.extract.opposed import opposed
-from engram.capture.extract.propositions import clauses, listed
+from engramdb.text.clauses import clauses, listed, opposed
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.testing import ManualClock
-from engram.values import EdgeType, Filters, KnowledgeChange, Memory, Status
+from engramdb import Engram, Settings
+from engramdb.testing import ManualClock
+from engramdb.values import EdgeType, Filters, KnowledgeChange, Memory, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

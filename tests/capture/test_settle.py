@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engram.capture.candidate import candidate
-from engram.capture.conflict import Statement, conflict
-from engram.capture.draft import Draft
-from engram.capture.settle import Neighbour, Verdict, settle, surprise
-from engram.policy import CapturePolicy, choose
-from engram.providers.likeness import Likeness
-from engram.providers.static import StatementEmbedder, StaticEmbedder
-from engram.testing import ManualClock
-from engram.values import Kind, Memory, Provenance
+from engramdb.lifecycle.conflict import Statement, conflict
+from engramdb.lifecycle.drafts import Draft, candidate
+from engramdb.lifecycle.settle import Neighbour, Verdict, settle, surprise
+from engramdb.models.calibration import Likeness
+from engramdb.models.static import StatementEmbedder, StaticEmbedder
+from engramdb.policy import CapturePolicy, choose
+from engramdb.testing import ManualClock
+from engramdb.values import Kind, Memory, Provenance
 
 LIKENESS = Likeness(StatementEmbedder(StaticEmbedder()))
 POLICY = CapturePolicy()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.capture.signals import Signal, SignalKind, SignalLevel, is_urgent, scan
+from engramdb.capture.signals import Signal, SignalKind, SignalLevel, is_urgent, scan
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.capture.draft import checked_text
-from engram.errors import ContentTooLarge
+from engramdb.errors import ContentTooLarge
+from engramdb.lifecycle.drafts import checked_text
 
 
 @pytest.mark.parametrize("text", ["x" * 8401, "ü" * 5000], ids=["long", "long once written"])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram import Engram, Scope, Settings
-from engram.errors import ContentTooLarge, InvalidContent, StorageError
-from engram.testing import ManualClock, TinyEmbedder
+from engramdb import Engram, Scope, Settings
+from engramdb.errors import ContentTooLarge, InvalidContent, StorageError
+from engramdb.testing import ManualClock, TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.settings import Settings
-from engram.store import open_store
+from engramdb.settings import Settings
+from engramdb.store.opening import open_store
 
 from .made import NOW, Maker
 

@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.context.build import build
-from engram.context.desk import Asked, Sources
-from engram.context.measure import Measure
-from engram.context.standing import StandingMemories
-from engram.policy import ContextPolicy
-from engram.providers.tokenizers import counter_for
-from engram.text.detail import levels
-from engram.values import GLOBAL, Hit, Memory, Quality, Query, Recall, Trust
+from engramdb.context.budget import Measure
+from engramdb.context.build import Asked, Sources, build
+from engramdb.context.sections import StandingMemories
+from engramdb.models.capabilities import counter_for
+from engramdb.policy import ContextPolicy
+from engramdb.text.detail import levels
+from engramdb.values import GLOBAL, Hit, Memory, Quality, Query, Recall, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.store.contract import Store
-    from engram.values import Window
+    from engramdb.store.contract import Store
+    from engramdb.values import Window
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 EXACT = counter_for("o200k")

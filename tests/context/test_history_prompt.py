@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engram.errors import ChatReplyInvalid
-from engram.providers.chat import CallLog
-from engram.providers.prompts.history import (
-    LONGEST_MESSAGE_CHARACTERS,
-    MESSAGES_MOST,
-    fill,
-    summarise_history,
-)
-from engram.testing import ScriptedChat
+from engramdb.errors import ChatReplyInvalid
+from engramdb.models.chat import CallLog
+from engramdb.models.prompts.history import LONGEST_MESSAGE_CHARACTERS, MESSAGES_MOST, fill, summarise_history
+from engramdb.testing import ScriptedChat
 
 from .injections import ATTEMPTS
 

@@ -9,19 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.context.exchanges import Exchange, Said, exchange_line, exchanges, heard, without_long_code
-from engram.context.history import need, summary_of, write
-from engram.context.summary import ModelSummaries
-from engram.errors import ChatUnavailable
-from engram.policy import ContextPolicy
-from engram.providers.chat import CallLog
-from engram.testing import ScriptedChat
-from engram.values import Fate, Missing, Role, Turn
+from engramdb.context.history import (
+    Exchange,
+    ModelSummaries,
+    Said,
+    exchange_line,
+    exchanges,
+    heard,
+    need,
+    summary_of,
+    without_long_code,
+    write,
+)
+from engramdb.errors import ChatUnavailable
+from engramdb.models.chat import CallLog
+from engramdb.policy import ContextPolicy
+from engramdb.testing import ScriptedChat
+from engramdb.values import Fate, Missing, Role, Turn
 
 from .made import EXACT, MEASURE
 
 if TYPE_CHECKING:
-    from engram.context.history import History
+    from engramdb.context.history import History
 
 POLICY = ContextPolicy()
 CODE = "```python\n" + "\n".join(f"value_{number} = compute({number})" for number in range(30)) + "\n```"

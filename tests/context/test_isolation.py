@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.context.exchanges import heard
-from engram.context.isolation import BREAK, name, one_line, quoted, spoken
-from engram.text.injection import scan
-from engram.values import Fate, Provenance, Status, WorkingLine
+from engramdb.context.history import heard
+from engramdb.context.lines import BREAK, name, one_line, quoted, spoken
+from engramdb.text.injection import scan
+from engramdb.values import Fate, Provenance, Status, WorkingLine
 
 from .injections import ATTEMPTS, MUTATIONS
 from .made import hit, memory

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.context.reflection import THIN, UNKNOWN, note, questions
-from engram.policy import ContextPolicy
-from engram.values import Breadth, Gap, GapKind, SectionName, Summary
+from engramdb.context.sections import THIN, UNKNOWN, note, questions
+from engramdb.policy import ContextPolicy
+from engramdb.values import Breadth, Gap, GapKind, SectionName, Summary
 
 from .made import NOW, hit, memory
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.context.recalled import recalled
-from engram.context.today import today
-from engram.text.normal import fingerprint
-from engram.values import GLOBAL, Provenance
+from engramdb.context.sections import recalled, today
+from engramdb.text.normalize import fingerprint
+from engramdb.values import GLOBAL, Provenance
 
 from .made import NOW, hit, memory
 
 if TYPE_CHECKING:
-    from engram.values import Memory
+    from engramdb.values import Memory
 
     from .made import Maker
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.context.budget import DROP_ORDER, allocate, bases, room_for, shares
-from engram.context.exchanges import heard
-from engram.context.lines import is_allowed
-from engram.errors import InvalidQuery, InvalidSettings
-from engram.policy import ContextPolicy
-from engram.values import DetailLevel, Fate, SectionName, WorkingLine
+from engramdb.context.budget import DROP_ORDER, allocate, bases, room_for, shares
+from engramdb.context.history import heard
+from engramdb.context.lines import is_allowed
+from engramdb.errors import InvalidQuery, InvalidSettings
+from engramdb.policy import ContextPolicy
+from engramdb.values import DetailLevel, Fate, SectionName, WorkingLine
 
 from .made import EXACT, cost, hit, memory
 from .reading import read_block

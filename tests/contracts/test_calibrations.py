@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 from loopback import answering
 
-from engram.providers.calibration import cosines_of, fit_embedder, labelled_pairs
-from engram.providers.models import Endpoint, open_embedder
-from engram.providers.static import StatementEmbedder, StaticEmbedder
-from engram.testing import TinyEmbedder
+from engramdb.models.calibration import cosines_of, fit_embedder, labelled_pairs
+from engramdb.models.registry import Endpoint, open_embedder
+from engramdb.models.static import StatementEmbedder, StaticEmbedder
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from engram.providers.calibration import Calibrated, Calibration
+    from engramdb.models.calibration import Calibrated, Calibration
 
 SHIPPED = ["static", "statements", "e5-small"]
 MEANINGFUL = [*SHIPPED, "openai:loopback"]

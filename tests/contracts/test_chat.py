@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answering
 
-from engram.errors import ChatUnavailable
-from engram.providers.chat import Prompt
-from engram.providers.chat_models import open_chat
-from engram.testing import ScriptedChat
+from engramdb.errors import ChatUnavailable
+from engramdb.models.chat import Prompt
+from engramdb.models.registry import open_chat
+from engramdb.testing import ScriptedChat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.providers.chat import ChatModel
+    from engramdb.models.chat import ChatModel
 
 FAIL = "fail"
 """A server that is told this has no answer."""

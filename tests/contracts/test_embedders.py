@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from loopback import answering
 
-from engram.providers.models import Endpoint, open_embedder
-from engram.providers.static import StaticEmbedder
-from engram.testing import TinyEmbedder
+from engramdb.models.registry import Endpoint, open_embedder
+from engramdb.models.static import StaticEmbedder
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.providers.embedder import Embedder
+    from engramdb.models.embedder import Embedder
 
 TEXTS = ["The cat sleeps on the sofa", "Deploy the API on Friday", "Ich wohne in Köln", "The cat sleeps"]
 ODD_TEXTS = {

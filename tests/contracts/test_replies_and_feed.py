@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.settings import Settings
-from engram.store import open_store
-from engram.text.normal import fingerprint
-from engram.values import Action, HistoryEvent, Kind, Memory, Scope, Status, new_id
+from engramdb.settings import Settings
+from engramdb.store.opening import open_store
+from engramdb.text.normalize import fingerprint
+from engramdb.values import Action, HistoryEvent, Kind, Memory, Scope, Status, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.store.contract import Store, Transaction
+    from engramdb.store.contract import Store, Transaction
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANN, BOB = Scope(user="ann"), Scope(user="bob")

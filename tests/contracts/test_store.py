@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.errors import (
+from engramdb.errors import (
     DimensionMismatch,
     EdgeNotAllowed,
     InvalidSettings,
@@ -19,10 +19,10 @@ from engram.errors import (
     StorageError,
     StoreClosed,
 )
-from engram.settings import Settings
-from engram.store import open_store
-from engram.store.contract import Run
-from engram.values import (
+from engramdb.settings import Settings
+from engramdb.store.opening import open_store
+from engramdb.store.contract import Run
+from engramdb.values import (
     GLOBAL,
     Action,
     ActorKind,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.store.contract import Store, Transaction
+    from engramdb.store.contract import Store, Transaction
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SPACE = EmbedderIdentity(name="three", dimension=3, revision="1")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram import Engram
+from engramdb import Engram
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 
 def test_the_story_of_the_editor(store_path: Path, clock: ManualClock) -> None:

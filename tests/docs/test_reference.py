@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.policy import PRESETS, Policy
-from engram.settings import PREFIX, setting_fields
-from engram.surfaces.cli.main import MODEL_VERBS, POLICY_VERBS, VERBS
-from engram.surfaces.errors import ANSWERS, EXIT_CODES
-from engram.values import Filters
+from engramdb.cli.main import MODEL_VERBS, POLICY_VERBS, VERBS
+from engramdb.policy import PRESETS, Policy
+from engramdb.settings import PREFIX, setting_fields
+from engramdb.values import Filters
+from engramdb.verbs.errors import ANSWERS, EXIT_CODES
 
 if TYPE_CHECKING:
     from types import ModuleType

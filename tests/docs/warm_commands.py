@@ -42,8 +42,8 @@ def shim(folder: Path, address: Path) -> None:
 
 def serve(address: str) -> None:
     """Take orders until the process is ended."""
-    import engram.engine.engram  # noqa: F401, PLC0415 - the point of it: once, before any fork
-    from engram.surfaces.cli.main import run  # noqa: PLC0415
+    import engramdb.engine.engram  # noqa: F401, PLC0415 - the point of it: once, before any fork
+    from engramdb.cli.main import run  # noqa: PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     door = socket.socket(socket.AF_UNIX)

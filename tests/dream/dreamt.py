@@ -5,25 +5,24 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Settings
-from engram.capture.extract.stated import read_statement
-from engram.dream.run import Runner
-from engram.dream.step import Dreaming
-from engram.dream.steps import chosen
-from engram.engine.dream_wiring import contradict, says_more
-from engram.policy import PRESETS
-from engram.providers.likeness import Likeness
-from engram.providers.static import StatementEmbedder, StaticEmbedder
-from engram.testing import ManualClock, TinyEmbedder
-from engram.text.normal import fingerprint
-from engram.text.passage import index_terms
-from engram.values import GLOBAL, Filters, Memory, Provenance, Scope, Status, new_id
+from engramdb import Engram, Settings
+from engramdb.dream.run import Runner, chosen
+from engramdb.dream.step import Dreaming
+from engramdb.engine.dreaming import contradict, says_more
+from engramdb.models.calibration import Likeness
+from engramdb.models.static import StatementEmbedder, StaticEmbedder
+from engramdb.policy import PRESETS
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.text.normalize import fingerprint
+from engramdb.text.relations import read_statement
+from engramdb.text.terms import index_terms
+from engramdb.values import GLOBAL, Filters, Memory, Provenance, Scope, Status, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from engram.store.contract import Store, Transaction
+    from engramdb.store.contract import Store, Transaction
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANY = frozenset(Status)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engram.dream.run import Runner, dream
-from engram.engine.dream_wiring import dreaming_of, pen_of
-from engram.values import AccessLog, Memory
+from engramdb.dream.run import Runner, dream
+from engramdb.engine.dreaming import dreaming_of, pen_of
+from engramdb.values import AccessLog, Memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram import Engram
-    from engram.dream.proposal import Proposal
-    from engram.dream.step import Step
-    from engram.policy import Policy
-    from engram.values import DreamReport
+    from engramdb import Engram
+    from engramdb.dream.proposals import Proposal
+    from engramdb.dream.step import Step
+    from engramdb.policy import Policy
+    from engramdb.values import DreamReport
 
 
 def take(engram: Engram, *steps: Step, policy: Policy | None = None, **dreaming: Any) -> DreamReport:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Settings
-from engram.capture.draft import Draft
-from engram.dream.run import Runner, dream
-from engram.engine.dream_wiring import dreaming_of, pen_of
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import GLOBAL, Filters, Memory, Scope, Status
+from engramdb import Engram, Settings
+from engramdb.dream.run import Runner, dream
+from engramdb.engine.dreaming import dreaming_of, pen_of
+from engramdb.lifecycle.drafts import Draft
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import GLOBAL, Filters, Memory, Scope, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from engram.dream.step import Step
-    from engram.providers.chat import ChatModel
-    from engram.values import Edge, StepReport
+    from engramdb.dream.step import Step
+    from engramdb.models.chat import ChatModel
+    from engramdb.values import Edge, StepReport
 
 ANY = frozenset(Status)
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings
-from engram.dream.age import Sweeper, sweep
-from engram.policy import PRESETS
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Action, Kind, Layer, Memory, Provenance, Role, Scope, Status, Turn, new_id
+from engramdb import Engram, Settings
+from engramdb.lifecycle.sweep import Sweeper, sweep
+from engramdb.policy import PRESETS
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Action, Kind, Layer, Memory, Provenance, Role, Scope, Status, Turn, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from engram.policy import AgingPolicy
-    from engram.store.sqlite.tables import Tables
-    from engram.values import AgeReport
+    from engramdb.policy import AgingPolicy
+    from engramdb.store.sqlite.store import Tables
+    from engramdb.values import AgeReport
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 TIERED, NOTEBOOK, CORTEX = (PRESETS[name].aging for name in ("tiered", "notebook", "cortex"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram import Engram, Scope
-from engram.values import EdgeType, Provenance
+from engramdb import Engram, Scope
+from engramdb.values import EdgeType, Provenance
 
 from .learnt import links, take, tell
 
 if TYPE_CHECKING:
-    from engram.values import Memory
+    from engramdb.values import Memory
 
 KITCHEN = "Anna Schmidt baked a walnut cake with Bob Miller in the kitchen"
 CONTRACT = "Anna Schmidt signed the rent contract together with Bob Miller"

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings
-from engram.dream.insight.certainty import Evidence, assess
-from engram.dream.insight.confidence import ConfidenceStep
-from engram.dream.insight.gaps import GapsStep
-from engram.dream.insight.probe import ProbeStep
-from engram.dream.insight.tree import TreeStep
-from engram.index.domains import domain_of
-from engram.policy import PRESETS, InsightPolicy
-from engram.store.contract import Node
-from engram.testing import ManualClock
-from engram.values import Breadth, Certainty, Domain, Scope, Status
+from engramdb import Engram, Settings
+from engramdb.dream.confidence import ConfidenceStep
+from engramdb.dream.gaps import GapsStep
+from engramdb.dream.probe import ProbeStep
+from engramdb.dream.tree import TreeStep
+from engramdb.index.domains import domain_of
+from engramdb.policy import PRESETS, InsightPolicy
+from engramdb.recall.answerability import Evidence, assess
+from engramdb.store.contract import Node
+from engramdb.testing import ManualClock
+from engramdb.values import Breadth, Certainty, Domain, Scope, Status
 
 from .dreamt import NOW
 from .insighted import counts, rewritten, take, used

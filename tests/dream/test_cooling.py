@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram import Engram, Settings
+from engramdb import Engram, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 FEW_BITS = {"aging": {"embedding_bits_cold": 4, "embedding_bits_evictable": 2}}
 

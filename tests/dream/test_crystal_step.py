@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Layer, Scope
-from engram.dream.knowledge.crystals import LESSONS, MAKER, CrystalsStep
-from engram.dream.knowledge.inference import InferenceStep
-from engram.dream.knowledge.procedures import ProceduresStep
-from engram.dream.knowledge.semantic import SemanticStep
-from engram.dream.knowledge.synthesis import SynthesisStep
-from engram.providers.chat import BadReply
-from engram.providers.prompts import crystallise
-from engram.testing import ManualClock, ScriptedChat
-from engram.text.affect import Outcome
-from engram.values import Provenance, Status
+from engramdb import Engram, Layer, Scope
+from engramdb.dream.crystals import LESSONS, MAKER, CrystalsStep
+from engramdb.dream.inference import InferenceStep
+from engramdb.dream.procedures import ProceduresStep
+from engramdb.dream.semantic import SemanticStep
+from engramdb.dream.synthesis import SynthesisStep
+from engramdb.models.chat import BadReply
+from engramdb.models.prompts import crystallise
+from engramdb.testing import ManualClock, ScriptedChat
+from engramdb.text.affect import Outcome
+from engramdb.values import Provenance, Status
 
 from .learnt import awake, contents, everything, interrupted, made, take, tell, with_chat
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.dream.step import Step
+    from engramdb.dream.step import Step
 
 FAILED, DONE, AGAIN = Outcome.FAILURE, Outcome.SUCCESS, Outcome.RETRY
 

@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.dream.apply import Applier, apply
-from engram.dream.proposal import Adjust, Derive, Link, Merge, Note, Proposal, Restatus, Supersede
-from engram.dream.stating import Pen
-from engram.errors import InjectionBlocked
-from engram.policy import DreamPolicy
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import TinyEmbedder
-from engram.text.normal import fingerprint
-from engram.values import (
+from engramdb.dream.derive import Pen
+from engramdb.dream.proposals import (
+    Adjust,
+    Applier,
+    Derive,
+    Link,
+    Merge,
+    Note,
+    Proposal,
+    Restatus,
+    Supersede,
+    apply,
+)
+from engramdb.errors import InjectionBlocked
+from engramdb.policy import DreamPolicy
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import TinyEmbedder
+from engramdb.text.normalize import fingerprint
+from engramdb.values import (
     Action,
     Actor,
     ActorKind,

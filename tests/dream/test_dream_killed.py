@@ -19,9 +19,9 @@ STEPS = ("merge", "patterns")
 DREAM = """
     import sys
     from datetime import datetime
-    from engram import Engram, Settings
-    from engram.dream import run
-    from engram.testing import ManualClock, TinyEmbedder
+    from engramdb import Engram, Settings
+    from engramdb.dream import run
+    from engramdb.testing import ManualClock, TinyEmbedder
 
     run.PAUSE_SECONDS = 0.02  # many moments to be killed at
     clock, embedder = ManualClock(datetime.fromisoformat(sys.argv[2])), TinyEmbedder()

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.dream.run import dream
-from engram.errors import StoreClosed
-from engram.store.sqlite.store import SqliteStore
-from engram.values import Edge, EdgeType, Provenance, Scope, Status
+from engramdb.dream.run import dream
+from engramdb.errors import StoreClosed
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import Edge, EdgeType, Provenance, Scope, Status
 
 from .dreamt import NOW, put, runner, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.values import Memory
+    from engramdb.values import Memory
 
 POOL = (
     *("I like green tea", "I really like green tea", "I love green tea", "I like green tea with lemon"),

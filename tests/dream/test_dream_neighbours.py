@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.capture.extract.stated import read_statement
-from engram.dream.merging.clusters import Stars, stars
-from engram.dream.merging.neighbours import Groups, Scene, _relation, other_word
-from engram.dream.merging.wording import read, supports
-from engram.store.contract import Outline
-from engram.values import GLOBAL, Layer, SecurityTier
+from engramdb.dream.merge import Stars, stars
+from engramdb.dream.neighbors import Groups, Scene, _relation, other_word, read, supports
+from engramdb.store.contract import Outline
+from engramdb.text.relations import read_statement
+from engramdb.values import GLOBAL, Layer, SecurityTier
 
 from .dreamt import LIKENESS
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.dream.lease import held, is_gone
-from engram.dream.proposal import Adjust, Proposal
-from engram.dream.run import dream
-from engram.dream.step import Dreaming, Skipped
-from engram.errors import ChatUnavailable, InvalidQuery, InvalidSettings, StoreBusy
-from engram.policy import DreamPolicy
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock
-from engram.values import Action, Scope, StepOutcome
+from engramdb.dream.proposals import Adjust, Proposal
+from engramdb.dream.run import dream
+from engramdb.dream.step import Dreaming, Skipped
+from engramdb.errors import ChatUnavailable, InvalidQuery, InvalidSettings, StoreBusy
+from engramdb.lifecycle.lease import held, is_gone
+from engramdb.policy import DreamPolicy
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock
+from engramdb.values import Action, Scope, StepOutcome
 
 from .dreamt import NOW, active, every, keep, opened, put, runner, stored
 

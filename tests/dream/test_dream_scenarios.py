@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.errors import StatusNotAllowed
-from engram.testing import ManualClock
-from engram.values import (
-    Edge,
-    EdgeType,
-    GapKind,
-    Kind,
-    Layer,
-    Provenance,
-    Scope,
-    SecurityTier,
-    Status,
-)
+from engramdb.errors import StatusNotAllowed
+from engramdb.testing import ManualClock
+from engramdb.values import Edge, EdgeType, GapKind, Kind, Layer, Provenance, Scope, SecurityTier, Status
 
 from .dreamt import NOW, active, every, keep, opened, reading
 
@@ -27,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram import Engram
-    from engram.values import Memory
+    from engramdb import Engram
+    from engramdb.values import Memory
 
 OPENINGS = (
     *("I prefer", "I really prefer", "User prefers", "Honestly I prefer", "My preference is"),

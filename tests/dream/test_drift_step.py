@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.dream.insight.drift import GONE, DriftStep
-from engram.dream.insight.paths import Sight, look
-from engram.dream.step import Skipped
-from engram.values import Layer, Status
+from engramdb.dream.drift import GONE, DriftStep, Sight, look
+from engramdb.dream.step import Skipped
+from engramdb.values import Layer, Status
 
 from .insighted import counts, proposed, take
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram import Engram
-    from engram.values import Memory
+    from engramdb import Engram
+    from engramdb.values import Memory
 
 
 @pytest.fixture

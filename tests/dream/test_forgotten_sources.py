@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.values import Status
+from engramdb.values import Status
 
 from .learnt import made, take, tell
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 ANNA = (
     "Anna Schmidt works at Acme",

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.dream.insight.gaps import GapsStep
-from engram.dream.insight.questions import gap_id
-from engram.dream.insight.templates import TEMPLATES
-from engram.engine.dream_wiring import dreaming_of
-from engram.policy import PRESETS, InsightPolicy
-from engram.values import Edge, EdgeType, GapKind, Scope, Status
+from engramdb.dream.gaps import TEMPLATES, GapsStep, gap_id
+from engramdb.engine.dreaming import dreaming_of
+from engramdb.policy import PRESETS, InsightPolicy
+from engramdb.values import Edge, EdgeType, GapKind, Scope, Status
 
 from .dreamt import NOW
 from .insighted import counts, rewritten, take
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.testing import ManualClock
-    from engram.values import Memory
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
+    from engramdb.values import Memory
 
 LENA = (
     "Lena plays the cello",

@@ -8,18 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Engram, Scope
-from engram.dream.knowledge.closure import conclusions
-from engram.dream.knowledge.inference import MAKER
-from engram.dream.knowledge.transitive import carried
-from engram.policy.knowledge import KnowledgePolicy
-from engram.values import ConfidenceTier, Edge, EdgeType, Memory, SecurityTier, Status, new_id
+from engramdb import Engram, Scope
+from engramdb.dream.inference import MAKER, carried, conclusions
+from engramdb.policy.dream import KnowledgePolicy
+from engramdb.values import ConfidenceTier, Edge, EdgeType, Memory, SecurityTier, Status, new_id
 
 from .dreamt import NOW
 from .learnt import contents, links, made, take, tell
 
 if TYPE_CHECKING:
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 PARTS = ("The parser is part of the compiler", "The compiler is part of the toolchain")
 POLICY = KnowledgePolicy()

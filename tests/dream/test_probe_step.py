@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.dream.insight.probe import PROBED, ProbeStep
-from engram.policy import PRESETS, InsightPolicy
-from engram.values import GapKind, Status
+from engramdb.dream.probe import PROBED, ProbeStep
+from engramdb.policy import PRESETS, InsightPolicy
+from engramdb.values import GapKind, Status
 
 from .insighted import counts, take, used
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 LOSING = replace(PRESETS["balanced"], insight=InsightPolicy(probe_weaken_by=0.2))
 

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Layer, Scope
-from engram.dream.knowledge.procedures import MAKER
-from engram.dream.knowledge.recurring import patterns, same_steps, steps_in
-from engram.text.affect import Outcome
-from engram.values import Provenance
+from engramdb import Engram, Layer, Scope
+from engramdb.dream.procedures import MAKER, patterns, same_steps, steps_in
+from engramdb.text.affect import Outcome
+from engramdb.values import Provenance
 
 from .learnt import contents, made, take, tell
 
 if TYPE_CHECKING:
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 STEPS = (("pytest", "run the tests"), ("docker", "build the image"), ("kubectl", "roll out"))
 LISTED = "1. pytest: run the tests; 2. docker: build the image; 3. kubectl: roll out"

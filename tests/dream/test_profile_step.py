@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Layer, Scope
-from engram.dream.knowledge.portraits import MAKER
-from engram.dream.knowledge.profiles import ProfilesStep
-from engram.providers.chat import BadReply
-from engram.providers.prompts import profile
-from engram.testing import ScriptedChat
-from engram.values import Entity, EntityType, SecurityTier, Status, new_id
+from engramdb import Engram, Layer, Scope
+from engramdb.dream.profiles import MAKER, ProfilesStep
+from engramdb.models.chat import BadReply
+from engramdb.models.prompts import profile
+from engramdb.testing import ScriptedChat
+from engramdb.values import Entity, EntityType, SecurityTier, Status, new_id
 
 from .learnt import awake, interrupted, made, take, tell, with_chat
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock
-    from engram.values import Memory
+    from engramdb.testing import ManualClock
+    from engramdb.values import Memory
 
 ANNA = (
     "Anna Schmidt works at Acme",

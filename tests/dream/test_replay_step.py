@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.aging.curves import retention_of
-from engram.aging.population import population_of
-from engram.dream.insight.rehearse import differ_in_a_detail, moved_by, readiness, strengthened
-from engram.dream.insight.replay import REPLAYED, ReplayStep
-from engram.dream.proposal import Link
-from engram.policy import PRESETS, InsightPolicy
-from engram.values import Affect, EdgeType, GapKind, Memory, Scope, Source
+from engramdb.dream.proposals import Link
+from engramdb.dream.replay import REPLAYED, ReplayStep, differ_in_a_detail, moved_by, readiness, strengthened
+from engramdb.lifecycle.curves import retention_of
+from engramdb.policy import PRESETS, InsightPolicy
+from engramdb.values import Affect, EdgeType, GapKind, Memory, Scope, Source
+from engramdb.values.population import population_of
 
 from .dreamt import NOW
 from .insighted import counts, proposed, take, used
@@ -23,9 +22,9 @@ from .insighted import counts, proposed, take, used
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram import Engram
-    from engram.dream.proposal import Proposal
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.dream.proposals import Proposal
+    from engramdb.testing import ManualClock
 
 POLICY = InsightPolicy()
 BELIEFS = PRESETS["beliefs"].aging

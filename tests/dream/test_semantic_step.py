@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Layer, Scope
+from engramdb import Engram, Layer, Scope
 
 from .learnt import awake, take, tell
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock
-    from engram.values import Memory
+    from engramdb.testing import ManualClock
+    from engramdb.values import Memory
 
 FACT = "The staging server is called Hamster"
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
+from engramdb import Engram, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 
 @pytest.mark.parametrize("policy", ["balanced", "notebook"])

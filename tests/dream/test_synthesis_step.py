@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Scope
-from engram.dream.knowledge.synthesis import MAKER
-from engram.dream.knowledge.truthful import invention
-from engram.errors import ChatUnavailable
-from engram.policy import CapturePolicy
-from engram.providers.chat import BadReply
-from engram.providers.prompts import synthesise
-from engram.testing import ScriptedChat
-from engram.values import EdgeType, Status, StepOutcome
+from engramdb import Engram, Scope
+from engramdb.dream.synthesis import MAKER, invention
+from engramdb.errors import ChatUnavailable
+from engramdb.models.chat import BadReply
+from engramdb.models.prompts import synthesise
+from engramdb.policy import CapturePolicy
+from engramdb.testing import ScriptedChat
+from engramdb.values import EdgeType, Status, StepOutcome
 
 from .learnt import awake, contents, links, made, take, tell, with_chat
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 TEAS = ("I like green tea", "I like black tea", "I like herbal tea")
 TESTS = (

@@ -10,25 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.dream.insight.gist import DOMAIN_TOKENS, Fact, cluster_gist, fact_of, global_gist, title
-from engram.dream.insight.nearest import unit
-from engram.dream.insight.partition import groups, partition
-from engram.dream.insight.tree import TreeStep
-from engram.dream.step import Skipped
-from engram.index.domains import summaries
-from engram.policy import PRESETS, InsightPolicy
-from engram.testing import ScriptedChat
-from engram.text.tokens import count_tokens
-from engram.values import GLOBAL, Breadth, Memory, Scope, SecurityTier, Status
+from engramdb.dream.clustering import groups, partition, unit
+from engramdb.dream.step import Skipped
+from engramdb.dream.summaries import DOMAIN_TOKENS, Fact, cluster_gist, fact_of, global_gist, title
+from engramdb.dream.tree import TreeStep
+from engramdb.index.domains import summaries
+from engramdb.policy import PRESETS, InsightPolicy
+from engramdb.testing import ScriptedChat
+from engramdb.text.tokens import count_tokens
+from engramdb.values import GLOBAL, Breadth, Memory, Scope, SecurityTier, Status
 
 from .dreamt import NOW
 from .insighted import counts, proposed, rewritten, take
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.providers.chat import Prompt
-    from engram.testing import ManualClock
-    from engram.values import Summary
+    from engramdb import Engram
+    from engramdb.models.chat import Prompt
+    from engramdb.testing import ManualClock
+    from engramdb.values import Summary
 
 SMALL = replace(PRESETS["balanced"], insight=InsightPolicy(cluster_size=4))
 GARDEN = tuple(

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram import Memory
-from engram.dream.insight.unspoken import unspoken
-from engram.values import new_id
+from engramdb import Memory
+from engramdb.recall.answerability import unspoken
+from engramdb.values import new_id
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram import Engram, Settings
+from engramdb import Engram, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

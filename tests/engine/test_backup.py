@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.errors import InvalidContent, StoreLocked, StoreNotFound
+from engramdb import Engram, Settings
+from engramdb.errors import InvalidContent, StoreLocked, StoreNotFound
 
 if TYPE_CHECKING:
     from pathlib import Path

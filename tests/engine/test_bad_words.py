@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Draft, Engram, Filters
-from engram.errors import EngramError, InvalidContent, InvalidQuery, InvalidScope, MemoryNotFound
+from engramdb import Draft, Engram, Filters
+from engramdb.errors import EngramError, InvalidContent, InvalidQuery, InvalidScope, MemoryNotFound
 
 if TYPE_CHECKING:
     from pathlib import Path

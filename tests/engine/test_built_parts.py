@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.engine.built import built, is_built
-from engram.errors import InvalidSettings, UnknownModel
+from engramdb import Engram, Settings
+from engramdb.engine.built import built, is_built
+from engramdb.errors import InvalidSettings, UnknownModel
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.errors import EngramError
+    from engramdb.errors import EngramError
 
 PATIENCE_SECONDS = 10.0
 A_MOMENT_SECONDS = 0.2

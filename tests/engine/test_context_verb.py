@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram, Scope, Settings
-from engram.context.standing import CHANGES_MOST
-from engram.engine.handle import BULK_ROWS
-from engram.errors import InvalidQuery
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Filters, Gap, GapKind, Layer, SectionName, WorkingLine
+from engramdb import Draft, Engram, Scope, Settings
+from engramdb.context.sections import CHANGES_MOST
+from engramdb.engine.handle import BULK_ROWS
+from engramdb.errors import InvalidQuery
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Filters, Gap, GapKind, Layer, SectionName, WorkingLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.values import Window
+    from engramdb.values import Window
 
 SMALL, LARGE = "gpt-4", "claude-opus-4-6"
 

@@ -6,8 +6,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from engram import Engram
-from engram.testing import ManualClock, TinyEmbedder
+from engramdb import Engram
+from engramdb.testing import ManualClock, TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Scope, Settings, Status
-from engram.engine.absent import AbsentEmbedder
-from engram.errors import EmbedderUnavailable, InvalidSettings, MissingExtra
-from engram.testing import TinyEmbedder
-from engram.values import EmbedderIdentity
+from engramdb import Engram, Scope, Settings, Status
+from engramdb.errors import EmbedderUnavailable, InvalidSettings, MissingExtra
+from engramdb.models.embedder import AbsentEmbedder
+from engramdb.testing import TinyEmbedder
+from engramdb.values import EmbedderIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 
 class OtherEmbedder(TinyEmbedder):

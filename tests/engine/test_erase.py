@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram import Engram, Scope
-from engram.capture.draft import Draft
-from engram.capture.erase import Order, erase_user
-from engram.errors import AccessDenied, InvalidQuery, InvalidScope, MemoryNotFound, StoreBusy
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import TinyEmbedder
-from engram.values import Action, Actor, Provenance, Status
+from engramdb import Engram, Scope
+from engramdb.errors import AccessDenied, InvalidQuery, InvalidScope, MemoryNotFound, StoreBusy
+from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.erase import Order, erase_user
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Action, Actor, Provenance, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 SECRET = "zanzibarium"  # noqa: S105 - what must not be found
 ANN = Scope(project="shop", user="ann-of-green-gables")

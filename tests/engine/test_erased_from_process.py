@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, kept
-from engram.kept import Table
-from engram.providers.static import StaticEmbedder
+from engramdb import Engram
+from engramdb import erasable_cache as kept
+from engramdb.erasable_cache import Table
+from engramdb.models.static import StaticEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 SAID = "The quendolin valve in Oslo never opens before 3 May, says Dr. Falkenrath."
 

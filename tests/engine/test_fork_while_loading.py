@@ -40,7 +40,7 @@ def test_a_child_can_load_what_its_parent_was_loading(tmp_path: Path) -> None:
     (tmp_path / "slow_room.py").write_text(
         "import time, __main__\n__main__.begun.set()\ntime.sleep(0.2)\nWHOLE = True\n", encoding="utf-8"
     )
-    before = "from engram.late import load\nthreading.Thread(target=load, args=('slow_room',)).start()"
+    before = "from engramdb.late import load\nthreading.Thread(target=load, args=('slow_room',)).start()"
     inside = "assert load('slow_room').WHOLE and gc.isenabled()"
 
     ended = forked(FORKED.format(before=before, inside=inside), folder=tmp_path)
@@ -51,7 +51,7 @@ def test_a_child_can_load_what_its_parent_was_loading(tmp_path: Path) -> None:
 def test_a_child_can_build_what_its_parent_was_building(tmp_path: Path) -> None:
     """A thread that builds a part is not in the child, so the child builds the part itself."""
     before = """
-from engram.engine.built import built
+from engramdb.engine.built import built
 
 class Holder:
     @built
@@ -77,7 +77,7 @@ def test_a_fork_in_the_middle_of_its_own_loading_waits_for_nobody(tmp_path: Path
         encoding="utf-8",
     )
     script = (
-        "from engram import late\n"
+        "from engramdb import late\n"
         "late.FORK_PATIENCE_SECONDS = 1000.0  # far beyond what this process is given\n"
         "late.load('forking_room')"
     )

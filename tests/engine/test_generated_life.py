@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.testing import ManualClock
+from engramdb import Engram, Settings
+from engramdb.testing import ManualClock
 from evals.dream import duplicates, every, known, measure, verdict
 from evals.life import BEGIN, DAYS, enter, live
 

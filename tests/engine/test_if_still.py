@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from interrupted import Interrupted
 
-from engram import Engram
-from engram.errors import InvalidQuery, MemoryChanged
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Filters, Status
+from engramdb import Engram
+from engramdb.errors import InvalidQuery, MemoryChanged
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Filters, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from conftest import RunChild
 
-    from engram.values import Memory
+    from engramdb.values import Memory
 
 EVERY_STATUS = Filters(statuses=frozenset(Status))
 VERBS: dict[str, Callable[[Engram, Memory, str, Memory], object]] = {
@@ -143,8 +143,8 @@ def test_a_change_between_the_look_and_the_write_is_found(
     seen = engram.remember("My editor is vim")
     script = """
         import sys
-        from engram import Engram
-        from engram.testing import TinyEmbedder
+        from engramdb import Engram
+        from engramdb.testing import TinyEmbedder
         with Engram.open(sys.argv[1], embedder=TinyEmbedder(), background=False) as engram:
             print(engram.pin(sys.argv[2]).pinned)
     """

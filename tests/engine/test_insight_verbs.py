@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.errors import InvalidQuery
-from engram.store.moves import erase
-from engram.values import Action, Actor, Gap, GapKind, Scope
+from engramdb.errors import InvalidQuery
+from engramdb.store.moves import erase
+from engramdb.values import Action, Actor, Gap, GapKind, Scope
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 MINE = Scope(user="me")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.values import Filters, Status
+from engramdb.values import Filters, Status
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 CODE = "The door code of Maya's office is 4711"
 

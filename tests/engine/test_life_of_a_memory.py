@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Actor, Engram, Layer, Scope, Source, Status
-from engram.errors import (
+from engramdb import Actor, Engram, Layer, Scope, Source, Status
+from engramdb.errors import (
     AccessDenied,
     ContentTooLarge,
     InvalidContent,
@@ -16,13 +16,13 @@ from engram.errors import (
     MemoryNotFound,
     StatusNotAllowed,
 )
-from engram.testing import TinyEmbedder
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram import Recall
-    from engram.testing import ManualClock
+    from engramdb import Recall
+    from engramdb.testing import ManualClock
 
 
 def contents(answer: Recall) -> list[str]:

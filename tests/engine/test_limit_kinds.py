@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram
-from engram.errors import InvalidQuery
-from engram.testing import TinyEmbedder
+from engramdb import Engram
+from engramdb.errors import InvalidQuery
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

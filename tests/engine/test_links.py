@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Scope
-from engram.errors import AccessDenied, EdgeNotAllowed, MemoryNotFound
-from engram.values import Action, EdgeType
+from engramdb import Engram, Scope
+from engramdb.errors import AccessDenied, EdgeNotAllowed, MemoryNotFound
+from engramdb.values import Action, EdgeType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram import Engram
-from engram.testing import TinyEmbedder
-from engram.values import Action
+from engramdb import Engram
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.store.contract import Quantised
-    from engram.testing import ManualClock
+    from engramdb.store.contract import Quantised
+    from engramdb.testing import ManualClock
 
 
 class Shortest:

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Engram, Scope, Settings
-from engram.errors import InvalidQuery
-from engram.store.contract import Run
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id
+from engramdb import Engram, Scope, Settings
+from engramdb.errors import InvalidQuery
+from engramdb.store.contract import Run
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from engram.store.contract import Transaction
+    from engramdb.store.contract import Transaction
 
 ANN = Scope(user="ann")
 NOW = ManualClock().now()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings, Status
-from engram.testing import ManualClock, TinyEmbedder
+from engramdb import Engram, Settings, Status
+from engramdb.testing import ManualClock, TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from conftest import RunChild
 
-    from engram import Memory
+    from engramdb import Memory
 
 THREADS, TIMES = 8, 40
 PATIENCE_SECONDS = 60
 IN_A_PROCESS = """
     import sys
-    from engram import Engram, Settings
-    from engram.testing import TinyEmbedder
+    from engramdb import Engram, Settings
+    from engramdb.testing import TinyEmbedder
 
     path, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
     with Engram.open(path, settings=Settings(), embedder=TinyEmbedder()) as engram:

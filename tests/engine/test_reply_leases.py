@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram
-from engram.engine.replies import CUT_OFF_WITHIN
-from engram.errors import RequestUnderWay
-from engram.testing import TinyEmbedder
+from engramdb import Engram
+from engramdb.engine.idempotency import CUT_OFF_WITHIN
+from engramdb.errors import RequestUnderWay
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.engine.replies import ReplyBook
-    from engram.testing import ManualClock
+    from engramdb.engine.idempotency import ReplyBook
+    from engramdb.testing import ManualClock
 
 REQUEST = b"the same request"
 

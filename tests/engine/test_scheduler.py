@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.engine.health import Health
-from engram.engine.pressure import free_share, load_per_core, pressure
-from engram.engine.scheduler import FIRST_BACK_OFF, LONGEST_BACK_OFF, PATIENCE, QUIET, STALLED, Job, Scheduler
-from engram.errors import EngramError, InvalidSettings, StoreBusy, StoreUnreadable
-from engram.testing import ManualClock, TinyEmbedder
+from engramdb import Engram, Settings
+from engramdb.engine.background import (
+    FIRST_BACK_OFF,
+    LONGEST_BACK_OFF,
+    PATIENCE,
+    QUIET,
+    STALLED,
+    Job,
+    Scheduler,
+)
+from engramdb.engine.status import Health
+from engramdb.engine.workers import free_share, load_per_core, pressure
+from engramdb.errors import EngramError, InvalidSettings, StoreBusy, StoreUnreadable
+from engramdb.testing import ManualClock, TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Scope, Settings
-from engram.errors import EngramError, InvalidQuery, InvalidScope, StoreClosed
-from engram.values import Action, Role, SlotSource, TopicShift
+from engramdb import Engram, Scope, Settings
+from engramdb.errors import EngramError, InvalidQuery, InvalidScope, StoreClosed
+from engramdb.values import Action, Role, SlotSource, TopicShift
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.testing import ManualClock, TinyEmbedder
-    from engram.values import AuditEvent
+    from engramdb.testing import ManualClock, TinyEmbedder
+    from engramdb.values import AuditEvent
 
 AGENT = "coder"
 BILLING = "which cluster does the billing service run on?"

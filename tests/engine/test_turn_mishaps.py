@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Scope
-from engram.errors import InvalidQuery
+from engramdb import Scope
+from engramdb.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from engram import Engram
+    from engramdb import Engram
 
 
 def test_a_tool_that_says_nothing_does_not_cost_the_turn(engram: Engram) -> None:

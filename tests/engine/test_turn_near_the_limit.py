@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.providers.tokenizers import counter_for
-from engram.testing import ManualClock
+from engramdb import Engram, Settings
+from engramdb.models.capabilities import counter_for
+from engramdb.testing import ManualClock
 
 if TYPE_CHECKING:
     from pathlib import Path

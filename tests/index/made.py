@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engram.index.vector import VectorIndex
-from engram.store.sqlite.store import SqliteStore
-from engram.values import GLOBAL, EmbedderIdentity, Filters, Memory, Scope, new_id
+from engramdb.index.vector import VectorIndex
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL, EmbedderIdentity, Filters, Memory, Scope, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.store.contract import Transaction
+    from engramdb.store.contract import Transaction
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DIMENSION = 64

@@ -9,16 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.index.backend import EXACT_ROWS, MIN_SHORTLIST, Choice, choose_backend, shortlist_size
-from engram.index.codes import PICKED_SHARE, Codes, build_codes
-from engram.index.metrics import METRICS
-from engram.index.resident import Resident
-from engram.store.sqlite.vectors import quantise
+from engramdb.index.backend import (
+    EXACT_ROWS,
+    METRICS,
+    MIN_SHORTLIST,
+    PICKED_SHARE,
+    Choice,
+    Codes,
+    Resident,
+    build_codes,
+    choose_backend,
+    shortlist_size,
+)
+from engramdb.store.sqlite.precision import quantise
 
 from .made import DIMENSION, FAMILY, families
 
 if TYPE_CHECKING:
-    from engram.index.backend import VectorBackend
+    from engramdb.index.backend import VectorBackend
 
 ROW_BYTES = 384 + 4
 IN_MEMORY, ON_DISK = 10**9, 0

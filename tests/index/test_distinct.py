@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engram.index.distinct import distinct
+from engramdb.index.backend import distinct
 
 
 @pytest.mark.parametrize("numbers", [[], [7], [3, 3, 3], [5, -1, 5, 2, -1, 9], list(range(20, 0, -1))])

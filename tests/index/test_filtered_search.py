@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.index.vector import VectorIndex
-from engram.store.sqlite.vectors import quantise
-from engram.values import GLOBAL, Filters, Kind, Layer, MemoryType, Scope, Status
+from engramdb.index.vector import VectorIndex
+from engramdb.store.sqlite.precision import quantise
+from engramdb.values import GLOBAL, Filters, Kind, Layer, MemoryType, Scope, Status
 
 from .made import ANN, IDENTITY, NOW, add, families, loaded, open_store, unit_rows
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.store.sqlite.store import SqliteStore
-    from engram.values import Memory
+    from engramdb.store.sqlite.store import SqliteStore
+    from engramdb.values import Memory
 
 pytestmark = pytest.mark.xdist_group("filtered-search")
 

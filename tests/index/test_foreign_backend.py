@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from engram.index import foreign
-from engram.index.foreign import ForeignBackend, Refusal
-from engram.store.contract import Quantised
-from engram.store.sqlite.vectors import quantise
-from engram.testing import ManualClock
-from engram.values import GLOBAL, Filters
+from engramdb.index import foreign
+from engramdb.index.foreign import ForeignBackend, Refusal
+from engramdb.store.contract import Quantised
+from engramdb.store.sqlite.precision import quantise
+from engramdb.testing import ManualClock
+from engramdb.values import GLOBAL, Filters
 
 from .made import DIMENSION, FAMILY, families, fill, loaded, open_store
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.index.vector import Nearest
-    from engram.store.sqlite.store import SqliteStore
+    from engramdb.index.vector import Nearest
+    from engramdb.store.sqlite.store import SqliteStore
 
 MANY = 600
 PATIENT = 30.0  # seconds: a busy machine is no slow stranger

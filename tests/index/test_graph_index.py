@@ -16,13 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.errors import StoreCorrupt
-from engram.index.graph import STEP_ROWS, GraphIndex
-from engram.index.graph_links import Graph, Steps
-from engram.store.contract import EdgeColumns
-from engram.store.sqlite.edges import KEPT_CHANGES
-from engram.store.sqlite.store import SqliteStore
-from engram.values import (
+from engramdb.errors import StoreCorrupt
+from engramdb.index.graph import STEP_ROWS, Graph, GraphIndex, Steps
+from engramdb.store.contract import EdgeColumns
+from engramdb.store.sqlite.edges import KEPT_CHANGES
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import (
     GLOBAL,
     Edge,
     EdgeType,
@@ -39,7 +38,7 @@ from engram.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.store.contract import Found
+    from engramdb.store.contract import Found
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RELATED = EdgeType.SUPPORTS

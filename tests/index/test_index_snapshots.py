@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.errors import StoreCorrupt
-from engram.index import mirror, snapshots
-from engram.index.vector import VectorIndex
-from engram.values import GLOBAL, Filters, Status
+from engramdb.errors import StoreCorrupt
+from engramdb.index import mirror
+from engramdb.index import mirror as snapshots
+from engramdb.index.vector import VectorIndex
+from engramdb.values import GLOBAL, Filters, Status
 
 from .made import FAMILY, IDENTITY, add, ask, families, fill, loaded, open_store
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from engram.store.contract import Part, Transaction
-    from engram.store.sqlite.store import SqliteStore
+    from engramdb.store.contract import Part, Transaction
+    from engramdb.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.xdist_group("index-snapshots")
 

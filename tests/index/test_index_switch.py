@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.index import backend, mirror
-from engram.index.vector import VectorIndex
+from engramdb.index import backend, mirror
+from engramdb.index.vector import VectorIndex
 
 from .made import FAMILY, IDENTITY, add, ask, families, fill, loaded, open_store
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.store.sqlite.store import SqliteStore
+    from engramdb.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.xdist_group("index-switch")
 

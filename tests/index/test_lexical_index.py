@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram, Filters, Scope, Settings
-from engram.index.lexical import LexicalIndex, affordable
-from engram.testing import TinyEmbedder
-from engram.values import GLOBAL
+from engramdb import Draft, Engram, Filters, Scope, Settings
+from engramdb.index.lexical import LexicalIndex, affordable
+from engramdb.testing import TinyEmbedder
+from engramdb.values import GLOBAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.index.metrics import METRICS, similarities
-from engram.index.vector import VectorIndex
-from engram.store.sqlite.vectors import quantise
-from engram.values import GLOBAL, EmbedderIdentity, Filters
+from engramdb.index.backend import METRICS, similarities
+from engramdb.index.vector import VectorIndex
+from engramdb.store.sqlite.precision import quantise
+from engramdb.values import GLOBAL, EmbedderIdentity, Filters
 
 from .made import DIMENSION, families, fill, open_store
 

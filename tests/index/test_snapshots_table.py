@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engram.store.contract import Part
-from engram.store.sqlite.snapshots import SnapshotsTable
+from engramdb.store.contract import Part
+from engramdb.store.sqlite.vectors import SnapshotsTable
 
 from .made import IDENTITY, families, fill, open_store
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.errors import EmbedderUnavailable
-from engram.index.scale import LEAST_SHARED, Scale, fit_scale
-from engram.index.spaces import VectorSpaces
-from engram.store.contract import Found
-from engram.testing import TinyEmbedder
-from engram.values import GLOBAL, EmbedderIdentity, Filters, Scope
+from engramdb.errors import EmbedderUnavailable
+from engramdb.index.spaces import LEAST_SHARED, Scale, VectorSpaces, fit_scale
+from engramdb.store.contract import Found
+from engramdb.testing import TinyEmbedder
+from engramdb.values import GLOBAL, EmbedderIdentity, Filters, Scope
 
 from .made import ANN, add, open_store
 
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.index.vector import Nearest
-    from engram.store.sqlite.store import SqliteStore
+    from engramdb.index.vector import Nearest
+    from engramdb.store.sqlite.store import SqliteStore
 
 TEXTS = (
     "tea is what Ann drinks in the morning",

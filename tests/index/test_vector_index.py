@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.errors import DimensionMismatch
-from engram.index import backend, mirror
-from engram.index.vector import VectorIndex
-from engram.store.sqlite.vectors import quantise
-from engram.values import GLOBAL, Filters, Status
+from engramdb.errors import DimensionMismatch
+from engramdb.index import backend, mirror
+from engramdb.index.vector import VectorIndex
+from engramdb.store.sqlite.precision import quantise
+from engramdb.values import GLOBAL, Filters, Status
 
 from .made import ANN, DIMENSION, IDENTITY, add, ask, families, fill, loaded, open_store, unit, unit_rows
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.store.sqlite.store import SqliteStore
+    from engramdb.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.xdist_group("vector-index")
 

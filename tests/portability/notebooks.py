@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.portability.notebook.note import read_note
-from engram.values import Filters, NotebookAct, Status
+from engramdb.notebook.note import read_note
+from engramdb.values import Filters, NotebookAct, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram import Engram
-    from engram.values import Memory, NotebookReport
+    from engramdb import Engram
+    from engramdb.values import Memory, NotebookReport
 
 EVERY_STATUS = Filters(statuses=frozenset(Status))
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram
-from engram.portability.export import discreet, line_of
-from engram.testing import TinyEmbedder
-from engram.values import Exported, SecurityTier, Status
+from engramdb import Engram
+from engramdb.exporting.export import discreet, line_of
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Exported, SecurityTier, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

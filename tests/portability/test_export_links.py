@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Scope
-from engram.engine.handle import BULK_ROWS
-from engram.portability.export import line_of
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import EdgeType
+from engramdb import Engram, Scope
+from engramdb.engine.handle import BULK_ROWS
+from engramdb.exporting.export import line_of
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import EdgeType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Scope
-from engram.capture.draft import Draft
-from engram.portability.export import line_of
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Filters, ImportKind, Kind, Layer, MemoryType, SecurityTier, Source, Status
+from engramdb import Engram, Scope
+from engramdb.exporting.export import line_of
+from engramdb.lifecycle.drafts import Draft
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Filters, ImportKind, Kind, Layer, MemoryType, SecurityTier, Source, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.errors import ContentTooLarge, InvalidContent, InvalidQuery
-from engram.portability import json_stream, objects
-from engram.portability.importers import IMPORTERS
-from engram.portability.json_stream import Raw, Unfit, raw_objects
-from engram.portability.pieces import Piece
-from engram.portability.read import read_source
-from engram.portability.record import TOO_LARGE, UNREADABLE, Broken, LeftOut, Message, Statement
-from engram.values import ImportKind
+from engramdb.errors import ContentTooLarge, InvalidContent, InvalidQuery
+from engramdb.importing import json_stream
+from engramdb.importing import json_stream as objects
+from engramdb.importing.json_stream import Piece, Raw, Unfit, raw_objects
+from engramdb.importing.read import read_source
+from engramdb.importing.record import TOO_LARGE, UNREADABLE, Broken, LeftOut, Message, Statement
+from engramdb.importing.sources import IMPORTERS
+from engramdb.values import ImportKind
 
 from . import sources
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from engram.surfaces.cli.main import app
+from engramdb.cli.main import app
 
 from . import sources
 

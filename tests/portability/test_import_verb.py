@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Scope
-from engram.engine import handle
-from engram.errors import InvalidContent
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Filters, ImportKind, Source, Status
+from engramdb import Engram, Scope
+from engramdb.engine import handle
+from engramdb.errors import InvalidContent
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Filters, ImportKind, Source, Status
 
 from . import sources
 
@@ -324,8 +324,8 @@ def test_an_import_that_was_stopped_goes_on_where_it_was(engram: Engram, tmp_pat
 
 KILLED = """
     import os, sys
-    from engram import Engram
-    from engram.testing import TinyEmbedder
+    from engramdb import Engram
+    from engramdb.testing import TinyEmbedder
 
     def kill(more):
         os.kill(os.getpid(), 9)

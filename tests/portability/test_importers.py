@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.portability.importers import IMPORTERS
-from engram.portability.pieces import Piece, pieces
-from engram.portability.read import kind_of, read_source
-from engram.portability.record import Broken, LeftOut, Message, Statement
-from engram.values import ImportKind, Role
+from engramdb.importing.json_stream import Piece, pieces
+from engramdb.importing.read import kind_of, read_source
+from engramdb.importing.record import Broken, LeftOut, Message, Statement
+from engramdb.importing.sources import IMPORTERS
+from engramdb.values import ImportKind, Role
 
 from . import sources
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.portability.record import Record
+    from engramdb.importing.record import Record
 
 
 def written(folder: Path, name: str, content: str | bytes | list[Any] | dict[str, Any]) -> Path:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram
-from engram.portability.importers import claude_code, codex
-from engram.testing import TinyEmbedder
+from engramdb import Engram
+from engramdb.importing import claude_code, codex
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from engram import Engram
-from engram.errors import InvalidContent
-from engram.surfaces.cli.export import opened
-from engram.surfaces.cli.main import app
-from engram.surfaces.cli.watch import keep_in_step
-from engram.testing import TinyEmbedder
+from engramdb import Engram
+from engramdb.cli.importing import opened
+from engramdb.cli.main import app
+from engramdb.cli.notebook import keep_in_step
+from engramdb.errors import InvalidContent
+from engramdb.testing import TinyEmbedder
 
 from .notebooks import Notebook, active
 
@@ -192,7 +192,7 @@ def test_watch_takes_no_sooner_look_than_it_can(tmp_path: Path) -> None:
 def test_ctrl_c_ends_a_watch_in_good_order(tmp_path: Path) -> None:
     """It says so, loses nothing and ends with 0; what was there at the start is in the folder."""
     run("remember", "Maya likes green tea")
-    command = [sys.executable, "-m", "engram", "watch", str(tmp_path / "notes"), "--every", "0.1"]
+    command = [sys.executable, "-m", "engramdb", "watch", str(tmp_path / "notes"), "--every", "0.1"]
 
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
         assert watching.stderr is not None

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.errors import InvalidContent
-from engram.portability.notebook import front
-from engram.portability.notebook.names import MOST_SLUG_BYTES, copy_path, fact_path, is_copy, slug
-from engram.portability.notebook.note import read_note, shows, write_note
-from engram.portability.notebook.state import State, is_inside, read_state, write_state
-from engram.testing import ManualClock
-from engram.values import Memory, Scope, Traits
-from engram.values.ids import new_id
+from engramdb.errors import InvalidContent
+from engramdb.notebook import front_matter as front
+from engramdb.notebook.file_names import MOST_SLUG_BYTES, copy_path, fact_path, is_copy, slug
+from engramdb.notebook.note import read_note, shows, write_note
+from engramdb.notebook.state import State, is_inside, read_state, write_state
+from engramdb.testing import ManualClock
+from engramdb.values import Memory, Scope, Traits
+from engramdb.values.memory import new_id
 
 NOW = ManualClock().now()
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=30)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram
-from engram.errors import EngramError, InvalidContent, StorageError
-from engram.portability.notebook.folder import Folder
-from engram.portability.notebook.note import MOST_BYTES
-from engram.portability.notebook.state import STATE_FILE, State, read_state, write_state
-from engram.testing import TinyEmbedder
-from engram.values import NotebookAct
+from engramdb import Engram
+from engramdb.errors import EngramError, InvalidContent, StorageError
+from engramdb.notebook.folder import Folder
+from engramdb.notebook.note import MOST_BYTES
+from engramdb.notebook.state import STATE_FILE, State, read_state, write_state
+from engramdb.testing import TinyEmbedder
+from engramdb.values import NotebookAct
 
 from .notebooks import Notebook, active, acts, paths
 

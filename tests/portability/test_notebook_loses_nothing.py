@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Engram
-from engram.portability.notebook.note import read_note
-from engram.testing import ManualClock, TinyEmbedder
-from engram.text.normal import clean
+from engramdb import Engram
+from engramdb.notebook.note import read_note
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.text.normalize import clean
 
 from .notebooks import EVERY_STATUS, Notebook
 

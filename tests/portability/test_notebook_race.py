@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from interrupted import Interrupted
 
-from engram import Engram
-from engram.testing import TinyEmbedder
-from engram.values import NotebookAct
+from engramdb import Engram
+from engramdb.testing import TinyEmbedder
+from engramdb.values import NotebookAct
 
 from .notebooks import Notebook, active, acts
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.portability.notebook.note import read_note
-from engram.values import Action, Filters, Layer, Scope, Status
+from engramdb.notebook.note import read_note
+from engramdb.values import Action, Filters, Layer, Scope, Status
 
 from .notebooks import Notebook, active, acts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 TEA, BOAT = "Maya likes green tea", "The boat in Porto is red"
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Scope
-from engram.dream.lease import held
-from engram.engine.notebook.sync import LEASE
-from engram.errors import InvalidContent, InvalidScope, StorageError, StoreBusy
-from engram.portability.notebook.folder import Folder
-from engram.portability.notebook.note import file_mark, read_note
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import NotebookAct, Status
+from engramdb import Engram, Scope
+from engramdb.errors import InvalidContent, InvalidScope, StorageError, StoreBusy
+from engramdb.lifecycle.lease import held
+from engramdb.notebook.folder import Folder
+from engramdb.notebook.note import file_mark, read_note
+from engramdb.notebook.sync import LEASE
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import NotebookAct, Status
 
 from .notebooks import Notebook, active, acts, paths
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from engram import Engram
-from engram.surfaces.cli.main import app
-from engram.testing import TinyEmbedder
-from engram.values import SecurityTier
+from engramdb import Engram
+from engramdb.cli.main import app
+from engramdb.testing import TinyEmbedder
+from engramdb.values import SecurityTier
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,26 +15,23 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engram import Engram, Settings
-from engram.aging.curves import retention
-from engram.aging.forecast import DAY, foresee, simulate
-from engram.aging.importance import importance
-from engram.aging.population import population_of, recalled_at, to_microseconds
-from engram.aging.rules import LIVING
-from engram.aging.tiers import TIERS, tiers
-from engram.aging.verdict import STAYS, judge
-from engram.dream.age import Sweeper, sweep
-from engram.policy import PRESETS
-from engram.policy.aging import CURVES
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import AccessLog, Affect, Kind, Layer, Memory, Provenance, Scope, Source, Status, new_id
+from engramdb import Engram, Settings
+from engramdb.lifecycle.curves import TIERS, importance, retention, tiers
+from engramdb.lifecycle.forecast import DAY, foresee, simulate
+from engramdb.lifecycle.rules import LIVING, STAYS, judge
+from engramdb.lifecycle.sweep import Sweeper, sweep
+from engramdb.policy import PRESETS
+from engramdb.policy.aging import CURVES
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import AccessLog, Affect, Kind, Layer, Memory, Provenance, Scope, Source, Status, new_id
+from engramdb.values.population import population_of, recalled_at, to_microseconds
 
 if TYPE_CHECKING:
-    from engram.aging.forecast import Future
-    from engram.aging.population import Population
-    from engram.policy import AgingPolicy
-    from engram.values import Census
+    from engramdb.lifecycle.forecast import Future
+    from engramdb.policy import AgingPolicy
+    from engramdb.values import Census
+    from engramdb.values.population import Population
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MOMENT = to_microseconds(NOW)

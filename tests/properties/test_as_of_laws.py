@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Actor, Engram, Filters, Layer, Memory, Scope, Settings, Status
-from engram.capture.change import count_run
-from engram.errors import StatusNotAllowed
-from engram.recall.as_of import as_it_was, believed
-from engram.recall.timeline import timeline
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import GLOBAL
-from engram.values.timeline import KnowledgeChange
+from engramdb import Actor, Engram, Filters, Layer, Memory, Scope, Settings, Status
+from engramdb.errors import StatusNotAllowed
+from engramdb.lifecycle.change import count_run
+from engramdb.recall.as_of import as_it_was, believed
+from engramdb.recall.timeline import timeline
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import GLOBAL
+from engramdb.values.recall import KnowledgeChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Draft, Engram, Filters, Kind, Layer, Memory, MemoryType, Scope, Settings, Status
-from engram.index.roster import Roster
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Entity, EntityType, Provenance, Traits, new_id
+from engramdb import Draft, Engram, Filters, Kind, Layer, Memory, MemoryType, Scope, Settings, Status
+from engramdb.index.roster import Roster
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Entity, EntityType, Provenance, Traits, new_id
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CATEGORIES = ["fact", "preference", "my-own", "general"]

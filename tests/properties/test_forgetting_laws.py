@@ -11,12 +11,12 @@ import apsw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram import Engram, Settings, Status
-from engram.testing import TinyEmbedder
-from engram.text.terms import terms
+from engramdb import Engram, Settings, Status
+from engramdb.testing import TinyEmbedder
+from engramdb.text.terms import terms
 
 if TYPE_CHECKING:
-    from engram import Recall
+    from engramdb import Recall
 
 SHADOW_TABLES = ("terms_data", "terms_idx", "terms_content", "terms_docsize", "term_counts")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engram import Draft, Engram, Settings
-from engram.testing import TinyEmbedder
-from engram.text.normal import clean, fingerprint, normalise
+from engramdb import Draft, Engram, Settings
+from engramdb.testing import TinyEmbedder
+from engramdb.text.normalize import clean, fingerprint, normalise
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram import Engram, EngramError, Scope, Settings
-from engram.testing import TinyEmbedder
-from engram.text.terms import query_terms, terms
+from engramdb import Engram, EngramError, Scope, Settings
+from engramdb.testing import TinyEmbedder
+from engramdb.text.terms import query_terms, terms
 
 SYNTAX = [
     '"',

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Engram, Settings, Status
-from engram.testing import ManualClock, TinyEmbedder
+from engramdb import Engram, Settings, Status
+from engramdb.testing import ManualClock, TinyEmbedder
 
 Answer: TypeAlias = list[tuple[str, float]]
 

@@ -10,10 +10,20 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Engram, Memory, Scope, Settings
-from engram.store.sqlite.rows import COLUMNS
-from engram.testing import TinyEmbedder
-from engram.values import AccessLog, Affect, Detail, Provenance, SecurityTier, Source, Status, Traits, new_id
+from engramdb import Engram, Memory, Scope, Settings
+from engramdb.store.sqlite.rows import COLUMNS
+from engramdb.testing import TinyEmbedder
+from engramdb.values import (
+    AccessLog,
+    Affect,
+    Detail,
+    Provenance,
+    SecurityTier,
+    Source,
+    Status,
+    Traits,
+    new_id,
+)
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 moments = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Engram, Filters, Scope, Settings, Status
-from engram.errors import MemoryNotFound
-from engram.testing import TinyEmbedder
+from engramdb import Engram, Filters, Scope, Settings, Status
+from engramdb.errors import MemoryNotFound
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

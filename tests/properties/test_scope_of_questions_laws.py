@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Engram, Scope, Settings
-from engram.policy import PRESETS
-from engram.policy.recall import STRATEGIES
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import Edge, EdgeType
+from engramdb import Engram, Scope, Settings
+from engramdb.policy import PRESETS
+from engramdb.policy.recall import STRATEGIES
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import Edge, EdgeType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram import Memory
+    from engramdb import Memory
 
 WORDS = ["Anna", "Oslo", "tea", "harbour", "because", "March"]
 QUESTIONS = ["Anna tea", "why Oslo?", "what happened in March?", "everything about Anna", "harbour"]

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.errors import EdgeNotAllowed, StatusNotAllowed
-from engram.recall.fuse import fuse
-from engram.store.contract import Found
-from engram.store.sqlite.vectors import quantise
-from engram.values import Actor, ActorKind, Edge, EdgeType, Status, check_edge, check_move, new_id
+from engramdb.errors import EdgeNotAllowed, StatusNotAllowed
+from engramdb.recall.fuse import fuse
+from engramdb.store.contract import Found
+from engramdb.store.sqlite.precision import quantise
+from engramdb.values import Actor, ActorKind, Edge, EdgeType, Status, check_edge, check_move, new_id
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RULE = Actor("ageing", ActorKind.RULE)

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import answering
 
-from engram.engine.absent import AbsentEmbedder
-from engram.errors import EmbedderUnavailable
-from engram.providers.calibration import (
+from engramdb.errors import EmbedderUnavailable
+from engramdb.models.calibration import (
     IDENTITY,
     Calibration,
     Pair,
@@ -25,16 +24,17 @@ from engram.providers.calibration import (
     labelled_pairs,
     pairs_to_fit,
 )
-from engram.providers.openai_compatible import OpenAICompatibleEmbedder
-from engram.providers.static import CALIBRATION, StatementEmbedder, StaticEmbedder
-from engram.testing import TinyEmbedder
+from engramdb.models.embedder import AbsentEmbedder
+from engramdb.models.openai import OpenAICompatibleEmbedder
+from engramdb.models.static import CALIBRATION, StatementEmbedder, StaticEmbedder
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from engram.providers.calibration import Relation
+    from engramdb.models.calibration import Relation
 
 RELATIONS: tuple[Relation, ...] = ("unrelated", "same_topic", "related", "paraphrase", "contradiction")
 COSINES = st.floats(-1, 1)

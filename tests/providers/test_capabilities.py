@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Settings
-from engram.errors import InvalidSettings
-from engram.providers.capabilities import (
+from engramdb import Settings
+from engramdb.errors import InvalidSettings
+from engramdb.models.capabilities import (
     MODELS_PATH,
     UNKNOWN_CONTEXT,
     UNKNOWN_OUTPUT,
     Capabilities,
     capabilities,
+    known_tokenizers,
     registry,
 )
-from engram.providers.tokenizers import known_tokenizers
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.errors import ChatReplyInvalid, ChatUnavailable, InvalidSettings
-from engram.providers.anthropic_chat import AnthropicChat
-from engram.providers.chat import BadReply, CallLog, Prompt, Question, ask
-from engram.providers.chat_http import LARGEST_REPLY_BYTES
-from engram.providers.chat_models import open_chat
-from engram.providers.http_json import Deadline, RequestFailed, post_json, wait_seconds
-from engram.providers.openai_chat import OpenAIChat
-from engram.providers.prompts.replies import find_json
+from engramdb.errors import ChatReplyInvalid, ChatUnavailable, InvalidSettings
+from engramdb.models.anthropic import AnthropicChat
+from engramdb.models.chat import LARGEST_REPLY_BYTES, BadReply, CallLog, Prompt, Question, ask
+from engramdb.models.http import Deadline, RequestFailed, post_json, wait_seconds
+from engramdb.models.openai import OpenAIChat
+from engramdb.models.prompts.replies import find_json
+from engramdb.models.registry import open_chat
 
 from .chat_server import (
     Answer,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
-    from engram.providers.chat import ChatModel
+    from engramdb.models.chat import ChatModel
 
 KEY = "sk-very-secret"
 WORDS = "the patient's name is Ada"

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from engram.errors import ChatError, ChatReplyInvalid, ChatUnavailable, InvalidSettings, UnknownModel
-from engram.providers.anthropic_chat import SERVICE_URL
-from engram.providers.chat import BadReply, CallLog, Prompt, Question, Reply, Usage, ask
-from engram.providers.chat_models import open_chat
-from engram.testing import ScriptedChat
+from engramdb.errors import ChatError, ChatReplyInvalid, ChatUnavailable, InvalidSettings, UnknownModel
+from engramdb.models.anthropic import SERVICE_URL
+from engramdb.models.chat import BadReply, CallLog, Prompt, Question, Reply, Usage, ask
+from engramdb.models.registry import open_chat
+from engramdb.testing import ScriptedChat
 
 KEY = "sk-very-secret"
 PROMPT = Prompt(system="You name colours.", user="Which colour is the door?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engram import Engram, Settings
+from engramdb import Engram, Settings
 
 from .chat_server import Answer, openai_says, serving, unused_url
 

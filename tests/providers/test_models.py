@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.errors import (
-    EmbedderUnavailable,
-    InvalidSettings,
-    MissingExtra,
-    ModelPackBroken,
-    UnknownModel,
-)
-from engram.providers import pack_install
-from engram.providers.models import Endpoint, available, open_embedder
-from engram.providers.packs import MANIFEST, pack_folder
+from engramdb.errors import EmbedderUnavailable, InvalidSettings, MissingExtra, ModelPackBroken, UnknownModel
+from engramdb.models import packs as pack_install
+from engramdb.models.packs import MANIFEST, pack_folder
+from engramdb.models.registry import Endpoint, available, open_embedder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +110,7 @@ def test_the_cards_say_what_is_installed(tmp_path: Path, home_with_pack: Path) -
 def test_opening_imports_nothing_heavy(home_with_pack: Path) -> None:
     """The command line answers quickly because models wait for the first text."""
     script = (
-        "import sys; from pathlib import Path; from engram.providers.models import open_embedder;"
+        "import sys; from pathlib import Path; from engramdb.models.registry import open_embedder;"
         f"open_embedder('auto', Path({str(home_with_pack)!r})).identity;"
         "print([name for name in ('onnxruntime', 'onnx') if name in sys.modules])"
     )

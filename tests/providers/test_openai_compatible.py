@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from engram.errors import DimensionMismatch, EmbedderUnavailable, EngramError, InvalidSettings
-from engram.providers import http_json
-from engram.providers.openai_compatible import OpenAICompatibleEmbedder
+from engramdb.errors import DimensionMismatch, EmbedderUnavailable, EngramError, InvalidSettings
+from engramdb.models import http as http_json
+from engramdb.models.openai import OpenAICompatibleEmbedder
 
 from .chat_server import Answer, raw_server, serving
 

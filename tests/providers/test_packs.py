@@ -11,17 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.errors import (
-    EmbedderUnavailable,
-    EmbeddingError,
-    MissingExtra,
-    ModelPackBroken,
-    UnknownModel,
-)
-from engram.providers import pack_install
-from engram.providers.e5 import MODEL_FILE, E5Embedder
-from engram.providers.pack_install import E5_SMALL, add_pack
-from engram.providers.packs import MANIFEST, Pack, find_pack, pack_folder
+from engramdb.errors import EmbedderUnavailable, EmbeddingError, MissingExtra, ModelPackBroken, UnknownModel
+from engramdb.models import packs as pack_install
+from engramdb.models.e5 import MODEL_FILE, E5Embedder
+from engramdb.models.packs import E5_SMALL, MANIFEST, Pack, add_pack, find_pack, pack_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engram.providers.products import products
-from engram.providers.static import MOST_KEPT, StatementEmbedder, StaticEmbedder
+from engramdb.models.embedder import products
+from engramdb.models.static import MOST_KEPT, StatementEmbedder, StaticEmbedder
 
 
 def rows(count: int, dimension: int) -> np.ndarray:

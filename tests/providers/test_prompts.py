@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.capture.extract.extracted import EXTRACTED_CATEGORIES
-from engram.errors import ChatUnavailable
-from engram.providers.chat import BadReply, CallLog
-from engram.providers.prompts import contradiction, extract
-from engram.providers.prompts.contradiction import find_contradiction
-from engram.providers.prompts.extract import Record
-from engram.providers.prompts.quoted import quote
-from engram.providers.prompts.replies import find_json
-from engram.testing import ScriptedChat
+from engramdb.capture.extract import EXTRACTED_CATEGORIES
+from engramdb.errors import ChatUnavailable
+from engramdb.models.chat import BadReply, CallLog
+from engramdb.models.prompts import contradiction, extract
+from engramdb.models.prompts.contradiction import find_contradiction
+from engramdb.models.prompts.extract import Record
+from engramdb.models.prompts.replies import find_json, quote
+from engramdb.testing import ScriptedChat
 
 KNOWN = ["User lives in Oslo", "User uses vim", "User likes tea"]
 

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from engram.providers.packs import hash_file
-from engram.providers.static import TABLE_FOLDER, StaticEmbedder
+from engramdb.models.packs import hash_file
+from engramdb.models.static import TABLE_FOLDER, StaticEmbedder
 
 
 def cosine(one: str, other: str) -> float:
@@ -74,7 +74,7 @@ def test_nothing_is_read_before_the_first_text() -> None:
 def test_vectors_are_the_same_in_another_process() -> None:
     """Hashes do not depend on Python's random seed, so stored vectors stay comparable."""
     script = (
-        "from engram.providers.static import StaticEmbedder;"
+        "from engramdb.models.static import StaticEmbedder;"
         "print(StaticEmbedder().embed_documents(['caf\\u00e9 \\U0001F389 \\u6b22']).tobytes().hex())"
     )
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.errors import MissingExtra
-from engram.providers.capabilities import registry
-from engram.providers.tokenizers import (
+from engramdb.errors import MissingExtra
+from engramdb.models.capabilities import (
     EXACT,
     STAND_INS,
     EstimatedCounter,
     counter_for,
     exact_counter,
     known_tokenizers,
+    registry,
 )
-from engram.text.token_ratios import TOKENIZERS
+from engramdb.text.tokens import TOKENIZERS
 
 if TYPE_CHECKING:
     from conftest import RunChild
@@ -28,8 +28,8 @@ SENTENCE = "I switched from vim to Helix last month, and I don't miss the config
 
 WITHOUT_THE_EXTRA = """
     import sys
-    import engram
-    from engram.providers.tokenizers import counter_for, exact_counter
+    import engramdb
+    from engramdb.models.capabilities import counter_for, exact_counter
     print("rs_bpe" in sys.modules)
     sys.modules["rs_bpe"] = None    # as if it were not installed
     counter = counter_for("gpt-4o")

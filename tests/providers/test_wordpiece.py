@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engram.providers.wordpiece import WordPieces, bert_uncased
+from engramdb.models.wordpiece import WordPieces, bert_uncased
 
 RECORD = json.loads((Path(__file__).parent / "token_ids.json").read_bytes())
 

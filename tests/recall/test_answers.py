@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Filters, Layer, Status
-from engram.policy import RecallPolicy
-from engram.recall.fuse import explain, fuse
-from engram.recall.quality import average, ndcg
-from engram.recall.trust import trust
-from engram.store.contract import Found
-from engram.values import Memory
+from engramdb import Filters, Layer, Status
+from engramdb.policy import RecallPolicy
+from engramdb.recall.fuse import explain, fuse
+from engramdb.recall.pipeline import average, ndcg
+from engramdb.recall.signals import trust
+from engramdb.store.contract import Found
+from engramdb.values import Memory
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HALF = {"lexical": 0.5, "vector": 0.5}

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Filters, Kind, Layer, Memory, Scope, Status
-from engram.capture.change import count_run
-from engram.errors import StoreCorrupt
-from engram.recall.as_of import as_it_was, believed, undo, widened
-from engram.store.moves import move
-from engram.store.sqlite.history import HistoryTable
-from engram.values import GLOBAL, AccessLog, Action, Actor, HistoryEvent, Provenance, SecurityTier
+from engramdb import Filters, Kind, Layer, Memory, Scope, Status
+from engramdb.errors import StoreCorrupt
+from engramdb.lifecycle.change import count_run
+from engramdb.recall.as_of import as_it_was, believed, undo, widened
+from engramdb.store.moves import move
+from engramdb.store.sqlite.memories import HistoryTable
+from engramdb.values import GLOBAL, AccessLog, Action, Actor, HistoryEvent, Provenance, SecurityTier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram import Engram
-    from engram.testing import ManualClock
-    from engram.values import MemoryId
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
+    from engramdb.values import MemoryId
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.surfaces import signals
+from engramdb.verbs import shared as signals
 
 if TYPE_CHECKING:
-    from engram import Engram, Hit
+    from engramdb import Engram, Hit
 
 STAGING = "The staging database runs on port 5433"
 """Speaks of deployment, by the list of topics, without a word of it."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from engram import Layer
-from engram.recall.collapse import collapse
-from engram.values import Memory, Provenance
+from engramdb import Layer
+from engramdb.recall.fuse import collapse
+from engramdb.values import Memory, Provenance
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Filters, Layer, Scope
-from engram.errors import MemoryNotFound
-from engram.recall.entity import MAX_EXPANSIONS, expansions, linked, named_in, profile
-from engram.values import Entity, EntityType
+from engramdb import Filters, Layer, Scope
+from engramdb.errors import MemoryNotFound
+from engramdb.recall.entity import MAX_EXPANSIONS, expansions, linked, named_in, profile
+from engramdb.values import Entity, EntityType
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.values.profile import EntityProfile
+    from engramdb import Engram
+    from engramdb.values.entity import EntityProfile
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANYONE = Scope()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from engram import Engram
-    from engram.testing import ManualClock
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
 
 
 @pytest.fixture

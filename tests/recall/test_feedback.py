@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram import Engram, Scope, Settings
-from engram.errors import AccessDenied
-from engram.values import Action
+from engramdb import Engram, Scope, Settings
+from engramdb.errors import AccessDenied
+from engramdb.values import Action
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram import Recall
-    from engram.testing import ManualClock
+    from engramdb import Recall
+    from engramdb.testing import ManualClock
 
 QUESTION = "which editor do I use?"
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Filters, MemoryType, Scope
-from engram.errors import InvalidQuery
-from engram.values.query import Mode
+from engramdb import Filters, MemoryType, Scope
+from engramdb.errors import InvalidQuery
+from engramdb.values.query import Mode
 
 if TYPE_CHECKING:
-    from engram import Engram
+    from engramdb import Engram
 
 SAID = {
     "cluster": "We run Kubernetes in Frankfurt.",

@@ -9,10 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.recall import intent_cues
-from engram.recall.intent import WEIGHTS, Intent, classify
-from engram.recall.intent_words import HEAD_CHARACTERS, NAME, TIME, is_code, masked, words_of
-from engram.values.query import MAX_QUERY_CHARACTERS
+from engramdb.recall import intent as intent_cues
+from engramdb.recall.intent import (
+    HEAD_CHARACTERS,
+    NAME,
+    TIME,
+    WEIGHTS,
+    Intent,
+    classify,
+    is_code,
+    masked,
+    words_of,
+)
+from engramdb.values.query import MAX_QUERY_CHARACTERS
 from evals.queries.intents import cases
 
 PLAIN = {

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram, Settings
-from engram.engine.absent import AbsentEmbedder
-from engram.errors import EmbedderUnavailable
-from engram.values import Level
+from engramdb import Draft, Engram, Settings
+from engramdb.errors import EmbedderUnavailable
+from engramdb.models.embedder import AbsentEmbedder
+from engramdb.values import Level
 
 if TYPE_CHECKING:
     from pathlib import Path

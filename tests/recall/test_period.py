@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.recall.period import Period, find_period, nearness, resolve_anchor
-from engram.text.moments import Relation
+from engramdb.recall.plan import Period, find_period, nearness, resolve_anchor
+from engramdb.text.moments import Relation
 
 FRIDAY = datetime(2026, 5, 8, 10, tzinfo=UTC)
 RELEASE = datetime(2026, 4, 15, 14, tzinfo=UTC)

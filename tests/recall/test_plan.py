@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.errors import InvalidSettings
-from engram.policy.intents import INTENTS, LAYERS, MOST_HOPS, IntentWeights, require_every_intent
-from engram.recall.intent import Intent
-from engram.recall.plan import LEAST_TEXT, MOST_TEXT, PLAIN_TEXT, make_plan, text_share
-from engram.values import Layer
+from engramdb.errors import InvalidSettings
+from engramdb.policy.recall import INTENTS, LAYERS, MOST_HOPS, IntentWeights, require_every_intent
+from engramdb.recall.intent import Intent
+from engramdb.recall.plan import LEAST_TEXT, MOST_TEXT, PLAIN_TEXT, make_plan, text_share
+from engramdb.values import Layer
 
 PLAIN = "does the server restart itself at night"
 

@@ -11,22 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import answering
 
-from engram import Engram, Scope, Settings
-from engram.errors import ChatUnavailable, InvalidQuery
-from engram.providers.chat import CallLog, Reply
-from engram.providers.prompts import answer as answer_prompt
-from engram.recall.evidence import gathered, judge, leads_from, parts_of
-from engram.recall.purse import BudgetSpent, Purse
-from engram.recall.reason import NO_MODEL, NOT_THERE, Reasoner, most_questions, reason
-from engram.testing import ManualClock, ScriptedChat, TinyEmbedder
-from engram.values import Origin, Sufficiency
+from engramdb import Engram, Scope, Settings
+from engramdb.errors import ChatUnavailable, InvalidQuery
+from engramdb.models.chat import CallLog, Reply
+from engramdb.models.prompts import answer as answer_prompt
+from engramdb.recall.evidence import BudgetSpent, Purse, gathered, judge, leads_from, parts_of
+from engramdb.recall.reason import NO_MODEL, NOT_THERE, Reasoner, most_questions, reason
+from engramdb.testing import ManualClock, ScriptedChat, TinyEmbedder
+from engramdb.values import Origin, Sufficiency
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from engram.providers.chat import Prompt
-    from engram.values import Reasoned, Recall
+    from engramdb.models.chat import Prompt
+    from engramdb.values import Reasoned, Recall
 
 TOLD = (
     "Anna leads Falcon.",

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Draft, Engram, Filters, Scope, Settings, Source
-from engram.recall.subject import subjects
-from engram.store.contract import Sketch
-from engram.values import Provenance
+from engramdb import Draft, Engram, Filters, Scope, Settings, Source
+from engramdb.recall.plan import subjects
+from engramdb.store.contract import Sketch
+from engramdb.values import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.testing import ManualClock
+    from engramdb.testing import ManualClock
 
 TALK = [
     ("Tom", "Which dog did you take home from the shelter?"),

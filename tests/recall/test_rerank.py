@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.errors import InvalidQuery
-from engram.recall.fuse import Fused
-from engram.recall.rerank import by_difference, by_model, by_rank, normalised
-from engram.store.contract import Found
+from engramdb.errors import InvalidQuery
+from engramdb.recall.fuse import Fused, by_difference, by_model, by_rank, normalised
+from engramdb.store.contract import Found
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram import Engram
+    from engramdb import Engram
 
 HALF = {"lexical": 0.5, "vector": 0.5}
 

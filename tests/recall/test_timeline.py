@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram import Filters, Scope, Status
-from engram.recall.timeline import busiest, timeline, trace
-from engram.values import Action, Edge, EdgeType, HistoryEvent, Memory
-from engram.values.timeline import KnowledgeChange
+from engramdb import Filters, Scope, Status
+from engramdb.recall.timeline import busiest, timeline, trace
+from engramdb.values import Action, Edge, EdgeType, HistoryEvent, Memory
+from engramdb.values.recall import KnowledgeChange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram import Engram
-    from engram.testing import ManualClock
-    from engram.values.timeline import Timeline, TimelineEntry
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
+    from engramdb.values.recall import Timeline, TimelineEntry
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings, Source, Status
-from engram.policy import RecallPolicy
-from engram.recall.trust import accuracy, belief_score, trust, utility
-from engram.values import AccessLog, Memory, Provenance
+from engramdb import Engram, Settings, Source, Status
+from engramdb.policy import RecallPolicy
+from engramdb.recall.signals import accuracy, belief_score, trust, utility
+from engramdb.values import AccessLog, Memory, Provenance
 
 if TYPE_CHECKING:
     from pathlib import Path

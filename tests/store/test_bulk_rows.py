@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.errors import EdgeNotAllowed
-from engram.store.sqlite.store import SqliteStore
-from engram.values import GLOBAL, Edge, EdgeType, Memory, Role, Scope, Turn, new_id
+from engramdb.errors import EdgeNotAllowed
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL, Edge, EdgeType, Memory, Role, Scope, Turn, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram.store.sqlite.edges import KEPT_CHANGES
-from engram.store.sqlite.migrations import (
+from engramdb.store.sqlite.edges import KEPT_CHANGES
+from engramdb.store.sqlite.migrations import (
     m001_first_layout,
     m002_entities_and_capture_state,
     m004_graph_feed,
 )
-from engram.store.sqlite.store import SqliteStore
-from engram.values import GLOBAL, Edge, EdgeType, Entity, EntityType, Memory, new_id
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL, Edge, EdgeType, Entity, EntityType, Memory, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.store.contract import EdgeColumns
+    from engramdb.store.contract import EdgeColumns
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NEXT, RELATED = EdgeType.NEXT, EdgeType.RELATED_TO

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.store.sqlite.store import SqliteStore
-from engram.values import GLOBAL, Entity, EntityType, Filters, Memory, Mention, Scope, Status, new_id
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL, Entity, EntityType, Filters, Memory, Mention, Scope, Status, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,10 +6,10 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.settings import Settings
-from engram.store import open_store
-from engram.store.contract import Imported
-from engram.values import ImportKind, new_id
+from engramdb.settings import Settings
+from engramdb.store.opening import open_store
+from engramdb.store.contract import Imported
+from engramdb.values import ImportKind, new_id
 
 if TYPE_CHECKING:
     from pathlib import Path

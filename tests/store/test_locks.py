@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram
-from engram.testing import TinyEmbedder
+from engramdb import Engram
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import apsw
 import pytest
 
-from engram.errors import NotAnEngramStore
-from engram.store.sqlite.migrations import APPLICATION_ID, FORMAT_VERSION, MIGRATIONS, migrate, version_of
-from engram.store.sqlite.store import SqliteStore
+from engramdb.errors import NotAnEngramStore
+from engramdb.store.sqlite.migrations import APPLICATION_ID, FORMAT_VERSION, MIGRATIONS, migrate, version_of
+from engramdb.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 
-from engram.errors import StoreCorrupt
-from engram.store.contract import Corner
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock
-from engram.values import GLOBAL, Memory, Traits, new_id
+from engramdb.errors import StoreCorrupt
+from engramdb.store.contract import Corner
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock
+from engramdb.values import GLOBAL, Memory, Traits, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from engram.store.contract import Transaction
+    from engramdb.store.contract import Transaction
 
 NOW = ManualClock().now()
 TRAITS = Traits(language="en")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from engram.store.contract.parts import Tally
-from engram.store.sqlite.store import SqliteStore
+from engramdb.store.contract.whole import Tally
+from engramdb.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

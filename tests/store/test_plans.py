@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engram.values import GLOBAL
+from engramdb.values import GLOBAL
 
 if TYPE_CHECKING:
-    from engram import Engram
+    from engramdb import Engram
 
 
 def test_looking_for_a_twin_is_not_planned_again_for_every_statement(engram: Engram) -> None:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram import Engram
-from engram.errors import StoreCorrupt
-from engram.index.vector import VectorIndex
-from engram.store.sqlite.precision import (
+from engramdb import Engram
+from engramdb.errors import StoreCorrupt
+from engramdb.index.vector import VectorIndex
+from engramdb.store.sqlite.precision import (
     PRECISIONS,
     bits_of,
     decode,
@@ -24,8 +24,8 @@ from engram.store.sqlite.precision import (
     quantise,
     row_bytes,
 )
-from engram.store.sqlite.store import SqliteStore
-from engram.values import GLOBAL, EmbedderIdentity, Filters, Memory, new_id
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL, EmbedderIdentity, Filters, Memory, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engram.store.contract import Quantised, Transaction
+    from engramdb.store.contract import Quantised, Transaction
 
 Floats: TypeAlias = "NDArray[np.float32]"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
+from engramdb import Engram, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

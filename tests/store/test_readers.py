@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.errors import StoreBusy
-from engram.store.sqlite import readers
-from engram.store.sqlite.store import SqliteStore
-from engram.testing import ManualClock
+from engramdb.errors import StoreBusy
+from engramdb.store.sqlite import connection as readers
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.testing import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

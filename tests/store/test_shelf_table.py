@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from engram import Scope
-from engram.errors import ContentTooLarge
-from engram.store.contract import Corner
-from engram.store.sqlite import shelf
-from engram.store.sqlite.store import SqliteStore
-from engram.values import GLOBAL
+from engramdb import Scope
+from engramdb.errors import ContentTooLarge
+from engramdb.store.contract import Corner
+from engramdb.store.sqlite import documents as shelf
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.store.sqlite.connection import connect
-from engram.store.sqlite.tables import Tables
+from engramdb.store.sqlite.connection import connect
+from engramdb.store.sqlite.store import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.store.sqlite.filters import FEW
-from engram.store.sqlite.store import SqliteStore
-from engram.store.sqlite.traits import fold_path, marks
-from engram.values import GLOBAL, Filters, Memory, Provenance, Scope, Status, Traits, new_id
+from engramdb.store.sqlite.edges import fold_path, marks
+from engramdb.store.sqlite.filters import FEW
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL, Filters, Memory, Provenance, Scope, Status, Traits, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

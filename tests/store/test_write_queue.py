@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.errors import StoreBusy
-from engram.store.sqlite.queue import WriteQueue
+from engramdb.errors import StoreBusy
+from engramdb.store.sqlite.connection import WriteQueue
 
 if TYPE_CHECKING:
     from conftest import RunChild
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # The interrupt goes to the main thread of a process of its own, as Ctrl-C does.
 INTERRUPT_A_WAITING_WRITER = """
     import os, signal, threading, time
-    from engram.store.sqlite.queue import WriteQueue
+    from engramdb.store.sqlite.connection import WriteQueue
 
     line = WriteQueue(max_waiting=8, timeout_seconds=30)
     holding, let_go = threading.Event(), threading.Event()

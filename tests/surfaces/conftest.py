@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from typer.testing import CliRunner
 
-from engram import Engram, Settings
-from engram.surfaces.cli.main import app
+from engramdb import Engram, Settings
+from engramdb.cli.main import app
 
 from .in_process import speaking_to
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.testclient import TestClient
     from typer.testing import Result
 
-    from engram.testing import TinyEmbedder
+    from engramdb.testing import TinyEmbedder
 
 
 class Command(Protocol):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from starlette.testclient import TestClient
 
-from engram import Engram, Settings
-from engram.surfaces.http.app import create_app
-from engram.testing import TinyEmbedder
-from engram.values import GLOBAL, Scope
+from engramdb import Engram, Settings
+from engramdb.http.app import create_app
+from engramdb.testing import TinyEmbedder
+from engramdb.values import GLOBAL, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from engram.engine.clock import Clock
+    from engramdb.engine.clock import Clock
 
 ADDRESS = "http://127.0.0.1:7070"
 

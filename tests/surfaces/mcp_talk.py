@@ -16,7 +16,7 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
-from engram.surfaces.mcp.server import VALUES
+from engramdb.mcp.server import VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from mcp import types
 
-COMMAND = ("-m", "engram", "mcp")
+COMMAND = ("-m", "engramdb", "mcp")
 MOST_SECONDS = 60
 GREETING = (
     {

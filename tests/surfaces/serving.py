@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from engram import Engram, Settings
-from engram.surfaces.http.server import Server, bind
-from engram.surfaces.http.tokens import OWN_FILE, NamedTokens, Tokens, kept_token
-from engram.testing import TinyEmbedder
+from engramdb import Engram, Settings
+from engramdb.http.auth import OWN_FILE, NamedTokens, Tokens, kept_token
+from engramdb.http.server import Server, bind
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

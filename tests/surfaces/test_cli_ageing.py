@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from engram import Engram, Scope, Settings
-from engram.policy import PRESETS
-from engram.testing import ManualClock, TinyEmbedder
-from engram.values import AgeReport, Forecast
+from engramdb import Engram, Scope, Settings
+from engramdb.policy import PRESETS
+from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.values import AgeReport, Forecast
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from engram.surfaces.cli.bench import SINGLE, statement
+from engramdb.cli.bench import SINGLE, statement
 
 if TYPE_CHECKING:
     from pathlib import Path

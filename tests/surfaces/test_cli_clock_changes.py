@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.surfaces.cli.moments import moment
-from engram.surfaces.cli.output import minute
+from engramdb.cli.options import moment
+from engramdb.cli.output import minute
 
 if TYPE_CHECKING:
     from collections.abc import Callable

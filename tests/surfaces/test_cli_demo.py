@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engram import Engram, Settings
+from engramdb import Engram, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

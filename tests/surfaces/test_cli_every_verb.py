@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import typer.main
 
-from engram import Engram
-from engram.surfaces.cli.main import VERBS, app
+from engramdb import Engram
+from engramdb.cli.main import VERBS, app
 
 NOT_FOR_A_SHELL = {
     "open": "every command does",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Draft, Engram, Scope, Settings
-from engram.surfaces.cli.bench import statement
-from engram.testing import TinyEmbedder
-from engram.values import Gap, GapKind
+from engramdb import Draft, Engram, Scope, Settings
+from engramdb.cli.bench import statement
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Gap, GapKind
 
 if TYPE_CHECKING:
     from pathlib import Path

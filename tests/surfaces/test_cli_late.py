@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import typer.main
 
-from engram.surfaces.cli.late import LateCommands
-from engram.surfaces.cli.main import GROUPS, SECTIONS, VERBS, app
+from engramdb.cli.commands import LateCommands
+from engramdb.cli.main import GROUPS, SECTIONS, VERBS, app
 
 
 def commands() -> LateCommands:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram
+from engramdb import Engram
 
 if TYPE_CHECKING:
     from pathlib import Path

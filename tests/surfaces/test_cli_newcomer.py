@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.text.counted import counted, memories
+from engramdb import Engram, Settings
+from engramdb.text.normalize import counted, memories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -290,7 +290,7 @@ def test_lines_about_one_memory_say_one(engram_command: Command) -> None:
 
 def test_a_question_of_the_dream_reads_as_a_question(tmp_path: Path) -> None:
     """Two statements that contradict each other are asked about in one sentence that names the matter."""
-    from engram.dream.insight.questions import matter, stale  # noqa: PLC0415 - the room under test
+    from engramdb.dream.gaps import matter, stale  # noqa: PLC0415 - the room under test
 
     with Engram.open(settings=Settings(home=tmp_path, embedder="static"), background=False) as engram:
         memory = engram.remember("Ben lives in Porto")

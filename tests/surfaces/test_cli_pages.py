@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings
-from engram.values import Gap, GapKind
+from engramdb import Engram, Settings
+from engramdb.values import Gap, GapKind
 
 if TYPE_CHECKING:
     from pathlib import Path

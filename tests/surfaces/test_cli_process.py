@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from engram import Engram
+from engramdb import Engram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-ENGRAM = [sys.executable, "-c", "from engram.surfaces.cli.main import run; run()"]
+ENGRAM = [sys.executable, "-c", "from engramdb.cli.main import run; run()"]
 MORE_THAN_A_PIPE_HOLDS = 300_000
 
 
@@ -157,7 +157,7 @@ def test_serve_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     """The library works without the server's packages; the command names the extra."""
     hidden = "import sys, importlib.util as u; f = u.find_spec;"
     hidden += "u.find_spec = lambda name, *a: None if name == 'fastapi' else f(name, *a);"
-    script = f"{hidden} from engram.surfaces.cli.main import run; run()"
+    script = f"{hidden} from engramdb.cli.main import run; run()"
 
     done = subprocess.run(
         [sys.executable, "-c", script, "serve"], capture_output=True, text=True, check=False, timeout=60
@@ -185,25 +185,25 @@ SERVERS = {"rich", "fastapi", "pydantic", "onnxruntime", "matplotlib", "mcp"}
 
 def test_help_loads_nothing_heavy() -> None:
     """The list of commands is written without loading a single one of them, nor anything that they need."""
-    script = "from engram.surfaces.cli.main import app; app(['--help'], standalone_mode=False)"
+    script = "from engramdb.cli.main import app; app(['--help'], standalone_mode=False)"
 
     loaded = modules_after(script)
 
     assert loaded & (SERVERS | {"numpy", "apsw", "msgspec"}) == set()
-    assert loaded & {"engram.values.memory", "engram.surfaces.cli.recall", "engram.settings"} == set()
+    assert loaded & {"engramdb.values.memory", "engramdb.cli.recall", "engram.settings"} == set()
 
 
 def test_a_recall_loads_no_more_than_it_needs() -> None:
     """A question waits for the store and the embedder, and not for what only other commands use."""
     run("remember", "Helix is my editor")
     asking = ("recall", "which editor?", "--limit", "3", "--layer", "episodic", "--since", "2026-01-01")
-    script = f"from engram.surfaces.cli.main import app; app({list(asking)!r}, standalone_mode=False)"
+    script = f"from engramdb.cli.main import app; app({list(asking)!r}, standalone_mode=False)"
 
     loaded = modules_after(script)
 
     assert loaded & (SERVERS | {"numpy.ma"}) == set()
     assert rooms_in(loaded) & {"attention", "context", "dream", "portability", "testing"} == set()
-    assert loaded & {"engram.providers.chat_models", "engram.capture.admit", "rapidfuzz"} == set()
+    assert loaded & {"engramdb.models.registry", "engramdb.lifecycle.admission", "rapidfuzz"} == set()
 
 
 LOOKING = (["list"], ["get", "{id}"], ["history", "{id}"], ["links", "{id}"], ["status"])
@@ -217,17 +217,20 @@ def test_a_simple_verb_loads_neither_arrays_nor_the_rooms_of_other_verbs(verbs: 
         known = engram.remember("Helix is my editor").id
     given = [[word.format(id=known) for word in verb] for verb in verbs]
     script = f"""
-from engram.surfaces.cli.main import app
+from engramdb.cli.main import app
 for given in {given!r}:
     app(given, standalone_mode=False)
 """
 
     loaded = modules_after(script)
 
-    assert "engram.engine.engram" in loaded
+    assert "engramdb.engine.engram" in loaded
     assert loaded & (SERVERS | {"numpy", "rapidfuzz"}) == set()
     assert rooms_in(loaded) & {"aging", "attention", "context", "dream", "index", "portability"} == set()
-    assert loaded & {"engram.capture.admit", "engram.recall.pipeline", "engram.policy.presets"} == set()
+    assert (
+        loaded & {"engramdb.lifecycle.admission", "engramdb.recall.pipeline", "engramdb.policy.presets"}
+        == set()
+    )
 
 
 def test_help_takes_little_of_a_processor() -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram
-from engram.surfaces.cli.reason import show_reasoned
-from engram.testing import ManualClock
-from engram.values import EvidenceNode, ModelCall, Origin, Reasoned
+from engramdb import Engram
+from engramdb.cli.recall import show_reasoned
+from engramdb.testing import ManualClock
+from engramdb.values import EvidenceNode, ModelCall, Origin, Reasoned
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram
-from engram.policy.recall import STRATEGIES
-from engram.recall.by_topic import TOPIC
-from engram.recall.gather import LEXICAL, VECTOR
-from engram.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIME
-from engram.surfaces.cli.answer import show_recall_explained
-from engram.surfaces.cli.options import Narrowing
-from engram.surfaces.cli.status import show_status
-from engram.surfaces.signals import WORDINGS
-from engram.testing import ManualClock
-from engram.values import Filters, Hit, Level, Memory, Missing, Quality, Query, Reason, Recall, Trust
+from engramdb import Engram
+from engramdb.cli.options import Narrowing
+from engramdb.cli.recall import show_recall_explained
+from engramdb.cli.store import show_status
+from engramdb.policy.recall import STRATEGIES
+from engramdb.recall.gather import LEXICAL, TOPIC, VECTOR
+from engramdb.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIME
+from engramdb.testing import ManualClock
+from engramdb.values import Filters, Hit, Level, Memory, Missing, Quality, Query, Reason, Recall, Trust
+from engramdb.verbs.shared import WORDINGS
 
 if TYPE_CHECKING:
     from pathlib import Path

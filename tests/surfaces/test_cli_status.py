@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings, engine
-from engram.engine.agents import ANTICIPATION
-from engram.engine.attending import ATTENTION
-from engram.engine.health import CHAT, EMBEDDER
-from engram.engine.lifecycle import TURNS
-from engram.engine.listening import READING
-from engram.engine.reads import READ_NOTES
-from engram.engine.scheduler import IN_BACKGROUND, SCHEDULER
-from engram.surfaces.cli.status import ago, show_status
-from engram.surfaces.hooks import notes
-from engram.surfaces.parts import PARTS
-from engram.testing import TinyEmbedder
-from engram.values import IndexReport, PartHealth, SchedulerState, StatusReport
+from engramdb import Engram, Settings, engine
+from engramdb.cli.store import ago, show_status
+from engramdb.engine.background import IN_BACKGROUND, SCHEDULER
+from engramdb.engine.handle import READ_NOTES
+from engramdb.engine.minds import ANTICIPATION, ATTENTION
+from engramdb.engine.status import CHAT, EMBEDDER
+from engramdb.engine.turns import TURNS
+from engramdb.engine.workers import READING
+from engramdb.hooks import guards as notes
+from engramdb.testing import TinyEmbedder
+from engramdb.values import IndexReport, PartHealth, SchedulerState, StatusReport
+from engramdb.verbs.shared import PARTS
 
 if TYPE_CHECKING:
     from .conftest import Command

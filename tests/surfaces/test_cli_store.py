@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 import typer
 
-from engram import Engram, Settings
-from engram.errors import InvalidSettings
-from engram.providers import pack_install
-from engram.surfaces.cli.settings_file import with_embedder
-from engram.surfaces.cli.verb import translated_errors
-from engram.testing import TinyEmbedder
+from engramdb import Engram, Settings
+from engramdb.cli.commands import translated_errors
+from engramdb.cli.models import with_embedder
+from engramdb.errors import InvalidSettings
+from engramdb.models import packs as pack_install
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

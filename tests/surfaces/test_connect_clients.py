@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.surfaces.connect.clients import CLIENTS, MAC, WINDOWS, Machine
-from engram.surfaces.connect.part import CannotEdit
-from engram.surfaces.connect.plan import Doing, to_connect
-from engram.surfaces.connect.servers import JsonServer
-from engram.surfaces.connect.write import carry_out
+from engramdb.connect.clients import CLIENTS, MAC, WINDOWS, Machine
+from engramdb.connect.entries import CannotEdit, JsonServer
+from engramdb.connect.plan import Doing, carry_out, to_connect
 
 if TYPE_CHECKING:
     from .conftest import Command

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Settings
-from engram.surfaces.connect.clients import CLIENTS, PASSED_ON, Machine
-from engram.surfaces.connect.entry import is_our_server
+from engramdb import Settings
+from engramdb.connect.clients import CLIENTS, PASSED_ON, Machine
+from engramdb.connect.entries import is_our_server
 
 if TYPE_CHECKING:
     from .conftest import Command

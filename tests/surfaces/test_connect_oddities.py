@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.surfaces.connect import json_edit
-from engram.surfaces.connect.entry import is_our_hook, own
-from engram.surfaces.connect.hook_entries import Hooks
-from engram.surfaces.connect.servers import JsonServer, TomlServer, read_json
+from engramdb.connect import json_edit
+from engramdb.connect.entries import Hooks, JsonServer, TomlServer, is_our_hook, own, read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +66,7 @@ def test_a_hook_of_ours_among_those_of_others_leaves_them_as_they_are() -> None:
     ("command", "is_ours"),
     [
         ("/opt/venv/bin/engram hook Stop --user maya", True),
-        ("'/my tools/python' -P -m engram hook 'UserPromptSubmit'", True),
+        ("'/my tools/python' -P -m engramdb hook 'UserPromptSubmit'", True),
         ("engram hook --client codex Stop", True),
         ("C:\\\\tools\\\\engram.exe hook Stop", True),
         ("echo 'engram hook failed' >> log", False),

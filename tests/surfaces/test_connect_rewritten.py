@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram.surfaces.connect.clients import CLIENTS
+from engramdb.connect.clients import CLIENTS
 
 from .test_connect_clients import file_of, files, person
 

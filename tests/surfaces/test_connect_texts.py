@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.surfaces.connect import json_edit
-from engram.surfaces.connect.entry import Own
-from engram.surfaces.connect.hook_entries import Hooks
-from engram.surfaces.connect.jsonc import Unreadable, parse
-from engram.surfaces.connect.part import CannotEdit
-from engram.surfaces.connect.servers import JsonServer, TomlServer, read_json
+from engramdb.connect import json_edit
+from engramdb.connect.entries import CannotEdit, Hooks, JsonServer, Own, TomlServer, read_json
+from engramdb.connect.json_edit import Unreadable, parse
 
 ENTRY = {"command": "/opt/engram", "args": ["mcp", "--user", "maya"]}
 OWN = Own(command=("/opt/engram",), python="/opt/python", options=("--user", "maya"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.surfaces.cli.show import show_doctor
-from engram.values import Check, DoctorReport
+from engramdb.cli.output import show_doctor
+from engramdb.values import Check, DoctorReport
 
 if TYPE_CHECKING:
     import pytest

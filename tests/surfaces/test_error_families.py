@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engram import errors
-from engram.surfaces.errors import ANSWERS
+from engramdb import errors
+from engramdb.verbs.errors import ANSWERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 FAMILIES = {

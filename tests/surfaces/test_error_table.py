@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.errors import EngramError, StoreBusy
-from engram.surfaces.errors import ANSWERS, EXIT_CODES, answer_for
+from engramdb.errors import EngramError, StoreBusy
+from engramdb.verbs.errors import ANSWERS, EXIT_CODES, answer_for
 
 
 def family(kind: type[EngramError]) -> list[type[EngramError]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from engram.surfaces.cli.main import app
+from engramdb.cli.main import app
 
 
 @pytest.mark.parametrize("group", ["", "notebook", "token", "models", "policy"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.surfaces.hooks import guards
+from engramdb.hooks import guards
 
 from .test_hooks_process import ended, event, start
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no beh
 SCRIPT = """
 import os, signal, sys, time
 from pathlib import Path
-from engram.surfaces.hooks.behind import go_on
+from engramdb.hooks.run import go_on
 
 def act():
     nothing = os.stat(os.devnull)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings
-from engram.surfaces.hooks import react, tools
-from engram.surfaces.hooks.event import parse
-from engram.surfaces.hooks.program import CODEX
+from engramdb import Engram, Settings
+from engramdb.hooks import respond as react
+from engramdb.hooks import transcript as tools
+from engramdb.hooks.events import CODEX, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.surfaces.hooks.event import Event
+    from engramdb.hooks.events import Event
 
 COMMON = {
     "session_id": "cx-1",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.surfaces.hooks import react
-from engram.surfaces.hooks.event import parse
-from engram.surfaces.hooks.fitting import fitting
+from engramdb import Engram, Settings
+from engramdb.hooks import respond as react
+from engramdb.hooks.events import parse
+from engramdb.hooks.respond import fitting
 
 from .hook_prompts import MEMORIES, PROMPTS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram import Hit
+    from engramdb import Hit
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings
-from engram.surfaces.hooks import guards, react, tools
-from engram.surfaces.hooks.event import parse
-from engram.surfaces.hooks.program import GEMINI
+from engramdb import Engram, Settings
+from engramdb.hooks import guards
+from engramdb.hooks import respond as react
+from engramdb.hooks import transcript as tools
+from engramdb.hooks.events import GEMINI, parse
 
 from .test_hooks_process import ended, read, start
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Settings
-from engram.surfaces.hooks import notes, react
-from engram.surfaces.hooks.event import parse
+from engramdb import Engram, Settings
+from engramdb.hooks import guards as notes
+from engramdb.hooks import respond as react
+from engramdb.hooks.events import parse
 
 from .test_hooks_parts import line, write
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram import Turn
+    from engramdb import Turn
 
 SESSION = "claude-code:s1"
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram import Settings
-from engram.context.isolation import NOTICE, NOTICE_AGAIN, framed
-from engram.surfaces.hooks import guards, tools, transcript
-from engram.surfaces.hooks.call import parse_arguments
-from engram.surfaces.hooks.event import UnreadableEvent, parse
-from engram.surfaces.hooks.given import Given
+from engramdb import Settings
+from engramdb.context.lines import NOTICE, NOTICE_AGAIN, framed
+from engramdb.hooks import guards, transcript
+from engramdb.hooks import transcript as tools
+from engramdb.hooks.events import UnreadableEvent, parse, parse_arguments
+from engramdb.hooks.guards import Given
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 
-from engram import Engram
-from engram.surfaces.hooks.guards import MARK
+from engramdb import Engram
+from engramdb.hooks.guards import MARK
 
 from .test_hooks_parts import line, write
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .conftest import Command
 
-HOOK = [sys.executable, "-P", "-m", "engram", "hook"]
+HOOK = [sys.executable, "-P", "-m", "engramdb", "hook"]
 PATIENCE_SECONDS = 60
 
 
@@ -246,8 +246,8 @@ def test_a_hook_without_fork_keeps_its_time_too(home: Path) -> None:
     """Where the system has no fork, the process ends itself; what it was told is kept."""
     script = """
         import io, sys, time
-        from engram.surfaces.hooks.call import parse_arguments
-        from engram.surfaces.hooks.run import run
+        from engramdb.hooks.events import parse_arguments
+        from engramdb.hooks.run import run
         call = parse_arguments(sys.argv[1:])
         run(call, sys.stdin.buffer, sys.stdout.buffer, can_fork=False)
     """
@@ -274,7 +274,7 @@ def test_a_hook_without_fork_keeps_its_time_too(home: Path) -> None:
 
 def test_a_hook_that_does_nothing_loads_nothing() -> None:
     """An agent uses tools all the time: passing one over takes a Python and little more."""
-    script = "import sys; import engram.surfaces.hooks.run; print(*sys.modules)"
+    script = "import sys; import engramdb.hooks.run; print(*sys.modules)"
 
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from engram import Engram, Scope
-from engram.surfaces.hooks.project import AUTO, chosen, project_of, working_folder
+from engramdb import Engram, Scope
+from engramdb.hooks.project import AUTO, chosen, project_of, working_folder
 
 from .mcp_talk import command, talking
 from .test_hooks_parts import line, write

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from engram import Engram, Scope, Settings
-from engram.surfaces.hooks.call import parse_arguments
-from engram.surfaces.hooks.event import parse
-from engram.surfaces.hooks.program import PROGRAMS
-from engram.surfaces.hooks.work import Work, do
-from engram.surfaces.mcp.opening import Opening
-from engram.surfaces.mcp.server import MemoryServer
-from engram.surfaces.mcp.table import CORE
-from engram.values import Actor, ActorKind
+from engramdb import Engram, Scope, Settings
+from engramdb.hooks.events import PROGRAMS, parse, parse_arguments
+from engramdb.hooks.run import Work, do
+from engramdb.mcp.server import MemoryServer
+from engramdb.mcp.startup import Opening
+from engramdb.mcp.tools_insight import CORE
+from engramdb.values import Actor, ActorKind
 
 from .mcp_talk import talking
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from engram.surfaces.http.guard import MOST_BYTES, host_name
-from engram.surfaces.http.server import own_names
-from engram.testing import TinyEmbedder
+from engramdb.http.load_shedding import MOST_BYTES, host_name
+from engramdb.http.server import own_names
+from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.testclient import TestClient
 
-    from engram import Engram
+    from engramdb import Engram
 
 
 class Careless(TinyEmbedder):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings
-from engram.policy import PRESETS
-from engram.values import AgeReport, Forecast
+from engramdb import Engram, Settings
+from engramdb.policy import PRESETS
+from engramdb.values import AgeReport, Forecast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.testclient import TestClient
 
-    from engram.testing import ManualClock, TinyEmbedder
+    from engramdb.testing import ManualClock, TinyEmbedder
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from engram.errors import StoreBusy
-from engram.surfaces.http.app import Access, Watch, create_app
-from engram.surfaces.http.connection import PromptConnection
-from engram.surfaces.http.events import Following, Streams
-from engram.surfaces.http.guard import host_name
+from engramdb.errors import StoreBusy
+from engramdb.http.app import Access, PromptConnection, Watch, create_app
+from engramdb.http.events import Following, Streams
+from engramdb.http.load_shedding import host_name
 
 from .in_process import client_of, opened
 from .serving import tokens_in
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Message, Receive, Scope, Send
 
-    from engram import Engram
+    from engramdb import Engram
 
 pytestmark = pytest.mark.xdist_group("http-attacks")  # one store for most of them
 

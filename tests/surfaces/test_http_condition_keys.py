@@ -9,7 +9,7 @@ from .in_process import post
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
-    from engram import Engram
+    from engramdb import Engram
 
 
 def test_a_condition_that_failed_may_be_met_under_the_same_key(client: TestClient, engine: Engram) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from engram import Engram, Scope
-from engram.errors import MemoryNotFound
-from engram.surfaces.http.app import Access, create_app
+from engramdb import Engram, Scope
+from engramdb.errors import MemoryNotFound
+from engramdb.http.app import Access, create_app
 
 from .in_process import ADDRESS, opened
 from .serving import tokens_in

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from interrupted import Interrupted
 
-from engram import Engram
-from engram.surfaces.http.app import create_app
-from engram.surfaces.http.tags import is_among, is_stated_in
+from engramdb import Engram
+from engramdb.http.app import create_app
+from engramdb.http.etags import is_among, is_stated_in
 
 from .in_process import client_of, post, talking
 
@@ -189,7 +189,7 @@ def test_another_process_cannot_come_between(own_home: Path, child: RunChild) ->
     embedder, said = Interrupted(), []
     command = """
         import sys
-        from engram.surfaces.cli.main import run
+        from engramdb.cli.main import run
         sys.argv = ["engram", "pin", *sys.argv[1:]]
         run()
     """

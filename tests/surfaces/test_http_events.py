@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from engram import Engram, Scope
-from engram.surfaces.http.app import Watch
-from engram.surfaces.http.events import Streams
+from engramdb import Engram, Scope
+from engramdb.http.app import Watch
+from engramdb.http.events import Streams
 
 from .serving import client_of, opened, serving, tokens_in
 from .test_http_tokens import add

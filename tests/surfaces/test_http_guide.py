@@ -13,7 +13,7 @@ import pytest
 from .serving import serving
 
 if TYPE_CHECKING:
-    from engram import Engram
+    from engramdb import Engram
 
 GUIDE = Path(__file__).parents[2] / "docs/guides/http.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)

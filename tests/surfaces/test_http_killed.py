@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from engram import Engram
-from engram.surfaces.http.tokens import OWN_FILE
+from engramdb import Engram
+from engramdb.http.auth import OWN_FILE
 
 from .serving import client_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENOUGH = 40
 """Writes that must have been acknowledged before the server is killed."""
-COMMAND = ("-c", "from engram.surfaces.cli.main import run; run()", "serve", "--port", "0")
+COMMAND = ("-c", "from engramdb.cli.main import run; run()", "serve", "--port", "0")
 
 
 class Writes:

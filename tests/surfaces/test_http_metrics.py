@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Scope
+from engramdb import Scope
 
 from .serving import client_of, opened, serving, tokens_in
 from .test_http_tokens import add

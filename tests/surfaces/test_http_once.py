@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from engram import Engram, Scope, Settings
-from engram.engine.replies import ReplyBook
-from engram.testing import ManualClock, TinyEmbedder
+from engramdb import Engram, Scope, Settings
+from engramdb.engine.idempotency import ReplyBook
+from engramdb.testing import ManualClock, TinyEmbedder
 
 from .serving import client_of, opened, serving, tokens_in
 from .test_http_tokens import add

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram, Scope
+from engramdb import Engram, Scope
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
-    from engram.testing import TinyEmbedder
+    from engramdb.testing import TinyEmbedder
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} \"'>"
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.errors import InvalidQuery
-from engram.store.contract import Run
-from engram.surfaces.http import paging
-from engram.testing import ManualClock
-from engram.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id
+from engramdb.errors import InvalidQuery
+from engramdb.http import requests as paging
+from engramdb.store.contract import Run
+from engramdb.testing import ManualClock
+from engramdb.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id
 
 from .in_process import talking
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from starlette.testclient import TestClient
 
-    from engram import Engram
-    from engram.store.contract import Transaction
+    from engramdb import Engram
+    from engramdb.store.contract import Transaction
 
 COUNT = 7
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.surfaces.http.app import Watch
-from engram.surfaces.http.pressure import Limits, Load
-from engram.surfaces.http.server import bind
+from engramdb.http.app import Watch
+from engramdb.http.load_shedding import Limits, Load
+from engramdb.http.server import bind
 
 from .serving import client_of, opened, serving
 from .test_http_once import held

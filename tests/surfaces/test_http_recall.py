@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engram import Engram, Settings
-from engram.surfaces.http.bodies.questions import FeedbackBody, RecallBody
-from engram.surfaces.http.bodies.shared import FiltersBody
-from engram.values import EntityProfile, Filters, Recall, Timeline
+from engramdb import Engram, Settings
+from engramdb.http.bodies import FeedbackBody, FiltersBody, RecallBody
+from engramdb.values import EntityProfile, Filters, Recall, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from starlette.testclient import TestClient
 
-    from engram.testing import ManualClock, TinyEmbedder
+    from engramdb.testing import ManualClock, TinyEmbedder
 
 
 @pytest.fixture

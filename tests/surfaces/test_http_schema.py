@@ -13,19 +13,18 @@ from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks as promises
 
-from engram.surfaces.errors import ANSWERS
-from engram.surfaces.http.app import Access, create_app
-from engram.surfaces.http.description import TAGS
-from engram.surfaces.http.routes.family import With
-from engram.surfaces.http.schemas import Schemas
-from engram.values import Filters, Memory, Reasoned, Status, Window
+from engramdb.http.app import Access, create_app
+from engramdb.http.openapi import TAGS, Schemas
+from engramdb.http.routes import With
+from engramdb.values import Filters, Memory, Reasoned, Status, Window
+from engramdb.verbs.errors import ANSWERS
 
 from .in_process import client_of, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram import Engram
+    from engramdb import Engram
 
 EXAMPLES = 3
 """Requests of each kind that are made up for each route; a longer look is EXAMPLES = 60, in two minutes."""

@@ -12,10 +12,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from engram.errors import InvalidSettings
-from engram.surfaces.http.app import Watch
-from engram.surfaces.http.telemetry import Spans, open_spans
-from engram.testing import TinyEmbedder
+from engramdb.errors import InvalidSettings
+from engramdb.http.app import Watch
+from engramdb.http.telemetry import Spans, open_spans
+from engramdb.testing import TinyEmbedder
 
 from .serving import client_of, opened, serving
 
@@ -109,8 +109,8 @@ def test_without_the_setting_nothing_of_opentelemetry_is_loaded(child: RunChild)
     loaded = child(
         """
         import sys
-        from engram import Engram
-        from engram.surfaces.http.app import create_app
+        from engramdb import Engram
+        from engramdb.http.app import create_app
         with Engram.open(sys.argv[1], background=False) as engram:
             create_app(engram)
         print(sorted(name for name in sys.modules if name.startswith("opentelemetry.sdk")))

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from starlette.testclient import TestClient
 
-from engram import Scope
-from engram.errors import InvalidSettings
-from engram.surfaces.http.allowed import READS, reaches
-from engram.surfaces.http.app import Access, create_app
-from engram.surfaces.http.callers import Caller
-from engram.surfaces.http.tokens import NAMED_FILE, OWN_FILE, NamedTokens, cookie_of
+from engramdb import Scope
+from engramdb.errors import InvalidSettings
+from engramdb.http.app import Access, create_app
+from engramdb.http.auth import NAMED_FILE, OWN_FILE, Caller, NamedTokens, cookie_of
+from engramdb.http.authorization import READS, reaches
 
 from .serving import client_of, opened, serving, tokens_in
 

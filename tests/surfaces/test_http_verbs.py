@@ -8,36 +8,37 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from engram import Engram
-from engram.capture.draft import Draft
-from engram.engine.doors import AgentDoors
-from engram.surfaces.http.app import create_app
-from engram.surfaces.http.bodies.life import (
+from engramdb import Engram
+from engramdb.engine.hearing import AgentDoors
+from engramdb.http.app import create_app
+from engramdb.http.bodies import (
     AgeBody,
     AnswerGapBody,
     CloseGapBody,
+    CompactionBody,
+    ContextBody,
+    CorrectBody,
     DreamBody,
+    EndSessionBody,
+    EraseBody,
+    FindingBody,
+    FlushBody,
+    ForgetBody,
     LayerBody,
+    MindBody,
+    ObserveBody,
     PinBody,
+    ReasonBody,
     RelateBody,
+    RememberBody,
     RestoreBody,
     StatusBody,
+    TaskResultBody,
+    ToolRunBody,
     UnmergeBody,
     UnrelateBody,
 )
-from engram.surfaces.http.bodies.memories import CorrectBody, EraseBody, ForgetBody, RememberBody
-from engram.surfaces.http.bodies.questions import ContextBody, ReasonBody
-from engram.surfaces.http.bodies.turns import (
-    CompactionBody,
-    EndSessionBody,
-    FindingBody,
-    FlushBody,
-    MindBody,
-    ObserveBody,
-    TaskResultBody,
-    ToolRunBody,
-)
-from engram.surfaces.http.parameters import (
+from engramdb.http.requests import (
     CompareParameters,
     ForecastParameters,
     GapParameters,
@@ -47,7 +48,8 @@ from engram.surfaces.http.parameters import (
     SummaryParameters,
     TurnParameters,
 )
-from engram.values import Gap, GapKind, Scope
+from engramdb.lifecycle.drafts import Draft
+from engramdb.values import Gap, GapKind, Scope
 
 from .in_process import client_of, opened, post, read, talking
 
@@ -57,8 +59,8 @@ if TYPE_CHECKING:
 
     from starlette.testclient import TestClient
 
-    from engram.surfaces.http.bodies.shared import Body
-    from engram.testing import ManualClock
+    from engramdb.http.bodies import Body
+    from engramdb.testing import ManualClock
 
 OUTSIDE = {
     "open": "makes the engine",

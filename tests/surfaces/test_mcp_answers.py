@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from mcp import MCPError
 
-from engram import Engram, Settings
-from engram.errors import (
+from engramdb import Engram, Settings
+from engramdb.errors import (
     AccessDenied,
     ContentTooLarge,
     DiskFull,
@@ -24,12 +24,11 @@ from engram.errors import (
     StoreNotFound,
     UnknownModel,
 )
-from engram.surfaces.errors import ANSWERS
-from engram.surfaces.mcp.failures import FIX, NEXT_STEPS, TELL, WAIT, as_answer, next_step, told
-from engram.surfaces.mcp.logs import NamesOnly
-from engram.surfaces.mcp.opening import Opening
-from engram.surfaces.mcp.server import MemoryServer
-from engram.surfaces.mcp.table import CORE
+from engramdb.mcp.render import FIX, NEXT_STEPS, TELL, WAIT, as_answer, next_step, told
+from engramdb.mcp.server import MemoryServer
+from engramdb.mcp.startup import NamesOnly, Opening
+from engramdb.mcp.tools_insight import CORE
+from engramdb.verbs.errors import ANSWERS
 
 from .mcp_talk import talking, text_of, values_of
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.testing import TinyEmbedder
+    from engramdb.testing import TinyEmbedder
 
     from .mcp_talk import Talk
 

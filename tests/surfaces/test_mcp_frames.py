@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.surfaces.mcp.frames import Lines, TooLong, mended, request_id
+from engramdb.mcp.frames import Lines, TooLong, mended, request_id
 
 LINES = st.lists(st.binary(max_size=12).map(lambda one: one.replace(b"\n", b"")), max_size=6)
 

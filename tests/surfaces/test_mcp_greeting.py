@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from engram import Engram, Settings
-from engram.surfaces.mcp.greeting import VERSIONS, Greeted, greet
-from engram.surfaces.mcp.opening import Opening
-from engram.surfaces.mcp.server import MemoryServer
-from engram.surfaces.mcp.stdio import serve_on
-from engram.surfaces.mcp.table import CORE
+from engramdb import Engram, Settings
+from engramdb.mcp.greeting import VERSIONS, Greeted, greet
+from engramdb.mcp.server import MemoryServer
+from engramdb.mcp.startup import Opening
+from engramdb.mcp.stdio import serve_on
+from engramdb.mcp.tools_insight import CORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.testing import TinyEmbedder
+    from engramdb.testing import TinyEmbedder
 
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 SHOW_TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -159,7 +159,7 @@ def test_other_questions_wait_for_the_sdk(memory: Engram) -> None:
 
 def test_the_greeting_needs_no_sdk() -> None:
     """That is what it is for."""
-    code = "import sys, engram.surfaces.mcp.greeting, engram.surfaces.mcp.table; print('mcp' in sys.modules)"
+    code = "import sys, engramdb.mcp.greeting, engramdb.mcp.tools_insight; print('mcp' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 

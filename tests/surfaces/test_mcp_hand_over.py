@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import types
 
-from engram.surfaces.mcp.frames import MOST_AT_ONCE, messages
-from engram.surfaces.mcp.greeting import Greeted, greet
-from engram.surfaces.mcp.table import CORE
+from engramdb.mcp.frames import MOST_AT_ONCE, messages
+from engramdb.mcp.greeting import Greeted, greet
+from engramdb.mcp.tools_insight import CORE
 
 from .mcp_talk import COMMAND, environment
 from .test_mcp_greeting import INITIALIZED, RECALL, SHOW_TOOLS, greeted, hello, lines, memory, served
@@ -22,7 +22,7 @@ from .test_mcp_greeting import INITIALIZED, RECALL, SHOW_TOOLS, greeted, hello, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram import Engram
+    from engramdb import Engram
 
 __all__ = ["memory"]
 

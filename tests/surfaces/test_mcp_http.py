@@ -17,15 +17,15 @@ import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 
-from engram import Engram, Scope, Settings
-from engram.errors import InvalidSettings
-from engram.surfaces.http.server import bind
-from engram.surfaces.mcp.http import HttpServer
-from engram.surfaces.mcp.opening import Opening
-from engram.surfaces.mcp.server import MemoryServer
-from engram.surfaces.mcp.table import CORE
-from engram.surfaces.mcp.token import FILE_NAME, kept_token
-from engram.testing import TinyEmbedder
+from engramdb import Engram, Scope, Settings
+from engramdb.errors import InvalidSettings
+from engramdb.http.auth import kept_token
+from engramdb.http.server import bind
+from engramdb.mcp.http import FILE_NAME, HttpServer
+from engramdb.mcp.server import MemoryServer
+from engramdb.mcp.startup import Opening
+from engramdb.mcp.tools_insight import CORE
+from engramdb.testing import TinyEmbedder
 
 from .mcp_talk import COMMAND, environment, talking
 

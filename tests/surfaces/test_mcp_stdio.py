@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram import Engram
+from engramdb import Engram
 
 from .mcp_talk import COMMAND, GREETING, command, environment, talking
 
@@ -123,7 +123,7 @@ def test_without_its_extra_the_command_says_what_to_install(
 
 def test_help_does_not_load_the_sdk() -> None:
     """Whoever does not serve MCP does not wait for it."""
-    script = "import sys, engram.surfaces.cli.main; print('mcp' in sys.modules)"
+    script = "import sys, engramdb.cli.main; print('mcp' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mcp import MCPError
 
-from engram import Engram, Scope, Settings
-from engram.surfaces.mcp.opening import Opening
-from engram.surfaces.mcp.server import MemoryServer
-from engram.surfaces.mcp.table import ALL, CORE
-from engram.testing import TinyEmbedder
-from engram.values import Actor, ActorKind, Gap, GapKind, Status
+from engramdb import Engram, Scope, Settings
+from engramdb.mcp.server import MemoryServer
+from engramdb.mcp.startup import Opening
+from engramdb.mcp.tools_insight import ALL, CORE
+from engramdb.testing import TinyEmbedder
+from engramdb.values import Actor, ActorKind, Gap, GapKind, Status
 
 from .mcp_talk import talking, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.surfaces.mcp.tool import Tool
+    from engramdb.mcp.tool import Tool
 
     from .mcp_talk import Talk
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from engram import Engram, Settings
-from engram.surfaces.mcp.opening import Opening
-from engram.surfaces.mcp.server import VALUES, MemoryServer
-from engram.surfaces.mcp.stdio import serve_on
-from engram.surfaces.mcp.table import CORE
+from engramdb import Engram, Settings
+from engramdb.mcp.server import VALUES, MemoryServer
+from engramdb.mcp.startup import Opening
+from engramdb.mcp.stdio import serve_on
+from engramdb.mcp.tools_insight import CORE
 
 from .mcp_talk import GREETING
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engram.testing import TinyEmbedder
+    from engramdb.testing import TinyEmbedder
 
 
 class Pipes:

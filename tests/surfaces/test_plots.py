@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engram.aging.curves import retention_of
-from engram.errors import SystemError_
-from engram.policy import PRESETS
-from engram.surfaces.plots.canvas import spread
-from engram.surfaces.plots.curves import EXAMPLES, plot_curves
-from engram.surfaces.plots.kept import plot_kept
-from engram.surfaces.plots.outlook import plot_outlook
-from engram.surfaces.plots.population import plot_population
-from engram.surfaces.plots.trace import trace
-from engram.values import Census, Forecast, Memory, Tier
+from engramdb.cli.plots import EXAMPLES, plot_curves, plot_kept, plot_outlook, plot_population, spread, trace
+from engramdb.errors import SystemError_
+from engramdb.lifecycle.curves import retention_of
+from engramdb.policy import PRESETS
+from engramdb.values import Census, Forecast, Memory, Tier
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,7 +172,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_only_pictures_load_matplotlib(child: RunChild) -> None:
     """The command line starts as fast as without it."""
-    printed = child("import sys; import engram.surfaces.cli.main; print('matplotlib' in sys.modules)")
+    printed = child("import sys; import engramdb.cli.main; print('matplotlib' in sys.modules)")
 
     assert printed == "False"
 
@@ -190,7 +185,7 @@ def test_drawing_leaves_nothing_behind(child: RunChild, tmp_path: Path) -> None:
         from pathlib import Path
         import matplotlib
         matplotlib.rcParams["font.size"] = 33
-        from engram.surfaces.plots.curves import plot_curves
+        from engramdb.cli.plots import plot_curves
         plot_curves(Path(sys.argv[1]))
         print("matplotlib.pyplot" in sys.modules, matplotlib.rcParams["font.size"])
         """,

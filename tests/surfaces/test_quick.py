@@ -8,8 +8,8 @@ import pytest
 import typer.main
 from typer.core import TyperCommand
 
-from engram.surfaces.cli.main import app
-from engram.surfaces.cli.quick import NOT_PLAIN, QuickCommand, QuickGroup, plain
+from engramdb.cli.commands import NOT_PLAIN, QuickCommand, QuickGroup, plain
+from engramdb.cli.main import app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

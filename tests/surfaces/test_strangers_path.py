@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("mcp-stdio")
 def engram(home: Path, *arguments: str) -> str:
     """Run the command in the stranger's home and return what it printed."""
     done = subprocess.run(
-        [sys.executable, "-m", "engram", *arguments],
+        [sys.executable, "-m", "engramdb", *arguments],
         env=environment(home),
         cwd=home,
         capture_output=True,

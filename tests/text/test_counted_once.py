@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.text import tokens
-from engram.text.tokens import MOST_COUNTED, forget_counts, most_tokens
+from engramdb.text import tokens
+from engramdb.text.tokens import MOST_COUNTED, forget_counts, most_tokens
 
 
 def test_a_remembered_count_is_the_count() -> None:

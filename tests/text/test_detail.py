@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.detail import KEY_FACT_WORDS, SUMMARY_WORDS, TAG_WORDS, levels
-from engram.text.tokens import count_tokens
+from engramdb.text.detail import KEY_FACT_WORDS, SUMMARY_WORDS, TAG_WORDS, levels
+from engramdb.text.tokens import count_tokens
 
 LONG = (
     "I switched from vim to Helix last month because the selection-first model suits me, "

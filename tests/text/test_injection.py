@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.text.injection import scan
+from engramdb.text.injection import scan
 from evals.capture import injection as measured
 
 if TYPE_CHECKING:

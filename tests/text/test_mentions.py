@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.entity_names import fold_name
-from engram.text.mentions import MAX_MENTIONS, mentions, possible_names, type_of
-from engram.values import EntityType
+from engramdb.text.mentions import MAX_MENTIONS, mentions, possible_names, type_of
+from engramdb.text.names import fold_name
+from engramdb.values import EntityType
 
 PERSON, PLACE, FIRM = EntityType.PERSON, EntityType.LOCATION, EntityType.ORGANIZATION
 PROJECT, TOOL = EntityType.PROJECT, EntityType.TECHNOLOGY

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.moments import _RULES, MomentRange, Precision, Relation, find_moments, resolve
+from engramdb.text.calendar import Precision
+from engramdb.text.moments import _RULES, MomentRange, Relation, find_moments, resolve
 
 FRIDAY = datetime(2026, 5, 8, 10, tzinfo=UTC)
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.text.normal import clean, fingerprint, is_text
-from engram.text.passage import passage
-from engram.values import Memory, Provenance
+from engramdb.text.normalize import clean, fingerprint, is_text
+from engramdb.text.terms import passage
+from engramdb.values import Memory, Provenance
 
 
 @pytest.mark.parametrize(

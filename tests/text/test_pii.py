@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.text import pii_checks
-from engram.text.pii import PiiKind, classify, tier_of
-from engram.values import SecurityTier
+from engramdb.text import pii_numbers as pii_checks
+from engramdb.text.pii import PiiKind, classify, tier_of
+from engramdb.values import SecurityTier
 from evals.capture import pii as measured
 
 # Made-up keys are put together here, or a code host's own scanner would take them for real ones.

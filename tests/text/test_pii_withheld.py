@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.text.pii import classify, is_withheld
-from engram.values import SecurityTier
+from engramdb.text.pii import classify, is_withheld
+from engramdb.values import SecurityTier
 
 
 @pytest.mark.parametrize(

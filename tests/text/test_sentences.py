@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.text.sentences import is_code_block, sentences
+from engramdb.text.sentences import is_code_block, sentences
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,21 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from engram.text import affect, injection_views, name_cues, polarity, terms, traits
-from engram.text.moments import find_moments
+from engramdb.text import (
+    affect,
+    terms,
+    traits,
+)
+from engramdb.text import (
+    affect as polarity,
+)
+from engramdb.text import (
+    injection as injection_views,
+)
+from engramdb.text import (
+    name_runs as name_cues,
+)
+from engramdb.text.moments import find_moments
 
 TEXTS = (
     "Maya prefers tea over pizza since the trip to Malmö in 2021",

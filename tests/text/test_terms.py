@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engram.text.terms import MAX_TERM_CHARACTERS, query_terms, terms
+from engramdb.text.terms import MAX_TERM_CHARACTERS, query_terms, terms
 
 if TYPE_CHECKING:
-    from engram import Engram
+    from engramdb import Engram
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
         ("We deploy with getUserName()", "user name"),
         ("We deploy with getUserName()", "getUserName"),
         ("set MAX_RETRY_COUNT to 3", "retry count"),
-        ("edit src/engram/text/terms.py first", "text terms py"),
-        ("edit src/engram/text/terms.py first", "src/engram/text/terms.py"),
+        ("edit src/engramdb/text/terms.py first", "text terms py"),
+        ("edit src/engramdb/text/terms.py first", "src/engramdb/text/terms.py"),
         ("write to ann@example.org", "ann@example.org"),
         ("write to ann@example.org", "example"),
         ("upgrade to v2.0.1 today", "v2.0.1"),

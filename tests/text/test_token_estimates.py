@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.text.token_letters import SCRIPTS
-from engram.text.token_pieces import KINDS, TONGUES, composition, margin_class
-from engram.text.token_ratios import COSTS, MARGINS, TOKENIZERS
-from engram.text.tokens import USUAL, count_tokens, most_tokens
+from engramdb.text.token_pieces import KINDS, SCRIPTS, TONGUES, composition, margin_class
+from engramdb.text.tokens import COSTS, MARGINS, TOKENIZERS, USUAL, count_tokens, most_tokens
 
 PIECES = (
     *(

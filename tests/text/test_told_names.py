@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.text.told_names import speaks_of_self, told_names
+from engramdb.text.names import speaks_of_self, told_names
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engram.store.sqlite.migrations import APPLICATION_ID, FORMAT_VERSION, m001_first_layout
-from engram.store.sqlite.store import SqliteStore
-from engram.values import GLOBAL, Filters, Scope, Status
+from engramdb.store.sqlite.migrations import APPLICATION_ID, FORMAT_VERSION, m001_first_layout
+from engramdb.store.sqlite.store import SqliteStore
+from engramdb.values import GLOBAL, Filters, Scope, Status
 
 if TYPE_CHECKING:
     from pathlib import Path

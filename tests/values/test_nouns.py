@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import engram.values
+import engramdb.values
 
-TREE = ast.parse(Path(engram.values.__file__).read_text(encoding="utf-8"))
+TREE = ast.parse(Path(engramdb.values.__file__).read_text(encoding="utf-8"))
 FOR_TYPES = {
     alias.name: node.module
     for node in ast.walk(TREE)
@@ -21,10 +21,10 @@ FOR_TYPES = {
 
 def test_types_and_nouns_name_the_same() -> None:
     """What a checker sees and what a program gets are two lists of one thing."""
-    homes = {noun: f"engram.values.{module}" for noun, module in engram.values._HOMES.items()}
+    homes = {noun: f"engram.values.{module}" for noun, module in engramdb.values._HOMES.items()}
 
     assert homes == FOR_TYPES
-    assert dir(engram.values) == sorted(FOR_TYPES)
+    assert dir(engramdb.values) == sorted(FOR_TYPES)
 
 
 @pytest.mark.parametrize("noun", FOR_TYPES)
@@ -32,10 +32,10 @@ def test_every_noun_is_found(noun: str) -> None:
     """The same object from the room as from its own module."""
     home = importlib.import_module(FOR_TYPES[noun] or "")
 
-    assert getattr(engram.values, noun) is getattr(home, noun)
+    assert getattr(engramdb.values, noun) is getattr(home, noun)
 
 
 def test_what_is_no_noun_is_an_error() -> None:
     """A misspelt name fails as it would in any module."""
     with pytest.raises(AttributeError, match="Memmory"):
-        engram.values.Memmory  # type: ignore[attr-defined]  # noqa: B018
+        engramdb.values.Memmory  # type: ignore[attr-defined]  # noqa: B018

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from engram import Settings
-from engram.errors import InvalidSettings, UnknownPolicy
-from engram.settings import setting_fields
-from engram.surfaces.cli.verb import TRACEBACK
+from engramdb import Settings
+from engramdb.cli.commands import TRACEBACK
+from engramdb.errors import InvalidSettings, UnknownPolicy
+from engramdb.settings import setting_fields
 
 KEY = "ab" * 32
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from engram import Engram, Settings
-from engram.surfaces.http.server import Server, bind
-from engram.surfaces.http.tokens import OWN_FILE, NamedTokens, Tokens, kept_token
+from engramdb import Engram, Settings
+from engramdb.http.auth import OWN_FILE, NamedTokens, Tokens, kept_token
+from engramdb.http.server import Server, bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,217 @@
+"""From turns to memories: observe, claim what is unread, extract, save."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from engramdb.capture.extract import Extracted, Extractor
+from engramdb.context.attention import SensoryBuffer
+from engramdb.errors import EngramError, InvalidQuery
+from engramdb.lifecycle.admission import Gate, prepare, save
+from engramdb.lifecycle.drafts import Draft, check_label, checked_text, chosen, in_utc
+from engramdb.lifecycle.write import Admission
+from engramdb.policy import CapturePolicy
+from engramdb.store.contract import Store, Transaction
+from engramdb.text.normalize import is_text
+from engramdb.values import (
+    Action,
+    Actor,
+    AuditEvent,
+    MemoryType,
+    Provenance,
+    Role,
+    Scope,
+    Source,
+    Turn,
+    TurnId,
+    new_id,
+)
+
+# Keep a turn as it was said, and find it again.
+#
+# Called by the engine; durable when it returns. What memories a turn gives is decided afterwards.
+
+_ENDING = 8
+
+
+def observe(
+    content: str,
+    *,
+    role: str,
+    speaker: str | None,
+    session: str | None,
+    occurred_at: datetime | None,
+    scope: Scope,
+    store: Store,
+    policy: CapturePolicy,
+    actor: Actor,
+    now: datetime,
+) -> Turn:
+    """Store one message and return it."""
+    turn = heard(
+        content,
+        role=role,
+        speaker=speaker,
+        session=session,
+        occurred_at=occurred_at,
+        scope=scope,
+        policy=policy,
+        now=now,
+    )
+    with store.atomic() as tx:
+        keep(tx, turn, actor=actor, now=now)
+    return turn
+
+
+def heard(
+    content: str,
+    *,
+    role: str,
+    speaker: str | None,
+    session: str | None,
+    occurred_at: datetime | None,
+    scope: Scope,
+    policy: CapturePolicy,
+    now: datetime,
+) -> Turn:
+    """Return a message as a turn that can be kept; raises where it may not enter."""
+    for name, label in (("speaker", speaker), ("session", session)):
+        if label is not None:
+            check_label(name, label)
+    return Turn(
+        id=new_id(now),
+        content=checked_text(content, what="turn", max_bytes=policy.max_turn_bytes),
+        role=chosen(Role, role),
+        speaker=speaker,
+        session=session,
+        scope=scope,
+        occurred_at=in_utc("occurred_at", occurred_at) or now,
+        created_at=now,
+    )
+
+
+def keep(tx: Transaction, turn: Turn, *, actor: Actor, now: datetime) -> None:
+    """Write a turn down, with who brought it; an import does so with many in one write."""
+    tx.turns.add(turn)
+    tx.audit.add(AuditEvent(at=now, action=Action.OBSERVE, actor=actor, target=turn.id))
+
+
+def find_turn(tx: Transaction, turn_id: TurnId, scope: Scope) -> Turn:
+    """Return a turn by its id or the last eight characters of it; raises where there is no single one."""
+    named = turn_id if isinstance(turn_id, str) and is_text(turn_id) else ""
+    ids = tx.turns.ids_ending_with(named.lower(), scope=scope) if len(named) == _ENDING else [named]
+    found = tx.turns.get(ids[0], scope=scope) if len(ids) == 1 else None
+    if found is None:
+        raise InvalidQuery(f"no turn has the id {str(turn_id)[:40]!r}", hint="Give the whole id of one.")
+    return found
+
+
+# From turns to memories: claim what nobody has read, extract, and save with the note that it was read.
+#
+# Called by the engine when a buffer is due, when it is flushed and after a store is opened. Memories and the
+# note are one write, so a process killed at any moment has read a turn either wholly or not at all, and no
+# turn
+# is read twice, by however many processes.
+
+MOST_TURNS = 40
+"""Turns read together: enough for a batch, few enough for one write."""
+CONTEXT_TURNS = 20
+
+_SOURCES = {Role.USER: Source.HUMAN, Role.ASSISTANT: Source.ASSISTANT}
+_PROCEDURES = frozenset({"decision", "principle", "skill"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """What reading turns needs."""
+
+    gate: Gate
+    extractor: Extractor
+    sensory: SensoryBuffer
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of some turns."""
+
+    turns: int = 0
+    admissions: tuple[Admission, ...] = ()
+    rejected: int = 0
+
+
+def read_turns(
+    capture: Capture, *, actor: Actor, now: datetime, within: tuple[Scope, str | None] | None = None
+) -> Reading:
+    """Read the oldest turns that wait, of one conversation; `turns` is 0 when none do."""
+    store = capture.gate.store
+    until = now + timedelta(minutes=capture.gate.policy.claim_minutes)
+    with store.atomic() as tx:
+        turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within)
+    if not turns:
+        return Reading()
+    try:
+        return _read(capture, turns, actor=actor, now=now)
+    except BaseException:
+        with store.atomic() as tx:
+            tx.turns.release([turn.id for turn in turns])
+        raise
+
+
+def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetime) -> Reading:
+    extracted = capture.extractor.extract(turns, context=_context(capture, turns))
+    by_id = {turn.id: turn for turn in turns}
+    drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name) for one in extracted]
+    rejections: list[EngramError] = []
+    prepared = prepare(drafts, capture.gate, now=now, on_rejection=rejections.append)
+    with capture.gate.store.atomic() as tx:
+        if not tx.turns.settle(list(by_id), now=now):
+            return Reading()  # another process was faster; its memories are the ones that count
+        admissions = save(tx, prepared, capture.gate, actor=actor, now=now)
+        detail = {"turns": len(turns), "statements": len(drafts), "extractor": capture.extractor.name}
+        tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, detail=detail))
+        for rejection in rejections:
+            why = {"code": rejection.code}
+            tx.audit.add(AuditEvent(at=now, action=Action.REJECT, actor=actor, detail=why))
+    return Reading(len(turns), tuple(admissions), len(rejections))
+
+
+def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
+    """Return what was said just before: from the ring where it has it, otherwise from the store."""
+    first, read = turns[0], {turn.id for turn in turns}
+    ring = capture.sensory.recent(first.scope, session=first.session)
+    if first.id not in {turn.id for turn in ring[1:]}:
+        with capture.gate.store.read() as tx:
+            ring = list(tx.turns.list(scope=first.scope, session=first.session, limit=2 * MOST_TURNS))
+    before = [turn for turn in ring if turn.created_at <= first.created_at and turn.id not in read]
+    return before[-CONTEXT_TURNS:]
+
+
+def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
+    is_procedure, is_moment = one.category in _PROCEDURES, one.category == "moment"
+    return Draft(
+        content=one.content,
+        scope=turn.scope,
+        type=MemoryType.PROCEDURE if is_procedure else MemoryType.NARRATIVE if is_moment else MemoryType.FACT,
+        category=one.category,
+        kind=one.kind,
+        subject=one.subject,
+        predicate=one.predicate,
+        object=one.object,
+        provenance=Provenance(
+            source=_SOURCES.get(turn.role, Source.INGEST),
+            speaker=turn.speaker,
+            session=turn.session,
+            turns=(turn.id,),
+        ),
+        occurred_at=one.occurred_at or turn.occurred_at,
+        said_at=turn.occurred_at,
+        confidence=one.confidence,
+        importance=one.importance,
+        is_negated=one.is_negated,
+        replaces=one.replaces,
+        entities=one.entities,
+        extractor=extractor,
+        verbatim=one.verbatim,
+    )

@@ -1,0 +1,507 @@
+"""Judge sentences: what states nothing, what lasts, its category, confidence and importance."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engramdb.text.clauses import Clause, Who
+from engramdb.text.normalize import lazy
+from engramdb.text.openings import Certainty
+from engramdb.text.sentences import is_code_block, sentences
+from engramdb.text.verbs import word_set
+from engramdb.text.vocabulary import (
+    EVENT_VERBS,
+    KIN,
+    PASSING_VERBS,
+    PETS,
+    ROLES,
+    STATE_CHANGES,
+    THING_VERBS,
+    VAGUE_EVENTS,
+    VERBS,
+)
+from engramdb.values import Kind
+
+# Leave out what states nothing: code, logs, quotations, questions, requests, thanks, what is only imagined.
+#
+# Used by the heuristic extractor before it reads a sentence. Better to miss a fact than to remember a joke as
+# one: a sentence that begins as a request or a supposition is dropped whole, whatever else it says.
+
+MAX_SENTENCE_CHARACTERS = 600
+"""What is longer is no statement but pasted text that has no sentence ends."""
+
+_LETTERS = lazy(r"[^\W\d_]{2}")
+_QUOTED_LINE = lazy(r"\s*>")
+_CODE_LINE = lazy(
+    r"\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|Traceback \(|File \"|at \S+\(|\w+(?:Error|"
+    r"Exception):|[$#%] |>>> |\.\.\. |def \w+\(|class \w+[:(]|import \w+|from \S+ import |return\b|"
+    r"const \w+|let \w+ ?=|var \w+ ?=|function\b|public |private |static |(?:select|insert|update|delete|"
+    r"create) .*\b(?:from|into|set|table)\b.*|#include|</?\w+|[{}\[\]]|\w+\(.*\);?$|(?:INFO|WARN|WARNING|"
+    r"ERROR|DEBUG)\b|exit code)",
+    re.IGNORECASE,
+)
+_CODE_END = lazy(r"[;{}]\s*$|=>|\b\w+ = ['\"\d{\[]")
+
+_QUESTION = lazy(
+    r"(?:(?:who|what|when|where|why|how|which|whose)(?:'s| is| are| was| were| do| does| did| can| could|"
+    r" should| would"
+    r"| will| if| about| come| many| much| long)\b|(?:do|does|did|is|are|was|were|can|could|would|will|"
+    r"should|shall|have|has|am|may|isn't|aren't|don't|doesn't|didn't|won't|can't|couldn't|wouldn't) "
+    r"(?:i|you|we|they|he|she|it|my|your|there|anyone|someone|the|this|that)\b|i wonder\b|i(?:'m|"
+    r" am) wondering\b|i was wondering\b|any idea|¿)"
+)
+_REQUEST_VERBS = (
+    "fix|write|explain|translate|summari[sz]e|show|give|help|run|add|make|create|tell|find|list|check|"
+    "delete|remove|rename|refactor|deploy|generate|draft|send|open|close|update|change|convert|compare|"
+    "describe|implement|install|search|look|try|test|review|rewrite|suggest|recommend|read|print|play|set|"
+    "start|stop|use|put|move|build|design|calculate|compute|format|debug|analy[sz]e|think|imagine|pretend|"
+    "suppose|assume|let me|let us|act|continue|go|ignore|repeat|provide|schreib|zeig|erkläre?|hilf|mach|"
+    "gib|übersetze|écris|explique|montre|aide|fais|donne|escribe|explica|muestra|ayuda|haz|dame|traduce|"
+    "напиши|объясни|покажи|помоги|сделай|переведи"
+)
+_REQUEST = lazy(
+    rf"(?:(?:please|kindly|now|then|ok|okay|and|also|so|hey|hi|bitte|"
+    rf"now please)[, ]+)*(?:(?:{_REQUEST_VERBS})\b"
+    r"|(?:can|could|would|will) (?:you|we)\b|i(?:'d| would) like\b|i (?:want|need) (?:you|help|to know|"
+    r"to ask|to see)\b"
+    r"|i(?:'m| am) looking for\b|i have (?:a|another|one|some) (?:quick )?questions?\b|remember to\b|"
+    r"don't forget to\b"
+    r"|let's (?!go with|use|stick with|agree)|don't\b(?! forget that| ever)|do not\b(?! ever)|请|帮我)"
+)
+_IMAGINED = lazy(
+    r"(?:if|imagine|suppose|pretend|assume|assuming|what if|let's say|say i|hypothetically|"
+    r"once upon a time|for example|e\.g\.|as the \w+ (?:goes|says)|in the (?:song|movie|book|story)|i wish|"
+    r"i hope|in theory|the (?:article|song|book|movie|quote|lyrics|poem|story)\b)|.*\b(?:if i (?:had|were|"
+    r"was|lived|could|knew|told)|in which (?:my|i)|could eat a horse|as if i)\b"
+)
+_GREETING = lazy(
+    r"(?:hi|hello|hey|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|cheers|welcome|"
+    r"congrats|congratulations|sorry|bye|goodbye|see you|take care|have a (?:nice|good|great)|"
+    r"happy (?:birthday|new year)|haha|lol|wow|oh|ok|okay|sure|yes|yep|yeah|no|nope|great|nice|cool|"
+    r"perfect|awesome|got it|i see|never mind|hmm|merci|danke|gracias|спасибо|谢谢|"
+    r"ありがとう)\b[^a-z]*(?:[\w' ]{0,40})[^\w]*$"
+)
+
+
+def prose(text: str) -> list[str]:
+    """Return the sentences that a person may have meant as statements: no code, logs or quotes."""
+    lines = text.splitlines()
+    kept = [line for line in lines if not _QUOTED_LINE.match(line) and not _is_code(line)]
+    if len(lines) > 1 and any(line.startswith("Traceback (") for line in lines):
+        return []
+    return [
+        sentence
+        for sentence in sentences("\n".join(kept))
+        if len(sentence) <= MAX_SENTENCE_CHARACTERS
+        and _LETTERS.search(sentence)
+        and not is_code_block(sentence)
+    ]
+
+
+def is_statement(sentence: str) -> bool:
+    """Say whether a sentence, without its opening words, may state something lasting."""
+    lower = sentence.lower().replace("’", "'").lstrip(" \"'*_-–—(")
+    if (
+        lower.rstrip(" \"')*_").endswith(("?", "？"))
+        or "?!" in lower
+        or lower.endswith(("吗。", "か。", "呢。"))
+    ):
+        return False
+    return not (
+        _QUESTION.match(lower) or _REQUEST.match(lower) or _IMAGINED.match(lower) or _GREETING.match(lower)
+    )
+
+
+def _is_code(line: str) -> bool:
+    if line.lstrip().startswith(("```", "~~~")):
+        return False  # the fence itself; `sentences` keeps its block whole
+    return bool(_CODE_LINE.match(line) or _CODE_END.search(line))
+
+
+# Decide whether a clause says something worth keeping.
+#
+# Used by the heuristic extractor after a clause has been read. What passes ("I'm tired", "it works now", "I
+# see") is dropped; what dates itself, changes something, or tells who someone is stays. Written for
+# precision: a verb or adjective that is not known to last needs a date to be kept.
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Which times a clause names, seen from when it was said."""
+
+    has_past: bool = False
+    has_future: bool = False
+    is_relative: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether it names any."""
+        return self.has_past or self.has_future
+
+
+_LASTING_STATE = lazy(
+    r"(?:not |also |now |originally |still |currently |severely |deeply |very |really |a |an )*"
+    r"(?:an? (?!bit\b|little\b|mess\b|mix\b|lot\b|idiot\b|fool\b|wreck\b|moment\b|sec\b)|"
+    r"the (?:\w+ ){1,3}(?:of|at|for)\b|one of |from\b|based (?:in|out of)\b|allergic|intolerant|married|"
+    r"engaged|divorced|single\b|widowed|pregnant|vegan|vegetarian|pescatarian|kosher|halal|fluent|good at|"
+    r"bad at|great at|terrible at|experienced|proficient|left-handed|right-handed|colou?r ?-?blind|deaf|"
+    r"blind|diabetic|autistic|dyslexic|gluten|lactose|celiac|retired|unemployed|self-employed|freelance|"
+    r"in charge of|responsible for|interested in|passionate about|afraid of|scared of|into (?!the)|"
+    r"obsessed with|fond of|diagnosed with|raised in|trained as|(?-i:to [A-Z])|born|called|named|"
+    r"\d{1,3}(?: years? old)?\b|off on|in my (?:\w+ties|early|late|"
+    r"mid)|short-sighted|near-?sighted|asthmatic|bilingual|an only child|taller|shorter|\d)|(?-i:(?!OK\b|"
+    r"Ok\b|I\b)(?:Dr\.? )?[A-Z][a-zà-ÿ]+)",
+    re.IGNORECASE,
+)
+_PASSING_STATE = lazy(
+    r"(?:not |now |still |so |very |really |too |just |all |a bit |a little |completely |totally )*"
+    r"(?:failing|broken|down|slow|working|ready|done|stuck|wrong|great|good|fine|empty|gone|missing|nice|"
+    r"bad|ok|okay|true|false|correct|right|clear|weird|strange|odd|here|there|back|up|over|off|better|"
+    r"worse|perfect|awesome|cool|amazing|terrible|awful|beautiful|important|interesting|easy|hard|"
+    r"difficult|simple|happy|sad|tired|sure|sorry|killing|going|getting|being|trying|that\b|because|what|"
+    r"how|why|it\b|to \w+|hot|cold|late|early|busy|open|closed|excited|thrilled|proud|grateful|lucky|glad|"
+    r"always|awesome|roller|a roller|messy|confusing|boring|fun|funny|hilarious|complete|finished|fixed|"
+    r"useless|useful|possible|impossible|running|loading|pending|crashing|hanging|returning|"
+    r"throwing|complaining|acting)\b"
+)
+_PASSING_SUBJECT = lazy(
+    r"(?:the|this|my|our|his|her|their) (?:\w+ )?(?:problem|issue|error|code|tests?|answer|output|result|"
+    r"question|thing|point|reason|idea|bug|above|following|file|function|line|page|link|weather|food|movie|"
+    r"song|book|story|article|deploy|build|image|picture|screenshot|difference|solution|trick|same|bad|"
+    r"guess|fault|apologies|turn)\b",
+    re.IGNORECASE,
+)
+_LASTING_PROGRESSIVES = word_set(
+    "learn study work live build write train research use date teach run save raise develop renovate "
+    "manage take read practise practice code program lead prepare"
+)
+_PLANNED = word_set("learn move study quit marry start join buy switch retire visit travel leave become")
+_POINTING = lazy(
+    r"(?:of |with |on |about |to |that |in |at |for )?(?:it|this|that|them|those|these|you|there|here|"
+    r"when (?:that|this|it))\b",
+    re.IGNORECASE,
+)
+"""A tail that begins so says nothing to someone who was not there."""
+_TRAILING = lazy(r"\b(?:those|these|them)\W*\Z", re.IGNORECASE)
+_TELLING = word_set("likes dislikes prefers uses lives_in works speaks studies eats drinks owns plays drives")
+"""What is worth keeping even of someone who is only "she"."""
+_HABITS = frozenset(["go", "take", "put", "keep", "start", "do", "run", "read", "save"])
+_HABITUAL = lazy(r"\b(?:every|always|usually|on \w+days|a (?:shop|company|business|\w+ called)|my own)\b")
+"""What makes a habit of something that is otherwise done in passing."""
+_HAD_IN_PASSING = lazy(
+    r"(?:such |something|anything|everything|nothing|stuff|some |so many |loads |a few |a lot|lots |our |"
+    r"it |the (?:same|time|"
+    r"feeling)|no |to |a (?:quick )?(?:question|problem|feeling|look|go)|an? (?:issue|error|idea)|been)"
+)
+_ABILITIES = frozenset(
+    ["play", "speak", "swim", "drive", "cook", "code", "sing", "ride", "bake", "juggle", "ski", "type"]
+)
+_INABILITIES = frozenset(["eat", "drink", "swim", "drive", "stand", "lift", "tolerate", "digest", "ride"])
+
+
+def is_passing(clause: Clause) -> bool:
+    """Say whether the clause says only how things are at the moment, even where it asks to be remembered."""
+    return clause.is_copula and bool(_PASSING_STATE.match(clause.tail.lower()))
+
+
+def is_lasting(clause: Clause, dates: Dates) -> bool:
+    """Say whether the clause is worth keeping by itself."""
+    if clause.auxiliaries & {"would", "could", "should"} and not _is_rule(clause):
+        return False
+    if clause.who in (Who.SPEAKER, Who.WE):
+        return _first_person(clause, dates)
+    return _of_others(clause, dates)
+
+
+def _is_rule(clause: Clause) -> bool:
+    if clause.who is Who.OTHER or re.search(r"\bmust (?:have|be|feel)\b", clause.text):
+        return False
+    return bool(re.search(r"\b(?:never|always|must|should not|shouldn['’]t)\b", clause.text, re.IGNORECASE))
+
+
+def _first_person(clause: Clause, dates: Dates) -> bool:
+    if _says_little(clause, dates):
+        return False
+    if clause.is_copula:
+        is_passing_state = _PASSING_STATE.match(clause.tail.lower())
+        return bool(_LASTING_STATE.match(clause.tail)) or (dates.any and not is_passing_state)
+    if clause.auxiliaries & {"will", "may", "might", "shall"}:
+        return dates.has_future or (clause.verb in _PLANNED and not clause.is_negated)
+    if clause.is_progressive or clause.is_past:
+        return _progressive(clause, dates) if clause.is_progressive else _past(clause, dates)
+    return _ability(clause) if "can" in clause.auxiliaries else _present(clause, dates)
+
+
+def _says_little(clause: Clause, dates: Dates) -> bool:
+    """Say whether nothing follows the verb, or only what points to something that is not said."""
+    if clause.tail.lower() in ("in", "up", "out", "over", "off"):
+        return not dates.any
+    if not clause.tail:
+        return not dates.any and not (clause.is_negated and clause.verb in VERBS and clause.verb != "have")
+    if re.match(r",|to\W*\Z", clause.tail) or _TRAILING.search(clause.tail):
+        return True
+    return not clause.is_copula and not dates.any and bool(_POINTING.match(clause.tail))
+
+
+def _progressive(clause: Clause, dates: Dates) -> bool:
+    if clause.tail.startswith("to ") and clause.verb == "go":
+        return dates.has_future or any(clause.tail.startswith(f"to {verb} ") for verb in _PLANNED)
+    if "have" in clause.auxiliaries:
+        return bool(re.search(r"\b(?:for|since)\b", clause.tail))
+    return dates.has_future or clause.verb in _LASTING_PROGRESSIVES
+
+
+def _past(clause: Clause, dates: Dates) -> bool:
+    if "used to" in clause.auxiliaries or (clause.verb == "grow" and clause.tail.startswith("up")):
+        return True
+    if clause.is_negated:
+        return dates.any and clause.verb in EVENT_VERBS
+    if clause.verb in ("get", "be"):
+        return dates.any or bool(
+            re.match(r"(?:married|engaged|promoted|divorced|hired|fired|a (?:new )?\w+)", clause.tail)
+        )
+    if clause.verb in ("decide", "choose", "agree", "settle", "pick", "promise", "mean"):
+        return clause.verb != "mean"
+    if clause.verb in STATE_CHANGES or (clause.verb in EVENT_VERBS and clause.verb not in VAGUE_EVENTS):
+        return len(clause.tail.split()) >= 2 or dates.any or clause.verb in STATE_CHANGES
+    return dates.any and clause.verb not in ("try", "ask", "say", "think", "want", "tell")
+
+
+def _ability(clause: Clause) -> bool:
+    if clause.verb in ("read", "write", "understand"):
+        return bool(re.match(r"[A-Z][a-z]+\Z", clause.tail))  # a language
+    return clause.verb in (_INABILITIES if clause.is_negated else _ABILITIES)
+
+
+def _present(clause: Clause, dates: Dates) -> bool:
+    tail, verb = clause.tail.lower(), clause.verb
+    if verb == "have":
+        return bool(tail) and not _HAD_IN_PASSING.match(tail)
+    if verb in ("want", "need"):
+        return dates.has_future and not tail.startswith("you")
+    if verb == "know":
+        return not clause.is_negated and bool(re.match(r"(?:how to |(?!I\b)[A-Z])", clause.tail))
+    if verb in _HABITS:
+        is_business = verb == "run" and bool(re.match(r"(?:an? |my |[A-Z])", clause.tail))
+        return is_business or bool(_HABITUAL.search(clause.text))
+    is_about_this = verb in ("like", "love", "hate", "enjoy") and re.match(
+        r"(?:your|the way|how|when)\b", tail
+    )
+    return verb not in PASSING_VERBS and not is_about_this
+
+
+def _of_others(clause: Clause, dates: Dates) -> bool:
+    is_passing_subject = clause.who is not Who.OTHER and _PASSING_SUBJECT.match(clause.subject)
+    if clause.subject.lower() in ("it", "this", "that") or not clause.tail or is_passing_subject:
+        return False
+    if clause.is_progressive:
+        return dates.has_future
+    if clause.auxiliaries & {"will", "can", "may", "might", "must", "should", "shall"}:
+        return dates.has_future or _is_rule(clause)
+    return _other_being(clause, dates) if clause.is_copula else _other_doing(clause, dates)
+
+
+def _other_doing(clause: Clause, dates: Dates) -> bool:
+    if clause.who is Who.OTHER:
+        if _POINTING.match(clause.tail):
+            return False
+        return VERBS.get(clause.verb) in _TELLING or (clause.verb in THING_VERBS and dates.any)
+    if clause.is_negated or clause.tail.startswith("such "):
+        return clause.is_negated and clause.verb in VERBS
+    if clause.is_past:
+        is_of_kin = clause.who is Who.OWNED and KIN.search(clause.subject)
+        return dates.any or (bool(is_of_kin) and clause.verb in EVENT_VERBS)
+    return clause.verb in THING_VERBS or clause.verb in VERBS
+
+
+def _other_being(clause: Clause, dates: Dates) -> bool:
+    tail, has_owner = clause.tail, bool(re.search(r"['’]s ", clause.subject))
+    if _PASSING_STATE.match(tail.lower()):
+        return dates.has_future and not dates.has_past
+    if clause.who in (Who.OWNED, Who.OURS) or (clause.who is Who.NAMED and has_owner):
+        return len(tail) > 1
+    if clause.who is Who.OTHER:
+        is_of_them = clause.subject.lower().startswith(("his ", "her ", "their "))
+        return clause.subject.lower() != "they" and bool(
+            (_NAMING if is_of_them else _PERSON_STATE).match(tail)
+        )
+    if clause.who is Who.NAMED:
+        return bool(ROLES.match(tail) or _NAME_STATE.match(tail))
+    return dates.any or bool(_THING_STATE.match(tail))
+
+
+_NAMING = lazy(r"[A-Z]|an? |called|named|\d")
+_PERSON_STATE = lazy(r"(?:not )?(?:an? |my |our |from |married|allergic|\d)", re.IGNORECASE)
+_NAME_STATE = lazy(
+    r"(?:an? |the (?!best|most|only|same|worst|way)|our |my |from |based in|married to|allergic|"
+    r"(?:now |also |still )?(?:part of|written in|built (?:in|on|with)|hosted|located|owned by|"
+    r"maintained by))",
+    re.IGNORECASE,
+)
+_THING_STATE = lazy(
+    r"(?:our|my|called|named|written in|written on|due|hosted|located|part of|owned by|maintained by|"
+    r"based on|at [\w-]+[.:@/]|on (?:port|"
+    r"the)|(?-i:[A-Z])|\d)",
+    re.IGNORECASE,
+)
+
+
+# Name what was found: one of the ten categories, episode or note, how sure, how important.
+#
+# Used by the heuristic extractor for each statement that it keeps. The kind follows six steps in order of
+# priority: a true temporal marker, the category, (tags, which an extractor has none of,) a past doing, a word
+# that speaks of what always holds, and otherwise episode. Confidence never exceeds 0.7: patterns do not
+# understand.
+
+MAX_CONFIDENCE = 0.7
+
+CONFIDENCE = {
+    Certainty.EXPLICIT: 0.7,
+    Certainty.PLAIN: 0.65,
+    Certainty.HEDGED: 0.5,
+    Certainty.GUESSED: 0.35,
+}
+"""By how sure the speaker sounded; below 0.40 a memory is speculative and expires unless it is confirmed."""
+
+PRONOUN_PENALTY = 0.15
+"""Taken off where it is not said who "she" is."""
+
+IMPORTANCE = {
+    "correction": 0.8,
+    "decision": 0.75,
+    "commitment": 0.75,
+    "principle": 0.7,
+    "relationship": 0.65,
+    "preference": 0.6,
+    "skill": 0.5,
+    "fact": 0.5,
+    "entity": 0.5,
+    "moment": 0.45,
+}
+PREDICATE_IMPORTANCE = {
+    "is_allergic_to": 0.9,
+    "is_named": 0.8,
+    "lives_in": 0.7,
+    "works_at": 0.7,
+    "born_on": 0.7,
+    "deadline": 0.8,
+    "is_married_to": 0.75,
+    "works_as": 0.65,
+}
+EXPLICIT_BONUS = 0.15
+
+_NOTE_CATEGORIES = frozenset({"preference", "decision", "commitment", "principle", "skill", "correction"})
+_RULE = lazy(
+    r"(?:please\s+)?(?:always|never)\b|from now on\b|.*\b(?:should|must) (?:never|always|not|be|keep|use|"
+    r"have)\b|we (?:must|never|always)\b|.*\bmotto\b|in my opinion\b",
+    re.IGNORECASE,
+)
+_APPOINTMENT = lazy(
+    r"\b(?:appointment|meeting|flight|interview|exam|deadline|due|birthday|wedding|retro|standup|demo|"
+    r"release|call|trip|goal|launch|presentation|party|concert|surgery|review)\b",
+    re.IGNORECASE,
+)
+_TASTES = frozenset(["likes", "dislikes", "prefers"])
+_SKILL_STATE = lazy(
+    r"(?:not |very |really )*(?:fluent|good at|bad at|great at|terrible at|proficient|experienced)", re.I
+)
+
+
+def category_of(clause: Clause, dates: Dates, *, is_correction: bool, predicate: str) -> str:
+    """Return one of the ten categories; the more telling ones come first."""
+    telling = (
+        ("correction", is_correction or clause.verb == "mean"),
+        ("decision", predicate == "decided"),
+        ("commitment", _is_commitment(clause, dates, predicate)),
+        ("principle", _is_principle(clause)),
+        ("preference", predicate in _TASTES or predicate.startswith(("favourite", "hobby"))),
+        ("relationship", _is_relationship(clause, predicate)),
+        ("skill", _is_skill(clause, predicate)),
+        ("fact", clause.verb in STATE_CHANGES or "used to" in clause.auxiliaries),
+        ("moment", _is_moment(clause, dates)),
+        ("entity", _is_entity(clause, predicate)),
+    )
+    return next((category for category, applies in telling if applies), "fact")
+
+
+def _is_principle(clause: Clause) -> bool:
+    return clause.verb == "believe" or (clause.who is not Who.NAMED and bool(_RULE.match(clause.text)))
+
+
+def _is_moment(clause: Clause, dates: Dates) -> bool:
+    """Say whether something happens once: done, or dated from where the speaker stands."""
+    if clause.is_past and not clause.is_copula and clause.verb not in ("grow", "have"):
+        return True
+    return dates.is_relative and (clause.is_past or dates.has_future)
+
+
+def _is_entity(clause: Clause, predicate: str) -> bool:
+    is_thing = clause.who in (Who.NAMED, Who.THING, Who.OURS) and predicate != "works_as"
+    return is_thing and clause.is_copula and bool(re.match(r"(?:an?|our|the|called|named)\b", clause.tail))
+
+
+def _is_commitment(clause: Clause, dates: Dates, predicate: str) -> bool:
+    if predicate in ("promised", "deadline", "plans") or "deadline" in clause.subject.lower():
+        return True
+    if clause.who in (Who.SPEAKER, Who.WE) and clause.auxiliaries & {"will", "shall"}:
+        return True
+    if clause.is_past:
+        return False
+    if clause.verb in ("need", "have") and clause.tail.startswith("to "):
+        return dates.has_future
+    return dates.has_future and (bool(_APPOINTMENT.search(clause.text)) or clause.is_progressive)
+
+
+def _is_relationship(clause: Clause, predicate: str) -> bool:
+    if predicate == "is_married_to":
+        return True
+    if clause.who is Who.OWNED and KIN.search(clause.subject) and not PETS.search(clause.subject):
+        return True
+    if clause.is_copula and ROLES.match(clause.tail):
+        return True
+    return clause.verb == "have" and bool(KIN.search(clause.tail)) and clause.who in (Who.SPEAKER, Who.WE)
+
+
+def _is_skill(clause: Clause, predicate: str) -> bool:
+    if predicate in ("speaks", "learns", "knows"):
+        return not clause.is_past and not re.match(r"(?:to|with|about|that)\b", clause.tail)
+    if clause.is_copula and clause.who is Who.SPEAKER and _SKILL_STATE.match(clause.tail):
+        return True
+    if "can" in clause.auxiliaries and not clause.is_negated and clause.who is Who.SPEAKER:
+        return True
+    return (
+        clause.is_progressive
+        and "have" in clause.auxiliaries
+        and clause.verb in ("code", "program", "play", "work", "cod")
+    )
+
+
+_CHRONIC = word_set("be have grow live work")
+
+
+def kind_of(clause: Clause, dates: Dates, category: str) -> Kind:
+    """Return episode or note, by the first of the six steps that applies."""
+    if dates.is_relative and dates.has_past:
+        return Kind.EPISODE
+    if category in _NOTE_CATEGORIES:
+        return Kind.NOTE
+    if category == "moment":
+        return Kind.NOTE if dates.has_future else Kind.EPISODE
+    if clause.is_past and "used to" not in clause.auxiliaries and clause.verb not in _CHRONIC:
+        return Kind.EPISODE
+    return (
+        Kind.NOTE
+    )  # what is said in the present holds until it is replaced; nothing else is left for step six
+
+
+def confidence_of(certainty: Certainty, *, is_by_assistant: bool, has_open_pronoun: bool) -> float:
+    """Return how far to trust the statement."""
+    confidence = CONFIDENCE[certainty] - PRONOUN_PENALTY * has_open_pronoun
+    return round(min(confidence, 0.5) if is_by_assistant else confidence, 2)
+
+
+def importance_of(category: str, predicate: str | None, certainty: Certainty) -> float:
+    """Return how much the statement matters, by what it is and whether it was asked to be kept."""
+    base = max(IMPORTANCE[category], PREDICATE_IMPORTANCE.get(predicate or "", 0.0))
+    return round(min(0.95, base + EXPLICIT_BONUS * (certainty is Certainty.EXPLICIT)), 2)

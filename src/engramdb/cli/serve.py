@@ -1,0 +1,382 @@
+"""Servers: HTTP, MCP, tokens."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engramdb.cli.options import Shared
+from engramdb.cli.output import bold, dim, out, present, talk
+from engramdb.errors import InvalidSettings, MissingExtra
+from engramdb.hooks.project import chosen, working_folder
+from engramdb.values import Actor, ActorKind, Scope
+
+if TYPE_CHECKING:
+    from engramdb.engine.engram import Engram
+    from engramdb.http.auth import NamedTokens, Tokens
+    from engramdb.http.telemetry import Spans
+    from engramdb.settings import Settings
+
+
+# `engram serve`: the HTTP API and the page.
+#
+# Opens the engine with its background work, hands it to `http.server`, and closes it when the server ends.
+# It asks for a token unless told not to, which it can be on addresses of this machine only. The link with
+# the token is shown on a terminal and never written to a file: whoever reads a log must not find it there.
+
+_NEEDED = ("fastapi", "uvicorn", "jinja2", "python_multipart")
+
+
+def serve(
+    shared: Shared,
+    *,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; else the setting.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 picks a free one.")] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="On this machine only: ask for no token.")
+    ] = False,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Listen on an address that others can reach.")
+    ] = False,
+    open_metrics: Annotated[
+        bool, typer.Option("--open-metrics", help="Show /metrics to whoever asks, without a token.")
+    ] = False,
+) -> None:
+    """
+    Serve the HTTP API and the page until Ctrl-C; on this machine unless told otherwise.
+
+    Example: engram serve --port 7070
+    """
+    _require_extra()
+    from engramdb.engine.engram import Engram  # noqa: PLC0415
+    from engramdb.http.app import Watch  # noqa: PLC0415
+    from engramdb.http.server import Server, bind  # noqa: PLC0415
+
+    settings = shared.settings()
+    settings = replace(settings, host=host or settings.host, port=settings.port if port is None else port)
+    _check_openness(settings.host, is_open=no_token)
+    with ExitStack() as stack:
+        listener = stack.enter_context(bind(settings.host, settings.port, allow_remote=allow_remote))
+        tokens = None if no_token else _tokens(settings)
+        watch = Watch(spans=_spans(settings, stack))
+        engram = stack.enter_context(Engram.open(settings=settings, scope=shared.scope, dream=True))
+        server = Server(
+            engram, listener, host=settings.host, tokens=tokens, open_metrics=open_metrics, watch=watch
+        )
+        server.run(ready=lambda url: _say_ready(url, tokens, settings.home))
+    talk("Engram has stopped")
+
+
+def _check_openness(host: str, *, is_open: bool) -> None:
+    from engramdb.http.server import is_loopback  # noqa: PLC0415
+
+    if is_open and not is_loopback(host):
+        raise InvalidSettings(
+            f"--no-token is for this machine only, and host={host!r} can be reached by others",
+            hint="Leave out --no-token, or use 127.0.0.1.",
+        )
+
+
+def _tokens(settings: Settings) -> Tokens:
+    from engramdb.http.auth import OWN_FILE, NamedTokens, Tokens, kept_token  # noqa: PLC0415
+
+    named = NamedTokens(settings.home)
+    named.list()  # a file that cannot be read is told now, while a person may be looking
+    return Tokens(kept_token(settings.home / OWN_FILE), named)
+
+
+def _spans(settings: Settings, stack: ExitStack) -> Spans | None:
+    """Return where spans go, if the settings ask for any; what waits is sent when the server has ended."""
+    if not settings.telemetry:
+        return None
+    from engramdb.http.telemetry import open_spans  # noqa: PLC0415
+
+    spans = open_spans(settings.telemetry)
+    stack.callback(spans.close)
+    return spans
+
+
+def _say_ready(url: str, tokens: Tokens | None, home: Path) -> None:
+    talk(f"Engram listens on {url}")
+    if tokens is None:
+        talk("It asks for no token: whoever is on this machine may use it.")
+        return
+    from engramdb.http.auth import OWN_FILE  # noqa: PLC0415
+
+    if sys.stderr.isatty():
+        talk(f"Open {url}?token={tokens.own}")
+    talk(f"Programs send Authorization: Bearer, with what {home / OWN_FILE} holds.")
+
+
+def _require_extra() -> None:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise MissingExtra(
+            f"the server needs {', '.join(missing)}", hint="pip install 'engram-memory[server]'"
+        )
+
+
+# `engram mcp`: memory for a model, over the Model Context Protocol.
+#
+# Serves standard input and output, or streamable HTTP with `--http`. The scope and the agent's name come
+# from the options, so that no model can choose whose memories it reads. The SDK is imported here and
+# nowhere else.
+
+
+class ToolSet(StrEnum):
+    """Which tools a client is shown."""
+
+    CORE = "core"
+    ALL = "all"
+
+
+def mcp(
+    shared: Shared,
+    *,
+    tools: Annotated[
+        ToolSet, typer.Option(metavar="SET", help="core: the few that every model needs; all: every tool.")
+    ] = ToolSet.CORE,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Serve streamable HTTP there instead; port 0 picks a free one."
+        ),
+    ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="With --http on this machine only: ask for no bearer token.")
+    ] = False,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="With --http: listen on an address that others can reach.")
+    ] = False,
+) -> None:
+    """
+    Serve this memory over the Model Context Protocol, on standard input and output or over HTTP.
+
+    Example: engram mcp --project harvest --agent claude
+    """
+    if http is None:
+        _require_extra_mcp("mcp")
+        _serve_stdio(shared, tools)
+    else:
+        _require_extra_mcp("mcp", "fastapi", "jinja2")
+        _serve_http(shared, tools, place=_place(http), is_open=no_token, may_be_remote=allow_remote)
+
+
+def _serve_stdio(shared: Shared, tools: ToolSet) -> None:
+    open_engine = _opener(shared)
+    if sys.stdin is None or sys.stdout is None:  # the next file to be opened would be taken for them
+        raise InvalidSettings(
+            "standard input or output is closed, and an MCP client talks over both",
+            hint="Let the client start the command itself, or serve it with --http.",
+        )
+    if sys.stdin.isatty():
+        talk("Engram waits for an MCP client on standard input; Ctrl-C ends it.")
+    from engramdb.mcp.greeting import greet  # noqa: PLC0415
+    from engramdb.mcp.tools_insight import SETS  # noqa: PLC0415
+
+    with _ending_at_once():
+        greeted = greet(0, 1, tools=SETS[tools])
+        from engramdb.mcp import startup as run  # noqa: PLC0415
+
+    session = f"mcp-{uuid.uuid4().hex[:12]}"
+    with suppress(KeyboardInterrupt):
+        run.over_stdio(open_engine, tools=SETS[tools], session=session, greeted=greeted)
+
+
+@contextmanager
+def _ending_at_once() -> Iterator[None]:
+    """
+    Let a signal end the process while the block runs: a client that was greeted may want no more.
+
+    Nothing is open yet that would have to be closed, and an exception amid imports may be lost in them.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda _number, _frame: os._exit(0)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _serve_http(
+    shared: Shared, tools: ToolSet, *, place: tuple[str, int], is_open: bool, may_be_remote: bool
+) -> None:
+    if is_open and may_be_remote:
+        raise InvalidSettings("--no-token is for this machine only", hint="Leave out --allow-remote.")
+    open_engine = _opener(shared)
+    from engramdb.http.auth import kept_token  # noqa: PLC0415
+    from engramdb.mcp import startup as run  # noqa: PLC0415
+    from engramdb.mcp.http import FILE_NAME  # noqa: PLC0415
+    from engramdb.mcp.tools_insight import SETS  # noqa: PLC0415
+
+    path = shared.settings().home / FILE_NAME
+
+    def ready(url: str) -> None:
+        talk(f"Engram listens on {url}")
+        talk(
+            "It asks for no token."
+            if is_open
+            else f"Clients send Authorization: Bearer, with what {path} holds."
+        )
+
+    run.over_http(
+        open_engine,
+        tools=SETS[tools],
+        place=run.Place(*place, may_be_remote),
+        token=None if is_open else kept_token(path),
+        ready=ready,
+    )
+    talk("Engram has stopped")
+
+
+def _place(text: str) -> tuple[str, int]:
+    """Return host and port; a bare port is one of this machine."""
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdecimal() and int(port) <= 65535):
+        raise InvalidSettings(
+            f"--http {text!r} names no port", hint="Write 127.0.0.1:7071, [::1]:7071 or 7071."
+        )
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _opener(shared: Shared) -> Callable[[], Engram]:
+    """
+    Return what opens the engine later; settings and scope are checked now, while a person may be
+    looking.
+    """
+    settings, scope = shared.settings(), _scope(shared)
+    actor = Actor(shared.agent or "mcp", ActorKind.AGENT)
+
+    def open_engine() -> Engram:
+        from engramdb.engine.engram import Engram  # noqa: PLC0415
+
+        return Engram.open(settings=settings, scope=scope, actor=actor, dream=True)
+
+    return open_engine
+
+
+def _scope(shared: Shared) -> Scope:
+    """Return the scope; `--project auto` is the project that the server was started in."""
+    return replace(shared.scope, project=chosen(shared.project, working_folder()))
+
+
+def _require_extra_mcp(*needed: str) -> None:
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        extras = "mcp" if missing == ["mcp"] else "mcp,server"
+        raise MissingExtra(
+            f"the MCP server needs {', '.join(missing)}", hint=f"pip install 'engram-memory[{extras}]'"
+        )
+
+
+# `engram token`: the named tokens that let callers of `engram serve` in, each with its own limits.
+#
+# Calls `surfaces.http.tokens`; needs no store. A token is shown when it is made and never again, since
+# only its hash is kept. A running server knows of a change at the next request.
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What to call it: letters, digits, dots, dashes.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One token as it may be shown."""
+
+    name: str
+    scope: str
+    read_only: bool
+    narrower: bool
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The answer of `token add`."""
+
+    name: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The answer of `token remove`."""
+
+    removed: str
+
+
+def add(
+    shared: Shared,
+    name: Name,
+    *,
+    read_only: Annotated[bool, typer.Option("--read-only", help="It may ask, and change nothing.")] = False,
+    narrower: Annotated[
+        bool,
+        typer.Option("--narrower", help="Requests may add names below its scope, such as the user."),
+    ] = False,
+) -> None:
+    """
+    Make a token for one program; limited to the scope that is given, if any.
+
+    Example: engram token add phone --user ada --read-only
+    """
+    token = _tokens_token(shared).add(
+        name, scope=shared.scope, read_only=read_only, narrower=narrower, now=datetime.now(UTC)
+    )
+    present(Made(name, token), _show_made, as_json=shared.json)
+
+
+def list_tokens(shared: Shared) -> None:
+    """
+    Show the named tokens and what each may do, without the tokens themselves.
+
+    Example: engram token list
+    """
+    from engramdb.values import Scope  # noqa: PLC0415
+
+    found = [
+        Named(one.name, str(Scope(**one.scope)), one.read_only, one.narrower, one.created_at)
+        for one in _tokens_token(shared).list()
+    ]
+    present(found, _show_list, as_json=shared.json)
+
+
+def remove(shared: Shared, name: Name) -> None:
+    """
+    Let a token in no longer, from the next request on.
+
+    Example: engram token remove phone
+    """
+    _tokens_token(shared).remove(name)
+    present(Removed(name), lambda gone: out(f"Removed: {gone.removed}"), as_json=shared.json)
+
+
+def _tokens_token(shared: Shared) -> NamedTokens:
+    from engramdb.http.auth import NamedTokens  # noqa: PLC0415
+
+    return NamedTokens(shared.settings().home)
+
+
+def _show_made(made: Made) -> None:
+    out(made.token)
+    talk(f"This is the only time that the token of {made.name!r} is shown.")
+
+
+def _show_list(tokens: Sequence[Named]) -> None:
+    for one in tokens:
+        limits = [one.scope if one.scope != "global" else "every scope"]
+        limits += ["and narrower"] * one.narrower + ["read only"] * one.read_only
+        out(f"{bold(one.name)}  {', '.join(limits)}  {dim(f'since {one.created_at}')}")
+    if not tokens:
+        talk("There are no named tokens; the server's own is in http.token beside the settings file.")

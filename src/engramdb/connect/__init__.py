@@ -1,0 +1,1 @@
+"""Write Engram into the configuration of agents and editors."""

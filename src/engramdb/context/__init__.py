@@ -1,0 +1,1 @@
+"""Context windows, history and working memory."""

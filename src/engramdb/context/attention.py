@@ -1,0 +1,219 @@
+"""Attention: momentum, topic shifts, anticipation and the latest turns."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.policy.context import AttentionPolicy
+from engramdb.text.terms import query_terms
+from engramdb.text.topics import tells
+from engramdb.values import Recall, Scope, Slot, TopicShift, Turn
+
+# Momentum: the running centre of what is talked about, and how far it leans on the next question.
+#
+# Called by `attention.mind` and, for a turn under way, by the engine; pure arrays in, arrays out. "Ok, now
+# deploy it" says nothing by itself: blended with the centre of the last turns it asks for what "it" is.
+# Every similarity is on the common scale of docs/lab/0010-calibration.md; what it is worth:
+# docs/lab/0021-attention.md.
+
+KEPT_TURNS = 4
+"""Two exchanges: what was said before them hardly counts in the centre, and is another stretch of talk."""
+SETTLING = 0.2
+"""How much of what is missing to full confidence a turn adds."""
+DOUBT = 0.5
+"""How much of it a turn takes away that has nothing to do with the ones before."""
+
+
+class Measures(Protocol):
+    """The part of a calibration that attention needs."""
+
+    def similarity(self, cosine: float) -> float: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Momentum:
+    """Where the talk is going: the vectors of the latest things said, one to a row, the newest last."""
+
+    rows: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    confidence: float = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said yet, or it was wiped."""
+        return not self.rows.any()
+
+    def speaks(self, vector: NDArray[np.float32]) -> bool:
+        """Say whether a vector can be compared with what was said, which takes the same space."""
+        return not self.is_empty and self.rows.shape[1:] == vector.shape
+
+
+def alike(vector: NDArray[np.float32], momentum: Momentum, measure: Measures) -> float:
+    """
+    Return how alike a vector is to the one of the latest turns that it is most like, on the common scale.
+
+    Not to their centre: everything is alike to an average, and no line of the scale would hold there.
+    """
+    if not momentum.speaks(vector):
+        return 0.0
+    lengths = np.linalg.norm(momentum.rows, axis=1) * np.linalg.norm(vector)
+    return measure.similarity(float((momentum.rows @ vector / np.maximum(lengths, 1e-9)).max()))
+
+
+def centre(momentum: Momentum, policy: AttentionPolicy) -> NDArray[np.float32]:
+    """Return the running centre of what was said, of length one; the newest has the policy's share."""
+    ages = np.arange(len(momentum.rows))[::-1]
+    weights = policy.centroid_share * (1 - policy.centroid_share) ** ages
+    mean = weights @ momentum.rows
+    return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
+
+
+def moved(momentum: Momentum, vector: NDArray[np.float32], measure: Measures) -> Momentum:
+    """Return the momentum after something was said; it grows surer with every turn that fits those before."""
+    row = vector.astype(np.float32)[None]
+    if not momentum.speaks(vector):
+        return Momentum(row.copy(), SETTLING)
+    doubt = DOUBT * (1 - alike(vector, momentum, measure))
+    confidence = (momentum.confidence * (1 - SETTLING) + SETTLING) * (1 - doubt)
+    return Momentum(np.concatenate([momentum.rows, row])[-KEPT_TURNS:], confidence)
+
+
+def blend(
+    vector: NDArray[np.float32], momentum: Momentum, text: str, policy: AttentionPolicy
+) -> NDArray[np.float32]:
+    """Return the question's vector with its share of momentum, of length one again."""
+    share = leaning(momentum, text, policy)
+    if not share or not momentum.speaks(vector):
+        return vector
+    mixed = (1 - share) * vector + share * centre(momentum, policy)
+    return np.asarray(mixed / max(float(np.linalg.norm(mixed)), 1e-9), np.float32)
+
+
+def leaning(momentum: Momentum, text: str, policy: AttentionPolicy) -> float:
+    """
+    Return the share of momentum in a question.
+
+    A message that says little is a continuation by its nature, so the whole share is due; one that speaks for
+    itself is given, if anything, as much of it as the talk is settled.
+    """
+    if not policy.uses_momentum or momentum.is_empty:
+        return 0.0
+    if is_vague(text, policy):
+        return policy.momentum_most
+    return 0.0 if policy.leans_only_when_vague else policy.momentum_most * momentum.confidence
+
+
+def is_vague(text: str, policy: AttentionPolicy) -> bool:
+    """Say whether a message has so few telling words that it cannot have a topic of its own."""
+    telling = {term for term in query_terms(text) if tells(term)}
+    return len(telling) <= policy.vague_terms
+
+
+# Whether a message goes on with the topic, drifts away from it, turns to another, or comes back to one.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeftTopic:
+    """A topic that was left: where it was going, what was in mind, and when."""
+
+    momentum: Momentum
+    slots: tuple[Slot, ...]
+    left_at: datetime
+
+
+def shift_of(
+    vector: NDArray[np.float32], momentum: Momentum, measure: Measures, policy: AttentionPolicy
+) -> TopicShift:
+    """Return what a telling message does to the topic; the first one begins it."""
+    if not momentum.speaks(vector):
+        return TopicShift.CONTINUATION
+    similarity = alike(vector, momentum, measure)
+    if similarity > policy.continues_above:
+        return TopicShift.CONTINUATION
+    return TopicShift.DRIFT if similarity > policy.drifts_above else TopicShift.SWITCH
+
+
+def returning_to(
+    vector: NDArray[np.float32], topics: Sequence[LeftTopic], measure: Measures, policy: AttentionPolicy
+) -> LeftTopic | None:
+    """Return the topic that a message goes on with, if it is one that was left."""
+    best, highest = None, policy.continues_above
+    for topic in topics:
+        similarity = alike(vector, topic.momentum, measure)
+        if similarity > highest:
+            best, highest = topic, similarity
+    return best
+
+
+# What will be asked next: a recall prepared for where the talk is going.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prepared:
+    """An answer to a question that nobody has asked yet."""
+
+    expected: Momentum
+    answer: Recall
+    made_at: datetime
+
+
+def fits(
+    prepared: Prepared,
+    vector: NDArray[np.float32],
+    measure: Measures,
+    policy: AttentionPolicy,
+    *,
+    now: datetime,
+) -> bool:
+    """Say whether what was prepared serves this question: soon enough, and near enough to it."""
+    age = now - prepared.made_at
+    if not timedelta() <= age <= timedelta(seconds=policy.anticipation_seconds):
+        return False
+    return alike(vector, prepared.expected, measure) > policy.anticipation_above
+
+
+# What was just said: the last turns of each agent, in memory only.
+
+CAPACITY = 20
+"""Turns kept per scope."""
+MAX_SCOPES = 1000
+"""Scopes kept; the one that was silent longest goes first."""
+SETTLED_AFTER = timedelta(seconds=30)
+
+
+class SensoryBuffer:
+    """The latest turns by scope."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rings: OrderedDict[Scope, deque[Turn]] = OrderedDict()
+
+    def add(self, turn: Turn) -> None:
+        """Take in a turn; the oldest of a full ring falls out."""
+        with self._lock:
+            self._rings.setdefault(turn.scope, deque(maxlen=CAPACITY)).append(turn)
+            self._rings.move_to_end(turn.scope)
+            if len(self._rings) > MAX_SCOPES:
+                self._rings.popitem(last=False)
+
+    def recent(self, scope: Scope, *, session: str | None = None) -> list[Turn]:
+        """Return what was just said in a scope, oldest first, of one session if that is given."""
+        with self._lock:
+            turns = list(self._rings.get(scope, ()))
+        return [turn for turn in turns if session is None or turn.session == session]
+
+    def settled(self, scope: Scope, *, now: datetime) -> list[Turn]:
+        """Return the turns that have stood long enough to be candidates for working memory."""
+        return [turn for turn in self.recent(scope) if now - turn.created_at >= SETTLED_AFTER]
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        with self._lock:
+            self._rings.clear()

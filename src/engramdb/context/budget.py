@@ -1,0 +1,447 @@
+"""Divide a token budget among sections and fill each within its share."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from engramdb.context.lines import (
+    DAY_TOKENS,
+    TAGS,
+    TAGS_TOKENS,
+    TITLES,
+    day_line,
+    lead_tokens,
+    line,
+    one_line,
+    section_text,
+    stored_tokens,
+    text_of,
+)
+from engramdb.models.capabilities import TokenCounter
+from engramdb.policy import ContextPolicy
+from engramdb.values import Breadth, DetailLevel, Fate, Held, Loss, Memory, Section, SectionName, Summary
+
+# Count tokens with whatever counter there is, and never too few.
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A counter, and how its counts compare with those that are stored with memories."""
+
+    counter: TokenCounter
+    ratio: float = 1.0
+
+    def of(self, text: str) -> int:
+        """Return what a text costs at most."""
+        return self.counter.most(text) if text else 0
+
+    def planned(self, stored: int) -> int:
+        """Return what a text with this stored count is likely to cost."""
+        return math.ceil(stored * self.ratio)
+
+    def fitted(self, samples: Sequence[tuple[str, int]]) -> Measure:
+        """Return the measure with the ratio of these texts' counts to the counts stored with them."""
+        stored = sum(tokens for _, tokens in samples)
+        return replace(self, ratio=sum(self.of(text) for text, _ in samples) / stored) if stored else self
+
+
+# Divide a budget of tokens among the sections before anything is written.
+#
+# Called by `build` with what each section would like to have; pure arithmetic. Every section is sure of its
+# share; what it does not need goes to the others in the order of their weight. Working memory is never cut:
+# what it needs beyond its share is taken from the least important first, in the drop order of seed 002 §8.5.
+
+DROP_ORDER = (
+    SectionName.REFLECTION,
+    SectionName.HINTS,
+    SectionName.ROSTER,
+    SectionName.TODAY,
+    SectionName.SKILLS,
+    SectionName.SCHEMAS,
+    SectionName.HISTORY,
+    SectionName.RECALLED,
+    SectionName.IDENTITY,
+)
+"""Who goes first when there is no room; working memory is not in it."""
+PRIORITY = tuple(reversed(DROP_ORDER))
+"""Who is given what others leave."""
+
+
+def shares(budget: int, policy: ContextPolicy) -> dict[SectionName, float]:
+    """Return each section's share; in large windows recalled memories grow at the cost of history."""
+    grown = policy.recalled_share + (policy.recalled_share_most - policy.recalled_share) * _largeness(
+        budget, policy
+    )
+    return {
+        SectionName.IDENTITY: policy.identity_share,
+        SectionName.WORKING: policy.working_share,
+        SectionName.HISTORY: policy.history_share - max(0.0, grown - policy.recalled_share),
+        SectionName.RECALLED: grown,
+        SectionName.SCHEMAS: policy.schemas_share,
+        SectionName.SKILLS: policy.skills_share,
+        SectionName.TODAY: policy.today_share,
+        SectionName.ROSTER: policy.roster_share,
+        SectionName.HINTS: 0.0,
+        SectionName.REFLECTION: 0.0,
+    }
+
+
+def bases(budget: int, working: int, policy: ContextPolicy) -> dict[SectionName, int]:
+    """Return what each section is sure of, once working memory has what it needs."""
+    sure = {name: math.floor(budget * share) for name, share in shares(budget, policy).items()}
+    lacking = max(0, working - sure[SectionName.WORKING])
+    for name in DROP_ORDER:
+        given = min(sure[name], lacking)
+        sure[name] -= given
+        lacking -= given
+    sure[SectionName.WORKING] = working
+    return sure
+
+
+def allocate(
+    budget: int, needs: Mapping[SectionName, int], *, least: Mapping[SectionName, int], policy: ContextPolicy
+) -> dict[SectionName, int]:
+    """
+    Return what each section may cost; a section that is left out has 0.
+
+    `needs` is what each would take at most, `least` what it must have to be worth anything. When one would
+    have less than that, the first in the drop order goes, until the rest have enough.
+    """
+    alive = {name for name in DROP_ORDER if needs.get(name, 0) > 0}
+    while True:
+        given = _poured(budget, {name: needs[name] for name in alive}, needs, policy)
+        if all(given[name] >= min(least.get(name, 1), needs[name]) for name in alive):
+            break
+        alive.remove(next(name for name in DROP_ORDER if name in alive))
+    return {name: given.get(name, 0) for name in SectionName}
+
+
+def _poured(
+    budget: int,
+    alive: Mapping[SectionName, int],
+    needs: Mapping[SectionName, int],
+    policy: ContextPolicy,
+) -> dict[SectionName, int]:
+    """Return the allowances: each its need within its base, then what is left by priority."""
+    working = needs.get(SectionName.WORKING, 0)
+    sure = bases(budget, working, policy)
+    given = {name: min(need, sure[name]) for name, need in alive.items()}
+    left = budget - working - sum(given.values())
+    for name in PRIORITY:
+        if name in given:
+            more = min(alive[name] - given[name], max(0, left))
+            given[name] += more
+            left -= more
+    return given | {SectionName.WORKING: working}
+
+
+def _largeness(budget: int, policy: ContextPolicy) -> float:
+    """Return how large a budget is, from 0 to 1, by its magnitude and not by its size."""
+    if budget <= policy.large_from_tokens:
+        return 0.0
+    reached = math.log(budget / policy.large_from_tokens)
+    return min(1.0, reached / math.log(policy.large_to_tokens / policy.large_from_tokens))
+
+
+def room_for(
+    context_window: int, *, output_limit: int, taken: int, reserve: int | None, policy: ContextPolicy
+) -> int:
+    """
+    Return what a model's window leaves for memories, once the fixed parts and the reply have theirs.
+
+    `reserve` is what the caller keeps for the reply; without it a usual reply is kept, or less where the
+    model cannot write that much or its window is small. Below 0 the fixed parts alone do not fit.
+    """
+    usual = min(policy.reply_tokens, output_limit, math.floor(context_window * policy.reply_share_most))
+    return context_window - taken - (usual if reserve is None else reserve)
+
+
+# Decide how much of each memory is shown, from what the levels cost and what they are worth.
+#
+# Called by `fill` before anything is written; pure. A part of the room is for the best memories whole. The
+# rest
+# is given step by step to whatever adds the most worth for a token: the better a memory fits, the sooner it
+# grows from nothing to its key fact, its summary, its full words. A level that another one beats in both is
+# passed over. Against taking the best whole until the room is gone: docs/lab/0020-context.md.
+
+LEVELS = tuple(DetailLevel)
+"""Most detail first."""
+SHORTEST_FIRST = tuple(reversed(LEVELS))
+_TAG_MARK_TOKENS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A memory that a section would like to show, and how much it matters there, in (0, 1]."""
+
+    memory: Memory
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One level of one memory: what it costs and what it is worth, its line included."""
+
+    level: DetailLevel
+    tokens: int
+    worth: float
+
+
+def worths(policy: ContextPolicy) -> dict[DetailLevel, float]:
+    """Return what each level is worth beside the whole."""
+    return {
+        DetailLevel.FULL: 1.0,
+        DetailLevel.SUMMARY: policy.summary_worth,
+        DetailLevel.KEY_FACT: policy.key_fact_worth,
+        DetailLevel.TAG: policy.tag_worth,
+    }
+
+
+def full_tokens(wishes: Sequence[Wish], measure: Measure) -> int:
+    """Return what all of them would cost with nothing left out."""
+    lines = sum(stored_tokens(one.memory, DetailLevel.FULL) + lead_tokens(one.memory) for one in wishes)
+    days = len({one.memory.when.date() for one in wishes})
+    return measure.planned(lines) + days * DAY_TOKENS
+
+
+def steps(wish: Wish, worth: Mapping[DetailLevel, float], measure: Measure, *, power: float) -> list[Step]:
+    """Return the levels worth choosing from, shortest first; each further token brings less than the last."""
+    value = max(wish.value, 1e-3) ** power
+    lead = lead_tokens(wish.memory)
+    found: list[Step] = []
+    for level in SHORTEST_FIRST:
+        words = stored_tokens(wish.memory, level)
+        around = _TAG_MARK_TOKENS if level is DetailLevel.TAG else lead
+        step = Step(level, measure.planned(words + around), value * worth[level])
+        while found and (step.tokens <= found[-1].tokens or _is_beaten(found, step)):
+            found.pop()
+        found.append(step)
+    return found
+
+
+def choose(
+    wishes: Sequence[Wish], room: int, *, measure: Measure, policy: ContextPolicy
+) -> list[DetailLevel | None]:
+    """Return the level of each memory within the room, None for those that stay out."""
+    if full_tokens(wishes, measure) <= room:
+        return [DetailLevel.FULL] * len(wishes)
+    worth = worths(policy)
+    ladders = [steps(one, worth, measure, power=policy.score_power) for one in wishes]
+    whole = _whole(wishes, ladders, round(room * policy.whole_share))
+    return _climb(wishes, ladders, room, whole)
+
+
+def _whole(wishes: Sequence[Wish], ladders: Sequence[Sequence[Step]], room: int) -> list[int]:
+    """Return the places of the best memories that are shown whole before any other gets room at all."""
+    found, days = [], set()
+    for place, (wish, ladder) in enumerate(zip(wishes, ladders, strict=True)):
+        day = wish.memory.when.date()
+        room -= ladder[-1].tokens + (0 if day in days else DAY_TOKENS)
+        if room < 0:
+            break
+        found.append(place)
+        days.add(day)
+    return found
+
+
+def _climb(
+    wishes: Sequence[Wish], ladders: Sequence[Sequence[Step]], room: int, whole: Sequence[int]
+) -> list[DetailLevel | None]:
+    """Return the levels: some whole, then the step with the most worth for its tokens while any fits."""
+    reached = [-1] * len(ladders)
+    days = {wishes[place].memory.when.date() for place in whole}
+    room -= len(days) * DAY_TOKENS + sum(ladders[place][-1].tokens for place in whole)
+    for place in whole:
+        reached[place] = len(ladders[place]) - 1
+    has_tags = False
+    waiting = [(-_gain(ladder, -1), place) for place, ladder in enumerate(ladders) if reached[place] < 0]
+    heapq.heapify(waiting)
+    while waiting:
+        _, place = heapq.heappop(waiting)
+        ladder, at = ladders[place], reached[place]
+        cost = ladder[at + 1].tokens - (ladder[at].tokens if at >= 0 else 0)
+        day = wishes[place].memory.when.date()
+        is_tag = ladder[at + 1].level is DetailLevel.TAG
+        around = (0 if has_tags else TAGS_TOKENS) if is_tag else (0 if day in days else DAY_TOKENS)
+        if cost + around > room:
+            continue
+        room -= cost + around
+        reached[place] += 1
+        has_tags = has_tags or is_tag
+        if not is_tag:
+            days.add(day)
+        if at + 2 < len(ladder):
+            heapq.heappush(waiting, (-_gain(ladder, at + 1), place))
+    return [ladder[at].level if at >= 0 else None for ladder, at in zip(ladders, reached, strict=True)]
+
+
+def _gain(ladder: Sequence[Step], at: int) -> float:
+    """Return the worth that the next step adds for each token."""
+    below = ladder[at] if at >= 0 else Step(DetailLevel.TAG, 0, 0.0)
+    above = ladder[at + 1]
+    return (above.worth - below.worth) / max(1, above.tokens - below.tokens)
+
+
+def _is_beaten(found: Sequence[Step], step: Step) -> bool:
+    """Say whether the last level adds less for its tokens than going past it to this one."""
+    last, below = found[-1], (found[-2] if len(found) > 1 else Step(DetailLevel.TAG, 0, 0.0))
+    by_last = (last.worth - below.worth) / max(1, last.tokens - below.tokens)
+    by_step = (step.worth - below.worth) / max(1, step.tokens - below.tokens)
+    return by_step >= by_last
+
+
+# Fill one section of memories within its allowance: choose the levels, write each line once, count it.
+#
+# Called by `build` for every section that holds memories. Levels are chosen from stored counts; the lines are
+# then counted as they are written, and where a stored count was too small the memory takes a shorter level.
+# What does not fit at any level is left out and said to be.
+
+NO_ROOM = "no room"
+SAMPLES = 8
+"""So many memories tell how the counter differs from the counts that are stored."""
+FAILURES_MOST = 5
+"""After so many memories in a row that do not fit, no further one is tried."""
+WIDER_SHARE = 0.15
+"""So much of a section's room goes to summaries of many memories, where not all fit by themselves."""
+LEAST_LEFT = 4
+"""Fewer tokens than this hold nothing."""
+
+
+@dataclass(slots=True)
+class _Page:
+    """A section while it is being written."""
+
+    name: SectionName
+    room: int
+    measure: Measure
+    used: int = 0
+    days: set[date] = field(default_factory=set)
+    lines: dict[int, tuple[Memory, str]] = field(default_factory=dict)
+    tags: dict[int, str] = field(default_factory=dict)
+    levels: dict[int, DetailLevel] = field(default_factory=dict)
+    wider: list[str] = field(default_factory=list)
+
+    def write(self, place: int, memory: Memory, level: DetailLevel) -> bool:
+        """Write a memory at a level if it fits, and say whether it does."""
+        written = line(memory, level)
+        if level is DetailLevel.TAG:
+            cost = self.measure.of(f"; {written}" if self.tags else f"{TAGS}{written}\n")
+        else:
+            day = memory.when.date()
+            above = "" if day in self.days else f"{day_line(day)}\n"
+            cost = self.measure.of(f"{above}{written}\n")
+        if self.used + cost > self.room:
+            return False
+        self.used += cost
+        self.levels[place] = level
+        if level is DetailLevel.TAG:
+            self.tags[place] = written
+        else:
+            self.days.add(memory.when.date())
+            self.lines[place] = (memory, written)
+        return True
+
+
+def fill(
+    name: SectionName,
+    wishes: Sequence[Wish],
+    allowance: int,
+    *,
+    measure: Measure,
+    policy: ContextPolicy,
+    wider: Callable[[Breadth], Sequence[Summary]] | None = None,
+) -> tuple[Section | None, list[Loss]]:
+    """
+    Return the section, None where nothing fits, and what was left out or shortened.
+
+    Where memories would stay out altogether, `wider` is asked for summaries of many of them.
+    """
+    page = _Page(name, allowance, measure, used=measure.of(f"{TITLES[name]}\n"))
+    fitted = _fitted(measure, wishes)
+    levels = choose(wishes, allowance - page.used, measure=fitted, policy=policy)
+    if wider is not None and None in levels:
+        _write_wider(page, wider)
+        levels = choose(wishes, allowance - page.used, measure=fitted, policy=policy)
+    for place, (wish, level) in enumerate(zip(wishes, levels, strict=True)):
+        if level is not None:
+            _write_best(page, place, wish.memory, level)
+    _use_the_rest(page, wishes)
+    losses = _losses(page, wishes)
+    if not page.levels and not page.wider:
+        return None, losses
+    text = section_text(name, page.lines.values(), list(page.tags.values()), page.wider)
+    holds = tuple(Held(memory_id=wishes[place].memory.id, level=page.levels[place]) for place in page.levels)
+    return Section(name=name, text=text, tokens=page.used, allowance=allowance, holds=holds), losses
+
+
+def fill_lines(
+    name: SectionName, lines: Sequence[str], allowance: int, *, measure: Measure
+) -> Section | None:
+    """Return a section of plain lines, as many as fit in their order; None where none does."""
+    used = measure.of(f"{TITLES[name]}\n")
+    kept = []
+    for one in lines:
+        used += measure.of(f"{one}\n")
+        if used > allowance:
+            break
+        kept.append(one)
+    if not kept:
+        return None
+    text = "\n".join([TITLES[name], *kept])
+    return Section(name=name, text=text, tokens=measure.of(f"{text}\n"), allowance=allowance)
+
+
+def _write_wider(page: _Page, wider: Callable[[Breadth], Sequence[Summary]]) -> None:
+    """Write summaries of many memories, of the narrowest breadth of which any fits into their part."""
+    room = page.used + round((page.room - page.used) * WIDER_SHARE)
+    for breadth in Breadth:
+        for one in wider(breadth):
+            written = f"- summary of {one.members} memories: {one_line(one.text)}"
+            cost = page.measure.of(f"{written}\n")
+            if page.used + cost <= room:
+                page.used += cost
+                page.wider.append(written)
+        if page.wider:
+            return
+
+
+def _write_best(page: _Page, place: int, memory: Memory, level: DetailLevel) -> None:
+    """Write a memory at the level, or at the first shorter one that fits."""
+    before = None
+    for shorter in LEVELS[LEVELS.index(level) :]:
+        words = text_of(memory, shorter)
+        if words != before and page.write(place, memory, shorter):
+            return
+        before = words
+
+
+def _use_the_rest(page: _Page, wishes: Sequence[Wish]) -> None:
+    """Give the room that is left, because stored counts were too large, to those that stayed out."""
+    failures = 0
+    for place, wish in enumerate(wishes):
+        if page.room - page.used < LEAST_LEFT or failures == FAILURES_MOST:
+            return
+        if place not in page.levels:
+            _write_best(page, place, wish.memory, DetailLevel.KEY_FACT)
+            failures = 0 if place in page.levels else failures + 1
+
+
+def _fitted(measure: Measure, wishes: Sequence[Wish]) -> Measure:
+    """Return the measure with what the counter makes of the stored counts of a few of these memories."""
+    some = [one.memory for one in wishes[:: max(1, len(wishes) // SAMPLES)]]
+    return measure.fitted([(one.content, stored_tokens(one, DetailLevel.FULL)) for one in some])
+
+
+def _losses(page: _Page, wishes: Sequence[Wish]) -> list[Loss]:
+    dropped = len(wishes) - len(page.levels)
+    degraded = sum(level is not DetailLevel.FULL for level in page.levels.values())
+    found = []
+    if dropped:
+        found.append(Loss(section=page.name, fate=Fate.DROPPED, count=dropped, reason=NO_ROOM))
+    if degraded:
+        found.append(Loss(section=page.name, fate=Fate.DEGRADED, count=degraded, reason=NO_ROOM))
+    return found

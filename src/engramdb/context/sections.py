@@ -1,0 +1,323 @@
+"""The sections of a window: identity, skills, hints, working memory, recalled memories."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from engramdb.context.budget import Wish
+from engramdb.context.lines import is_allowed, may_stand, name, one_line
+from engramdb.policy import ContextPolicy
+from engramdb.store.contract import Transaction
+from engramdb.text.terms import query_terms
+from engramdb.values import (
+    Entity,
+    Filters,
+    Gap,
+    Hit,
+    Layer,
+    Memory,
+    MemoryId,
+    Scope,
+    SecurityTier,
+    Status,
+    WorkingLine,
+)
+from engramdb.values.query import MAX_LIMIT
+
+# What stands whatever the message: pinned memories, identity, skills, hints about the code.
+#
+# Asked by `build` for every window; reads the store. Looking for them takes a walk through a scope, so they
+# are
+# kept, with the cursor of the last change, and only memories that changed since are looked at again.
+# Forgetting
+# is a change, too: what was forgotten is gone from the next window.
+
+KINDS_MOST = 200
+"""So many of each kind are kept, the newest."""
+CHANGES_MOST = 200
+"""After more changes than this everything is looked for anew."""
+SCOPES_MOST = 32
+_NO_SPACE = -1
+_NO_WIDTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The standing memories of a scope at a moment."""
+
+    cursor: int
+    memories: Mapping[MemoryId, Memory]
+
+    def in_layer(self, layer: Layer) -> list[Memory]:
+        """Return those of one layer."""
+        return [one for one in self.memories.values() if one.layer is layer]
+
+    def identity(self, policy: ContextPolicy) -> list[Memory]:
+        """Return what is pinned or of a category of identity."""
+        return [one for one in self.memories.values() if is_identity(one, policy)]
+
+
+class StandingMemories:
+    """Keeps the standing memories of the scopes that were asked for last; safe to share between threads."""
+
+    def __init__(self, policy: ContextPolicy) -> None:
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Scope, Standing] = OrderedDict()
+
+    def of(self, tx: Transaction, scope: Scope) -> Standing:
+        """Return the standing memories that a scope may see, as of this transaction."""
+        cursor = tx.vectors.latest_change()
+        with self._lock:
+            known = self._kept.get(scope)
+        if known is None or not 0 <= cursor - known.cursor <= CHANGES_MOST:
+            known = self._searched(tx, scope, cursor)
+        elif cursor != known.cursor:
+            known = self._caught_up(tx, scope, known, cursor)
+        with self._lock:
+            self._kept[scope] = known
+            self._kept.move_to_end(scope)
+            while len(self._kept) > SCOPES_MOST:
+                self._kept.popitem(last=False)
+        return known
+
+    def clear(self) -> None:
+        """Let go of all; they are looked for anew."""
+        with self._lock:
+            self._kept.clear()
+
+    def _searched(self, tx: Transaction, scope: Scope, cursor: int) -> Standing:
+        narrowed = (
+            Filters(categories=frozenset(self._policy.identity_categories)),
+            Filters(layers=frozenset({Layer.PROCEDURAL})),
+            Filters(layers=frozenset({Layer.CODEBASE})),
+        )
+        found = [
+            memory
+            for filters in narrowed
+            for memory in tx.memories.list(scope=scope, filters=filters, limit=KINDS_MOST, before=None)
+        ]
+        pinned = tx.memories.pinned(scope=scope, limit=KINDS_MOST)
+        return Standing(cursor, {one.id: one for one in [*pinned, *found] if may_stand(one)})
+
+    def _caught_up(self, tx: Transaction, scope: Scope, known: Standing, cursor: int) -> Standing:
+        """Return what stands after the changes since then: only what changed is read."""
+        changed = tx.vectors.changes(
+            _NO_SPACE, dimension=_NO_WIDTH, since=known.cursor, limit=CHANGES_MOST + 1
+        )
+        memories = dict(known.memories)
+        for memory in tx.memories.by_keys([int(key) for key in changed.keys]).values():
+            memories.pop(memory.id, None)
+            if scope.sees(memory.scope) and may_stand(memory) and self._stands(memory):
+                memories[memory.id] = memory
+        return Standing(cursor, memories)
+
+    def _stands(self, memory: Memory) -> bool:
+        is_active = memory.status is Status.ACTIVE
+        in_layer = memory.layer in (Layer.PROCEDURAL, Layer.CODEBASE)
+        return is_active and (in_layer or is_identity(memory, self._policy))
+
+
+def is_identity(memory: Memory, policy: ContextPolicy) -> bool:
+    """Say whether a memory belongs to who the agent and the user are."""
+    return memory.pinned or memory.category in policy.identity_categories
+
+
+def best_first(memories: Iterable[Memory]) -> list[Memory]:
+    """Return standing memories in the order that they are given room: pinned, weighty, proven, newest."""
+    return sorted(memories, key=lambda one: (one.pinned, weight(one), one.created_at), reverse=True)
+
+
+def weight(memory: Memory) -> float:
+    """Return how much a standing memory matters, from its importance and from how often it worked."""
+    runs = memory.successes + memory.failures
+    worked = memory.successes / runs if runs else 0.5
+    return 1.0 if memory.pinned else 0.3 + 0.4 * memory.importance + 0.3 * worked
+
+
+# Hints about the code: the memories of the codebase layer.
+
+
+def hints(standing: Standing) -> list[Wish]:
+    """Return what coding hints would like to show, best first."""
+    return [Wish(one, weight(one)) for one in best_first(standing.in_layer(Layer.CODEBASE))]
+
+
+# Who the agent and the user are: pinned memories, instructions, principles and preferences of the scope.
+
+
+def identity(standing: Standing, policy: ContextPolicy) -> list[Wish]:
+    """Return what identity would like to show, best first."""
+    return [Wish(one, weight(one)) for one in best_first(standing.identity(policy))]
+
+
+# How things are done: the procedural memories of the scope, what worked most often first.
+
+
+def skills(standing: Standing) -> list[Wish]:
+    """Return what skills would like to show, best first."""
+    return [Wish(one, weight(one)) for one in best_first(standing.in_layer(Layer.PROCEDURAL))]
+
+
+# Memories that fit the message: as many as could fit into the room, best first.
+
+CONFIDENTIAL_FITS = 0.35
+"""How well a confidential memory must fit before it is shown to a model unasked."""
+LEAST_HITS = 10
+"""So many are asked for however small the room: the best of them may be short."""
+
+
+def how_many(room: int, policy: ContextPolicy) -> int:
+    """Return how many memories to ask for, given the tokens that there may be for them."""
+    return min(MAX_LIMIT, max(LEAST_HITS, math.ceil(room / policy.tokens_per_hit)))
+
+
+def recalled(hits: Sequence[Hit]) -> list[Wish]:
+    """
+    Return what recall found and may enter a window, best first.
+
+    The summary of a session only repeats what was stated in it, so beside that it is left out.
+    """
+    found = [hit for hit in hits if is_allowed(hit.memory) and _is_wanted(hit)]
+    told = {hit.memory.provenance.session for hit in found if not hit.memory.is_session_summary}
+    return [
+        Wish(hit.memory, hit.score)
+        for hit in found
+        if not (hit.memory.is_session_summary and hit.memory.provenance.session in told)
+    ]
+
+
+def _is_wanted(hit: Hit) -> bool:
+    """Say whether a hit may fill room: a confidential one only where it is what the message is about."""
+    is_confidential = hit.memory.security is SecurityTier.CONFIDENTIAL
+    return not is_confidential or hit.trust.relevance >= CONFIDENTIAL_FITS
+
+
+def withheld(hits: Sequence[Hit]) -> int:
+    """Return how many hits may not enter a window by themselves."""
+    return sum(not is_allowed(hit.memory) for hit in hits)
+
+
+# A word about the knowledge itself: that little is known of a topic, and questions that would close a gap.
+
+UNKNOWN = (
+    "- note: nothing in memory fits this message well; what is left is general knowledge, or asking the user"
+)
+THIN = "- note: little in memory fits this message well; it may be incomplete or out of date"
+ASK = "- open question for the user, where it fits: "
+
+
+def note(hits: Sequence[Hit], policy: ContextPolicy) -> str | None:
+    """Return what to say about how well the topic is known; None where it is known well."""
+    fits = sorted((hit.trust.relevance for hit in hits), reverse=True)
+    if not policy.reflects:
+        return None
+    if not fits or fits[0] < policy.unknown_below:
+        return UNKNOWN
+    good = sum(fit >= policy.thin_below for fit in fits)
+    return THIN if good < policy.thin_hits else None
+
+
+def questions(
+    gaps: Sequence[Gap], shown: Set[MemoryId], *, left: int, now: datetime, policy: ContextPolicy
+) -> list[Gap]:
+    """Return the open questions worth asking now: about what is shown, not asked lately, weightiest first."""
+    rested = now - timedelta(days=policy.gap_days)
+    due = [
+        gap
+        for gap in gaps
+        if gap.closed_at is None
+        and (gap.asked_at is None or gap.asked_at <= rested)
+        and not shown.isdisjoint(gap.memories)
+    ]
+    return sorted(due, key=lambda gap: -gap.priority)[: max(0, left)]
+
+
+def question_line(gap: Gap) -> str:
+    """Return an open question as a line."""
+    return ASK + one_line(gap.question)
+
+
+# Who else is there: the other agents, a line each.
+
+
+def roster(agents: Sequence[str]) -> list[str]:
+    """Return the lines of the other agents."""
+    return [f"- {one_line(agent)}" for agent in agents if one_line(agent)]
+
+
+# What is known of the people and things in play: the semantic memories of the entities that the hits speak
+# of.
+
+HITS_LOOKED_AT = 4
+ENTITIES_MOST = 2
+MEMORIES_EACH = 12
+NAMED_BONUS = 10
+"""What being named in the message counts for, in mentions by hits."""
+
+_KNOWLEDGE = Filters(layers=frozenset({Layer.SEMANTIC}))
+
+
+def schemas(tx: Transaction, message: str, hits: Sequence[Hit], scope: Scope) -> list[Wish]:
+    """Return what schemas would like to show, the newest of each entity first."""
+    if tx.entities.is_empty():
+        return []
+    found: list[Wish] = []
+    for entity in in_play(tx, message, hits, scope):
+        keys = tx.entities.memories_of(entity.id, scope=scope, filters=_KNOWLEDGE, limit=MEMORIES_EACH)
+        memories = tx.memories.by_keys(keys)
+        told = [memories[key] for key in keys if key in memories]
+        found += [Wish(one, 0.3 + 0.7 * one.importance) for one in told]
+    return [wish for wish in {one.memory.id: one for one in found}.values() if may_stand(wish.memory)]
+
+
+def in_play(tx: Transaction, message: str, hits: Sequence[Hit], scope: Scope) -> list[Entity]:
+    """Return the entities that the best hits speak of, those that the message names first."""
+    words = set(query_terms(message))
+    known: dict[str, Entity] = {}
+    spoken: Counter[str] = Counter()
+    for hit in hits[:HITS_LOOKED_AT]:
+        for entity in tx.entities.of_memory(hit.memory.id, scope=scope):
+            is_named = bool(
+                words & {term for name in (entity.name, *entity.aliases) for term in query_terms(name)}
+            )
+            known[entity.id] = entity
+            spoken[entity.id] += 1 + (NAMED_BONUS if is_named and entity.id not in spoken else 0)
+    return [known[entity_id] for entity_id, _ in spoken.most_common(ENTITIES_MOST)]
+
+
+# What was stored today, newest first.
+
+NEWEST = 20
+"""So many of the newest memories are looked at."""
+
+
+def today(tx: Transaction, scope: Scope, *, now: datetime, session: str | None = None) -> list[Wish]:
+    """
+    Return what was stored today, newest first, but for what this session said: it has its history.
+
+    Nor are sessions summed up here: what was stated in them is there itself.
+    """
+    newest = tx.memories.list(scope=scope, filters=Filters(), limit=NEWEST, before=None)
+    fresh = [one for one in newest if one.created_at.date() == now.date() and may_stand(one)]
+    told = [one for one in fresh if not one.is_session_summary]
+    stored = [one for one in told if session is None or one.provenance.session != session]
+    return [Wish(one, 0.2 + 0.8 * one.importance) for one in stored]
+
+
+# Working memory as lines: what the agent has in mind now, the most active first.
+
+
+def working(slots: Sequence[WorkingLine]) -> list[str]:
+    """Return a line for each slot."""
+    strongest = sorted(slots, key=lambda slot: -slot.activation)
+    return [
+        f"- {name(slot.source.replace('_', ' '))}: {one_line(slot.text)}"
+        for slot in strongest
+        if one_line(slot.text)
+    ]

@@ -1,0 +1,1 @@
+"""Documents of other programs, stored verbatim."""

@@ -1,0 +1,367 @@
+"""The document store: verbatim documents of other programs, and recall among them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from engramdb.documents.search import followed, ordered, recalled
+from engramdb.documents.write import REMOVED, Shelving, check_names, ready, unsettled
+from engramdb.engine.assemble import Parts
+from engramdb.engine.workers import READING_PATIENCE_SECONDS
+from engramdb.errors import EngramError, InvalidQuery, InvalidScope
+from engramdb.store.contract import Corner
+from engramdb.values import Actor, Hit, MemoryId, Putting, Removing, Scope, ShelfHit, ShelfItem, Source, Turn
+from engramdb.values.query import MAX_LIMIT
+
+# What every verb of the shelf stands on: the opened parts, scope and actor, and the engine around it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a shelf tells the rest of the engine."""
+
+    before_write: Callable[[], None]
+    heard: Callable[[Turn], None]
+    given: Callable[[Sequence[Hit], Scope], None]
+    embed_later: Callable[[], None]
+    wait: Callable[[float], bool]
+
+
+class Ground:
+    """An opened store, seen from one scope by one actor."""
+
+    def __init__(self, parts: Parts, around: Surroundings, *, scope: Scope, actor: Actor) -> None:
+        self._parts = parts
+        self._around = around
+        self._scope = scope
+        self._actor = actor
+        self._gate = unsettled(parts.gate)
+
+    def _corner(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> Corner:
+        return Corner(scope=self._in(scope), now=self._parts.clock.now(), place=place, within=within)
+
+    def _in(self, scope: Scope | None) -> Scope:
+        return self._scope if scope is None else scope
+
+    def _inner(self, scope: Scope | None, around: Scope) -> Scope:
+        """Return the scope of one document, which must not lie outside the scope of the call."""
+        if scope is None:
+            return around
+        if not scope.sees(around):
+            raise InvalidScope(f"scope {scope} is not inside {around}")
+        return scope
+
+
+# The verbs that read the shelf: one document by its key, those of a place, and those that fit a question.
+#
+# Half of `Engram.shelf`; calls `search` to find by meaning. Changes nothing but lifetimes, which begin
+# again where a reader asks for that, and the count of what was recalled.
+
+Keeps = Callable[[ShelfItem], bool]
+
+REFRESH_SHARE = 0.01
+"""A lifetime begins again once more than this share of it has passed: reading must not always write."""
+
+
+class ShelfReads(Ground):
+    """What gives documents."""
+
+    def get(
+        self, place: tuple[str, ...], key: str, *, refresh: bool = False, scope: Scope | None = None
+    ) -> ShelfItem | None:
+        """Return a document, or None; with `refresh` its lifetime begins again."""
+        with self._parts.store.read() as tx:
+            item = tx.shelf.get(place, key, scope=self._in(scope), now=self._parts.clock.now())
+        if item is not None and refresh:
+            self._refresh([item])
+        return item
+
+    def list(
+        self,
+        place: tuple[str, ...] = (),
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        keep: Keeps | None = None,
+        refresh: bool = False,
+        within: bool = False,
+        scope: Scope | None = None,
+    ) -> Sequence[ShelfItem]:
+        """Return the documents of a place and below it, first stored first; `keep` says which count."""
+        _check_page(limit, offset)
+        end = None if limit is None else offset + limit
+        corner = self._corner(place, scope, within=within)
+        skipped = offset if keep is None else 0
+        with (
+            self._parts.store.read() as tx,
+            contextlib.closing(tx.shelf.walk(corner, offset=skipped)) as walk,
+        ):
+            if keep is None:
+                found = list(islice(walk, limit))
+            else:
+                found = list(islice(filter(keep, walk), offset, end))
+        if refresh:
+            self._refresh(found)
+        return found
+
+    def latest(
+        self, place: tuple[str, ...], *, limit: int, within: bool = False, scope: Scope | None = None
+    ) -> Sequence[ShelfItem]:
+        """Return the documents of a place that were stored last, the oldest of them first."""
+        with self._parts.store.read() as tx:
+            found = tx.shelf.latest(self._corner(place, scope, within=within), limit=limit)
+        return list(reversed(found))
+
+    def places(
+        self, place: tuple[str, ...] = (), *, within: bool = False, scope: Scope | None = None
+    ) -> Sequence[tuple[str, ...]]:
+        """Return the places that hold a document, this one and those below it, in order."""
+        with self._parts.store.read() as tx:
+            return tx.shelf.places(self._corner(place, scope, within=within))
+
+    def find(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> Sequence[ShelfItem]:
+        """Return what goes by a key in a place or below it, in this scope and every narrower one."""
+        check_names([key])
+        corner = replace(self._corner(place, scope, within=True), key=key)
+        with self._parts.store.read() as tx:
+            return list(tx.shelf.walk(corner))
+
+    def holders(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[ShelfItem]:
+        """Return the documents that point to a memory and belong to this scope or a narrower one."""
+        with self._parts.store.read() as tx:
+            found = tx.shelf.holders(memory_id)
+        return [item for item in found if item.scope.sees(self._in(scope))]
+
+    def search(
+        self,
+        query: str,
+        place: tuple[str, ...] = (),
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        keep: Keeps | None = None,
+        refresh: bool = False,
+        follow: bool = False,
+        within: bool = False,
+        scope: Scope | None = None,
+    ) -> Sequence[ShelfHit]:
+        """
+        Return the documents of a place and below it that fit a question best, best first.
+
+        What does not fit comes last, with a score of 0, and then what has no text, without a score. With
+        `follow` a document whose memory was superseded counts for what took its place, and says so.
+        """
+        if not query.strip():
+            raise InvalidQuery("the query is empty", hint="Ask for something, or use `list`.")
+        _check_page(limit, offset)
+        self._around.wait(READING_PATIENCE_SECONDS)
+        corner = self._corner(place, scope, within=within)
+        with self._parts.store.read() as tx:
+            pointers = list(tx.shelf.pointers(corner))
+            pointers = followed(tx, pointers) if follow else pointers
+        end = offset + limit
+        found: Sequence[ShelfHit] = []
+        for wanted in (end, MAX_LIMIT):
+            with self._parts.health.watch("recall"):
+                answers = recalled(query, pointers, self._parts.sources, wanted=wanted, now=corner.now)
+            hits = [hit for answer in answers for hit in answer.hits]
+            found = self._documents(ordered(pointers, hits), corner.now, keep=keep, end=end)
+            if len(hits) < wanted or len([one for one in found if one.score]) >= end:
+                break
+        for answer in answers:
+            self._parts.answers.add(answer)
+        current = {pointer.id: pointer.memory_id for pointer in pointers}
+        shown = [_pointing_to(hit, current[hit.item.id]) for hit in found[offset:end]]
+        self._given(shown, hits)
+        if refresh:
+            self._refresh([hit.item for hit in shown])
+        return shown
+
+    def _documents(
+        self,
+        ranked: Sequence[tuple[int, float | None]],
+        now: datetime,
+        *,
+        keep: Keeps | None,
+        end: int,
+    ) -> Sequence[ShelfHit]:
+        """Return the best documents that count, fetched a page at a time until there are enough."""
+        found: list[ShelfHit] = []
+        page = max(end, 64)
+        with self._parts.store.read() as tx:
+            for start in range(0, len(ranked), page):
+                part = ranked[start : start + page]
+                items = tx.shelf.by_ids([number for number, _ in part], now=now)
+                found += [
+                    ShelfHit(item=items[number], score=score)
+                    for number, score in part
+                    if number in items and (keep is None or keep(items[number]))
+                ]
+                if len(found) >= end:
+                    break
+        return found[:end]
+
+    def _given(self, shown: Sequence[ShelfHit], hits: Sequence[Hit]) -> None:
+        """Count what was given as recalled, in the scope of each."""
+        by_id = {hit.memory.id: hit for hit in hits}
+        for scope in {one.item.scope for one in shown}:
+            ids = {one.item.memory_id for one in shown if one.item.scope == scope}
+            self._around.given([by_id[one] for one in ids if one in by_id], scope)
+
+    def _refresh(self, items: Sequence[ShelfItem]) -> None:
+        """Let lifetimes begin again, of those that have used up some of theirs."""
+        now = self._parts.clock.now()
+        due = [item for item in items if _is_worn(item, now)]
+        if not due:
+            return
+        with self._parts.store.atomic() as tx:
+            shelving = Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now)
+            for item in tx.shelf.touch([item.id for item in due], now=now):
+                shelving.align(item.memory_id, item.scope)
+
+
+def _check_page(limit: int | None, offset: int) -> None:
+    """Raise where no page of an answer can be meant."""
+    if offset < 0 or (limit is not None and limit < 0):
+        raise InvalidQuery(f"limit={limit} and offset={offset} must not be negative")
+
+
+def _is_worn(item: ShelfItem, now: datetime) -> bool:
+    if item.lifetime is None or item.expires_at is None:
+        return False
+    return now + item.lifetime - item.expires_at > item.lifetime * REFRESH_SHARE
+
+
+def _pointing_to(hit: ShelfHit, memory_id: MemoryId | None) -> ShelfHit:
+    """Return the hit with the memory that stands for its document today."""
+    return (
+        hit if memory_id == hit.item.memory_id else replace(hit, item=replace(hit.item, memory_id=memory_id))
+    )
+
+
+# The verbs that change the shelf: documents are put, removed, cleared and taken back, and expire.
+#
+# Half of `Engram.shelf`; calls `ready` before a write and `shelving` inside it. A write is durable, and
+# found by every process, when it returns.
+
+PRUNED_AT_ONCE = 100
+"""So many expired documents leave with one write, so that none takes long."""
+
+
+class ShelfWrites(Ground):
+    """What changes documents."""
+
+    def put(
+        self,
+        place: tuple[str, ...],
+        key: str,
+        value: Any,
+        *,
+        text: str | None = None,
+        lifetime: timedelta | None = None,
+        source: Source = Source.INGEST,
+        scope: Scope | None = None,
+    ) -> ShelfItem:
+        """
+        Put a document under a key, in place of what lies there, and remember its `text`.
+
+        Another text than before corrects the memory; none forgets it. A document with a `lifetime`
+        expires so long after it was last written or read.
+        """
+        putting = Putting(place=place, key=key, value=value, text=text, lifetime=lifetime, source=source)
+        (item,) = self.write([putting], scope=scope)
+        assert item is not None  # noqa: S101 - a putting always has one
+        return item
+
+    def write(
+        self, changes: Sequence[Putting | Removing], *, scope: Scope | None = None
+    ) -> Sequence[ShelfItem | None]:
+        """Put and remove documents in one write, in this order, and return what lies or lay there."""
+        place, now = self._in(scope), self._parts.clock.now()
+        wanted = [
+            ready(one, self._gate, scope=self._inner(one.scope, place), now=now)
+            if isinstance(one, Putting)
+            else one
+            for one in changes
+        ]
+        self._around.before_write()
+        with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
+            shelving = Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now)
+            done = [
+                shelving.remove(one, self._inner(one.scope, place))
+                if isinstance(one, Removing)
+                else shelving.put(one)
+                for one in wanted
+            ]
+            shelving.prune(limit=PRUNED_AT_ONCE)
+        for turn in shelving.heard:
+            self._around.heard(turn)
+        if not shelving.is_all_embedded:
+            self._around.embed_later()
+        return done
+
+    def remove(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> bool:
+        """Take a document away and forget what was remembered of it; says whether there was one."""
+        (item,) = self.write([Removing(place=place, key=key)], scope=scope)
+        return item is not None
+
+    def clear(self, place: tuple[str, ...], *, within: bool = False, scope: Scope | None = None) -> int:
+        """
+        Take away every document of a place and below it, and return how many there were.
+
+        Turns stay, and so does what was read out of them.
+        """
+        now = self._parts.clock.now()
+        corner = Corner(scope=self._in(scope), now=now, place=place, within=within)
+        self._around.before_write()
+        with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
+            items = list(tx.shelf.walk(corner))
+            Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now).drop(items, REMOVED)
+        return len(items)
+
+    def take_back(
+        self, place: tuple[str, ...], *, most: int = 1, scope: Scope | None = None
+    ) -> Sequence[ShelfItem]:
+        """
+        Take the latest documents of a place away, and return them, the last one first.
+
+        The turns that they were heard as leave with them, and what was read out of these alone.
+        """
+        now = self._parts.clock.now()
+        corner = Corner(scope=self._in(scope), now=now, place=place)
+        self._around.before_write()
+        with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
+            latest = tx.shelf.latest(corner, limit=most)
+            for item in latest:
+                Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now).unsay(item)
+        return latest
+
+    def patrol(self) -> None:
+        """Take away what has expired; where that cannot be written now, the next write does so."""
+        with contextlib.suppress(EngramError):
+            self.prune()
+
+    def prune(self) -> int:
+        """Take away what has expired, and return how many documents that were."""
+        now, total = self._parts.clock.now(), 0
+        while True:
+            with self._parts.store.read() as tx:
+                if not tx.shelf.expired(now, limit=1):
+                    return total
+            with self._parts.store.atomic() as tx:
+                shelving = Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now)
+                total += shelving.prune(limit=PRUNED_AT_ONCE)
+
+
+# The shelf of an open memory: exact documents of other programs, and recall among what they say.
+
+__all__ = ["Shelf", "Surroundings"]
+
+
+class Shelf(ShelfWrites, ShelfReads):
+    """Documents by place and key."""

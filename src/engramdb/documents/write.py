@@ -1,0 +1,345 @@
+"""Put a document into the store or remove it, with what is remembered from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from engramdb.capture.pipeline import observe
+from engramdb.errors import ContentTooLarge, EngramError, InvalidContent
+from engramdb.lifecycle.admission import Gate, Prepared, prepare, save
+from engramdb.lifecycle.change import find, put_in_place
+from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.write import Admission
+from engramdb.store.contract import Transaction
+from engramdb.store.moves import move
+from engramdb.text.normalize import clean, fingerprint, is_text
+from engramdb.values import (
+    Action,
+    Actor,
+    ActorKind,
+    AuditEvent,
+    Filters,
+    Memory,
+    MemoryId,
+    Provenance,
+    Putting,
+    Removing,
+    Scope,
+    ShelfItem,
+    Status,
+    Turn,
+    new_id,
+)
+from engramdb.values.memory import SHELVED
+from engramdb.values.query import MAX_LIMIT
+
+# Make a document ready for the shelf: checked, and what it says gone through the first half of the gate.
+#
+# Called by `writes` before any write, so that an embedder that takes its time holds nobody up;
+# `shelving` does the rest. A document that JSON cannot hold raises here; one whose text may not be
+# remembered is ready all the same, with the code of the reason.
+
+MAX_NAME_CHARACTERS = 1000
+"""Of a key, and of each name in a place."""
+_DEEPEST = 100
+
+
+def unsettled(gate: Gate) -> Gate:
+    """Return the gate for documents: it takes the same words for the same, and compares nothing else."""
+    policy = replace(gate.policy, conflict_above=1.0, same_above=1.0, version_overlap_above=1.0)
+    return replace(gate, policy=policy, judge=None)
+
+
+def plain(value: Any, *, depth: int = 0) -> Any:
+    """Return the value as JSON will give it back; raises for what JSON cannot hold."""
+    if depth > _DEEPEST:
+        raise InvalidContent(f"the document is nested more than {_DEEPEST} levels deep")
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if value - value != 0:
+            raise InvalidContent(f"the document holds {value}, which is no JSON number")
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(one, depth=depth + 1) for one in value]
+    if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise InvalidContent("the document has a field whose name is not text")
+        return {name: plain(one, depth=depth + 1) for name, one in value.items()}
+    raise InvalidContent(
+        f"the document holds a {type(value).__name__}, which is not JSON",
+        hint="Use texts, numbers, true, false, null, lists and objects.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A document with its statement checked and embedded, outside any write."""
+
+    putting: Putting
+    value: Any
+    scope: Scope
+    prepared: Prepared | None = None
+    refusal: str | None = None
+    """The code of the reason why nothing may be remembered of it."""
+
+
+def ready(putting: Putting, gate: Gate, *, scope: Scope, now: datetime) -> Ready:
+    """Check a document and its statement, and embed it; raises where it cannot lie on the shelf."""
+    check_names((*putting.place, putting.key or ""))
+    made = Ready(putting=putting, value=plain(putting.value), scope=scope)
+    text = None if putting.memory_id is not None or putting.text is None else clean(putting.text)
+    if not text or not is_text(text):
+        return made
+    draft = Draft(
+        content=fitting(text, gate.policy.max_memory_bytes),
+        scope=scope,
+        provenance=Provenance(source=putting.source),
+        forget_after=None if putting.lifetime is None else now + putting.lifetime,
+        extractor=SHELVED,
+    )
+    refusals: list[EngramError] = []
+    prepared = prepare([draft], gate, now=now, on_rejection=refusals.append)
+    if refusals:
+        return replace(made, refusal=refusals[0].code)
+    return replace(made, prepared=prepared)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise unless these can name a place and a key."""
+    for name in names:
+        if not isinstance(name, str) or not is_text(name):
+            raise InvalidContent("a key or a name in a place is not text")
+        if len(name) > MAX_NAME_CHARACTERS:
+            raise ContentTooLarge(
+                f"a key or a name in a place has {len(name)} characters, at most {MAX_NAME_CHARACTERS}"
+            )
+
+
+def fitting(text: str, max_bytes: int) -> str:
+    """Return as much of the beginning of a text as may be stored, up to a space where there is one."""
+    written = text.encode(errors="replace")
+    if len(written) <= max_bytes:
+        return text
+    cut = written[:max_bytes].decode(errors="ignore")
+    return cut.rsplit(None, 1)[0] if " " in cut else cut
+
+
+# Put a document on the shelf, or take it away, and let what is remembered of it follow.
+#
+# Used by `writes` inside one write. The text of a document goes through the gate like every statement, but
+# is not settled against its neighbours: two documents stay two, and a program that changes its mind
+# overwrites one of them, which corrects the memory. Only what the shelf itself has made, and no other
+# document points to, is corrected or forgotten with a document. What the gate refuses stays a document,
+# unremembered.
+
+PRUNING = Actor("shelf", ActorKind.RULE)
+REMOVED = "its document was taken from the shelf"
+EXPIRED = "its document has expired"
+UNSAID = "the message was taken back"
+OVERWRITTEN = "its document was overwritten"
+
+
+@dataclass(slots=True, kw_only=True)
+class Shelving:
+    """One write to the shelf, and the turns that were heard in it."""
+
+    tx: Transaction
+    gate: Gate
+    actor: Actor
+    now: datetime
+    heard: list[Turn] = field(default_factory=list)
+    is_all_embedded: bool = True
+
+    def put(self, ready: Ready) -> ShelfItem:
+        """Put a document in place of what lies under its key."""
+        putting, scope = ready.putting, ready.scope
+        turn = self._observed(ready)
+        old = self._under(putting.key, ready)
+        memory_id = self._remembered(ready, old)
+        key = (memory_id or new_id(self.now)) if putting.key is None else putting.key
+        old = old or self._under(key, ready)
+        item = self.tx.shelf.put(
+            putting.place,
+            key,
+            ready.value,
+            scope=scope,
+            now=self.now,
+            memory_id=memory_id,
+            turn_id=None if turn is None else turn.id,
+            lifetime=putting.lifetime,
+        )
+        self._let_go(old, OVERWRITTEN)
+        self.align(item.memory_id, scope)
+        self._note(Action.SHELVE, item, {} if ready.refusal is None else {"refused": ready.refusal})
+        return item
+
+    def remove(self, removing: Removing, scope: Scope) -> ShelfItem | None:
+        """Take a document from the shelf, and forget what was made of it."""
+        item = self.tx.shelf.occupied(removing.place, removing.key, scope=scope)
+        if item is not None:
+            self.drop([item], REMOVED)
+        return item
+
+    def drop(self, items: Sequence[ShelfItem], reason: str) -> None:
+        """Take documents from the shelf, and forget what was made of them."""
+        self.tx.shelf.drop([item.id for item in items])
+        for item in items:
+            self._let_go(item, reason)
+            self._note(Action.UNSHELVE, item, {})
+
+    def unsay(self, item: ShelfItem) -> None:
+        """Take the message of a document back: the turn, and what was read out of it alone."""
+        turn = None if item.turn_id is None else self.tx.turns.get(item.turn_id, scope=item.scope)
+        self.drop([item], UNSAID)
+        if turn is None:
+            return
+        if turn.session is not None:
+            filters = Filters(sessions=frozenset({turn.session}))
+            said = self.tx.memories.list(scope=item.scope, filters=filters, limit=MAX_LIMIT, before=None)
+            for memory in said:
+                if _is_read_from(memory, turn) and memory.scope == item.scope:
+                    self._forget(memory, UNSAID)
+        self.tx.erasures.drop_turns([turn.id])
+
+    def prune(self, *, limit: int) -> int:
+        """Take documents away whose time is over, and return how many."""
+        items = self.tx.shelf.expired(self.now, limit=limit)
+        if items:
+            by_rule = Shelving(tx=self.tx, gate=self.gate, actor=PRUNING, now=self.now)
+            by_rule.drop(items, EXPIRED)
+        return len(items)
+
+    def align(self, memory_id: MemoryId | None, scope: Scope) -> None:
+        """Let a memory that the shelf has made end with the last of its documents."""
+        memory = None if memory_id is None else self.tx.memories.get(memory_id, scope=scope)
+        if memory is None or not _is_own(memory):
+            return
+        ends = [item.expires_at for item in self.tx.shelf.holders(memory.id)]
+        dated = [end for end in ends if end is not None]
+        last = max(dated) if dated and len(dated) == len(ends) else None
+        if memory.forget_after != last:
+            self.tx.memories.replace(memory.evolve(forget_after=last))
+
+    def _under(self, key: str | None, ready: Ready) -> ShelfItem | None:
+        """Return what lies where a document is to be put."""
+        return None if key is None else self.tx.shelf.occupied(ready.putting.place, key, scope=ready.scope)
+
+    def _observed(self, ready: Ready) -> Turn | None:
+        said = ready.putting.said
+        if said is None or not clean(said.content) or not is_text(said.content):
+            return None
+        turn = observe(
+            fitting(said.content, self.gate.policy.max_turn_bytes),
+            role=said.role,
+            speaker=said.speaker,
+            session=said.session,
+            occurred_at=None,
+            scope=ready.scope,
+            store=self.gate.store,
+            policy=self.gate.policy,
+            actor=self.actor,
+            now=self.now,
+        )
+        self.heard.append(turn)
+        return turn
+
+    def _remembered(self, ready: Ready, old: ShelfItem | None) -> MemoryId | None:
+        """Return the memory that stands for a document from now on: the same, a corrected, a new one."""
+        if ready.putting.memory_id is not None:
+            return find(self.tx, ready.putting.memory_id, ready.scope).id
+        if ready.prepared is None:
+            return None
+        (candidate,) = ready.prepared.candidates
+        known = self._memory_of(old)
+        if known is not None and known.status.is_indexed and _says(known, candidate.fingerprint):
+            return known.id  # no new evidence, also where somebody has corrected it since
+        admission = self._admitted(ready.prepared, None if old is None else self._leaving(known, old))
+        self.is_all_embedded &= admission.is_embedded
+        return admission.memory.id
+
+    def _admitted(self, prepared: Prepared, leaving: Memory | None) -> Admission:
+        """Store a statement, in the place of one that leaves with its document."""
+        if leaving is None:
+            (admission,) = save(self.tx, prepared, self.gate, actor=self.actor, now=self.now)
+            return admission
+        return put_in_place(
+            self.tx,
+            leaving,
+            _in_the_place_of(leaving, prepared),
+            self.gate,
+            reason=OVERWRITTEN,
+            actor=self.actor,
+            now=self.now,
+        )
+
+    def _memory_of(self, item: ShelfItem | None) -> Memory | None:
+        if item is None or item.memory_id is None:
+            return None
+        return self.tx.memories.get(item.memory_id, scope=item.scope)
+
+    def _leaving(self, memory: Memory | None, item: ShelfItem) -> Memory | None:
+        """Return a memory that is the shelf's own and that no other document points to."""
+        if memory is None or memory.status.is_terminal or not _is_own(memory):
+            return None
+        others = [one for one in self.tx.shelf.holders(memory.id) if one.id != item.id]
+        return None if others else memory
+
+    def _let_go(self, item: ShelfItem | None, reason: str) -> None:
+        """Forget what was made of a document that is gone or says something else now."""
+        memory = self._memory_of(item)
+        if memory is None or item is None or self.tx.shelf.holders(memory.id):
+            return
+        if self._leaving(memory, item) is not None:
+            self._forget(memory, reason)
+
+    def _forget(self, memory: Memory, reason: str) -> None:
+        move(
+            self.tx,
+            memory,
+            Status.FORGOTTEN,
+            action=Action.FORGET,
+            reason=reason,
+            actor=self.actor,
+            now=self.now,
+        )
+
+    def _note(self, action: Action, item: ShelfItem, more: Mapping[str, str]) -> None:
+        made = {"memory": item.memory_id, "turn": item.turn_id}
+        detail = {**{name: one for name, one in made.items() if one is not None}, **more}
+        target = f"shelf:{item.id}"
+        self.tx.audit.add(
+            AuditEvent(at=self.now, action=action, actor=self.actor, target=target, detail=detail)
+        )
+
+
+def _is_own(memory: Memory) -> bool:
+    """Say whether the shelf has made a memory, and nobody else vouches for it."""
+    return memory.extractor == SHELVED and not memory.provenance.turns and not memory.pinned
+
+
+def _is_read_from(memory: Memory, turn: Turn) -> bool:
+    """Say whether a memory was read out of a turn, and nobody has stated it before or since."""
+    is_read = memory.extractor is not None and not memory.reinforcements and not memory.pinned
+    return is_read and memory.provenance.turns == (turn.id,)
+
+
+def _says(memory: Memory, mark: bytes) -> bool:
+    return fingerprint(memory.content, speaker=memory.provenance.speaker) == mark
+
+
+def _in_the_place_of(old: Memory, prepared: Prepared) -> Prepared:
+    """Return the statement that was prepared as a new version of an old one."""
+    (candidate,) = prepared.candidates
+    memory = candidate.memory.evolve(
+        supersedes=old.id,
+        version=old.version + 1,
+        layer=old.layer,
+        layer_held=old.layer_held,
+        importance=max(old.importance, candidate.memory.importance),
+    )
+    statement = replace(candidate.statement, memory=memory)
+    return replace(prepared, candidates=[replace(candidate, statement=statement)])

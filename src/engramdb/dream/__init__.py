@@ -1,0 +1,1 @@
+"""Consolidation while nobody asks: one module per step."""

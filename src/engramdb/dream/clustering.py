@@ -1,0 +1,333 @@
+"""Nearest neighbors within a scope, partitions of vectors, and clusters that grow into a tree."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.policy import InsightPolicy
+from engramdb.store.contract import Naming, Quantised, Transaction
+from engramdb.values import Breadth, EmbedderIdentity, Scope
+
+# The nearest memories of exactly the same scope, by the vectors that the store holds, for a few at once.
+#
+# Used by the steps `replay` and `tree`. The scope is read a page at a time and compared with all that are
+# asked
+# for in one product, so the work grows with the scope and not with its square. Nearness here only names
+# candidates: raw cosines mean something else for every embedder, so no threshold looks at them.
+
+Rows = NDArray[np.float32]
+
+PAGE_ROWS = 5_000
+
+
+def nearest(
+    tx: Transaction, identity: EmbedderIdentity | None, keys: Sequence[int], *, scope: Scope, limit: int
+) -> dict[int, list[int]]:
+    """Return for each of these memories the keys of those of its scope that lie nearest, nearest first."""
+    space = None if identity is None else tx.vectors.space(identity)
+    if space is None or not keys:
+        return {}
+    asked, rows = unit_vectors(tx, space, keys)
+    if not asked:
+        return {}
+    best_keys, best = (
+        np.full((len(asked), limit), -1, np.int64),
+        np.full((len(asked), limit), -np.inf, np.float32),
+    )
+    everyone = tx.tree.usable(scope)
+    for start in range(0, len(everyone), PAGE_ROWS):
+        page, vectors = unit_vectors(tx, space, everyone[start : start + PAGE_ROWS])
+        if page:
+            best_keys, best = _merged(best_keys, best, np.array(page, np.int64), rows @ vectors.T, asked)
+    return {
+        key: [int(other) for other, near in zip(best_keys[row], best[row], strict=True) if np.isfinite(near)]
+        for row, key in enumerate(asked)
+    }
+
+
+def unit_vectors(tx: Transaction, space: int, keys: Sequence[int]) -> tuple[list[int], Rows]:
+    """Return the keys that have a vector, in order, and their vectors at length one."""
+    found, quantised = tx.vectors.fetch(space, keys)
+    order = np.argsort(np.array(found, np.int64), kind="stable")
+    return [found[place] for place in order], unit(dequantised(quantised)[order])
+
+
+def dequantised(quantised: Quantised) -> Rows:
+    """Return vectors as plain numbers."""
+    rows: Rows = quantised.numbers.astype(np.float32) * quantised.scales[:, None]
+    return rows
+
+
+def unit(rows: Rows) -> Rows:
+    """Return the rows at length one; a row of nothing stays as it is."""
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    scaled: Rows = rows / np.maximum(lengths, 1e-12)
+    return scaled
+
+
+def _merged(
+    best_keys: NDArray[np.int64], best: Rows, page: NDArray[np.int64], scores: Rows, asked: Sequence[int]
+) -> tuple[NDArray[np.int64], Rows]:
+    """Return the best of what was found so far and of a page; nobody is near to itself."""
+    limit = best.shape[1]
+    scores = np.where(page[None, :] == np.array(asked, np.int64)[:, None], -np.inf, scores)
+    if len(page) > limit:
+        few = np.argpartition(-scores, limit - 1, axis=1)[:, :limit]
+        page_keys, page_scores = page[few], np.take_along_axis(scores, few, axis=1)
+    else:
+        page_keys, page_scores = np.broadcast_to(page, scores.shape), scores
+    keys = np.concatenate([best_keys, page_keys], axis=1)
+    near = np.concatenate([best, page_scores], axis=1)
+    order = np.lexsort((keys, -near), axis=1)[:, :limit]
+    return np.take_along_axis(keys, order, axis=1), np.take_along_axis(near, order, axis=1)
+
+
+# Cut a set of vectors into groups that lie together: seeded, deterministic, and in linear time.
+#
+# Called by `grow` for domains and for the clusters in each; pure NumPy. Starts from anchors where there are
+# any, then from whoever lies farthest from all starts so far, and lets the groups settle on a sample. Vectors
+# of one embedder crowd around their mean, so the mean is taken off first. A cut into many groups is made in
+# two
+# steps, because comparing everyone with all of them would grow with the square of the set.
+
+RowsPartition = NDArray[np.float32]
+Labels = NDArray[np.int64]
+
+SAMPLE_ROWS = 4_000
+"""Rows on which groups settle; the others join the nearest afterwards."""
+ROUNDS = 8
+"""Most groups of real statements stand still after five rounds."""
+CENTRED_FROM = 8
+"""With fewer rows the mean is mostly the rows themselves."""
+MOST_GROUPS_AT_ONCE = 64
+"""Comparing with more groups than this at once would grow with the square of the set."""
+
+
+def spread(rows: RowsPartition) -> RowsPartition:
+    """Return the rows without what they all share, at length one."""
+    if len(rows) < CENTRED_FROM:
+        return rows
+    return unit(rows - rows.mean(axis=0, keepdims=True))
+
+
+def partition(rows: RowsPartition, count: int, *, anchors: RowsPartition | None = None) -> Labels:
+    """Return for each row the number of its group, from 0; at most `count` groups, none of them empty."""
+    count = max(1, min(count, len(rows)))
+    if count == 1:
+        return np.zeros(len(rows), np.int64)
+    if count > MOST_GROUPS_AT_ONCE:
+        return _in_two_steps(rows, count)
+    sample = rows[:: max(1, len(rows) // SAMPLE_ROWS)]
+    centres = _settle(sample, _starts(sample, count, anchors))
+    return _dense(_nearest(rows, centres))
+
+
+def groups(labels: Labels) -> list[NDArray[np.intp]]:
+    """Return the rows of each group, in the order of the groups."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(labels) else []
+
+
+def _in_two_steps(rows: RowsPartition, count: int) -> Labels:
+    """Cut coarsely first, and then each part by itself, with its share of the groups."""
+    coarse = partition(rows, min(MOST_GROUPS_AT_ONCE, math.ceil(math.sqrt(count))))
+    labels, used = np.zeros(len(rows), np.int64), 0
+    for members in groups(coarse):
+        share = max(1, round(count * len(members) / len(rows)))
+        inner = partition(rows[members], share)
+        labels[members] = inner + used
+        used += int(inner.max()) + 1
+    return labels
+
+
+def _starts(rows: RowsPartition, count: int, anchors: RowsPartition | None) -> RowsPartition:
+    """Return where groups begin: at the anchors that differ, then at the row farthest from all others."""
+    chosen = [] if anchors is None else list(anchors[:count])
+    if not chosen:
+        chosen = [rows[int(np.argmin(rows @ unit(rows.mean(axis=0))))]]
+    near = np.max(rows @ np.array(chosen).T, axis=1)
+    while len(chosen) < count:
+        farthest = int(np.argmin(near))
+        chosen.append(rows[farthest])
+        near = np.maximum(near, rows @ rows[farthest])
+    return np.array(chosen, np.float32)
+
+
+def _settle(rows: RowsPartition, centres: RowsPartition) -> RowsPartition:
+    """Move every centre to the middle of those who are nearest to it, until nobody moves."""
+    labels = np.full(len(rows), -1, np.int64)
+    for _ in range(ROUNDS):
+        moved = _nearest(rows, centres)
+        if np.array_equal(moved, labels):
+            break
+        labels = moved
+        order = np.argsort(labels, kind="stable")
+        used, starts = np.unique(labels[order], return_index=True)
+        centres = centres.copy()
+        centres[used] = unit(np.add.reduceat(rows[order], starts, axis=0))
+    return centres
+
+
+def _nearest(rows: RowsPartition, centres: RowsPartition) -> Labels:
+    nearest: Labels = np.argmax(rows @ centres.T, axis=1).astype(np.int64)
+    return nearest
+
+
+def _dense(labels: Labels) -> Labels:
+    """Return the labels numbered from 0 without holes, in the order of first appearance."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    dense: Labels = rank[inverse]
+    return dense
+
+
+# Grow a tree over the memories of one scope: which belong to which cluster, and which clusters to which
+# domain.
+#
+# Called by the steps `tree` and `confidence`; reads vectors and entities, writes nothing, knows no words but
+# names. Domains begin at the entities that most memories speak of, so a domain is about somebody or something
+# rather than a place in space. The same memories give the same tree, and an id names what a group began with,
+# so it stays while the group changes little by little.
+
+RowsGrow = NDArray[np.float32]
+
+READ_ROWS = 10_000
+LEAST_ANCHORED = 3
+"""So many memories must speak of an entity for a domain to begin there."""
+TOO_ALIKE = 0.7
+"""An entity whose memories lie as close as this to an earlier one's begins no domain of its own."""
+DOMAINS_PER_ROOT = 2.0
+"""A scope of n memories has about half the root of n domains: 16 for a thousand, 50 for ten thousand."""
+FINER = 2
+"""A weak domain is cut into clusters of half the usual size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twig:
+    """A cluster: its members, in order, and the middle of them."""
+
+    id: str
+    keys: tuple[int, ...]
+    centroid: RowsGrow
+
+
+@dataclass(frozen=True, slots=True)
+class Bough:
+    """A domain: its clusters, the largest first."""
+
+    id: str
+    twigs: tuple[Twig, ...]
+    grain: int = 0
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """Every memory below it, in order."""
+        return tuple(sorted(key for twig in self.twigs for key in twig.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The memories of a scope that have a vector, in order, and their vectors at length one."""
+
+    scope: Scope
+    keys: NDArray[np.int64]
+    rows: RowsGrow
+
+    def of(self, keys: Sequence[int]) -> Ground:
+        """Return some of them, those that are there."""
+        wanted = np.sort(np.array(keys, np.int64))
+        places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
+        places = places[self.keys[places] == wanted] if len(self.keys) else places[:0]
+        return Ground(self.scope, self.keys[places], self.rows[places])
+
+
+def ground(tx: Transaction, space: int, keys: Sequence[int], *, scope: Scope) -> Ground:
+    """Return these memories with their vectors, as far as they have one."""
+    pages = [
+        unit_vectors(tx, space, keys[start : start + READ_ROWS]) for start in range(0, len(keys), READ_ROWS)
+    ]
+    found = [key for page, _ in pages for key in page]
+    rows = [rows for page, rows in pages if page]
+    return Ground(
+        scope, np.array(found, np.int64), np.concatenate(rows) if rows else np.zeros((0, 1), np.float32)
+    )
+
+
+def grown(on: Ground, namings: Sequence[Naming], policy: InsightPolicy) -> list[Bough]:
+    """Return the domains of a scope with their clusters, those that began at an entity first."""
+    if not len(on.keys):
+        return []
+    wide = spread(on.rows)
+    count = domain_count(len(on.keys), policy)
+    labels = partition(wide, count, anchors=_anchors(on, wide, namings, count))
+    return [
+        bough(on.of(on.keys[members].tolist()), size=policy.cluster_size, grain=0)
+        for members in groups(labels)
+    ]
+
+
+def bough(on: Ground, *, size: int, grain: int, bough_id: str | None = None) -> Bough:
+    """Return one domain over these memories, cut into clusters of about this size."""
+    twigs = twigs_of(on, size=size)
+    return Bough(bough_id or node_id(on.scope, "domain", on.keys), tuple(twigs), grain)
+
+
+def twigs_of(on: Ground, *, size: int) -> list[Twig]:
+    """Return these memories as clusters of about this size, the largest first."""
+    labels = partition(spread(on.rows), math.ceil(len(on.keys) / size))
+    twigs = [twig(on.of(on.keys[members].tolist())) for members in groups(labels)]
+    return sorted(twigs, key=lambda one: (-len(one.keys), one.id))
+
+
+def twig(on: Ground, *, twig_id: str | None = None) -> Twig:
+    """Return one cluster of these memories."""
+    middle: RowsGrow = unit(on.rows.mean(axis=0))
+    return Twig(twig_id or node_id(on.scope, "cluster", on.keys), tuple(on.keys.tolist()), middle)
+
+
+def domain_count(memories: int, policy: InsightPolicy) -> int:
+    """Return into how many domains so many memories fall."""
+    return max(1, min(policy.domain_most, round(math.sqrt(memories) / DOMAINS_PER_ROOT)))
+
+
+def node_id(scope: Scope, breadth: Breadth | str, keys: Sequence[int] | NDArray[np.int64] = ()) -> str:
+    """Return the id of a node that begins with these memories."""
+    told = json.dumps([scope.parts, str(breadth), [int(key) for key in keys]], ensure_ascii=False)
+    return f"{breadth}-{hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
+
+
+def _anchors(on: Ground, wide: RowsGrow, namings: Sequence[Naming], count: int) -> RowsGrow | None:
+    """Return where domains begin: amid the memories of the entities spoken of most, those that differ."""
+    chosen: list[RowsGrow] = []
+    for members in _by_entity(on, namings):
+        middle: RowsGrow = unit(wide[members].mean(axis=0))
+        if len(chosen) < count and all(float(middle @ other) < TOO_ALIKE for other in chosen):
+            chosen.append(middle)
+    return np.array(chosen, np.float32) if chosen else None
+
+
+def _by_entity(on: Ground, namings: Sequence[Naming]) -> list[NDArray[np.int64]]:
+    """Return the rows that speak of each entity that enough speak of, the most spoken of first."""
+    speaking: defaultdict[str, set[int]] = defaultdict(set)
+    for naming in namings:
+        speaking[naming.entity].add(naming.key)
+    often = [(entity, keys) for entity, keys in speaking.items() if len(keys) >= LEAST_ANCHORED]
+    often.sort(key=lambda pair: (-len(pair[1]), pair[0]))
+    return [np.searchsorted(on.keys, np.array(sorted(keys), np.int64)) for _, keys in often[:200]]
+
+
+def by_key(namings: Sequence[Naming]) -> Mapping[int, list[str]]:
+    """Return the names that each memory speaks of."""
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for naming in namings:
+        found[naming.key].append(naming.name)
+    return found

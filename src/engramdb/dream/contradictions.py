@@ -1,0 +1,114 @@
+"""
+The step `contradictions`: decide what capture left open, by evidence and by how fresh it is.
+
+Capture leaves two statements side by side where the older one was well supported. Here each weighs what it
+was stated, halved for every so many days without confirmation: a clear winner supersedes, equals become
+challenged and a question. What says more than its winner stays beside it. Under a policy that settles nothing
+at capture, contradictions among notes are looked for as well, and the newer note wins. A pinned memory always
+wins; two of them are a question.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from engramdb.dream.gaps import CONTRADICTED, asking, contradiction
+from engramdb.dream.neighbors import MOST_FILED, Scene, scenes
+from engramdb.dream.proposals import Proposal, Restatus, Supersede
+from engramdb.dream.step import Dreaming
+from engramdb.lifecycle.merging import evidence, last_stated
+from engramdb.policy import DreamPolicy
+from engramdb.text.normalize import normalise
+from engramdb.values import Kind, Memory, Status
+
+DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class ContradictionsStep:
+    """Settles statements that cannot both hold."""
+
+    name: str = "contradictions"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield a winner for each open contradiction, oldest first, or a question where there is none."""
+        if dreaming.policy.dream.reconsolidates_notes:
+            for scene in scenes(dreaming):
+                yield from _among_notes(scene, dreaming)
+        with dreaming.store.read() as tx:
+            pairs = tx.dreams.open_contradictions()
+        for keys in map(sorted, pairs):
+            with dreaming.store.read() as tx:
+                read = tx.memories.by_keys(keys)
+            both = [read[key] for key in keys if key in read and read[key].status is Status.ACTIVE]
+            if len(both) == len(keys):
+                yield from _settled(both[0], both[1], dreaming)
+
+
+def weight(memory: Memory, policy: DreamPolicy, now: datetime) -> float:
+    """Return what a statement weighs: how often it was stated, by whom, and how long ago the last time."""
+    age = max(0.0, (now - last_stated(memory)).total_seconds()) / DAY_SECONDS
+    return float(
+        evidence(memory) * memory.provenance.source.trust * 0.5 ** (age / policy.evidence_half_life_days)
+    )
+
+
+def _settled(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Proposal]:
+    policy, now = dreaming.policy.dream, dreaming.now
+    if one.pinned and other.pinned:
+        gap = contradiction(one, other, priority=CONTRADICTED, now=now)
+        with dreaming.store.read() as tx:
+            is_news = tx.gaps.is_news(gap)
+        if is_news:
+            yield asking(gap)
+        return
+    heavier, lighter = sorted(
+        (one, other), key=lambda m: (m.pinned, weight(m, policy, now), m.when, m.id), reverse=True
+    )
+    is_clear = weight(heavier, policy, now) >= policy.clear_winner * weight(lighter, policy, now)
+    if dreaming.says_more(lighter, heavier):
+        return  # its confidence is lower already; the rest of what it says stays
+    if heavier.pinned or is_clear:
+        yield Supersede(winner=heavier, loser=lighter, reason="stated more often or more lately")
+        return
+    yield asking(contradiction(one, other, priority=CONTRADICTED, now=now))
+    yield Restatus(
+        memory=heavier, along=(lighter,), status=Status.CHALLENGED, reason="an equal contradicts it"
+    )
+
+
+def _among_notes(scene: Scene, dreaming: Dreaming) -> Iterator[Proposal]:
+    """Let newer notes supersede older ones that they contradict, the oldest first."""
+    files: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for place, (outline, wording) in enumerate(zip(scene.outlines, scene.wordings, strict=True)):
+        if outline.subject and outline.predicate:
+            files[normalise(outline.subject), outline.predicate].append(place)
+        files[outline.speaker, wording.bag].append(place)  # a denial has the same words
+    pairs = {
+        pair
+        for file in files.values()
+        if 1 < len(file) <= MOST_FILED
+        for pair in itertools.combinations(file, 2)
+        if any(scene.outlines[place].is_fresh for place in pair)
+    }
+    gone: set[str] = set()
+    for first, second in sorted(pairs, key=lambda pair: (pair[1], pair[0])):
+        keys = [scene.outlines[place].key for place in (first, second)]
+        with dreaming.store.read() as tx:
+            read = tx.memories.by_keys(keys)
+        both = sorted((memory for memory in read.values() if memory.id not in gone), key=last_stated)
+        if _is_replaced(both, dreaming):
+            gone.add(both[0].id)
+            yield Supersede(winner=both[1], loser=both[0], reason="a newer note contradicts it")
+
+
+def _is_replaced(both: Sequence[Memory], dreaming: Dreaming) -> bool:
+    """Say whether the first of two notes is contradicted by the second."""
+    are_notes = len(both) == 2 and all(one.kind is Kind.NOTE and one.status is Status.ACTIVE for one in both)
+    if not are_notes or both[0].pinned or dreaming.says_more(both[0], both[1]):
+        return False
+    return dreaming.contradict(both[1], both[0])

@@ -1,0 +1,255 @@
+"""The step `crystals`: a finished piece of work as one story with its lessons."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from engramdb.dream.ground import Earlier, earlier, scopes, statements, withdrawn
+from engramdb.dream.proposals import Derive, Proposal
+from engramdb.dream.step import Dreaming
+from engramdb.dream.synthesis import invention
+from engramdb.errors import ChatError
+from engramdb.models.chat import CallLog, Usage, ask
+from engramdb.models.prompts import crystallise
+from engramdb.store.contract.capture import Sift
+from engramdb.text.normalize import lazy, normalise
+from engramdb.text.sentences import sentences
+from engramdb.text.terms import long_date
+from engramdb.values import Kind, Layer, Memory, MemoryId, MemoryType, Scope
+
+# Read actions back out of what the doors for agents stored: which task, how it ended, with which tool.
+
+TASK, TOOL = "task-1", "tool-1"
+"""The doors, as a memory's extractor names them."""
+SUCCEEDED, PARTLY, FAILED, AGAIN = "succeeded", "partly succeeded", "failed", "was tried again"
+
+_TASK = lazy(
+    rf"Task “(?P<task>.+?)” (?P<outcome>{SUCCEEDED}|{PARTLY}|{FAILED}|{AGAIN}): (?P<result>.*)", re.DOTALL
+)
+_TOOL = "Tool "
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """How a task ended, once."""
+
+    memory: Memory
+    task: str
+    outcome: str
+    result: str
+
+    @property
+    def name(self) -> str:
+        """The task in the form in which two ways of writing it are equal."""
+        return normalise(self.task)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more is to be expected of it."""
+        return self.outcome != AGAIN
+
+
+def task_result(memory: Memory) -> TaskResult | None:
+    """Return the result of a task that a memory tells of, or None."""
+    told = _TASK.fullmatch(memory.content) if memory.extractor == TASK else None
+    if told is None:
+        return None
+    return TaskResult(memory, told["task"].strip(), told["outcome"], " ".join(told["result"].split()))
+
+
+def tool_step(memory: Memory) -> str:
+    """Return what was done with a tool, as a step: `pytest: run the tests`."""
+    return memory.content.removeprefix(_TOOL).strip().rstrip(".")
+
+
+# Put a chain of actions into words: what was done, what came of it, which files, what was learned.
+#
+# Called by the step `crystals`; pure. Only the words of the actions are used, put in order; a lesson is a
+# task
+# that failed and then succeeded, told as just that.
+
+LONGEST_RESULT_CHARACTERS = 120
+MOST_FILES = 20
+
+
+def is_finished(chain: Sequence[Memory]) -> bool:
+    """Say whether the chain has tasks, and the last word on each of them is final."""
+    last = {one.name: one for one in _results(chain)}
+    return bool(last) and all(one.is_final for one in last.values())
+
+
+def story_of(name: str, chain: Sequence[Memory]) -> str:
+    """Return the story of a chain, given in the order of time; `name` is its session or its week."""
+    results = _results(chain)
+    tasks = len({one.name for one in results})
+    told = [f"“{_short(one.task)}” {one.outcome}: {_short(one.result)}" for one in results]
+    decided = [_short(one.content) for one in chain if task_result(one) is None]
+    head = f"Work in {name}, {_days(chain)}: {tasks} {'task' if tasks == 1 else 'tasks'}, {_counts(results)}."
+    decisions = f" Decided: {'; '.join(decided)}." if decided else ""
+    return f"{head} {'; '.join(told)}.{decisions}{files_of(chain)}"
+
+
+def files_of(chain: Sequence[Memory]) -> str:
+    """Return a sentence with the files that the actions name, or nothing."""
+    paths = dict.fromkeys(path for one in chain for path in one.traits.paths)
+    return f" Files: {', '.join(list(paths)[:MOST_FILES])}." if paths else ""
+
+
+def lessons_of(chain: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
+    """Return what is learned from each task that failed before it succeeded, with the two results."""
+    found: list[tuple[str, list[Memory]]] = []
+    failed: dict[str, TaskResult] = {}
+    for one in _results(chain):
+        if one.outcome in (FAILED, AGAIN):
+            failed[one.name] = one
+        elif one.outcome == SUCCEEDED and one.name in failed:
+            before = failed.pop(one.name)
+            text = (
+                f"Lesson from “{_short(one.task)}”: what {before.outcome}: {_short(before.result)}; "
+                f"what {one.outcome}: {_short(one.result)}"
+            )
+            found.append((text, [before.memory, one.memory]))
+    return found
+
+
+def _results(chain: Sequence[Memory]) -> list[TaskResult]:
+    return [one for one in map(task_result, chain) if one is not None]
+
+
+def _counts(results: Sequence[TaskResult]) -> str:
+    """Return how the tasks ended: the last word on each counts."""
+    last = {one.name: one.outcome for one in results}
+    counted = {outcome: list(last.values()).count(outcome) for outcome in (SUCCEEDED, PARTLY, FAILED)}
+    return ", ".join(f"{number} {outcome}" for outcome, number in counted.items() if number)
+
+
+def _days(chain: Sequence[Memory]) -> str:
+    first, last = long_date(chain[0].when), long_date(chain[-1].when)
+    return first if first == last else f"{first} to {last}"
+
+
+def _short(text: str) -> str:
+    whole = " ".join(text.split()).rstrip(".;")
+    if len(whole) <= LONGEST_RESULT_CHARACTERS:
+        return whole
+    return f"{whole[:LONGEST_RESULT_CHARACTERS].rsplit(' ', 1)[0]} …"
+
+
+# Tell a finished piece of work as one story, and keep what was learned from it.
+#
+# A step of the dream. The results of tasks and the decisions of one session, or of one week where no session
+# is named, are a chain; it is told once every task in it has ended and a week has passed. With a chat model
+# the
+# story is prose that `truthful` has checked, otherwise the results in order. Lessons come first and the story
+# last: it marks the chain as told, so a dream that was stopped in between goes on where it was.
+
+MAKER = "dream.crystals/1"
+LESSONS = "dream.lessons/1"
+MOST_ACTIONS = 20
+"""A longer chain is told in parts of so many actions, or it would not fit into one memory."""
+
+
+class CrystalsStep:
+    """Finished chains of actions become stories with lessons."""
+
+    name = "crystals"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield for each chain that is over its lessons and its story."""
+        for scope in scopes(dreaming):
+            crystals, lessons = earlier(dreaming, MAKER, scope), earlier(dreaming, LESSONS, scope)
+            yield from withdrawn((*crystals, *lessons))
+            for name, chain in _chains(dreaming, scope, taken=_told(crystals)):
+                yield from _crystal(dreaming, name, chain, lessons)
+
+
+def _told(crystals: Sequence[Earlier]) -> set[MemoryId]:
+    """Return the actions that a story tells of; what was taken back for want of ground tells of none."""
+    left = [one for one in crystals if not one.was_withdrawn and not (one.may_change and one.is_shaken)]
+    return {source for one in left for source in one.sources}
+
+
+def _chains(dreaming: Dreaming, scope: Scope, *, taken: set[MemoryId]) -> Iterator[tuple[str, list[Memory]]]:
+    """Yield the chains of a scope that are over and were not told, in the order of their names."""
+    policy = dreaming.policy.knowledge
+    groups: defaultdict[str, list[Memory]] = defaultdict(list)
+    tasks = statements(dreaming, scope, Sift(extractors=frozenset({TASK})))
+    decisions = statements(dreaming, scope, Sift(categories=frozenset({"decision"})))
+    for memory in {memory.id: memory for _, memory in (*tasks, *decisions)}.values():
+        if memory.id not in taken:
+            groups[_group(memory)].append(memory)
+    over = dreaming.now - timedelta(days=policy.crystal_days)
+    for name in sorted(groups):
+        chain = sorted(groups[name], key=lambda one: (one.when, one.id))
+        is_over = chain[-1].when <= over and len(chain) >= policy.crystal_least
+        if is_over and is_finished(chain):
+            for begin in range(0, len(chain), MOST_ACTIONS):
+                yield name, chain[begin : begin + MOST_ACTIONS]
+
+
+def _group(memory: Memory) -> str:
+    """Return the session of an action, or else its week."""
+    year, week, _ = memory.when.isocalendar()
+    return memory.provenance.session or f"{year}-W{week:02}"
+
+
+def _crystal(
+    dreaming: Dreaming, name: str, chain: Sequence[Memory], known: Sequence[Earlier]
+) -> Iterator[Derive]:
+    policy = dreaming.policy.knowledge
+    story, lessons = _told_by_model(dreaming, chain) or (story_of(name, chain), lessons_of(chain))
+    for text, sources in lessons:
+        ids = {one.id for one in sources}
+        if not any(one.sources == ids or one.memory.content == text for one in known):
+            yield Derive(
+                content=text,
+                sources=tuple(sources),
+                layer=Layer.EPISODIC,
+                type=MemoryType.PROCEDURE,
+                category="procedure",
+                confidence=policy.crystal_confidence,
+                stability=policy.lesson_stability,
+                maker=LESSONS,
+                reason="learned from a finished chain of actions",
+            )
+    yield Derive(
+        content=story,
+        sources=tuple(chain),
+        layer=Layer.SEMANTIC,
+        type=MemoryType.NARRATIVE,
+        kind=Kind.EPISODE,
+        category="context",
+        confidence=policy.crystal_confidence,
+        stability=policy.crystal_stability,
+        maker=MAKER,
+        reason=f"{len(chain)} finished actions that belong together",
+    )
+
+
+def _told_by_model(
+    dreaming: Dreaming, chain: Sequence[Memory]
+) -> tuple[str, list[tuple[str, list[Memory]]]] | None:
+    """Return the story and the lessons that a chat model tells, or None where the actions must do."""
+    if dreaming.chat is None:
+        return None
+    log, actions = dreaming.calls or CallLog(), [one.content for one in chain]
+    try:
+        digest = ask(dreaming.chat, crystallise.question(actions), log=log).value
+    except ChatError:
+        return None  # counted in the log
+    policy = dreaming.policy.capture
+    made_up = [invention(one, actions, policy) for one in sentences(digest.narrative)]
+    lessons = [(line.text, [chain[place] for place in line.places]) for line in digest.lessons]
+    true = [
+        (text, told)
+        for text, told in lessons
+        if invention(text, [one.content for one in told], policy) is None
+    ]
+    dropped = len(lessons) - len(true) + any(made_up)
+    if dropped:
+        log.note(crystallise.PURPOSE, Usage(dropped=dropped, last_error="a story or lesson made things up"))
+    return None if any(made_up) else (f"{digest.narrative}{files_of(chain)}", true)

@@ -1,0 +1,190 @@
+"""The step `drift`: check claims about files against folders the user opened."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from pathlib import Path, PurePosixPath
+
+from engramdb.dream.gaps import asking, moved
+from engramdb.dream.proposals import Proposal, Restatus
+from engramdb.dream.step import Dreaming, Skipped
+from engramdb.values import Memory, Status
+
+# Look whether a file is there, without ever looking outside of a folder that the user named.
+#
+# Called by the step `drift`. A path is walked part by part from the root, and every symbolic link is followed
+# by hand, so that neither `..` nor a link leads out: such a path is refused, which is not the same as absent.
+# Only names are looked at; no file is opened.
+
+MOST_LINKS = 16
+"""Links followed on one path, as a guard against circles."""
+MOST_PARTS = 64
+
+
+class Sight(Enum):
+    """What a look at one path in one folder showed."""
+
+    THERE = "there"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+    """It is not for this folder to say: elsewhere, refused, or unreadable."""
+
+
+def look(root: Path, named: str) -> Sight:
+    """Say whether a path, as a memory names it, is there in a folder."""
+    parts = inside(root, named)
+    if parts is None or not parts:
+        return Sight.UNKNOWN
+    try:
+        found = _walk(Path(os.path.realpath(root)), parts)
+    except OSError:
+        return Sight.UNKNOWN
+    if found is Sight.ABSENT and not _is_of_this_folder(root, named, parts):
+        return Sight.UNKNOWN
+    return found
+
+
+def inside(root: Path, named: str) -> list[str] | None:
+    """Return the parts of a path below a folder, or None where it lies elsewhere or leads out."""
+    text = named.replace("\\", "/")
+    if not text.strip() or "\0" in text or text.startswith("~") or text[1:3] == ":/":
+        return None
+    path = PurePosixPath(text)
+    if path.is_absolute():
+        for base in dict.fromkeys((PurePosixPath(root.as_posix()), PurePosixPath(os.path.realpath(root)))):
+            if path.is_relative_to(base):
+                path = path.relative_to(base)
+                break
+        else:
+            return None
+    return _settled(list(path.parts))
+
+
+def _settled(parts: list[str]) -> list[str] | None:
+    """Return the parts without `.` and `..`, or None where they climb above where they began."""
+    kept: list[str] = []
+    for part in parts:
+        if part == "..":
+            if not kept:
+                return None
+            kept.pop()
+        elif part != ".":
+            kept.append(part)
+    return kept if len(kept) <= MOST_PARTS else None
+
+
+def _walk(root: Path, parts: list[str]) -> Sight:
+    """Follow the parts from a folder, links by hand and only as long as they stay below it."""
+    waiting, reached, links = list(parts), list[str](), 0
+    while waiting:
+        part = waiting.pop(0)
+        here = root.joinpath(*reached, part)
+        try:
+            mode = here.lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return Sight.ABSENT
+        if not stat.S_ISLNK(mode):
+            reached.append(part)
+            continue
+        links += 1
+        target = _target(root, reached, here.readlink())
+        if target is None or links > MOST_LINKS:
+            return Sight.UNKNOWN
+        waiting, reached = [*target, *waiting], []
+    return Sight.THERE
+
+
+def _target(root: Path, reached: list[str], link: Path) -> list[str] | None:
+    """Return where a link leads as parts below the root, or None where it leads out."""
+    if not link.is_absolute():
+        return _settled([*reached, *link.parts])
+    return _settled(list(link.relative_to(root).parts)) if link.is_relative_to(root) else None
+
+
+def _is_of_this_folder(root: Path, named: str, parts: list[str]) -> bool:
+    """Say whether a path that is not there would have to be: its first folder is, or it was given whole."""
+    if named.startswith("/"):
+        return True
+    if len(parts) == 1:
+        return False  # a bare name may lie in any folder
+    first = root / parts[0]
+    return first.is_dir() and not first.is_symlink()
+
+
+# Check what is claimed about files against the folders that the user opened for it.
+#
+# A step of the dream, for memories about code that name files. A claim whose files are all gone is
+# invalidated,
+# with a reason that names no file; where only some are gone, or the memory is pinned, a question is asked.
+# What
+# lies outside of the folders is neither looked at nor doubted, and what tells of a removal is no claim.
+
+PAGE_ROWS = 200
+PRIORITY = 0.6
+GONE = "drift: the files that it speaks of are no longer there"
+
+_SPEAKS_OF_ABSENCE = re.compile(
+    r"\b(?:delet|remov|renam|moved?\b|mov(?:ing|es)\b|no longer|not? exist|doesn't exist|missing|used to"
+    r"|obsolete|gone\b|dropped|replaced|will (?:be|add|create)|to be (?:added|created)|should (?:be|create)"
+    r"|plan(?:s|ned)? to|ignored?\b|generated|temporary|todo\b|gitignore)",
+    re.IGNORECASE,
+)
+"""Words by which a file need not be there for the statement to hold."""
+
+
+class DriftStep:
+    """The step `drift`."""
+
+    name = "drift"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield the end of every claim about files that are gone, and a question where it is not so clear."""
+        roots = _open_roots(dreaming)
+        after = 0
+        while not dreaming.is_stopped():
+            with dreaming.store.read() as tx:
+                keys = tx.replays.naming_files(after_key=after, limit=PAGE_ROWS)
+                memories = tx.memories.by_keys(keys)
+            if not keys:
+                return
+            after = keys[-1]
+            for key in keys:
+                yield from _judged(dreaming, memories[key], roots)
+
+
+def _open_roots(dreaming: Dreaming) -> list[Path]:
+    if not dreaming.roots:
+        raise Skipped("no folders may be looked at: name them in `dream_roots`")
+    found = [root for root in dreaming.roots if root.is_absolute() and root.is_dir()]
+    if not found:
+        raise Skipped("none of the folders in `dream_roots` is there")
+    return found
+
+
+def _judged(dreaming: Dreaming, memory: Memory, roots: Sequence[Path]) -> Iterator[Proposal]:
+    if _SPEAKS_OF_ABSENCE.search(memory.content):
+        return
+    sights = [_sight(roots, path) for path in memory.traits.paths]
+    if Sight.ABSENT not in sights:
+        return
+    if all(sight is Sight.ABSENT for sight in sights) and not memory.pinned:
+        yield Restatus(memory=memory, status=Status.INVALIDATED, reason=GONE)
+        return
+    gap = moved(memory, priority=PRIORITY, now=dreaming.now)
+    with dreaming.store.read() as tx:
+        is_news = tx.gaps.is_news(gap)
+    if is_news:
+        yield asking(gap)
+
+
+def _sight(roots: Sequence[Path], path: str) -> Sight:
+    """Return what the folders together say: there in one is there, and absent only where one must know."""
+    seen = {look(root, path) for root in roots}
+    for sight in (Sight.THERE, Sight.ABSENT):
+        if sight in seen:
+            return sight
+    return Sight.UNKNOWN

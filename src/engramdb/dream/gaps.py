@@ -1,0 +1,424 @@
+"""The step `gaps`: what should be known and is not, as questions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from engramdb.dream.proposals import Note, Proposal
+from engramdb.dream.step import Dreaming
+from engramdb.store.contract import Transaction
+from engramdb.text.names import fold_name
+from engramdb.values import ActorKind, Entity, EntityType, Gap, GapKind, Memory, Scope, SecurityTier
+
+# Put an open question into words, under an id that is the same whenever the same question is found.
+#
+# Used by the steps that ask; pure. A question is made from a template and the name of what it is about, never
+# from a statement, and of what is confidential not even the name is said. It carries the ids of the memories
+# that it is about, so that it goes with the first of them that is forgotten.
+
+LONGEST_NAME = 60
+"""Characters of a name that a question repeats."""
+INJECTION = "injection"
+"""The flag of what may be an instruction in disguise; nothing is asked or concluded from it."""
+
+_RELATIONS = {
+    "lives_in": "where {} lives",
+    "works_at": "where {} works",
+    "works_as": "what {} works as",
+    "born_on": "when {} was born",
+    "born_in": "where {} was born",
+    "is_named": "what {} is called",
+    "is_married_to": "whom {} is married to",
+    "is_allergic_to": "what {} is allergic to",
+    "age": "how old {} is",
+    "uses": "what {} uses",
+    "likes": "what {} likes",
+    "prefers": "what {} prefers",
+    "has_pet": "which pet {} has",
+}
+
+
+def gap_id(scope: Scope, kind: GapKind, *parts: str) -> str:
+    """Return the id of a question of this kind about these things in this scope."""
+    told = json.dumps([scope.parts, kind, *parts], ensure_ascii=False)
+    return f"gap-{hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
+
+
+def stale(memory: Memory, *, priority: float, now: datetime) -> Gap:
+    """Return the question whether an old belief still holds; once confirmed it may be asked again later."""
+    since = memory.vouched_at.isoformat()
+    return Gap(
+        id=gap_id(memory.scope, GapKind.STALE, memory.id, since),
+        kind=GapKind.STALE,
+        question=f"Is the old note on {matter(memory)} still true?",
+        scope=memory.scope,
+        memories=(memory.id,),
+        priority=priority,
+        found_at=now,
+    )
+
+
+def moved(memory: Memory, *, priority: float, now: datetime) -> Gap:
+    """Return the question where the files have gone that a memory speaks of."""
+    return Gap(
+        id=gap_id(memory.scope, GapKind.STALE, memory.id, "files"),
+        kind=GapKind.STALE,
+        question=f"Files are gone that a memory about {matter(memory)} names. Does it still hold?",
+        scope=memory.scope,
+        memories=(memory.id,),
+        priority=priority,
+        found_at=now,
+    )
+
+
+def contradiction(first: Memory, second: Memory | None, *, priority: float, now: datetime) -> Gap:
+    """Return the question which of two statements holds, or whether a disputed one does."""
+    both = sorted({first.id} | ({second.id} if second else set()))
+    named = first if first.id == both[0] or second is None else second
+    asked = (
+        f"Two memories about {matter(named)} contradict each other. Which one holds?"
+        if second
+        else f"A memory about {matter(named)} is disputed. Is it right?"
+    )
+    return Gap(
+        id=gap_id(first.scope, GapKind.CONTRADICTION, *both),
+        kind=GapKind.CONTRADICTION,
+        question=asked,
+        scope=first.scope,
+        memories=tuple(both),
+        priority=priority,
+        found_at=now,
+    )
+
+
+def interference(first: Memory, second: Memory, *, priority: float, now: datetime) -> Gap:
+    """Return the question what tells two statements apart that are easily confused."""
+    both = sorted([first.id, second.id])
+    named = first if first.id == both[0] else second
+    return Gap(
+        id=gap_id(first.scope, GapKind.INTERFERENCE, *both),
+        kind=GapKind.INTERFERENCE,
+        question=f"Two memories about {matter(named)} are easily confused. What tells them apart?",
+        scope=first.scope,
+        memories=tuple(both),
+        priority=priority,
+        found_at=now,
+    )
+
+
+def matter(memory: Memory) -> str:
+    """Return what a memory is about, by the name of its subject alone."""
+    if memory.security is SecurityTier.CONFIDENTIAL:
+        return "something confidential"
+    if not memory.subject or not memory.subject.strip():
+        return "something" if memory.category == "general" else _one(memory.category)
+    name = shortened(memory.subject)
+    template = _RELATIONS.get(memory.predicate or "")
+    return template.format(name) if template else name
+
+
+def _one(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+def relation_words(predicate: str) -> str:
+    """Return the words by which a relation is asked for; none for one that has no question of its own."""
+    return _RELATIONS.get(predicate, "").format("")
+
+
+def shortened(name: str) -> str:
+    """Return a name on one line and not too long."""
+    plain = " ".join(name.split())
+    return plain if len(plain) <= LONGEST_NAME else plain[: LONGEST_NAME - 1] + "…"
+
+
+# What is usually known of a person, a project, a service or an organisation: fields whose lack is a question.
+#
+# Read by the step `gaps`; data only. A field is known once a memory about the entity has one of its
+# predicates,
+# in the vocabulary of extraction, or one of its cues in its words. The cues are English and wide on purpose:
+# asking for what was said in other words annoys more than a question that is never asked.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """Something that is usually known, by which predicates and words it shows, and how to ask for it."""
+
+    name: str
+    question: str
+    predicates: frozenset[str]
+    cues: re.Pattern[str]
+    weight: float
+    """How much its lack matters, 0 to 1."""
+
+
+def _field(name: str, question: str, predicates: str, cues: str, weight: float) -> Field:
+    pattern = re.compile(rf"\b(?:{cues})", re.IGNORECASE)
+    return Field(
+        name=name, question=question, predicates=frozenset(predicates.split()), cues=pattern, weight=weight
+    )
+
+
+TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
+    EntityType.PERSON: (
+        _field(
+            "role",
+            "What does {} do for a living?",
+            "works_as works_at works works_in works_on job role position occupation manages leads teaches "
+            "studies",
+            r"work|job|role|position|manage|engineer|teach|stud(?:y|ies)|develop|nurse|doctor|retired|boss"
+            r"|colleague|lead|founder|coach|dentist|designer|lawyer|director|intern\b",
+            0.8,
+        ),
+        _field(
+            "home",
+            "Where does {} live?",
+            "lives_in lives based_in resides_in hometown address",
+            r"liv(?:e|es|ing)\b|mov(?:ed|ing) to|based in|from \w|resid|home is|flat in|apartment|house in",
+            0.6,
+        ),
+        _field(
+            "birthday",
+            "When is the birthday of {}?",
+            "born_on age birthday date_of_birth",
+            r"birthday|born|turn(?:s|ed) \d|years? old|age\b",
+            0.5,
+        ),
+        _field(
+            "relation",
+            "How do you know {}?",
+            "is_married_to is relationship sister brother mother father friend manager knows",
+            r"sister|brother|mother|father|mom|mum|dad|wife|husband|partner|friend|colleague|boss|manager|cousin|aunt"
+            r"|uncle|daughter|son\b|neighbou?r|team|client|teacher|coach|dentist|doctor|landlord|married|girlfriend"
+            r"|boyfriend|grand(?:ma|pa|mother|father)|nephew|niece|roommate|flatmate|know\b",
+            0.7,
+        ),
+    ),
+    EntityType.PROJECT: (
+        _field(
+            "language",
+            "Which programming language is {} written in?",
+            "language programming_language stack tech_stack written_in",
+            r"written in|language|built (?:with|in)|stack|(?:python|rust|go|golang|java|kotlin|typescript"
+            r"|javascript|swift|ruby|php|elixir|scala|haskell|c\+\+|c#)(?!\w)",
+            0.8,
+        ),
+        _field(
+            "deployment",
+            "Where does {} run, and how is it deployed?",
+            "deploys deployed_to hosts runs ships deploy_target hosting",
+            r"deploy|host|runs? (?:on|in)|kubernetes|docker|server|cloud|aws|azure|heroku|fly\.io|vercel"
+            r"|ship",
+            0.7,
+        ),
+        _field(
+            "owner",
+            "Who is responsible for {}?",
+            "manages leads maintains owns owner maintainer lead responsible",
+            r"own(?:s|er|ed)\b|maintain|lead|manage|responsible|in charge|team",
+            0.6,
+        ),
+        _field(
+            "purpose",
+            "What is {} for?",
+            "is purpose goal aims",
+            r"purpose|goal|is an? |is the |in order to|for (?:the|our|my|all)|helps?|lets|allows|aims",
+            0.5,
+        ),
+    ),
+    EntityType.SERVICE: (
+        _field(
+            "deployment",
+            "Where does {} run?",
+            "deploys deployed_to hosts runs listens",
+            r"deploy|host|runs? (?:on|in)|kubernetes|docker|server|cloud|port\b|url|region",
+            0.6,
+        ),
+        _field(
+            "owner",
+            "Who is responsible for {}?",
+            "manages leads maintains owns owner responsible",
+            r"own(?:s|er|ed)\b|maintain|lead|manage|responsible|in charge|team|on[- ]call",
+            0.6,
+        ),
+    ),
+    EntityType.ORGANIZATION: (
+        _field(
+            "relation",
+            "What do you have to do with {}?",
+            "is relationship works_at works_for client customer employer",
+            r"work|client|customer|employ|partner|supplier|member|compan|study|school|interview|contract|account|bank",
+            0.5,
+        ),
+    ),
+}
+"""By what sort of thing an entity is; the others have no fields that everyone would know."""
+
+
+# Notice what should be known and is not: a field that is missing, a contradiction that nobody settled.
+#
+# A step of the dream, after the contradictions and the profiles; reads entities by scope, yields a question
+# each, the weightiest first, and closes those whose answer has come in. Old beliefs are asked about by
+# `probe`;
+# here their questions are closed once they are confirmed. Flagged and confidential sources raise no question.
+
+READ_MOST = 200
+"""Of the memories that speak of an entity, so many of the newest are read for what is known of it."""
+ABOUT_MOST = 5
+"""So many of them a question names; it goes when any of those is forgotten."""
+ENTITIES_MOST = 500
+"""So many entities of a scope are looked at a run, those most spoken of."""
+PAIRS_MOST = 500
+MENTIONS_FULL = 20
+"""Whoever so many memories speak of could hardly matter more."""
+CONTRADICTED = 0.9
+DISPUTED = 0.8
+
+
+class GapsStep:
+    """The step `gaps`."""
+
+    name = "gaps"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield questions to close, and then the weightiest that are not asked yet, scope by scope."""
+        with dreaming.store.read() as tx:
+            scopes = tx.tree.scopes()
+        for scope in scopes:
+            if dreaming.is_stopped():
+                return
+            with dreaming.store.read() as tx:
+                found = _found(tx, scope, dreaming)
+                settled = list(_settled(tx, scope, found))
+                new = _news(tx, scope, found, settled, most=dreaming.policy.insight.gap_most)
+            for gap, because in settled:
+                yield _closing(gap, because, dreaming)
+            for gap in new:
+                yield asking(gap)
+
+
+def asking(gap: Gap) -> Note:
+    """Return the proposal to ask a question."""
+    return Note(
+        what="question",
+        about=gap.memories,
+        reason=f"{gap.kind.replace('_', ' ')}: a question is open",
+        write=lambda tx: tx.gaps.put(gap),
+    )
+
+
+def _closing(gap: Gap, because: str, dreaming: Dreaming) -> Note:
+    return Note(
+        what="answer",
+        about=gap.memories,
+        reason=because,
+        write=lambda tx: tx.gaps.close(gap.id, at=dreaming.now, by=ActorKind.RULE, because=because),
+    )
+
+
+def _news(
+    tx: Transaction,
+    scope: Scope,
+    found: Mapping[str, Gap],
+    settled: Sequence[tuple[Gap, str]],
+    *,
+    most: int,
+) -> list[Gap]:
+    """Return the questions to ask now, as many as there is room for."""
+    is_open = {gap.id for gap in tx.gaps.open_in(scope)} - {gap.id for gap, _ in settled}
+    best = sorted(found.values(), key=lambda gap: (-gap.priority, gap.id))
+    room = max(0, most - len(is_open))
+    fresh = [gap for gap in best if gap.id not in is_open and tx.gaps.is_news(gap)][:room]
+    changed = [gap for gap in best if gap.id in is_open and tx.gaps.is_news(gap)]
+    return [*changed, *fresh]
+
+
+def _settled(tx: Transaction, scope: Scope, found: Mapping[str, Gap]) -> Iterator[tuple[Gap, str]]:
+    """Yield the open questions that need no answer any more, and why."""
+    for gap in tx.gaps.open_in(scope):
+        memories = [tx.memories.get(memory, scope=scope) for memory in gap.memories]
+        living = [one for one in memories if one is not None and not one.status.is_terminal]
+        if gap.id in found:
+            continue  # there is ground for it still, if another than before
+        if len(living) < len(gap.memories):
+            yield gap, "what it was about is settled"
+        elif gap.kind is GapKind.STALE and any(_confirmed_since(one, gap) for one in living):
+            yield gap, "it was confirmed"
+        elif gap.kind in (GapKind.MISSING_FIELD, GapKind.CONTRADICTION):
+            yield gap, "it was answered"
+
+
+def _confirmed_since(memory: Memory, gap: Gap) -> bool:
+    return memory.confirmed_at is not None and memory.confirmed_at > gap.found_at
+
+
+def _found(tx: Transaction, scope: Scope, dreaming: Dreaming) -> dict[str, Gap]:
+    """Return every question that there is ground for now, by id."""
+    missing = partial(_missing_of, tx, scope, dreaming)
+    kinds = list(TEMPLATES)
+    least = dreaming.policy.insight.gap_mentions
+    spoken_of = tx.gaps.spoken_of(scope, kinds, least=least, limit=ENTITIES_MOST)
+    gaps = [gap for entity_id, keys in spoken_of.items() for gap in missing(entity_id, keys)]
+    gaps += _contradictions(tx, scope, dreaming)
+    return {gap.id: gap for gap in gaps}
+
+
+def _missing_of(
+    tx: Transaction, scope: Scope, dreaming: Dreaming, entity_id: str, keys: Sequence[int]
+) -> Iterator[Gap]:
+    """Yield a question for each field of an entity that no memory fills."""
+    entity = tx.entities.get(entity_id, scope=scope)
+    if entity is None or entity.scope != scope:
+        return
+    memories = tx.memories.by_keys(keys[:READ_MOST])
+    told = [memories[key] for key in keys[:READ_MOST]]
+    weight = math.log1p(len(keys)) / math.log1p(MENTIONS_FULL)
+    for field in TEMPLATES[entity.type]:
+        if not any(fills(memory, entity, field) for memory in told):
+            yield Gap(
+                id=gap_id(scope, GapKind.MISSING_FIELD, entity.id, field.name),
+                kind=GapKind.MISSING_FIELD,
+                question=field.question.format(shortened(entity.name)),
+                scope=scope,
+                memories=tuple(memory.id for memory in told[:ABOUT_MOST]),
+                priority=round(0.7 * field.weight * min(1.0, weight), 2),
+                found_at=dreaming.now,
+            )
+
+
+def fills(memory: Memory, entity: Entity, field: Field) -> bool:
+    """Say whether a memory that speaks of an entity tells the field, by its relation or by its words."""
+    if memory.predicate in field.predicates and _is_about(memory, entity):
+        return True
+    return field.cues.search(memory.content) is not None
+
+
+def _is_about(memory: Memory, entity: Entity) -> bool:
+    """Say whether the entity is what the memory states something of, under any of its names."""
+    said = f" {fold_name(memory.subject or '', entity.type)} "
+    return any(f" {fold_name(name, entity.type)} " in said for name in (entity.name, *entity.aliases))
+
+
+def _contradictions(tx: Transaction, scope: Scope, dreaming: Dreaming) -> list[Gap]:
+    """Return a question for every pair that contradicts and for every disputed memory outside of a pair."""
+    pairs = tx.gaps.contradictions_in(scope, limit=PAIRS_MOST)
+    alone = set(tx.gaps.challenged_in(scope, limit=PAIRS_MOST)) - {key for pair in pairs for key in pair}
+    memories = tx.memories.by_keys(sorted({*alone, *(key for pair in pairs for key in pair)}))
+    found = [
+        contradiction(memories[first], memories[second], priority=CONTRADICTED, now=dreaming.now)
+        for first, second in pairs
+        if not _flagged(memories[first], memories[second])
+    ]
+    disputed = [memories[key] for key in sorted(alone) if not _flagged(memories[key])]
+    return found + [contradiction(one, None, priority=DISPUTED, now=dreaming.now) for one in disputed]
+
+
+def _flagged(*memories: Memory) -> bool:
+    return any(INJECTION in memory.flags for memory in memories)

@@ -1,0 +1,152 @@
+"""
+What a dream may build on, and what earlier dreams have built.
+
+Asked by every step that states something new. Ground is what was stated and stands: not what a dream made,
+or it would feed on itself; not what reads like an attack; not a secret, which is repeated nowhere. What a
+person took away is never stated again, and what lost a source is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from engramdb.dream.proposals import Derive, Restatus
+from engramdb.dream.step import Dreaming, Skipped
+from engramdb.store.contract import Transaction
+from engramdb.store.contract.capture import Sift
+from engramdb.text.normalize import clean, fingerprint
+from engramdb.values import ActorKind, Memory, MemoryId, Scope, SecurityTier, Status
+
+PAGE = 500
+"""Memories read in one snapshot: a few milliseconds."""
+
+_INJECTION = "injection"
+_UNDONE = frozenset(
+    {Status.FORGOTTEN, Status.ERASED, Status.INVALIDATED, Status.SUPERSEDED, Status.CHALLENGED}
+)
+"""Statuses of a source that pull away what rests on it; what was only archived or merged still holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Something that a step stated before."""
+
+    memory: Memory
+    sources: frozenset[MemoryId]
+    is_shaken: bool
+    """Whether a source of it no longer holds."""
+    is_refused: bool
+    """Whether somebody took it away who is not a rule."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is active."""
+        return self.memory.status is Status.ACTIVE
+
+    @property
+    def was_withdrawn(self) -> bool:
+        """Whether a rule took it back because its ground was gone."""
+        return self.memory.status in (Status.INVALIDATED, Status.PRUNED) and not self.is_refused
+
+    @property
+    def may_change(self) -> bool:
+        """Whether a step may put a new version in its place: a pinned one stays as it is."""
+        return self.stands and not self.memory.pinned
+
+
+def is_ground(memory: Memory) -> bool:
+    """Say whether something may be concluded from a memory."""
+    return (
+        memory.status is Status.ACTIVE
+        and memory.security is not SecurityTier.CONFIDENTIAL
+        and _INJECTION not in memory.flags
+        and not memory.is_derived
+    )
+
+
+def scopes(dreaming: Dreaming, *, changed: bool = False) -> list[Scope]:
+    """Return the scopes to look at; with `changed`, those in which anything has changed since last time."""
+    with dreaming.store.read() as tx:
+        every = tx.gleanings.scopes()
+        if not changed or not dreaming.cursor:
+            return every
+        return [scope for scope in every if tx.gleanings.is_changed(scope, since=dreaming.cursor)]
+
+
+def statements(dreaming: Dreaming, scope: Scope, sift: Sift | None = None) -> Iterator[tuple[int, Memory]]:
+    """Yield what may be built on in a scope, with its key, a page to a snapshot, the oldest first."""
+    after = 0
+    while True:
+        if dreaming.is_stopped():  # asked before every page, which also shows that the run is alive
+            raise Skipped("stopped before its end")
+        with dreaming.store.read() as tx:
+            page = tx.gleanings.page(scope=scope, sift=sift or Sift(), after_key=after, limit=PAGE)
+        yield from ((key, memory) for key, memory in page.items() if is_ground(memory))
+        if len(page) < PAGE:
+            return
+        after = max(page)
+
+
+def grounded(tx: Transaction, keys: Sequence[int]) -> dict[int, Memory]:
+    """Return those of these memories that may be built on, by key, in the order of the keys."""
+    found = tx.memories.by_keys(keys)
+    return {key: found[key] for key in keys if key in found and is_ground(found[key])}
+
+
+def earlier(dreaming: Dreaming, maker: str, scope: Scope) -> list[Earlier]:
+    """Return what makers whose name begins so have stated in a scope, oldest first."""
+    with dreaming.store.read() as tx:
+        return [
+            Earlier(
+                made.memory,
+                frozenset(made.sources),
+                is_shaken=any(status in _UNDONE for status in made.sources.values()),
+                is_refused=_is_refused(tx, made.memory),
+            )
+            for made in tx.gleanings.made(maker, scope=scope)
+        ]
+
+
+def stored(dreaming: Dreaming, new: Derive) -> Memory | None:
+    """Return the memory that says now what a step has proposed to state, if there is one."""
+    speakers = {one.provenance.speaker for one in new.sources}
+    mark = fingerprint(clean(new.content), speaker=speakers.pop() if len(speakers) == 1 else None)
+    with dreaming.store.read() as tx:
+        return tx.memories.active_twin(mark, scope=new.sources[0].scope)
+
+
+def changed(new: Derive, known: Earlier | None) -> Derive | None:
+    """
+    Return what to propose where a step would state something now and knew something before, if anything.
+
+    The same words from the same sources are no news. A version that somebody took away, or pinned, is left,
+    and so is one that has aged out of use, until something is added to its sources.
+    """
+    if known is None:
+        return new
+    if known.is_refused or (known.stands and known.memory.pinned):
+        return None
+    has_news = not {one.id for one in new.sources} <= known.sources
+    if known.stands and known.memory.content != new.content:
+        return replace(new, replaces=known.memory)
+    return new if has_news or known.was_withdrawn else None
+
+
+def withdrawn(known: Iterable[Earlier], *, but: Iterable[MemoryId] = ()) -> Iterator[Restatus]:
+    """Yield the withdrawal of what has lost a source, except of those that were stated anew."""
+    kept = set(but)
+    for one in known:
+        if one.may_change and one.is_shaken and one.memory.id not in kept:
+            yield Restatus(
+                memory=one.memory,
+                status=Status.INVALIDATED,
+                reason="something that it was made of no longer holds",
+            )
+
+
+def _is_refused(tx: Transaction, memory: Memory) -> bool:
+    if memory.status in (Status.ACTIVE, Status.CHALLENGED):
+        return False
+    moves = [event for event in tx.history.of(memory.id) if event.new_status is memory.status]
+    return bool(moves) and moves[-1].actor.kind is not ActorKind.RULE

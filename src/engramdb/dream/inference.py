@@ -1,0 +1,348 @@
+"""The step `inference`: conclude A → C from A → B and B → C."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from engramdb.dream.ground import changed, earlier, grounded, scopes, statements, withdrawn
+from engramdb.dream.proposals import Derive, Link, Proposal, Restatus
+from engramdb.dream.step import Dreaming
+from engramdb.erasable_cache import kept
+from engramdb.policy.dream import KnowledgePolicy
+from engramdb.text.mentions import type_of
+from engramdb.text.names import fold_name
+from engramdb.text.normalize import lazy
+from engramdb.values import EdgeType, EntityType, Memory, Scope, Status
+
+# Read relations that carry on: what is part of what, where it lies, who reports to whom, what depends on
+# what.
+#
+# Called by the step `inference` for every statement; pure. Cautious: a whole short sentence in the present
+# tense between two plain names or nouns, nothing around it, no pronoun, no condition. Everything else says
+# nothing here, however clear it is to a reader.
+
+_THING = r"[\w./@#+-]+(?: [\w./@#+-]+){0,4}"
+_IS = r"(?:is|are)(?P<no{0}> not|n['’]t)? "
+_DOES = r"(?:do|does)(?P<not{0}> not|n['’]t) "
+_VERBS = {
+    "part_of": _IS.format(0) + r"(?:an? )?(?:integral |core )?(?:part|component|module|subsystem) of",
+    "located_in": _IS.format(1) + r"(?:located|situated|based) in",
+    "in_place": _IS.format(2) + r"in",
+    "kind_of": _IS.format(3) + r"an? (?:kind|type|sort|form) of",
+    "reports_to": rf"(?:reports?|{_DOES.format(4)}report) to",
+    "depends_on": rf"(?:depends?|{_DOES.format(5)}depend) on",
+}
+_SENTENCE = lazy(
+    rf"(?P<subject>{_THING}?) (?P<verb>"
+    + "|".join(f"(?P<{name}>{verb})" for name, verb in _VERBS.items())
+    + rf") (?P<object>{_THING})\.?",
+    re.IGNORECASE,
+)
+_MEANT = {
+    **dict.fromkeys(("part_of", "is_part_of", "belongs_to", "component_of"), ("part_of", "is part of")),
+    **dict.fromkeys(("located_in", "is_located_in", "situated_in"), ("located_in", "is located in")),
+    **dict.fromkeys(("reports_to",), ("reports_to", "reports to")),
+    **dict.fromkeys(("depends_on", "is_dependent_on"), ("depends_on", "depends on")),
+    **dict.fromkeys(("kind_of", "subclass_of", "type_of", "is_a_kind_of"), ("kind_of", "is a kind of")),
+}
+"""What an extractor may call these relations, and how they are said."""
+_UNCLEAR = frozenset(
+    "i me my we us our you your he him his she her they them their it its this that these those there here "  # noqa: SIM905
+    "one who what which where when if unless maybe perhaps probably and or but not no never only also "
+    "currently formerly previously until was were be being been every some any".split()
+)
+_LONGEST_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """One thing, a relation that carries on, and another thing."""
+
+    subject: str
+    predicate: str
+    object: str
+    phrase: str
+    """How the relation was said between the two."""
+    is_denied: bool = False
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The two things in the form in which two ways of writing them are equal."""
+        return fold_name(self.subject), fold_name(self.object)
+
+
+def carried(memory: Memory) -> Carried | None:
+    """Return the relation that a memory states, by its own words or by how an extractor put it, or None."""
+    return _said(memory.content) or _put(memory)
+
+
+def _put(memory: Memory) -> Carried | None:
+    meant = _MEANT.get((memory.predicate or "").casefold())
+    if meant is None or memory.subject is None or memory.object is None:
+        return None
+    found = Carried(memory.subject, meant[0], memory.object, meant[1])
+    return found if _is_clear(memory.subject) and _is_clear(memory.object) else None
+
+
+def _said(content: str) -> Carried | None:
+    if len(content) > _LONGEST_CHARACTERS:
+        return None
+    told = _SENTENCE.fullmatch(" ".join(content.split()))
+    if told is None or not (_is_clear(told["subject"]) and _is_clear(told["object"])):
+        return None
+    name = next(one for one in _VERBS if told[one])
+    is_denied = any(value for key, value in told.groupdict().items() if key.startswith("no") and value)
+    if name == "in_place":
+        if not (told["subject"][0].isupper() and _is_place(told["object"])):
+            return None
+        name = "located_in"
+    return Carried(told["subject"], name, told["object"], told["verb"], is_denied)
+
+
+def _is_clear(thing: str) -> bool:
+    """Say whether a few words name one thing, whoever reads them."""
+    words = thing.casefold().split()
+    return 0 < len(words) <= 5 and not any(word in _UNCLEAR for word in words)
+
+
+@kept(2000)
+def _is_place(name: str) -> bool:
+    return type_of(name) is EntityType.LOCATION
+
+
+# Follow a relation that carries on from link to link, and say how certain its ends are.
+#
+# Called by the step `inference`; pure. A chain is as certain as all its links together, and less with every
+# further one. Whatever stands in a circle concludes nothing: if A is part of B and B of A, one of the two is
+# wrong. The work is bounded for each start, so the whole grows with the number of starts.
+
+WIDEST = 20
+"""Links that are followed from one node, the most certain."""
+MOST_REACHED = 200
+"""Nodes that are reached from one start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """A start and an end that follow from a chain of links, and how certain that is."""
+
+    path: tuple[int, ...]
+    certainty: float
+
+    @property
+    def start(self) -> int:
+        """Where the chain begins."""
+        return self.path[0]
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.path[-1]
+
+    def beats(self, other: Conclusion | None) -> bool:
+        """Say whether it is more certain than another chain, or there is no other."""
+        return other is None or self.certainty > other.certainty
+
+
+def conclusions(links: Mapping[int, Mapping[int, float]], policy: KnowledgePolicy) -> Iterator[Conclusion]:
+    """
+    Yield what follows over two links or more, for each start the most certain first.
+
+    `links` maps the number of a node to those that the relation leads to, with a certainty each. What a
+    link says itself is no conclusion.
+    """
+    for start in sorted(links):
+        reached = _reached(start, links, policy)
+        if start in reached:
+            continue  # a circle
+        found = [
+            one
+            for one in reached.values()
+            if one.end not in links[start] and one.certainty >= policy.inference_least
+        ]
+        yield from sorted(found, key=lambda one: (-one.certainty, one.path))[: policy.inference_fan]
+
+
+def _reached(
+    start: int, links: Mapping[int, Mapping[int, float]], policy: KnowledgePolicy
+) -> dict[int, Conclusion]:
+    """Return the best chain to every node that one leads to; to the start itself, if there is a circle."""
+    best: dict[int, Conclusion] = {}
+    edge: dict[int, Conclusion] = {start: Conclusion((start,), 1.0)}
+    for hop in range(policy.inference_hops):
+        further: dict[int, Conclusion] = {}
+        for one in edge.values():
+            for longer in _longer(one, links, damping=policy.inference_damping if hop else 1.0):
+                if longer.end == start:
+                    best[start] = longer
+                elif longer.beats(best.get(longer.end)) and longer.beats(further.get(longer.end)):
+                    further[longer.end] = longer
+        best |= further
+        edge = further
+        if not edge or len(best) > MOST_REACHED:
+            break
+    return best
+
+
+def _longer(
+    chain: Conclusion, links: Mapping[int, Mapping[int, float]], *, damping: float
+) -> list[Conclusion]:
+    """Return the chain with one link more, for the most certain links that leave its end."""
+    targets = links.get(chain.end, {})
+    strongest = sorted(targets, key=lambda target: (-targets[target], target))[:WIDEST]
+    return [
+        Conclusion((*chain.path, target), chain.certainty * targets[target] * damping) for target in strongest
+    ]
+
+
+# Conclude A → C from A → B and B → C, where the relation carries on.
+#
+# A step of the dream; `transitive` reads relations out of statements, `closure` follows them. A conclusion
+# is a
+# memory of its own, inferred from every statement of its chain and less certain than any; between linked
+# memories it is a link. It is drawn from what was stated only, never from other conclusions, never against
+# what
+# was stated, and taken back when a statement of the chain no longer holds.
+
+MAKER = "dream.inference/1"
+_FOLLOWED = (EdgeType.CAUSED_BY, EdgeType.INSTANCE_OF, EdgeType.SUPPORTS)
+
+
+@dataclass(slots=True)
+class Relations:
+    """What the statements of one scope say by one relation, as a graph of numbered names."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    links: dict[int, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
+    said: dict[tuple[int, int], tuple[Carried, Memory]] = field(default_factory=dict)
+    denied: set[tuple[int, int]] = field(default_factory=set)
+
+    def add(self, found: Carried, memory: Memory) -> None:
+        """Take in one statement; of several that say the same, the most certain counts."""
+        one, other = self.ends(found)
+        if found.is_denied:
+            self.denied.add((one, other))
+        elif one != other and memory.confidence > self.links[one].get(other, 0.0):
+            self.links[one][other] = memory.confidence
+            self.said[one, other] = (found, memory)
+
+    def ends(self, found: Carried) -> tuple[int, int]:
+        """Return the numbers of the two things that a statement relates."""
+        one, other = (self.numbers.setdefault(name, len(self.numbers)) for name in found.ends)
+        return one, other
+
+    def chain(self, path: Sequence[int]) -> list[tuple[Carried, Memory]]:
+        """Return the statements along a path."""
+        return [self.said[pair] for pair in pairwise(path)]
+
+
+class InferenceStep:
+    """What follows from what, over at most a few statements."""
+
+    name = "inference"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield conclusions from statements, then links between memories that are linked by others."""
+        for scope in scopes(dreaming, changed=True):
+            yield from _from_statements(dreaming, scope)
+        yield from _from_links(dreaming)
+
+
+def _from_statements(dreaming: Dreaming, scope: Scope) -> Iterator[Proposal]:
+    relations = _read(dreaming, scope)
+    known = earlier(dreaming, MAKER, scope)
+    by_content = {one.memory.content: one for one in known}
+    kept: set[str] = set()
+    for predicate in sorted(relations):
+        graph = relations[predicate]
+        for found in conclusions(graph.links, dreaming.policy.knowledge):
+            new = _concluded(dreaming, graph, found)
+            before = by_content.get(new.content)
+            if _is_denied(dreaming, graph, found, new):
+                continue
+            kept |= set() if before is None else {before.memory.id}
+            proposed = changed(new, before)
+            if proposed is not None:
+                yield proposed
+    yield from withdrawn(known, but=kept)
+    yield from _disproved(relations, [one.memory for one in known if one.may_change])
+
+
+def _read(dreaming: Dreaming, scope: Scope) -> dict[str, Relations]:
+    """Return the relations that statements of a scope which hold now speak of, by predicate."""
+    found: defaultdict[str, Relations] = defaultdict(Relations)
+    for _, memory in statements(dreaming, scope):
+        relation = carried(memory)
+        if relation is not None and (memory.valid_to is None or memory.valid_to > dreaming.now):
+            found[relation.predicate].add(relation, memory)
+    return found
+
+
+def _concluded(dreaming: Dreaming, graph: Relations, found: Conclusion) -> Derive:
+    chain = graph.chain(found.path)
+    (first, _), (last, _) = chain[0], chain[-1]
+    return Derive(
+        content=f"{first.subject} {first.phrase} {last.object}",
+        sources=tuple(memory for _, memory in chain),
+        category="fact",
+        confidence=min(dreaming.policy.knowledge.inference_most, found.certainty),
+        edge=EdgeType.INFERRED_FROM,
+        maker=MAKER,
+        reason=f"follows from {len(chain)} statements in a chain",
+    )
+
+
+def _is_denied(dreaming: Dreaming, graph: Relations, found: Conclusion, new: Derive) -> bool:
+    """Say whether something that was stated speaks against a conclusion."""
+    if (found.start, found.end) in graph.denied:
+        return True
+    first, last = graph.chain(found.path)[0][0], graph.chain(found.path)[-1][0]
+    assumed = new.sources[0].evolve(
+        content=new.content, subject=first.subject, predicate=first.predicate, object=last.object
+    )
+    known = [graph.said[found.start, other][1] for other in graph.links[found.start]]
+    return any(dreaming.contradict(assumed, memory) for memory in known)
+
+
+def _disproved(relations: dict[str, Relations], made: Sequence[Memory]) -> Iterator[Restatus]:
+    """Yield the withdrawal of conclusions that somebody has denied since."""
+    for memory in made:
+        relation = carried(memory)
+        graph = None if relation is None else relations.get(relation.predicate)
+        if relation is not None and graph is not None and graph.ends(relation) in graph.denied:
+            yield Restatus(memory=memory, status=Status.INVALIDATED, reason="the contrary was stated")
+
+
+def _from_links(dreaming: Dreaming) -> Iterator[Link]:
+    """Yield a link from the first to the last memory of a chain of links of one type, in any scope."""
+    with dreaming.store.read() as tx:
+        columns = tx.gleanings.links([*_FOLLOWED, EdgeType.INFERRED_FROM])
+    linked = set(zip(columns.sources.tolist(), columns.targets.tolist(), strict=True))
+    by_type: dict[str, dict[int, dict[int, float]]] = {kind: defaultdict(dict) for kind in _FOLLOWED}
+    rows = zip(
+        columns.sources.tolist(), columns.targets.tolist(), columns.types, columns.weights, strict=True
+    )
+    for source, target, kind, weight in rows:
+        if kind in by_type:
+            by_type[kind][source][target] = float(weight)
+    for kind in _FOLLOWED:
+        for found in conclusions(by_type[kind], dreaming.policy.knowledge):
+            if (found.start, found.end) not in linked:
+                yield from _shortcut(dreaming, found, kind)
+
+
+def _shortcut(dreaming: Dreaming, found: Conclusion, kind: EdgeType) -> Iterator[Link]:
+    with dreaming.store.read() as tx:
+        path = grounded(tx, found.path)
+    if len(path) == len(found.path):
+        yield Link(
+            source=path[found.start],
+            target=path[found.end],
+            type=EdgeType.INFERRED_FROM,
+            weight=min(dreaming.policy.knowledge.inference_most, found.certainty),
+            reason=f"linked over {len(found.path) - 1} links {kind}",
+        )

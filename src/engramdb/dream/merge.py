@@ -1,0 +1,221 @@
+"""The step `merge`: statements that say the same become one."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from engramdb.dream.neighbors import (
+    MOST_FILED,
+    SAME_WORD_ABOVE,
+    SAME_WORDS,
+    Groups,
+    Scene,
+    other_word,
+    scenes,
+    supports,
+)
+from engramdb.dream.proposals import Merge, Proposal
+from engramdb.dream.step import Dreaming
+from engramdb.values import Kind, Memory, MemoryId
+
+# Clusters of statements around the one that they have in common.
+#
+# Used by `patterns`. A cluster is a star: its core is a statement whose words all members have too, with
+# little
+# besides, so what the core says is what each of them says. Chains, where the first and the last have
+# nothing in
+# common, cannot arise. Statements are filed by their rarest word, and looked up there and nowhere else.
+
+STARS_AT_ONCE = 100
+"""Clusters whose statements are read and compared together."""
+MOST_EXTRA_WORDS = 2
+"""What a member may say besides: a third word is as often another subject as not."""
+_FEWEST_WORDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """A core and those that say what it says, by place in the scene."""
+
+    core: int
+    members: tuple[int, ...]
+
+
+class Stars:
+    """Who supports whom in a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        counts = Counter(key for wording in scene.wordings for key in wording.bag)
+        self._files: defaultdict[Hashable, list[int]] = defaultdict(list)
+        self._cores: defaultdict[str, list[int]] = defaultdict(list)
+        self._rarest: list[str | None] = []
+        for place, wording in enumerate(scene.wordings):
+            rarest = min(wording.keys, key=lambda key: (counts[key], key), default=None)
+            self._rarest.append(rarest if len(wording.keys) >= _FEWEST_WORDS else None)
+            if self._rarest[place] is not None:
+                self._cores[str(rarest)].append(place)
+            for key in wording.bag:
+                self._files[self._file(place, key)].append(place)
+
+    def members_of(self, core: int) -> list[int]:
+        """Return the statements that say what the core says, without the core itself."""
+        rarest = self._rarest[core]
+        if rarest is None:
+            return []
+        beside = self._files[self._file(core, rarest)][:MOST_FILED]
+        return [place for place in beside if place != core and self._supports(place, core)]
+
+    def cores_of(self, place: int) -> list[int]:
+        """Return the statements that a statement supports, itself among them."""
+        found = (core for key in self._scene.wordings[place].keys for core in self._cores[key][:MOST_FILED])
+        return [core for core in found if core == place or self._supports(place, core)]
+
+    def _supports(self, place: int, core: int) -> bool:
+        one, two = self._scene.outlines[place], self._scene.outlines[core]
+        if (one.speaker, one.security) != (two.speaker, two.security):
+            return False
+        wordings = self._scene.wordings
+        return supports(wordings[place], wordings[core], most_extra=MOST_EXTRA_WORDS)
+
+    def _file(self, place: int, key: str) -> Hashable:
+        return (self._scene.outlines[place].speaker, key)
+
+
+def stars(scene: Scene, *, taken: frozenset[int]) -> Iterator[Star]:
+    """
+    Yield each core that something fresh belongs to, with all who support it; the widest come first.
+
+    A statement may appear in several; what is `taken` is a member of something already and appears in none.
+    """
+    found = Stars(scene)
+    fresh = [place for place, one in enumerate(scene.outlines) if one.is_fresh]
+    touched = {core for place in fresh for core in found.cores_of(place)} - taken
+    members = {core: [one for one in found.members_of(core) if one not in taken] for core in touched}
+    for core in sorted(touched, key=lambda core: (-len(members[core]), len(scene.wordings[core].keys), core)):
+        if members[core]:
+            yield Star(core, tuple(members[core]))
+
+
+def compared(
+    scene: Scene, found: Iterator[Star], dreaming: Dreaming, *, at_least: float
+) -> Iterator[tuple[Memory, list[Memory]]]:
+    """
+    Yield the core of each star and those members that sound alike enough and do not contradict it.
+
+    The nearest come first. Some stars at a time are read and compared together.
+    """
+    while some := list(itertools.islice(found, STARS_AT_ONCE)):
+        keys = [[scene.outlines[place].key for place in (one.core, *one.members)] for one in some]
+        with dreaming.store.read() as tx:
+            read = tx.memories.by_keys(list(itertools.chain(*keys)))
+        pairs = [(key, other) for key, *others in keys for other in others if key in read and other in read]
+        mine, theirs = ([read[pair[end]].content for pair in pairs] for end in (0, 1))
+        near: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
+        for (key, other), alike in zip(pairs, dreaming.likeness.pairwise(mine, theirs), strict=True):
+            if alike >= at_least and not _contradict(read[key], read[other], dreaming):
+                near[key].append((-alike, other))
+        for key, members in near.items():
+            yield read[key], [read[other] for _, other in sorted(members)]
+        if dreaming.is_stopped():
+            return
+
+
+def _contradict(one: Memory, other: Memory, dreaming: Dreaming) -> bool:
+    return dreaming.contradict(one, other) or dreaming.contradict(other, one)
+
+
+# The step `merge`: statements that say the same in other words become one, which takes over their evidence.
+#
+# Asks `neighbours` who may say the same, `wording` whether nothing would be lost, likeness whether they sound
+# alike too, and capture's own judgement whether they contradict. All must agree: a merged memory is out of
+# sight. The strongest stays, a pinned one above all; what somebody took apart stays apart.
+
+LOST_AT_ONCE = 8
+"""Memories that one proposal merges: what is written together must not hold up others."""
+
+ONE_EVENT = timedelta(hours=12)
+"""Told of moments further apart, the same words tell of two events."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeStep:
+    """Lets one statement stand for others that say the same."""
+
+    name: str = "merge"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield a merge for every statement that others only repeat, until there is none left."""
+        before: list[Merge] = []
+        for merge in _round(dreaming):
+            before.append(merge)
+            yield merge
+        # With some gone, others may come to be compared. A rehearsal, where none goes, ends here.
+        while (found := list(_round(dreaming))) and found != before:
+            yield from found
+            before = found
+
+
+def _round(dreaming: Dreaming) -> Iterator[Merge]:
+    for scene in scenes(dreaming):
+        gone: set[MemoryId] = set()
+        groups = Groups(scene)
+        stars = _stars(scene, groups, dreaming)
+        for kept, others in compared(scene, stars, dreaming, at_least=dreaming.policy.dream.merge_above):
+            left = [other for other in others if other.id not in gone and may_merge(kept, other)]
+            if left and kept.id not in gone:
+                losers = _not_apart(kept, left, dreaming)
+                gone.update(other.id for other in losers)
+                yield from _in_parts(kept, losers)
+
+
+def _stars(scene: Scene, groups: Groups, dreaming: Dreaming) -> Iterator[Star]:
+    """Yield, strongest first, each statement that may stand for others by its words, and those others."""
+    found = list(_candidates(scene, groups))
+    pairs = sorted({pair for _, words in found for pair in words.values()} - {SAME_WORDS})
+    alike: list[float] = []
+    if pairs:
+        mine, theirs = zip(*pairs, strict=True)
+        alike = dreaming.likeness.pairwise(mine, theirs)
+    same = {pair for pair, likeness in zip(pairs, alike, strict=True) if likeness >= SAME_WORD_ABOVE}
+    for core, words in found:
+        members = tuple(place for place, pair in words.items() if pair == SAME_WORDS or pair in same)
+        if members:
+            yield Star(core, members)
+
+
+def _candidates(scene: Scene, groups: Groups) -> Iterator[tuple[int, dict[int, tuple[str, str]]]]:
+    """Yield the strongest of each group, and in which word each of the weaker ones near it differs."""
+    for number, group in enumerate(groups.members):
+        near = [other for other in groups.beside(number) if other > number]
+        others = list(itertools.chain(group[1:], *(groups.members[other] for other in near)))
+        if any(scene.outlines[place].is_fresh for place in (group[0], *others)):
+            words = {other: other_word(scene, group[0], other) for other in others}
+            yield group[0], {other: pair for other, pair in words.items() if pair is not None}
+
+
+def _not_apart(kept: Memory, others: Sequence[Memory], dreaming: Dreaming) -> list[Memory]:
+    """Return those that may become one with the keeper: none where they are too few for the policy."""
+    with dreaming.store.read() as tx:
+        apart = tx.dreams.kept_apart([kept.id])
+        before = len(tx.dreams.merges_into(kept.id))
+    losers = [other for other in others if frozenset((kept.id, other.id)) not in apart]
+    return losers if 1 + before + len(losers) >= dreaming.policy.dream.merge_least else []
+
+
+def _in_parts(kept: Memory, losers: Sequence[Memory]) -> Iterator[Merge]:
+    for begin in range(0, len(losers), LOST_AT_ONCE):
+        some = tuple(losers[begin : begin + LOST_AT_ONCE])
+        yield Merge(keep=kept, lose=some, reason="says the same in other words")
+
+
+def may_merge(kept: Memory, lost: Memory) -> bool:
+    """Say whether one may stand for the other: not for a pinned one, its own ground, or another event."""
+    is_ground = kept.id in lost.provenance.episodes or lost.id in kept.provenance.episodes
+    is_same_sort = kept.type is lost.type and kept.kind is lost.kind
+    is_one_event = kept.kind is Kind.NOTE or abs(kept.when - lost.when) < ONE_EVENT
+    return not lost.pinned and not is_ground and is_same_sort and is_one_event

@@ -1,0 +1,97 @@
+"""
+Challenge old beliefs that much rests on: asked for often, said once, and never confirmed since.
+
+A step of the dream. Looks at the columns of the whole store a page at a time, and questions the most used
+few. The policy may also let a questioned belief lose some confidence, once for each questioning; a pinned one
+is only asked about. Being used is what makes a wrong belief dear, so use decides the order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from datetime import timedelta
+
+from engramdb.dream.gaps import INJECTION, asking, stale
+from engramdb.dream.proposals import Adjust, Proposal
+from engramdb.dream.step import Dreaming
+from engramdb.policy import InsightPolicy
+from engramdb.store.contract import Transaction
+from engramdb.values import Memory, Status
+from engramdb.values.population import to_microseconds
+
+PAGE_ROWS = 20_000
+PROBED = "probed: old, much used and never confirmed"
+"""The reason in the history, by which a later run knows that a belief was weakened already."""
+STALE_PRIORITY = 0.5
+USED_FULL = 100
+TRIED = 20
+"""For each question, so many beliefs are looked at: some have been asked about and answered."""
+
+
+class ProbeStep:
+    """The step `probe`."""
+
+    name = "probe"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield a question for each of the most used old beliefs, and a loss of confidence by policy."""
+        policy = dreaming.policy.insight
+        room = policy.probe_most
+        for key in _most_used(dreaming):
+            with dreaming.store.read() as tx:
+                memory = tx.memories.by_keys([key]).get(key)
+                if memory is None or not _is_questionable(memory):
+                    continue
+                gap = stale(memory, priority=_priority(memory), now=dreaming.now)
+                known = tx.gaps.get(gap.id, scope=memory.scope)
+                if known is not None and known.closed_at is not None:
+                    continue  # somebody has answered; the next one may take its place
+                weaker = _weaker(tx, memory, policy)
+            if room == 0:
+                return
+            room -= 1
+            if known is None:
+                yield asking(gap)
+            if weaker is not None:
+                yield Adjust(memory=memory, changes={"confidence": weaker}, reason=PROBED)
+
+
+def _most_used(dreaming: Dreaming) -> list[int]:
+    """Return the keys of old, single-sourced beliefs, the most used first, more than can be asked about."""
+    policy = dreaming.policy.insight
+    oldest = to_microseconds(dreaming.now - timedelta(days=policy.probe_after_days))
+    best: list[tuple[int, int]] = []
+    after = 0
+    while not dreaming.is_stopped():
+        with dreaming.store.read() as tx:
+            page = tx.ages.page(after_key=after, limit=PAGE_ROWS)
+        if not len(page):
+            break
+        after = int(page.keys[-1])
+        is_due = page.has(Status.ACTIVE) & (page.recalls >= policy.probe_recalls)
+        is_due &= (page.confirmed <= oldest) & (page.confirmations == 0)
+        found = zip(page.recalls[is_due].tolist(), (-page.keys[is_due]).tolist(), strict=True)
+        best = heapq.nlargest(TRIED * policy.probe_most, [*best, *found])
+    return [-key for _, key in best]
+
+
+def _is_questionable(memory: Memory) -> bool:
+    is_single = memory.reinforcements == 0 and len(memory.provenance.episodes) <= 1
+    return memory.status is Status.ACTIVE and is_single and INJECTION not in memory.flags
+
+
+def _priority(memory: Memory) -> float:
+    used = min(1.0, math.log1p(memory.access.count) / math.log1p(USED_FULL))
+    return round(STALE_PRIORITY + 0.3 * used, 2)
+
+
+def _weaker(tx: Transaction, memory: Memory, policy: InsightPolicy) -> float | None:
+    """Return the confidence that a belief is left with, or None where it keeps what it has."""
+    lowered = max(policy.probe_weakest, memory.confidence - policy.probe_weaken_by)
+    if memory.pinned or lowered >= memory.confidence:
+        return None
+    since = memory.vouched_at
+    events = tx.history.since([memory.id], since).get(memory.id, [])
+    return None if any(event.reason == PROBED for event in events) else lowered

@@ -1,0 +1,56 @@
+"""
+The step `prune`: let go of old notes about what was done, a few hundred rows to a write.
+
+Last of all steps. Notes of who was given what, of who did what, of recalls of memories that are gone, and old
+reports; how long each is kept is policy. What happened to a memory that is still there is never pruned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from engramdb.dream.proposals import Note, Proposal
+from engramdb.dream.step import Dreaming
+from engramdb.policy import DreamPolicy
+from engramdb.store.contract import Transaction
+
+ROWS_AT_ONCE = 300
+"""Notes that one write drops: a few milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneStep:
+    """Drops notes that are older than the policy keeps them."""
+
+    name: str = "prune"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield as many small writes as it takes, table by table."""
+        policy = dreaming.policy.dream
+        for table, (days, keep) in kept(policy).items():
+            before = dreaming.now - timedelta(days=days)
+            with dreaming.store.read() as tx:
+                left = tx.dreams.count_old(table, before=before, keep=keep)
+            while left > 0:
+                yield _dropping(table, before, keep)
+                left -= ROWS_AT_ONCE
+
+
+def kept(policy: DreamPolicy) -> dict[str, tuple[float, int]]:
+    """Return for each table for how many days its notes are kept, and how many of the latest in any case."""
+    return {
+        "handed_out": (policy.keep_handed_out_days, 0),
+        "recall_sessions": (policy.keep_handed_out_days, 0),
+        "audit": (policy.keep_audit_days, 0),
+        "dreams": (policy.keep_runs_days, policy.keep_runs),
+        "sweeps": (policy.keep_runs_days, policy.keep_runs),
+    }
+
+
+def _dropping(table: str, before: datetime, keep: int) -> Note:
+    def write(tx: Transaction) -> bool:
+        return tx.dreams.drop_old(table, before=before, keep=keep, limit=ROWS_AT_ONCE) > 0
+
+    return Note(what=f"prune_{table}", write=write, reason="older than the policy keeps them")

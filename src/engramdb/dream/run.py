@@ -1,0 +1,303 @@
+"""One dream: every step in its order, each proposal applied before the next is asked for."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from engramdb.dream.bridges import BridgesStep
+from engramdb.dream.confidence import ConfidenceStep
+from engramdb.dream.contradictions import ContradictionsStep
+from engramdb.dream.crystals import CrystalsStep
+from engramdb.dream.derive import Pen
+from engramdb.dream.drift import DriftStep
+from engramdb.dream.gaps import GapsStep
+from engramdb.dream.inference import InferenceStep
+from engramdb.dream.merge import MergeStep
+from engramdb.dream.patterns import PatternsStep
+from engramdb.dream.probe import ProbeStep
+from engramdb.dream.procedures import ProceduresStep
+from engramdb.dream.profiles import ProfilesStep
+from engramdb.dream.proposals import Applied, Applier, apply, described
+from engramdb.dream.prune import PruneStep
+from engramdb.dream.replay import ReplayStep
+from engramdb.dream.semantic import SemanticStep
+from engramdb.dream.step import Dreaming, Skipped, Step
+from engramdb.dream.synthesis import SynthesisStep
+from engramdb.dream.tree import TreeStep
+from engramdb.errors import EngramError, InvalidQuery, StorageError
+from engramdb.lifecycle.lease import Lease, held
+from engramdb.store.contract import Mark, Run
+from engramdb.values import (
+    Action,
+    Actor,
+    ActorKind,
+    AuditEvent,
+    DreamChange,
+    DreamReport,
+    StepOutcome,
+    StepReport,
+)
+
+# Every step of a dream, in the order in which they are taken.
+
+STEPS: tuple[Step, ...] = (
+    MergeStep(),
+    ContradictionsStep(),
+    PatternsStep(),
+    SemanticStep(),
+    ProceduresStep(),
+    SynthesisStep(),
+    ProfilesStep(),
+    CrystalsStep(),
+    BridgesStep(),
+    InferenceStep(),
+    ProbeStep(),
+    DriftStep(),
+    ReplayStep(),
+    GapsStep(),
+    TreeStep(),
+    ConfidenceStep(),
+    PruneStep(),
+)
+
+
+def chosen(names: Sequence[str] | None) -> tuple[Step, ...]:
+    """Return the steps of these names, or all of them, always in their own order."""
+    if names is None:
+        return STEPS
+    known = {step.name: step for step in STEPS}
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise InvalidQuery(
+            f"no step of the dream is called {unknown[0]!r}" if unknown else "no step was named",
+            hint=f"Use some of {', '.join(known)}.",
+        )
+    return tuple(step for step in STEPS if step.name in names)
+
+
+# One dream: every step in its order, each proposal applied before the next is asked for.
+#
+# Called by the engine for `engram.dream()`. Holds the lease, keeps in the store how far it came, and goes on
+# from there when it was killed: with the same `now`, in the step that it was in, since taking a step again
+# changes only what is still to be changed. Writes are small and others get their turn between them.
+
+LEASE = "dream"
+CHANGES_SHOWN = 1_000
+PAUSE_SECONDS = 0.001
+"""What other processes get between two writes, since the store's own line is fair to threads only."""
+DREAMER = Actor("dream", ActorKind.RULE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """What a run works with."""
+
+    dreaming: Dreaming
+    steps: Sequence[Step]
+    policy_name: str
+    clock: Callable[[], datetime]
+    pen: Pen = Pen()
+    dry_run: bool = False
+    progress: Callable[[str, float], None] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the steps."""
+        return tuple(step.name for step in self.steps)
+
+    def tell(self, number: int) -> None:
+        """Say which step comes next, and the share of steps that lies behind."""
+        if self.progress is not None:
+            self.progress(self.steps[number].name, number / len(self.steps))
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one step has done so far."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    changes: list[DreamChange] = field(default_factory=list)
+    dropped: int = 0
+    longest_write: float = 0.0
+
+    def note(self, applied: Applied) -> None:
+        """Count what came of a proposal."""
+        self.longest_write = max(self.longest_write, applied.seconds)
+        self.dropped += applied.is_dropped
+        if applied.change is not None:
+            self.counts[applied.change.action] += 1
+            if len(self.changes) < CHANGES_SHOWN:
+                self.changes.append(applied.change)
+
+
+def dream(runner: Runner) -> DreamReport:
+    """Take every step once and return what was done, or with `dry_run` would be."""
+    if runner.dry_run:
+        return _rehearse(runner)
+    minutes = runner.dreaming.policy.dream.lease_minutes
+    with held(runner.dreaming.store, LEASE, minutes=minutes, clock=runner.clock) as lease:
+        run, is_resumed = _begin(runner)
+        return _go_on(runner, run, lease, is_resumed=is_resumed)
+
+
+def _begin(runner: Runner) -> tuple[Run, bool]:
+    """Return the run to go on with, or a new one."""
+    now = runner.dreaming.now
+    new = Run(
+        started_at=now,
+        policy=runner.policy_name,
+        steps=runner.names,
+        report=DreamReport(started_at=now, finished=False),
+    )
+    with runner.dreaming.store.atomic() as tx:
+        latest = tx.dreams.latest()
+        if latest is not None and _can_go_on(latest, new, runner):
+            return latest, True
+        return tx.dreams.put(new), False
+
+
+def _can_go_on(latest: Run, new: Run, runner: Runner) -> bool:
+    """Say whether an interrupted run is worth finishing: one of long ago would dream of another time."""
+    is_recent = new.started_at - latest.started_at < timedelta(
+        hours=runner.dreaming.policy.dream.resume_hours
+    )
+    is_same = (latest.policy, latest.steps) == (new.policy, new.steps)
+    return latest.finished_at is None and is_same and is_recent
+
+
+def _go_on(runner: Runner, run: Run, lease: Lease, *, is_resumed: bool) -> DreamReport:
+    """Take the steps from the one that the run is in to the last."""
+    started = time.perf_counter() - run.report.milliseconds / 1000
+    dreaming = replace(runner.dreaming, now=run.started_at, is_stopped=_stopping(runner.dreaming, lease))
+    first = runner.names.index(run.step) if run.step in runner.names else 0
+    run = replace(run, report=replace(run.report, resumed=is_resumed, steps=run.report.steps[:first]))
+    for number in range(first, len(runner.steps)):
+        runner.tell(number)
+        run = _keep(dreaming, lease, replace(run, step=runner.names[number]))
+        report, tally = _take(runner, runner.steps[number], dreaming, lease)
+        run = replace(run, report=_with_step(run.report, report, tally, started))
+        if report.outcome is StepOutcome.STOPPED:
+            break
+    else:
+        whole = replace(run.report, finished=True)
+        run = replace(run, step=None, finished_at=runner.clock(), report=whole)
+    return _keep(dreaming, lease, run, is_end=True).report
+
+
+def _stopping(dreaming: Dreaming, lease: Lease) -> Callable[[], bool]:
+    """Return how a step asks whether to stop; asking also shows that this run is alive."""
+
+    def is_stopped() -> bool:
+        if lease.is_due:
+            with dreaming.store.atomic() as tx:
+                lease.check(tx)
+        return dreaming.is_stopped()
+
+    return is_stopped
+
+
+def _keep(dreaming: Dreaming, lease: Lease, run: Run, *, is_end: bool = False) -> Run:
+    """Store how far the run came."""
+    with dreaming.store.atomic() as tx:
+        lease.check(tx)
+        if is_end:
+            detail = {"changed": run.report.changed, "finished": run.report.finished}
+            tx.audit.add(AuditEvent(at=run.started_at, action=Action.DREAM, actor=DREAMER, detail=detail))
+        return tx.dreams.put(run)
+
+
+def _take(runner: Runner, step: Step, dreaming: Dreaming, lease: Lease) -> tuple[StepReport, _Tally]:
+    """Take one step to its end, and note up to where it has looked."""
+    started, tally = time.perf_counter(), _Tally()
+    with dreaming.store.read() as tx:
+        mark, cursor = tx.dreams.mark(step.name), tx.vectors.latest_change()
+    looked = replace(dreaming, since=mark.started_at if mark else None, cursor=mark.cursor if mark else 0)
+    applier = Applier(
+        store=dreaming.store,
+        policy=dreaming.policy.dream,
+        now=dreaming.now,
+        pen=runner.pen,
+        in_write=lease.check,
+    )
+
+    def take() -> Iterator[None]:
+        for proposal in step.propose(looked):
+            tally.note(apply(proposal, applier, step=step.name))
+            time.sleep(PAUSE_SECONDS)
+            yield
+
+    outcome, why = _outcome(take(), dreaming.is_stopped)
+    if outcome is StepOutcome.DONE:
+        with dreaming.store.atomic() as tx:
+            lease.check(tx)
+            tx.dreams.set_mark(step.name, Mark(dreaming.now, cursor))
+    return _report(step, tally, outcome, why, started), tally
+
+
+def _outcome(taking: Iterator[None], is_stopped: Callable[[], bool]) -> tuple[StepOutcome, str]:
+    """Take a step proposal by proposal, and return how it ended and why."""
+    try:
+        if is_stopped():
+            return StepOutcome.STOPPED, "stopped before it began"
+        for _ in taking:
+            if is_stopped():
+                return StepOutcome.STOPPED, "stopped before its end"
+    except Skipped as skipped:
+        return StepOutcome.SKIPPED, str(skipped)
+    except StorageError:
+        raise
+    except EngramError as exc:
+        return StepOutcome.FAILED, f"{exc.code} {exc.message}"
+    # A step that was told to stop may have ended early without another proposal.
+    return (StepOutcome.STOPPED, "stopped before its end") if is_stopped() else (StepOutcome.DONE, "")
+
+
+def _rehearse(runner: Runner) -> DreamReport:
+    """Return what every step would propose to the store as it is now."""
+    started = time.perf_counter()
+    report = DreamReport(started_at=runner.dreaming.now, dry_run=True)
+    for number, step in enumerate(runner.steps):
+        runner.tell(number)
+        begun, tally = time.perf_counter(), _Tally()
+        with runner.dreaming.store.read() as tx:
+            mark = tx.dreams.mark(step.name)
+        looked = replace(
+            runner.dreaming, since=mark.started_at if mark else None, cursor=mark.cursor if mark else 0
+        )
+        outcome, why = _outcome(_told(step, looked, tally), runner.dreaming.is_stopped)
+        report = _with_step(report, _report(step, tally, outcome, why, begun), tally, started)
+        if outcome is StepOutcome.STOPPED:
+            return replace(report, finished=False)
+    return report
+
+
+def _told(step: Step, dreaming: Dreaming, tally: _Tally) -> Iterator[None]:
+    for proposal in step.propose(dreaming):
+        tally.note(Applied(described(proposal, step=step.name)))
+        yield
+
+
+def _report(step: Step, tally: _Tally, outcome: StepOutcome, why: str, started: float) -> StepReport:
+    return StepReport(
+        step=step.name,
+        outcome=outcome,
+        why=why,
+        counts=dict(tally.counts),
+        dropped=tally.dropped,
+        milliseconds=(time.perf_counter() - started) * 1000,
+    )
+
+
+def _with_step(report: DreamReport, step: StepReport, tally: _Tally, started: float) -> DreamReport:
+    room = CHANGES_SHOWN - len(report.changes)
+    return replace(
+        report,
+        steps=(*report.steps, step),
+        changes=(*report.changes, *tally.changes[:room]),
+        longest_write_milliseconds=max(report.longest_write_milliseconds, tally.longest_write * 1000),
+        milliseconds=(time.perf_counter() - started) * 1000,
+    )

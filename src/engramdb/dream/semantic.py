@@ -1,0 +1,169 @@
+"""The step `semantic`: lasting knowledge from many sessions, and its fading when unused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.dream.ground import scopes, statements
+from engramdb.dream.proposals import Adjust, Proposal
+from engramdb.dream.step import Dreaming
+from engramdb.policy.dream import KnowledgePolicy
+from engramdb.store.contract.capture import Sift
+from engramdb.values import Layer, Memory, MemoryType, Scope, Status, TurnId
+from engramdb.values.population import Population, to_microseconds
+
+# How much strength lasting knowledge has lost by lying idle.
+
+_DAY = 86_400_000_000
+_SMALLEST = 1e-6
+"""A smaller loss is none."""
+
+
+def faded(population: Population, policy: KnowledgePolicy, *, now: int) -> dict[int, float]:
+    """Return the strength that each memory has left, by key, where that is less than it has now."""
+    anchor = np.maximum(np.maximum(population.created, population.confirmed), population.recalled)
+    period = policy.idle_days * _DAY
+    due = _periods(now - anchor, period) - _periods(population.changed - anchor, period)
+    left = population.strength * policy.idle_factor ** np.maximum(due, 0)
+    left = np.maximum(left, policy.idle_least)
+    is_lasting = population.is_in(Layer.SEMANTIC, Layer.PROCEDURAL) & population.has(Status.ACTIVE)
+    is_due = is_lasting & ~population.pinned & (population.strength - left > _SMALLEST)
+    return {int(population.keys[row]): float(left[row]) for row in np.flatnonzero(is_due)}
+
+
+def _periods(idle: NDArray[np.int64], period: float) -> NDArray[np.float64]:
+    whole: NDArray[np.float64] = np.maximum(idle, 0) // period
+    return whole
+
+
+# Turn what was said in many sessions into lasting knowledge, and let knowledge that nobody uses fade.
+#
+# A step of the dream; reads `gleanings` and `ages`. A fact appears in a summary when it was stated, or stated
+# again, in the session that the summary covers. The memory that says it best moves to the semantic layer with
+# its own words: nothing is written anew that is stored already. How much fades is `idle`'s to say.
+
+_SUMMARIES = frozenset({"session-1"})
+_PASSING = frozenset({Layer.WORKING, Layer.EPISODIC})
+_AGED_PAGE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A fact, and the summed-up sessions that it was stated in."""
+
+    memory: Memory
+    sessions: frozenset[str]
+
+
+class SemanticStep:
+    """Facts of many sessions become knowledge; idle knowledge loses strength."""
+
+    name = "semantic"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield the facts to move to the semantic layer, then what idle knowledge has lost."""
+        for scope in scopes(dreaming, changed=True):
+            yield from _lasting(dreaming, scope)
+        yield from _fading(dreaming)
+
+
+def _lasting(dreaming: Dreaming, scope: Scope) -> Iterator[Adjust]:
+    policy = dreaming.policy.knowledge
+    sessions, turns = _covered(dreaming, scope)
+    if len(sessions) < policy.summaries_least:
+        return
+    stated = list(_stated(dreaming, scope, sessions, turns))
+    for group in _alike(stated, dreaming):
+        heard = frozenset[str]().union(*(one.sessions for one in group))
+        if len(heard) < policy.summaries_least or any(one.memory.layer not in _PASSING for one in group):
+            continue
+        movable = [one for one in group if not one.memory.layer_held]
+        if movable:
+            best = min(movable, key=_best_first)
+            yield Adjust(
+                memory=best.memory,
+                changes={"layer": Layer.SEMANTIC},
+                reason=f"stated in {len(heard)} sessions that were summed up",
+            )
+
+
+def _covered(dreaming: Dreaming, scope: Scope) -> tuple[set[str], dict[TurnId, str]]:
+    """Return the latest sessions that have a summary, and the session of each turn that one covers."""
+    found = [
+        memory
+        for _, memory in statements(dreaming, scope, Sift(extractors=_SUMMARIES))
+        if memory.provenance.session is not None
+    ]
+    latest = dict.fromkeys(memory.provenance.session for memory in reversed(found))
+    sessions = {one for one in list(latest)[: dreaming.policy.knowledge.summaries_most] if one is not None}
+    turns = {
+        turn: memory.provenance.session
+        for memory in found
+        if memory.provenance.session in sessions
+        for turn in memory.provenance.turns
+    }
+    return sessions, turns
+
+
+def _stated(
+    dreaming: Dreaming, scope: Scope, sessions: set[str], turns: dict[TurnId, str]
+) -> Iterator[Stated]:
+    """Yield the facts of a scope that were stated in one of these sessions."""
+    for _, memory in statements(dreaming, scope):
+        if memory.type is not MemoryType.FACT:
+            continue
+        heard = {turns[turn] for turn in memory.provenance.turns if turn in turns}
+        heard |= {memory.provenance.session or ""} & sessions
+        if heard:
+            yield Stated(memory, frozenset(heard))
+
+
+def _alike(stated: Sequence[Stated], dreaming: Dreaming) -> list[list[Stated]]:
+    """Return the facts in groups that say the same; each joins the first group whose first it is like."""
+    if not stated:
+        return []
+    likeness, above = dreaming.likeness, dreaming.policy.knowledge.restated_above
+    rows = likeness.vectors([one.memory.content for one in stated])
+    firsts = np.empty((len(stated), rows.shape[1]), np.float32)
+    groups: list[list[Stated]] = []
+    for one, row in zip(stated, rows, strict=True):
+        near = likeness.similarity(firsts[: len(groups)] @ row)
+        fitting = [int(place) for place in np.flatnonzero(near >= above)]
+        same = next((place for place in fitting if _says_same(groups[place][0], one, dreaming)), None)
+        if same is None:
+            firsts[len(groups)] = row
+            groups.append([one])
+        else:
+            groups[same].append(one)
+    return groups
+
+
+def _says_same(one: Stated, other: Stated, dreaming: Dreaming) -> bool:
+    (alike,) = dreaming.likeness.pairwise([one.memory.content], [other.memory.content])
+    is_near = alike >= dreaming.policy.knowledge.restated_above
+    return is_near and not dreaming.contradict(other.memory, one.memory)
+
+
+def _best_first(one: Stated) -> tuple[float, float, str]:
+    return -len(one.sessions), -one.memory.confidence, one.memory.id
+
+
+def _fading(dreaming: Dreaming) -> Iterator[Adjust]:
+    policy, now = dreaming.policy.knowledge, to_microseconds(dreaming.now)
+    after = 0
+    while True:
+        with dreaming.store.read() as tx:
+            population = tx.ages.page(after_key=after, limit=_AGED_PAGE)
+            left = faded(population, policy, now=now)
+            memories = tx.memories.by_keys(list(left))
+        for key in sorted(memories):
+            yield Adjust(
+                memory=memories[key], changes={"strength": left[key]}, reason="not used for a whole period"
+            )
+        if len(population) < _AGED_PAGE:
+            return
+        after = int(population.keys[-1])

@@ -1,0 +1,333 @@
+"""The step `synthesis`: the general principle of a theme."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import combinations
+
+import numpy as np
+
+from engramdb.dream.ground import Earlier, changed, earlier, grounded, scopes, statements, withdrawn
+from engramdb.dream.neighbors import read
+from engramdb.dream.proposals import Derive, Proposal
+from engramdb.dream.step import ComparesStatements, Dreaming, Skipped
+from engramdb.errors import ChatError
+from engramdb.models.chat import CallLog, Usage, ask
+from engramdb.models.prompts import synthesise
+from engramdb.policy import CapturePolicy
+from engramdb.store.contract.capture import Sift
+from engramdb.text.injection import scan
+from engramdb.text.mentions import mentions
+from engramdb.text.names import fold_name
+from engramdb.text.normalize import normalise
+from engramdb.text.technologies import technology_class
+from engramdb.text.traits import infer_traits
+from engramdb.values import Memory, MemoryId, Scope
+
+# Find statements of one theme: the same subject and relation, or the same topic, and alike.
+#
+# Called by the step `synthesis`. Statements are only compared within a small group that shares a relation
+# or a
+# topic, and of a large group only the newest are, so the work grows with the number of statements.
+
+MOST_COMPARED = 60
+"""Statements of one group that are compared with one another, the newest."""
+
+LISTED = {
+    **{
+        name: name.replace("_", " ")
+        for name in (
+            *("likes", "dislikes", "prefers", "uses", "plays", "speaks", "owns", "knows", "collects"),
+            *("teaches", "studies", "learns", "drives", "eats", "drinks", "wears", "needs"),
+            *("is_allergic_to", "manages", "maintains", "supports", "hosts", "stores", "deploys"),
+        )
+    },
+    "has_pet": "has as pets",
+}
+"""Relations that hold for several objects at a time, and how they are said before a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What grouping needs to know of a statement."""
+
+    key: int
+    id: MemoryId
+    content: str
+    subject: str
+    predicate: str
+    object: str
+    topics: tuple[str, ...] = ()
+
+
+def said(key: int, memory: Memory) -> Said:
+    """Return a memory as grouping sees it."""
+    return Said(
+        key,
+        memory.id,
+        memory.content,
+        memory.subject or "",
+        memory.predicate or "",
+        memory.object or "",
+        memory.traits.topics,
+    )
+
+
+def by_relation(statements: Iterable[Said]) -> dict[tuple[str, str], list[Said]]:
+    """Return the plain statements by subject and relation; one that denies, doubts or wishes is not plain."""
+    found: defaultdict[tuple[str, str], dict[str, Said]] = defaultdict(dict)
+    for one in statements:
+        is_listed = one.predicate in LISTED and one.subject and one.object
+        if is_listed and not read(one.content).marks:
+            found[normalise(one.subject), one.predicate].setdefault(normalise(one.object), one)
+    return {group: list(objects.values()) for group, objects in found.items()}
+
+
+def by_topic(statements: Iterable[Said]) -> dict[str, list[Said]]:
+    """Return the statements by each of their topics."""
+    found: defaultdict[str, list[Said]] = defaultdict(list)
+    for one in statements:
+        for topic in one.topics:
+            found[topic].append(one)
+    return dict(found)
+
+
+def themes(
+    statements: Sequence[Said], likeness: ComparesStatements, *, above: float, least: int, most: int
+) -> list[list[Said]]:
+    """Return the clusters of statements each of which is like another of the cluster, the largest first."""
+    newest = sorted(statements, key=lambda one: one.key)[-MOST_COMPARED:]
+    if len(newest) < least:
+        return []
+    rows = likeness.vectors([one.content for one in newest])
+    is_near = likeness.similarity(rows @ rows.T) >= above
+    groups: defaultdict[Hashable, list[Said]] = defaultdict(list)
+    for place, label in enumerate(_components(is_near)):
+        groups[label].append(newest[place])
+    large = [group[-most:] for group in groups.values() if len(group) >= least]
+    return sorted(large, key=lambda group: (-len(group), group[0].key))
+
+
+def _components(is_near: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
+    """Return for each row the first row that it hangs together with."""
+    labels = list(range(len(is_near)))
+    for row in range(len(is_near)):
+        for other in np.flatnonzero(is_near[row, :row]):
+            old, new = max(labels[row], labels[other]), min(labels[row], labels[other])
+            labels = [new if label == old else label for label in labels]
+    return labels
+
+
+# Tell what a model summed up from what it made up.
+
+_DENIAL = "not"
+
+
+def invention(sentence: str, sources: Sequence[str], policy: CapturePolicy) -> str | None:
+    """Return in a few words what a sentence has that its sources do not, or None; never quotes either."""
+    known = [read(one) for one in sources]
+    words = frozenset[str]().union(*(one.bag for one in known))
+    if not _telling(sentence) <= words or not _names_of(sentence) <= _folded(sources):
+        return "a name or a number of its own"
+    if _DENIAL in read(sentence).marks and not any(_DENIAL in one.marks for one in known):
+        return "a denial of its own"
+    traits = infer_traits(sentence)
+    whole = "\n".join(sources).casefold()
+    if any(one.casefold() not in whole for one in (*traits.paths, *traits.urls)):
+        return "a path or an address of its own"
+    return "an instruction" if scan(sentence).score >= policy.injection_flag_above else None
+
+
+def _telling(sentence: str) -> frozenset[str]:
+    """Return the numbers, the technologies and what is written large inside a sentence, as stems."""
+    inside = [
+        word for place, word in enumerate(sentence.split()) if place and word.strip("([“\"'")[:1].isupper()
+    ]
+    named = (key for key in read(sentence).named if key[:1].isdigit() or technology_class(key) is not None)
+    return frozenset(named) | read(" ".join(["…", *inside])).bag
+
+
+def _names_of(text: str) -> frozenset[str]:
+    return frozenset(word for one in mentions(text) for word in fold_name(one.text, one.type).split())
+
+
+def _folded(sources: Sequence[str]) -> frozenset[str]:
+    """Return every word of the sources in the form in which names are compared."""
+    return frozenset(word for one in sources for word in fold_name(one).split()) | frozenset(
+        word for one in sources for word in _names_of(one)
+    )
+
+
+# State the one general principle of a theme.
+#
+# A step of the dream. With a chat model the principle is a sentence of its own, checked by `truthful`;
+# without
+# one it is a list that its sources agree in word by word: one subject, one relation, several objects. A theme
+# that allows neither gets none. At most a few are stated in a night, and dreaming again at once adds none.
+
+MAKER = "dream.synthesis/1"
+_NOTHING = "no chat model is configured, and no statements agree in subject and relation"
+
+
+@dataclass(slots=True)
+class Night:
+    """One run: what may still be stated, and what came of it."""
+
+    left: int = 0
+    themes: int = 0
+    asked: int = 0
+    can_ask: bool = False
+    taken: set[str] = field(default_factory=set)
+    """Statements that a principle has summed up in this run."""
+
+
+class SynthesisStep:
+    """One principle per theme."""
+
+    name = "synthesis"
+
+    def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
+        """Yield principles, the largest themes of each scope first, and take back what lost its ground."""
+        night = Night(can_ask=dreaming.chat is not None)
+        every = scopes(dreaming, changed=not _is_new_night(dreaming))
+        known = {scope: earlier(dreaming, MAKER, scope) for scope in every}
+        night.left = dreaming.policy.knowledge.principles_most - sum(
+            _is_recent(one, dreaming) for some in known.values() for one in some
+        )
+        for scope, before in known.items():
+            kept: set[str] = set()
+            for new in _principles(dreaming, scope, before, night):
+                if new.replaces is not None:
+                    kept.add(new.replaces.id)
+                yield new
+            yield from withdrawn(before, but=kept)
+        if not night.themes and dreaming.chat is None and every:
+            raise Skipped(_NOTHING)
+
+
+def _is_new_night(dreaming: Dreaming) -> bool:
+    """Say whether the last run is so long ago that old themes are looked at again."""
+    pause = timedelta(hours=dreaming.policy.knowledge.principles_hours)
+    return dreaming.since is None or dreaming.now - dreaming.since >= pause
+
+
+def _is_recent(one: Earlier, dreaming: Dreaming) -> bool:
+    """Say whether a principle was first stated in this night; a new version of an old one is not new."""
+    pause = timedelta(hours=dreaming.policy.knowledge.principles_hours)
+    return one.memory.supersedes is None and dreaming.now - one.memory.created_at < pause
+
+
+def _principles(dreaming: Dreaming, scope: Scope, known: Sequence[Earlier], night: Night) -> Iterator[Derive]:
+    listed = [said(key, memory) for key, memory in statements(dreaming, scope)]
+    for theme in _themes(by_relation(listed).values(), dreaming):
+        night.themes += 1
+        yield from _proposed(_list_of(dreaming, theme), known, night)
+    if night.can_ask:
+        for theme in _asked_about(dreaming, scope, listed, known, night):
+            yield from _proposed(_summed_up(dreaming, theme, night), known, night)
+
+
+def _themes(groups: Iterable[Sequence[Said]], dreaming: Dreaming) -> list[list[Said]]:
+    """Return the themes of all groups, the largest first."""
+    policy = dreaming.policy.knowledge
+    sizes = {"least": policy.theme_least, "most": policy.theme_most}
+    found = [
+        theme
+        for group in groups
+        for theme in themes(group, dreaming.likeness, above=policy.theme_above, **sizes)
+    ]
+    return sorted(found, key=lambda theme: (-len(theme), theme[0].key))
+
+
+def _proposed(new: Derive | None, known: Sequence[Earlier], night: Night) -> Iterator[Derive]:
+    """Yield a principle if it is new or has changed, and one more may be stated."""
+    if new is None:
+        return
+    sources = {one.id for one in new.sources}
+    night.taken |= sources
+    before = _same_theme(sources, known)
+    if any(one.is_refused and sources <= one.sources for one in known):
+        return
+    is_version = before is not None and before.stands
+    proposed = changed(new, before)
+    if proposed is not None and (is_version or night.left > 0):
+        night.left -= 0 if is_version else 1
+        yield proposed
+
+
+def _same_theme(sources: set[str], known: Sequence[Earlier]) -> Earlier | None:
+    """Return the principle that most of these statements went into, the latest of several."""
+    shared = [(len(sources & one.sources), place) for place, one in enumerate(known)]
+    most = max(shared, default=(0, 0))
+    return known[most[1]] if 2 * most[0] >= len(sources) and most[0] else None
+
+
+def _list_of(dreaming: Dreaming, theme: Sequence[Said]) -> Derive | None:
+    """Return a list of the objects; None where two of the statements cannot both hold."""
+    memories = _read(dreaming, theme)
+    if len(memories) < dreaming.policy.knowledge.theme_least:
+        return None
+    if any(dreaming.contradict(new, old) for old, new in combinations(memories, 2)):
+        return None
+    objects = [one.object or "" for one in memories]
+    listed = f"{', '.join(objects[:-1])} and {objects[-1]}"
+    return _principle(dreaming, f"{memories[-1].subject} {LISTED[theme[0].predicate]}: {listed}", memories)
+
+
+def _asked_about(
+    dreaming: Dreaming, scope: Scope, listed: Sequence[Said], known: Sequence[Earlier], night: Night
+) -> Iterator[list[Said]]:
+    """Yield the themes to ask about: mostly not summed up yet, and with news unless the night is new."""
+    since = Sift(changed_since=0 if _is_new_night(dreaming) else dreaming.cursor)
+    news = {key for key, _ in statements(dreaming, scope, since)}
+    done = frozenset[str]().union(*(one.sources for one in known)) | night.taken
+    for theme in _themes(by_topic(listed).values(), dreaming):
+        if night.left <= 0 or night.asked >= dreaming.policy.knowledge.principles_most:
+            return
+        fresh = {one.id for one in theme} - done
+        if 2 * len(fresh) > len(theme) and any(one.key in news for one in theme):
+            done |= fresh
+            yield theme
+
+
+def _summed_up(dreaming: Dreaming, theme: Sequence[Said], night: Night) -> Derive | None:
+    """Return the principle that a chat model finds in a theme, if it finds one and makes nothing up."""
+    memories, log = _read(dreaming, theme), dreaming.calls or CallLog()
+    if dreaming.chat is None or not night.can_ask or len(memories) < dreaming.policy.knowledge.theme_least:
+        return None
+    night.themes, night.asked = night.themes + 1, night.asked + 1
+    try:
+        question = synthesise.question([one.content for one in memories])
+        answer = ask(dreaming.chat, question, log=log).value
+    except ChatError:
+        night.can_ask = False  # counted in the log; lists need no model
+        return None
+    if answer is None:
+        return None
+    sources = [memories[place] for place in answer.places]
+    made_up = invention(answer.text, [one.content for one in sources], dreaming.policy.capture)
+    if made_up is not None:
+        log.note(synthesise.PURPOSE, Usage(dropped=1, last_error=f"a principle had {made_up}"))
+        return None
+    return _principle(dreaming, answer.text, sources)
+
+
+def _read(dreaming: Dreaming, theme: Sequence[Said]) -> list[Memory]:
+    with dreaming.store.read() as tx:
+        return list(grounded(tx, [one.key for one in theme]).values())
+
+
+def _principle(dreaming: Dreaming, content: str, sources: Sequence[Memory]) -> Derive:
+    policy = dreaming.policy.knowledge
+    return Derive(
+        content=content,
+        sources=tuple(sources),
+        category="principle",
+        confidence=policy.principle_confidence,
+        stability=policy.principle_stability,
+        maker=MAKER,
+        reason=f"what {len(sources)} statements of one theme have in common",
+    )

@@ -1,0 +1,240 @@
+"""What is done for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from engramdb.context.budget import Measure, fill
+from engramdb.context.lines import BLOCK, NOTICE, framed
+from engramdb.context.sections import recalled
+from engramdb.hooks import events, guards, transcript
+from engramdb.hooks import transcript as tools
+from engramdb.hooks.events import CLAUDE_CODE, CODEX
+from engramdb.hooks.guards import Given
+from engramdb.importing.record import Message
+from engramdb.models.capabilities import counter_for
+from engramdb.text.mentions import mentions
+from engramdb.text.pii_patterns import credentials
+from engramdb.text.terms import terms
+from engramdb.text.tokens import USUAL
+from engramdb.values import Hit, ImportKind, Role, SectionName, Turn
+
+if TYPE_CHECKING:
+    from engramdb.engine.engram import Engram
+    from engramdb.hooks.events import Event, Program
+    from engramdb.policy import ContextPolicy
+    from engramdb.settings import Settings
+
+
+# What of the memory fits a prompt, as the block that is put beside it; nothing where nothing fits.
+
+MOST_HITS: Final = 10
+FITS: Final = 0.25
+"""What fits a prompt no better is chance with the built-in embedder: the best of strangers reached 0.23."""
+NEAR_BEST: Final = 0.5
+"""Nor is less than this share of the best given: among hundreds of memories chance reaches further."""
+LONG_CHARACTERS: Final = 150
+"""A prompt of several sentences fits everything less, most of all with `e5-small`."""
+MAY_FIT: Final = 0.08
+"""So little is enough where the prompt names what the memory names, or is long and one stands out."""
+STANDS_OUT: Final = 2.0
+"""That one does if it fits so many times as well as the next one: strangers come in crowds."""
+
+
+def fitting(prompt: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits that are about what the prompt is about, in their order."""
+    words = frozenset(terms(prompt))
+    floor = max(FITS, NEAR_BEST * max((hit.trust.relevance for hit in hits), default=0.0))
+    sure = [hit for hit in hits if hit.trust.relevance >= floor or _is_named(hit, words)]
+    return sure or (_standing_out(hits) if len(prompt) >= LONG_CHARACTERS else [])
+
+
+def _is_named(hit: Hit, words: Set[str]) -> bool:
+    """Say whether the prompt names a person or thing that the memory names: chance seldom does."""
+    if hit.trust.relevance < MAY_FIT:
+        return False
+    names = (frozenset(terms(mention.text)) for mention in mentions(hit.memory.content))
+    return any(name and name <= words for name in names)
+
+
+def _standing_out(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the one hit that is far ahead of the others, if there is one."""
+    if not hits:
+        return []
+    best, *others = sorted(hits, key=lambda hit: -hit.trust.relevance)
+    next_best = others[0].trust.relevance if others else 0.0
+    return [best] if best.trust.relevance >= max(MAY_FIT, STANDS_OUT * next_best) else []
+
+
+def memory_block(engram: Engram, prompt: str, *, session: str, tokens: int, policy: ContextPolicy) -> str:
+    """Return the memories that fit a prompt, framed as data, within so many tokens."""
+    hits = fitting(prompt, engram.recall(prompt, limit=MOST_HITS, session=session).hits)
+    measure = Measure(counter_for(USUAL))
+    room = tokens - measure.of(framed(" ", tag=BLOCK, notice=NOTICE))
+    section, _ = fill(SectionName.RECALLED, recalled(hits), room, measure=measure, policy=policy)
+    return "" if section is None else framed(section.text, tag=BLOCK, notice=NOTICE)
+
+
+# What is done for each event: give context, keep what was said, and afterwards read it.
+#
+# Called by `run` with an opened engine. The agent waits for `answer` and `keep`; `afterwards` is the slow
+# part and happens when it has gone on. Keeping is by marks in the store, so that an event told twice, by two
+# hooks at once or after a resumed session, adds nothing.
+
+SESSION_TOKENS: Final = 1200
+PROMPT_TOKENS: Final = 800
+"""Room for memories; Claude Code takes 10,000 characters of a hook whole, about twice the larger."""
+MOST_CHARACTERS: Final = 16_000
+"""So much of a message is kept: what is longer is mostly a pasted log."""
+ASKED_CHARACTERS: Final = 4000
+"""So much of a prompt is asked with; to measure a pasted log would take longer than to answer."""
+MOST_MISSED: Final = 20
+"""So many messages are caught up on that no hook was told of, such as after an interruption."""
+_ANEW = frozenset({"startup", "clear", "compact", ""})
+_UNNAMED = "the work at hand"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """An event that an opened engine is to answer."""
+
+    engram: Engram
+    settings: Settings
+    event: Event
+    program: Program = CLAUDE_CODE
+    is_by_folder: bool = False
+    """Whether the folder chooses the project, so that what was said in another one stays there."""
+
+    @property
+    def session(self) -> str:
+        """The session as an import of its log would call it."""
+        return f"{self.program.name}:{self.event.session}"
+
+
+def answer(visit: Visit) -> str:
+    """Return the memories to put before the agent, or nothing."""
+    event = visit.event
+    if event.name == events.SESSION_START:
+        return _beginning(visit)
+    if event.name == events.PROMPT:
+        given = Given(visit.settings, event.session)
+        prompt = _middle_left_out(guards.without_memories(event.prompt))
+        is_first = visit.program.begins_with_prompt and given.is_at_beginning
+        return given.only_new([*(_standing(visit) if is_first else ()), *_fitting(visit, prompt)])
+    return ""
+
+
+def keep(visit: Visit) -> Sequence[Turn]:
+    """Store what was said and return the turns that are new."""
+    event = visit.event
+    if event.name == events.TOOL_USED:
+        told = tools.outcome(event.tool, event.tool_input, event.tool_response)
+        key = f"tool/{event.tool_use or event.moment}"
+        messages = [_message(visit, _without_secrets(told), role=Role.TOOL, key=key)] if told else []
+    elif event.name == events.SESSION_START:
+        messages = []
+    else:
+        messages = _spoken(visit)
+    # Gemini CLI has no importer to agree with; the session in a key tells its messages from all others
+    kind = ImportKind.CODEX if visit.program is CODEX else ImportKind.CLAUDE_CODE
+    return visit.engram.hear(
+        _worth_keeping(messages),
+        kind=kind,
+        most_characters=MOST_CHARACTERS,
+        # of a tool we read no log, so each use has but the key that its event gave it
+        is_logged=visit.program.has_readable_log and event.name != events.TOOL_USED,
+    )
+
+
+def afterwards(visit: Visit, turns: Sequence[Turn]) -> None:
+    """Read what is due; at the end of a conversation, or before it is compacted, all of it."""
+    if visit.event.name == events.SESSION_END:
+        visit.engram.end_session(visit.session)
+    elif visit.event.name == events.COMPACTING:
+        visit.engram.flush(session=visit.session)
+    else:
+        visit.engram.read_due(turns)
+
+
+def _beginning(visit: Visit) -> str:
+    """Return what a session begins with; one that is resumed has it in its conversation."""
+    if visit.event.source not in _ANEW:
+        return ""
+    given = Given(visit.settings, visit.event.session)
+    given.begin_anew()
+    return "" if visit.program.begins_with_prompt else given.only_new(_standing(visit))
+
+
+def _standing(visit: Visit) -> Sequence[str]:
+    """Return what stands, what was stored today and what fits the folder, for a session that begins."""
+    topic = PurePath(visit.event.folder).name or _UNNAMED
+    window = visit.engram.context(topic, budget=SESSION_TOKENS, history=(), session=visit.session)
+    return [block for block in (window.standing, window.present) if block]
+
+
+def _fitting(visit: Visit, prompt: str) -> Sequence[str]:
+    """Return what fits a prompt; one that holds nothing but memories asks for none."""
+    if not prompt:
+        return ()
+    policy = visit.settings.chosen_policy().context
+    found = memory_block(visit.engram, prompt, session=visit.session, tokens=PROMPT_TOKENS, policy=policy)
+    return [found] if found else ()
+
+
+def _middle_left_out(prompt: str) -> str:
+    """Return a prompt to ask with: people ask before or after what they paste."""
+    half = ASKED_CHARACTERS // 2
+    return prompt if len(prompt) <= ASKED_CHARACTERS else f"{prompt[:half]}\n{prompt[-half:]}"
+
+
+def _spoken(visit: Visit) -> list[Message]:
+    """Return what the log holds lately, and behind it what the event tells and the log does not yet."""
+    event = visit.event
+    lines = transcript.tail(event.transcript) if visit.program.has_readable_log else []
+    ours = transcript.of_project(lines, event.folder) if visit.is_by_folder else lines
+    messages = transcript.said(ours, session=visit.session)[-MOST_MISSED:]
+    told = {_words(one.content) for one in messages[-2:]}
+    after = transcript.last_key(lines) or event.moment
+    if (
+        event.name == events.PROMPT
+        and guards.is_typed(event.prompt)
+        and not _ends_with(messages, event.prompt)
+    ):
+        key = f"prompt/{event.session}/{after}"
+        messages.append(_message(visit, event.prompt, role=Role.USER, key=key))
+    elif event.name == events.STOPPED and event.reply and _words(event.reply) not in told:
+        key = f"reply/{event.session}/{after}"
+        messages.append(_message(visit, event.reply, role=Role.ASSISTANT, key=key))
+    return messages
+
+
+def _ends_with(messages: Sequence[Message], prompt: str) -> bool:
+    """Say whether a log has the prompt already: some versions of the program write it first."""
+    last = messages[-1] if messages else None
+    return last is not None and last.role is Role.USER and _words(last.content) == _words(prompt)
+
+
+def _worth_keeping(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without what came from memory, and without those that hold nothing else."""
+    plain = [replace(one, content=guards.without_memories(one.content)) for one in messages]
+    return [
+        one for one in plain if one.content and (one.role is not Role.USER or guards.is_typed(one.content))
+    ]
+
+
+def _message(visit: Visit, content: str, *, role: Role, key: str) -> Message:
+    return Message(content=content, place=transcript.PLACE, role=role, key=key, session=visit.session)
+
+
+def _without_secrets(text: str) -> str:
+    """Return a line without keys and passwords: it is about what was done, and a shell is full of them."""
+    for start, end in sorted(credentials(text), reverse=True):
+        text = f"{text[:start]}…{text[end:]}"
+    return text
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())

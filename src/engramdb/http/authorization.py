@@ -1,0 +1,199 @@
+"""What a caller may do with its token."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import cache, partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final
+
+from engramdb.engine.engram import Engram
+from engramdb.errors import AccessDenied
+from engramdb.http.auth import caller
+from engramdb.http.events import reporter
+from engramdb.http.requests import begun_before
+from engramdb.values import ImportReport, Memory, Scope, Turn
+
+if TYPE_CHECKING:
+    from engramdb.http.auth import Caller
+    from engramdb.http.telemetry import Spans
+    from engramdb.lifecycle.drafts import Draft
+
+READS: Final = frozenset(
+    {
+        *("audit", "changes", "compare_policies", "confidence", "context", "domains", "dreams", "entity"),
+        *("forecast", "gaps", "get", "history", "imported_from", "links", "list", "reason", "recall"),
+        *("status", "summaries", "timeline", "turns", "working_memory"),
+    }
+)
+"""The verbs that change no memory; that a question counts as a recall is no change of what is known."""
+_DOORS: Final = "capture"
+"""The attribute of the engine that holds further verbs."""
+_OF_AGENTS: Final = frozenset({"working_memory", "suspend", "resume"})
+"""The verbs whose first argument names an agent of the scope."""
+
+
+class CallersEngram:
+    """An engine whose verbs are held to what the caller may do."""
+
+    def __init__(self, engram: Engram, *, spans: Spans | None = None) -> None:
+        self._engram = engram
+        self._spans = spans
+
+    @property
+    def scope(self) -> Scope:
+        """The scope that a request works in unless it names another."""
+        return caller().scope if caller().is_limited else self._engram.scope
+
+    @property
+    def capture(self) -> _Doors:
+        """The doors for what agents produce."""
+        return _Doors(self, self._engram.capture)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._engram, name)
+        return partial(self.call, name, Engram, found) if callable(found) else found
+
+    def call(
+        self, verb: str, owner: type, act: Callable[..., Any], /, *arguments: Any, **options: Any
+    ) -> Any:
+        """Carry a verb out as the caller may."""
+        takes = _parameters(owner, verb)
+        allowed = permitted(verb, arguments, options, takes=takes, who=caller())
+        if (listening := reporter()) is not None and "progress" in takes:
+            allowed.setdefault("progress", listening)
+        with self._spans.of_verb(verb) if self._spans else nullcontext():
+            return act(*arguments, **allowed)
+
+    def observe(self, content: str, **options: Any) -> Turn:
+        """Keep one message; one that a request kept before it was cut off is not kept again."""
+        allowed = permitted(
+            "observe", (content,), options, takes=_parameters(Engram, "observe"), who=caller()
+        )
+        since = begun_before()
+        if since is not None:
+            place = allowed.get("scope") or self.scope
+            session = allowed.get("session")
+            found = self._engram.replies.observed(content, since=since, scope=place, session=session)
+            if found is not None:
+                return found
+        kept: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
+        return kept
+
+    def import_from(self, path: str | PathLike[str], **options: Any) -> ImportReport:
+        """Take in a file; a record of it that belongs to a scope out of the caller's reach stays out."""
+        if caller().is_limited:
+            options["may_enter"] = partial(reaches, caller())
+        report: ImportReport = self.call("import_from", Engram, self._engram.import_from, path, **options)
+        return report
+
+    def remember_many(self, drafts: Iterable[Draft]) -> Iterator[Memory]:
+        """Store many statements, each in a scope that the caller may write to."""
+        checked = (_in_reach(draft, caller()) for draft in drafts)
+        found: Iterator[Memory] = self.call(
+            "remember_many", CallersEngram, self._engram.remember_many, checked
+        )
+        return found
+
+
+class _Doors:
+    """Further verbs of the engine, held to the same."""
+
+    def __init__(self, engram: CallersEngram, doors: object) -> None:
+        self._engram = engram
+        self._doors = doors
+
+    def __getattr__(self, name: str) -> Any:
+        act = getattr(self._doors, name)
+        return partial(self._engram.call, name, type(self._doors), act)
+
+
+def permitted(
+    verb: str, arguments: Sequence[Any], options: Mapping[str, Any], *, takes: Collection[str], who: Caller
+) -> dict[str, Any]:
+    """Return the options with which this caller may use a verb; raises where it may not."""
+    if who.is_read_only and _writes(verb, options):
+        raise AccessDenied(f"the token may only read, and {verb} writes", hint="Use a token that may write.")
+    if not who.is_limited:
+        return dict(options)
+    if _reaches_beyond(verb, options, takes=takes) or _erases_beyond(verb, options, who):
+        raise AccessDenied(
+            f"{verb} reaches beyond the token's scope", hint="Use a token that is limited to no scope."
+        )
+    if "scope" not in takes:
+        return dict(options)
+    place = _place(verb, arguments, options, who)
+    if not reaches(who, place):
+        raise _elsewhere()
+    return {**options, "scope": place}
+
+
+def reaches(who: Caller, named: Scope) -> bool:
+    """
+    Say whether a limited caller may name a scope: its own, or one that only adds names below its lowest.
+
+    A project's token may name a user, if it was made so; a user's token may never name a project, whose
+    memories it would then see.
+    """
+    if named == who.scope:
+        return True
+    lowest = _lowest(who)
+    return who.may_narrow and named.parts[: lowest + 1] == who.scope.parts[: lowest + 1]
+
+
+def _writes(verb: str, options: Mapping[str, Any]) -> bool:
+    is_look = verb in READS or (verb == "doctor" and not options.get("fix"))
+    return not (is_look or options.get("dry_run"))
+
+
+def _place(verb: str, arguments: Sequence[Any], options: Mapping[str, Any], who: Caller) -> Scope:
+    """Return the scope that a call works in: the one named, else the token's, and the agent named in it."""
+    named: Scope | None = options.get("scope")
+    place = who.scope if named is None else named
+    agent = arguments[0] if verb in _OF_AGENTS and arguments else None
+    return place if agent is None else replace(place, agent=agent)
+
+
+def _reaches_beyond(verb: str, options: Mapping[str, Any], *, takes: Collection[str]) -> bool:
+    """Say whether a call would look at more than one scope."""
+    is_of_a_place = "scope" in takes or verb == "remember_many"
+    return bool(options.get("everywhere")) or not is_of_a_place
+
+
+def _erases_beyond(verb: str, options: Mapping[str, Any], who: Caller) -> bool:
+    """
+    Say whether a person would be erased outside of what the caller reaches.
+
+    Erasing takes every scope of that name inside the one given. All of those are below a token whose scope
+    has no open place above its lowest name, such as a project's; a user's token leaves the project open.
+    """
+    user = options.get("user")
+    if verb != "erase" or user is None:
+        return False
+    place: Scope = options.get("scope") or who.scope
+    lowest = _lowest(who)
+    return None in who.scope.parts[:lowest] or not reaches(who, replace(place, user=user))
+
+
+def _lowest(who: Caller) -> int:
+    return max(place for place, name in enumerate(who.scope.parts) if name is not None)
+
+
+def _in_reach(draft: Draft, who: Caller) -> Draft:
+    if who.is_limited and not reaches(who, draft.scope):
+        raise _elsewhere()
+    return draft
+
+
+def _elsewhere() -> AccessDenied:
+    hint = "Leave the scope out, or use a token that reaches it."
+    return AccessDenied("the scope is not the token's", hint=hint)
+
+
+@cache
+def _parameters(owner: type, verb: str) -> frozenset[str]:
+    found = getattr(owner, verb, None)
+    return frozenset(inspect.signature(found).parameters) if callable(found) else frozenset()

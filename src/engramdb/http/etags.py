@@ -1,0 +1,122 @@
+"""ETags, conditional requests and HEAD."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+import anyio
+import msgspec
+from fastapi import Header
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from engramdb.errors import MemoryChanged
+from engramdb.values import Memory, Scope
+
+if TYPE_CHECKING:
+    from engramdb.engine.engram import Engram
+
+
+# Name the state of an answer, so that a client can ask "has it changed?" and say "only if it has not".
+
+_BYTES = 9
+"""Of a fingerprint: two states of one thing that share it are not to be expected."""
+_ANY = "*"
+
+
+def tag_of(body: bytes) -> str:
+    """Return the ETag of an answer."""
+    return f'"{_fingerprint(body)}"'
+
+
+def memory_tag(memory: Memory, body: bytes) -> str:
+    """Return the ETag of a memory and of how it was written down."""
+    return f'"{_fingerprint(msgspec.json.encode(memory.stated))}.{_fingerprint(body)}"'
+
+
+def is_among(tag: str, header: str) -> bool:
+    """Say whether an ETag is one of those that an `If-None-Match` names, strong or weak."""
+    return any(one in (_ANY, tag) for one in _named(header))
+
+
+def is_stated_in(tag: str, header: str) -> bool:
+    """Say whether an `If-Match` names the state that a memory is in, recalled since or not."""
+    stated = tag.partition(".")[0]
+    return any(one == _ANY or one.partition(".")[0] == stated for one in _named(header))
+
+
+def is_any(header: str) -> bool:
+    """Say whether a header is content with any state."""
+    return _ANY in _named(header)
+
+
+def _named(header: str) -> list[str]:
+    return [one.strip().removeprefix("W/") for one in header.split(",")]
+
+
+def _fingerprint(body: bytes) -> str:
+    return blake2b(body, digest_size=_BYTES).hexdigest()
+
+
+# Answer HEAD wherever GET is answered: the same headers and no body.
+
+STREAM = "text/event-stream"
+
+
+class Heads:
+    """ASGI middleware that asks for GET and keeps the body back."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Pass the request on, as GET where it is HEAD."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+        with anyio.CancelScope() as stop:
+
+            async def without_body(message: Message) -> None:
+                if message["type"] != "http.response.start":
+                    return
+                await send(message)
+                await send({"type": "http.response.body", "body": b""})
+                if Headers(raw=message["headers"]).get("content-type", "").startswith(STREAM):
+                    stop.cancel()
+                    await anyio.lowlevel.checkpoint()
+
+            await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
+# Change one memory only if it is still as the caller has seen it: `If-Match`.
+
+IfMatch = Annotated[
+    str | None,
+    Header(description="An ETag of the memory: change it only if it still states what it stated then."),
+]
+IfNoneMatch = Annotated[
+    str | None, Header(description="An ETag: answer 304 and nothing else if it still is the one.")
+]
+
+
+class Meant(TypedDict):
+    """Which memory a verb is to change, and as what the caller has seen it, where that counts."""
+
+    memory_id: str
+    if_still: Memory | None
+
+
+def meant(engram: Engram, memory_id: str, if_match: str | None, scope: Scope | None) -> Meant:
+    """Return what a verb is told of the memory to change; raises `MemoryChanged` where it has changed."""
+    if if_match is None:
+        return Meant(memory_id=memory_id, if_still=None)
+    seen = engram.get(memory_id, scope=scope)
+    if is_any(if_match):
+        return Meant(memory_id=seen.id, if_still=None)
+    if not is_stated_in(memory_tag(seen, b""), if_match):
+        raise MemoryChanged(
+            f"memory {seen.id} is not as `If-Match` says", hint="GET it again, and decide anew with its ETag."
+        )
+    return Meant(memory_id=seen.id, if_still=seen)

@@ -1,0 +1,157 @@
+"""Idempotency keys."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from engramdb.engine.idempotency import ids_in
+from engramdb.errors import EngramError, InvalidContent, KeyReused, ReplyErased, RequestUnderWay
+from engramdb.http.auth import caller
+from engramdb.http.authorization import READS
+from engramdb.http.load_shedding import API, MOST_BYTES, RETRY_SECONDS, read_body, replay
+from engramdb.http.requests import Captured, begun, reply_error, request_id
+
+if TYPE_CHECKING:
+    from engramdb.engine.idempotency import ReplyBook
+    from engramdb.store.contract.documents import Reply
+
+HEADER: Final = "Idempotency-Key"
+REPLAYED: Final = "Idempotency-Replayed"
+_SANE: Final = re.compile(r"[\x21-\x7e]{1,255}")
+_CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_KEPT_HEADERS: Final = ("content-type", "etag", "location", "link")
+_WORDLESS: Final = frozenset({f"{API}erase"})
+"""Their answers name what is erased and hold no word of it, so they may stay."""
+_MAY_PASS: Final = frozenset({401, 403, 408, 412, 425, 429})
+"""412 as well: nothing was done, and the same request with a newer `If-Match` is to be."""
+_log = logging.getLogger("engram.http")
+
+
+class Once:
+    """ASGI middleware that answers a write that was carried out before."""
+
+    def __init__(self, app: ASGIApp, *, book: ReplyBook) -> None:
+        self._app = app
+        self._book = book
+        self._under_way: set[tuple[str, str]] = set()
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Pass the request on, once, or answer as before."""
+        key = Headers(scope=scope).get(HEADER) if _is_write(scope) else None
+        if key is None:
+            await self._app(scope, receive, send)
+            return
+        if not _SANE.fullmatch(key):
+            error = InvalidContent(f"{HEADER} must be 1 to 255 visible ASCII characters")
+            await reply_error(error)(scope, receive, send)
+            return
+        place = (caller().key, key)
+        if place in self._under_way:
+            under_way = RequestUnderWay("a request with this key is under way")
+            await _come_again(under_way)(scope, receive, send)
+            return
+        self._under_way.add(place)
+        try:
+            await self._by_key(place, scope, receive, send)
+        finally:
+            self._under_way.discard(place)
+
+    async def _by_key(self, place: tuple[str, str], scope: AsgiScope, receive: Receive, send: Send) -> None:
+        body = await read_body(receive, most=MOST_BYTES) or b""
+        request = _fingerprint(scope, body)
+        try:
+            known = await run_in_threadpool(self._book.begin, *place, request=request)
+        except RequestUnderWay as exc:  # in another process, which shares nothing with us but the store
+            await _come_again(exc)(scope, receive, send)
+            return
+        # One without an answer was cut off by the end of a process: it is carried out again.
+        if known is not None and (known.status is not None or known.request != request):
+            await _as_before(known, request)(scope, receive, send)
+            return
+        answer = Captured()
+        with begun(None if known is None else known.at):
+            async with self._held(place):
+                await self._app(scope, replay(body, receive), answer.take)
+        shown = frozenset() if scope["path"] in _WORDLESS else ids_in(answer.body)
+        await self._keep(place, answer, shown)
+        await answer.send(send)
+
+    @asynccontextmanager
+    async def _held(self, place: tuple[str, str]) -> AsyncIterator[None]:
+        """Hold a key while the block runs: a request that takes long is not one that was cut off."""
+        renewing = asyncio.create_task(self._renew(place))
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            with suppress(asyncio.CancelledError):
+                await renewing
+
+    async def _renew(self, place: tuple[str, str]) -> None:
+        """Give signs of life until there is nothing to hold any more; one that fails is not the last."""
+        is_held = True
+        while is_held:
+            await asyncio.sleep(self._book.renew_seconds)
+            try:
+                is_held = await run_in_threadpool(self._book.renew, *place)
+            except EngramError as exc:
+                _log.warning("%s: a key could not be held, request %s", exc.code, request_id())
+        _log.warning("another server carries out the same key, request %s", request_id())
+
+    async def _keep(self, place: tuple[str, str], answer: Captured, shown: frozenset[str]) -> None:
+        """Keep the answer; where that fails the write is still done, and is told as done."""
+        try:
+            if answer.status >= 500 or answer.status in _MAY_PASS:
+                await run_in_threadpool(self._book.drop, *place)
+                return
+            headers = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
+            await run_in_threadpool(
+                self._book.keep,
+                *place,
+                status=answer.status,
+                headers=headers,
+                body=answer.body,
+                subjects=shown,
+            )
+        except EngramError as exc:
+            _log.warning("%s: an answer could not be kept, request %s", exc.code, request_id())
+
+
+def _is_write(scope: AsgiScope) -> bool:
+    """Say whether a request changes something; a question that is posted is asked anew each time."""
+    if scope["type"] != "http" or scope["method"] not in _CHANGING or not scope["path"].startswith(API):
+        return False
+    return scope["path"].removeprefix(API).partition("/")[0].replace("-", "_") not in READS
+
+
+def _fingerprint(scope: AsgiScope, body: bytes) -> bytes:
+    parts = (scope["method"].encode(), scope["path"].encode(), scope["query_string"], body)
+    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).digest()
+
+
+def _as_before(known: Reply, request: bytes) -> Response:
+    if known.status is not None and known.body is None:
+        return reply_error(ReplyErased("what this request was about has been erased since"))
+    if known.request != request or known.status is None:
+        return reply_error(KeyReused("this key came with another request before"))
+    response = Response(known.body, status_code=known.status, headers=dict(known.headers))
+    response.headers[REPLAYED] = "true"
+    return response
+
+
+def _come_again(error: RequestUnderWay) -> Response:
+    response = reply_error(error)
+    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response

@@ -1,0 +1,1 @@
+"""Importers for other programs and files."""

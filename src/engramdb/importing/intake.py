@@ -1,0 +1,468 @@
+"""Take records into the store: statements through admission, messages as turns, each once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from engramdb.capture.pipeline import heard, keep
+from engramdb.errors import (
+    AccessDenied,
+    EdgeNotAllowed,
+    EmbedderUnavailable,
+    EngramError,
+    InvalidScope,
+    SecurityError,
+)
+from engramdb.importing.read import Kinded, read_source
+from engramdb.importing.record import Broken, LeftOut, Link, Message, Statement
+from engramdb.lifecycle.admission import Gate, Prepared, prepare, save
+from engramdb.lifecycle.change import GONE, SAID
+from engramdb.lifecycle.drafts import INJECTION, Draft, candidate, checked_text
+from engramdb.lifecycle.write import Outcome
+from engramdb.models.embedder import AbsentEmbedder
+from engramdb.store.contract import Imported, Store, Transaction
+from engramdb.text.normalize import clean
+from engramdb.values import (
+    GLOBAL,
+    Actor,
+    Edge,
+    ImportKind,
+    ImportReport,
+    Memory,
+    MemoryId,
+    Provenance,
+    Refusal,
+    Role,
+    Scope,
+    Source,
+)
+
+# What a record of another program is known by, so that it is taken in once.
+
+_MARK_BYTES = 16
+
+
+def mark_of(kind: ImportKind, record: Statement | Message, scope: Scope) -> bytes:
+    """
+    Return what a record is known by: its scope, the source's own name for it, and its words.
+
+    A source that changes a record under the same name brings something new. A message without a name is told
+    from its like by who said it when.
+    """
+    name = record.key and f"{kind}/{record.key}"
+    if not name and isinstance(record, Message):
+        name = f"{record.session}/{record.role}/{record.speaker}/{record.occurred_at}"
+    told = "\x1f".join((str(scope), name, record.content))
+    return hashlib.blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_MARK_BYTES).digest()
+
+
+# What an import passes around: a record on its way in, and the tally of what became of all.
+
+MOST_REFUSALS = 100
+"""So many refused records are named; all of them are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A record on its way in: its kind, the scope that it goes to and its mark."""
+
+    kind: ImportKind
+    record: Statement | Message
+    scope: Scope
+    mark: bytes
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an import has done so far."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    by_kind: Counter[str] = field(default_factory=Counter)
+    by_scope: Counter[str] = field(default_factory=Counter)
+    by_code: Counter[str] = field(default_factory=Counter)
+    refusals: list[Refusal] = field(default_factory=list)
+
+    def refuse(self, place: str, code: str) -> None:
+        """Count a record that does not come in."""
+        self.by_code[code] += 1
+        if len(self.refusals) < MOST_REFUSALS:
+            self.refusals.append(Refusal(place=place, code=code))
+
+    def report(self, *, dry_run: bool, turns_read: int = 0) -> ImportReport:
+        """Return the whole as a value."""
+        return ImportReport(
+            dry_run=dry_run,
+            found=self.by_kind.total(),
+            by_kind=dict(self.by_kind),
+            statements=self.counts["statements"],
+            added=self.counts["added"],
+            turns=self.counts["turns"],
+            turns_read=turns_read,
+            already=self.counts["already"],
+            flagged=self.counts["flagged"],
+            by_scope=dict(self.by_scope),
+            refused=self.by_code.total(),
+            by_code=dict(self.by_code),
+            refusals=tuple(self.refusals),
+            links=self.counts["links"],
+            left_out=self.counts["left out"],
+        )
+
+
+# Scopes that knew nothing when an export of Engram was first taken into them.
+
+
+class BareScopes:
+    """Which scopes were empty when an import came to them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._was_bare: dict[Scope, bool] = {}
+
+    def among(self, places: Iterable[tuple[ImportKind, Scope]]) -> frozenset[Scope]:
+        """Return those of a batch's scopes that were empty and that nothing but exports go to."""
+        every = set(places)
+        with self._store.read() as tx:
+            for _, scope in every:
+                if scope not in self._was_bare:
+                    self._was_bare[scope] = tx.scopes.find(scope) is None
+        mixed = {scope for kind, scope in every if kind is not ImportKind.ENGRAM}
+        return frozenset(scope for _, scope in every if self._was_bare[scope] and scope not in mixed)
+
+
+def left_standing(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
+    """Return what was prepared without anything to settle against in these scopes."""
+    if not scopes:
+        return prepared
+    settled = {place for place, one in enumerate(prepared.candidates) if one.memory.scope not in scopes}
+    return replace(
+        prepared,
+        neighbours={place: near for place, near in prepared.neighbours.items() if place in settled},
+        siblings={place: alike for place, alike in prepared.siblings.items() if place in settled},
+    )
+
+
+# Links that an export carries between its memories, kept until both ends are there.
+#
+# Used by `engine.intake`. An export names the ends by their ids in the store that it came from; the marks of
+# the import say which memories those became here. A link is set in the write that brings the later of its
+# ends,
+# so an import that was killed completes it, and one that is repeated brings back no link that was taken away.
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """A record that was read: what it is known by, and the scope that it belongs to."""
+
+    mark: bytes
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """A link as the source says it: the source's names of both ends, the one that it leaves first."""
+
+    source: str
+    link: Link
+
+
+class CarriedLinks:
+    """The links of one import."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, _Met] = {}
+        self._by_end: defaultdict[str, list[_Carried]] = defaultdict(list)
+
+    def meet(self, items: Iterable[Item]) -> None:
+        """Note what the records of a batch are called and linked to, also of those that are here already."""
+        for item in items:
+            record = item.record
+            if not isinstance(record, Statement) or item.kind is not ImportKind.ENGRAM or not record.key:
+                continue
+            self._met[record.key] = _Met(item.mark, item.scope)
+            for link in record.links:
+                if link.type in SAID:
+                    carried = _Carried(record.key, link)
+                    self._by_end[record.key].append(carried)
+                    self._by_end[link.to].append(carried)
+
+    def settle(self, tx: Transaction, items: Iterable[Item], *, now: datetime) -> int:
+        """Set the links of records that have just come in to those that are here; returns how many."""
+        due = self._due({item.record.key for item in items})
+        if not due:
+            return 0
+        ends = {key for one in due for key in (one.source, one.link.to)}
+        became = tx.imports.became([self._met[key].mark for key in ends])
+        here = {key: became[self._met[key].mark] for key in ends if self._met[key].mark in became}
+        return sum(_set(tx, one, here, scope=self._met[one.source].scope, now=now) for one in due)
+
+    def _due(self, fresh: set[str]) -> list[_Carried]:
+        """Return the links that touch these records and of which both ends have been met."""
+        touching = (one for key in fresh if key in self._by_end for one in self._by_end[key])
+        met = self._met
+        return list(dict.fromkeys(one for one in touching if one.source in met and one.link.to in met))
+
+
+def _set(
+    tx: Transaction, one: _Carried, here: Mapping[str, MemoryId], *, scope: Scope, now: datetime
+) -> bool:
+    """Set one link; what `relate` would refuse, because of scope, status or a circle, stays away."""
+    source, target = here.get(one.source), here.get(one.link.to)
+    if source is None or target is None:
+        return False
+    ends = (tx.memories.get(source, scope=scope), tx.memories.get(target, scope=scope))
+    if any(end is None or end.status in GONE for end in ends):
+        return False
+    edge = Edge(source=source, target=target, type=one.link.type, weight=one.link.weight, created_at=now)
+    try:
+        tx.edges.add(edge)
+    except EdgeNotAllowed:
+        return False
+    return True
+
+
+# Take records of an import into the store: statements through the gate, messages as turns, each with its
+# mark.
+#
+# Used by `engine.imports`, a batch to a write. A record and its mark are one write, so an import that is
+# killed
+# at any moment can be run again: what it had taken in is known, what it had not comes in, and two imports of
+# one source at once do not double it. What was corrected or forgotten since stays so, because the mark stays.
+
+MOST_SIBLINGS = 8
+"""Of its own batch a statement is settled against the most alike: a hundred decide no more than eight."""
+_LATER = EmbedderUnavailable("left for later")
+_NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED, Outcome.PRECEDED})
+
+
+class Intake:
+    """An import under way into one scope."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        *,
+        scope: Scope,
+        actor: Actor,
+        embeds_later: bool = False,
+        speaker: str | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
+    ) -> None:
+        self._gate = gate
+        # In bulk, neighbours are found by relation and by words: nothing waits for the vectors but recall.
+        self._bulk_gate = replace(gate, embedder=AbsentEmbedder(_LATER)) if embeds_later else gate
+        self._scope = scope
+        self._actor = actor
+        self._speaker = speaker
+        self._may_enter = may_enter or (lambda _scope: True)
+        self._foreseen: set[bytes] = set()
+        self._bare = BareScopes(gate.store)
+        self._links = CarriedLinks()
+        self.tally = Tally()
+
+    def take(self, batch: Sequence[Kinded], *, now: datetime, enrich: bool) -> None:
+        """Take a batch in, in one write."""
+        items = self._items(batch)
+        self._links.meet(items)
+        fresh = self._fresh(items)
+        while fresh and not self._stored(fresh, now=now, enrich=enrich):
+            fresh = self._fresh(fresh)  # another import of the same source was faster with some
+
+    def foresee(self, batch: Sequence[Kinded], *, now: datetime) -> None:
+        """Count what `take` would do with a batch, and write nothing."""
+        fresh = self._fresh([one for one in self._items(batch) if self._is_first(one)])
+        with self._gate.store.read() as tx:
+            for item in fresh:
+                self._foresee_one(tx, item, now=now)
+
+    def _items(self, batch: Sequence[Kinded]) -> list[Item]:
+        """Return the records of a batch that can be read, with scope and mark; the others are counted."""
+        found = []
+        for kind, record in batch:
+            if isinstance(record, LeftOut):
+                self.tally.counts["left out"] += 1
+            elif isinstance(record, Broken) or kind is None:
+                self.tally.refuse(record.place, getattr(record, "code", SecurityError.code))
+            else:
+                self.tally.by_kind[kind] += 1
+                try:
+                    scope = _narrowed(self._scope, record)
+                except InvalidScope as exc:
+                    self.tally.refuse(record.place, exc.code)
+                    continue
+                if not self._may_enter(scope):
+                    self.tally.refuse(record.place, AccessDenied.code)
+                    continue
+                found.append(Item(kind, record, scope, mark_of(kind, record, scope)))
+        return found
+
+    def _fresh(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items that no import has brought, each once."""
+        first = {item.mark: item for item in reversed(items)}
+        with self._gate.store.read() as tx:
+            known = tx.imports.known(list(first))
+        fresh = [item for item in items if item.mark not in known and first[item.mark] is item]
+        self.tally.counts["already"] += len(items) - len(fresh)
+        return fresh
+
+    def _is_first(self, item: Item) -> bool:
+        """Say whether a dry run meets a record for the first time, and count it where it does not."""
+        is_first = item.mark not in self._foreseen
+        self._foreseen.add(item.mark)
+        self.tally.counts["already"] += not is_first
+        return is_first
+
+    def _stored(self, items: Sequence[Item], *, now: datetime, enrich: bool) -> bool:
+        """Store the items with their marks; says False, and writes nothing, if one was brought meanwhile."""
+        prepared, admitted, refusals = self._prepared(items, now=now, enrich=enrich)
+        with self._gate.store.atomic() as tx:
+            if tx.imports.known([item.mark for item in items]):
+                return False
+            admissions = save(tx, prepared, self._gate, actor=self._actor, now=now)
+            noted = [
+                _noted(item, memory_id=one.memory.id) for item, one in zip(admitted, admissions, strict=True)
+            ]
+            messages = [item for item in items if isinstance(item.record, Message)]
+            turns = [self._observed(tx, item, refusals, now=now) for item in messages]
+            noted += [one for one in turns if one is not None]
+            tx.imports.add(noted, at=now)
+            linked = self._links.settle(tx, items, now=now)
+        new = [one.memory for one in admissions if one.outcome in _NEW]
+        self._count(noted, new, items=items)
+        self.tally.counts["links"] += linked
+        for item, code in refusals:
+            self.tally.refuse(item.record.place, code)
+        return True
+
+    def _prepared(
+        self, items: Sequence[Item], *, now: datetime, enrich: bool
+    ) -> tuple[Prepared, list[Item], list[tuple[Item, str]]]:
+        """Return what the gate makes of the statements, which of them it lets in, and why not the others."""
+        statements = [(item, item.record) for item in items if isinstance(item.record, Statement)]
+        rejections: list[EngramError] = []
+        prepared = prepare(
+            [_draft(record, item.scope) for item, record in statements],
+            self._gate if enrich else self._bulk_gate,
+            now=now,
+            enrich=enrich,
+            most_siblings=MOST_SIBLINGS,
+            on_rejection=rejections.append,
+        )
+        bare = self._bare.among((item.kind, item.scope) for item, _ in statements)
+        prepared = left_standing(prepared, bare)
+        admitted, refused = _matched([item for item, _ in statements], prepared, has_refused=bool(rejections))
+        refusals = [(item, error.code) for item, error in zip(refused, rejections, strict=False)]
+        return prepared, admitted, refusals
+
+    def _user_name(self, message: Statement | Message) -> str | None:
+        """Return the name of who spoke as the user, where the source does not name them."""
+        return self._speaker if isinstance(message, Message) and message.role is Role.USER else None
+
+    def _observed(
+        self, tx: Transaction, item: Item, refusals: list[tuple[Item, str]], *, now: datetime
+    ) -> Imported | None:
+        message = item.record
+        try:
+            turn = heard(
+                message.content,
+                role=message.role if isinstance(message, Message) else "user",
+                speaker=message.speaker or self._user_name(message),
+                session=message.session,
+                occurred_at=message.occurred_at,
+                scope=item.scope,
+                policy=self._gate.policy,
+                now=now,
+            )
+        except SecurityError as exc:
+            refusals.append((item, exc.code))
+            return None
+        keep(tx, turn, actor=self._actor, now=now)
+        return _noted(item, turn_id=turn.id)
+
+    def _count(self, noted: Sequence[Imported], new: Sequence[Memory], *, items: Sequence[Item]) -> None:
+        marks = {one.mark for one in noted}
+        counts = self.tally.counts
+        counts["statements"] += sum(one.memory_id is not None for one in noted)
+        counts["turns"] += sum(one.turn_id is not None for one in noted)
+        counts["added"] += len(new)
+        counts["flagged"] += sum(INJECTION in memory.flags for memory in new)
+        self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
+
+    def _foresee_one(self, tx: Transaction, item: Item, *, now: datetime) -> None:
+        record, counts, policy = item.record, self.tally.counts, self._gate.policy
+        try:
+            if isinstance(record, Message):
+                checked_text(record.content, what="turn", max_bytes=policy.max_turn_bytes)
+                counts["turns"] += 1
+            else:
+                would_be = candidate(_draft(record, item.scope), policy, now=now, enrich=False)
+                is_new = tx.memories.active_twin(would_be.fingerprint, scope=item.scope) is None
+                counts["statements"] += 1
+                counts["added"] += is_new
+                counts["flagged"] += is_new and INJECTION in would_be.memory.flags
+        except SecurityError as exc:
+            self.tally.refuse(record.place, exc.code)
+        else:
+            self.tally.by_scope[str(item.scope)] += 1
+
+
+def records_of(
+    path: Path, *, kind: ImportKind | None, mapping: Mapping[str, str] | None
+) -> Generator[Kinded, None, None]:
+    """Return the records of a file, a folder or an archive as they are read; closing it closes the file."""
+    return read_source(path, kind=kind, mapping=mapping)
+
+
+def _narrowed(scope: Scope, record: Statement | Message) -> Scope:
+    """Return the scope of a record: the import's own, and where that leaves it open, the record's people."""
+    told = record.scope if isinstance(record, Statement) else GLOBAL
+    if told == GLOBAL and not (record.agent or record.user):
+        return scope
+    return Scope(
+        project=scope.project or told.project,
+        squad=scope.squad or told.squad,
+        agent=scope.agent or record.agent or told.agent,
+        channel=scope.channel or told.channel,
+        user=scope.user or record.user or told.user,
+    )
+
+
+def _draft(record: Statement, scope: Scope) -> Draft:
+    return Draft(
+        content=record.content,
+        scope=scope,
+        category=record.category,
+        provenance=Provenance(source=Source.INGEST, speaker=record.speaker, session=record.session),
+        occurred_at=record.occurred_at,
+        confidence=record.confidence,
+        importance=record.importance,
+        layer=record.layer,
+        type=record.type,
+        kind=record.kind,
+        pinned=record.pinned,
+        forget_after=record.forget_after,
+    )
+
+
+def _noted(item: Item, *, memory_id: str | None = None, turn_id: str | None = None) -> Imported:
+    return Imported(
+        mark=item.mark, kind=item.kind, place=item.record.place, memory_id=memory_id, turn_id=turn_id
+    )
+
+
+def _matched(items: list[Item], prepared: Prepared, *, has_refused: bool) -> tuple[list[Item], list[Item]]:
+    """Return which items the gate let in, known by what it made of them in their order, and which not."""
+    if not has_refused:
+        return items, []
+    admitted: list[Item] = []
+    refused: list[Item] = []
+    contents = [one.memory.content for one in prepared.candidates]
+    for item in items:
+        is_next = len(admitted) < len(contents) and clean(item.record.content) == contents[len(admitted)]
+        (admitted if is_next else refused).append(item)
+    return admitted, refused

@@ -1,0 +1,1 @@
+"""Indexes: each answers "which memories might fit?"."""

@@ -1,0 +1,118 @@
+"""
+What the tree of summaries tells a reader: the text that fits, at the breadth that there is room for, and how
+well each domain is known.
+
+Asked by the context room, the engine and the dream's step `confidence`; reads the tree as the last dream left
+it. Nothing is shown that was blanked since. How fresh a domain is follows from the moment of asking.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engramdb.policy import InsightPolicy
+from engramdb.store.contract import Node, Transaction
+from engramdb.text.tokens import count_tokens
+from engramdb.values import Breadth, Domain, Scope, Summary
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+STALE_KEEPS = 0.5
+"""What confidence keeps of itself however old a domain is: old knowledge is less sure, not unknown."""
+_SECONDS_PER_DAY = 86_400
+
+
+def summaries(
+    tx: Transaction,
+    scope: Scope,
+    query_vector: NDArray[np.float32] | None = None,
+    breadth: Breadth | str = Breadth.CLUSTER,
+    limit: int = 5,
+    *,
+    space: int | None = None,
+) -> list[Summary]:
+    """
+    Return summaries of one breadth that a reader in this scope may see, those that fit the question first.
+
+    Without a vector the largest come first. With a `space`, nodes of another embedder's space are not
+    compared and come last.
+    """
+    nodes = [node for node in tx.tree.visible(scope, Breadth(breadth)) if node.summary]
+    near = {node.id: _nearness(node, query_vector, space) for node in nodes}
+    ranked = sorted(nodes, key=lambda node: (-(near[node.id] or -1.0), -node.members, node.id))
+    return [_summary(node, near[node.id]) for node in ranked[:limit]]
+
+
+def domains(tx: Transaction, scope: Scope, policy: InsightPolicy, now: datetime) -> list[Domain]:
+    """Return the domains that a reader in this scope may see, the best known first."""
+    nodes = tx.tree.visible(scope, Breadth.DOMAIN)
+    clusters: dict[str, int] = {}
+    for node in tx.tree.visible(scope, Breadth.CLUSTER):
+        clusters[node.parent or ""] = clusters.get(node.parent or "", 0) + 1
+    found = [domain_of(node, policy, now, clusters=clusters.get(node.id, 0)) for node in nodes]
+    return sorted(found, key=lambda domain: (-domain.confidence, -domain.members, domain.id))
+
+
+def domain_of(
+    node: Node, policy: InsightPolicy, now: datetime, *, clusters: int = 0, gaps: int = 0
+) -> Domain:
+    """Return a domain with its numbers at a moment."""
+    return Domain(
+        id=node.id,
+        title=node.title,
+        members=node.members,
+        clusters=clusters,
+        depth=depth(node.members * node.certainty, policy),
+        freshness=freshness(node, policy, now),
+        uncertainty=uncertainty(node),
+        confidence=confidence_of(node, policy, now),
+        gaps=gaps,
+        latest_at=node.latest_at,
+        scope=node.scope,
+    )
+
+
+def confidence_of(node: Node, policy: InsightPolicy, now: datetime) -> float:
+    """Return depth, freshness and the lack of uncertainty in one number."""
+    fresh = STALE_KEEPS + (1 - STALE_KEEPS) * freshness(node, policy, now)
+    return depth(node.members * node.certainty, policy) * fresh * (1 - uncertainty(node))
+
+
+def depth(believed: float, policy: InsightPolicy) -> float:
+    """Return how deep so many believed memories go: each further one adds less."""
+    return 1 - math.exp(-believed / policy.depth_full)
+
+
+def freshness(node: Node, policy: InsightPolicy, now: datetime) -> float:
+    """Return how fresh a node is: half after each half-life without news or use."""
+    idle = max(0.0, (now - node.latest_at).total_seconds() / _SECONDS_PER_DAY)
+    return float(0.5 ** (idle / policy.fresh_half_life_days))
+
+
+def uncertainty(node: Node) -> float:
+    """Return the share of members that are in doubt."""
+    return min(1.0, node.doubted / node.members) if node.members else 0.0
+
+
+def _nearness(node: Node, query: NDArray[np.float32] | None, space: int | None) -> float | None:
+    if query is None or node.centroid is None or node.centroid.shape != query.shape:
+        return None
+    return None if space is not None and node.space != space else float(node.centroid @ query)
+
+
+def _summary(node: Node, near: float | None) -> Summary:
+    return Summary(
+        id=node.id,
+        breadth=node.breadth,
+        title=node.title,
+        text=node.summary,
+        tokens=count_tokens(node.summary),
+        members=node.members,
+        scope=node.scope,
+        parent=node.parent,
+        relevance=near,
+    )

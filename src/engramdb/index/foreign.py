@@ -1,0 +1,198 @@
+"""
+Let a backend that is not ours propose rows, without trusting it.
+
+Wrapped around a user's own index by the engine, and asked by the vector index in place of its own
+backend. The stranger sees row numbers and eight-bit vectors: no ids, no words, no full precision. It
+works in a thread of its own, answers so many questions a minute, and what it is given is audited in
+counts. When it is slow, fails or proposes too little, the built-in backend answers and the answer says
+so. What it proposes is checked against the filter and scored by us.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.store.contract import Quantised
+
+QUERIES_PER_MINUTE: Final = 100
+TIMEOUT_SECONDS: Final = 0.25
+MOST_WAITING: Final = 256
+"""Batches of vectors that may wait for a slow stranger; beyond, it has fallen behind for good."""
+MOST_ASKED: Final = 4
+"""Times as many rows are asked for as needed when a filter will drop some; narrower filters are ours."""
+_LEVELS = np.float32(127)
+
+
+class ProposesRows(Protocol):
+    """What a user's own index has to offer; called from one thread, one call after another."""
+
+    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+        """Take in the vectors of these rows, in place of any earlier ones; a row of zeros has none."""
+        ...
+
+    def shortlist(self, query: Quantised, count: int) -> NDArray[np.intp]:
+        """Return the rows of the `count` nearest vectors, in any order."""
+        ...
+
+
+class Clock(Protocol):
+    """The part of a clock that a limit needs."""
+
+    def now(self) -> datetime: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the stranger's answer was not used."""
+
+    reason: str
+
+
+class ForeignBackend:
+    """A user's own index behind a fence."""
+
+    def __init__(
+        self,
+        backend: ProposesRows,
+        *,
+        rate: float = QUERIES_PER_MINUTE,
+        audit: Callable[[str, Mapping[str, int]], None],
+        clock: Clock,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        """Begin with nothing; `audit` is told what was exchanged, in counts, with no lock held."""
+        self._backend = backend
+        self._audit = audit
+        self._allowance = _Allowance(rate, clock)
+        self._timeout_seconds = timeout_seconds
+        self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue(MOST_WAITING)
+        self._lock = threading.Lock()
+        self._abandoned = 0
+        self._failure = ""
+        threading.Thread(target=self._work, name="foreign-index", daemon=True).start()
+
+    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+        """Hand over eight-bit vectors, later, in the order in which they came."""
+        own = Quantised(vectors.numbers.astype(np.int8), vectors.scales.copy())  # copies: ours stay ours
+        self._call(partial(self._hand_over, rows.copy(), own))
+
+    def shortlist(
+        self, query: NDArray[np.float32], allowed: NDArray[np.bool_], count: int
+    ) -> NDArray[np.intp] | Refusal:
+        """Return `count` or more of the allowed rows, or all there are, as proposed; or why not."""
+        if self._failure or self._abandoned:
+            return Refusal(self._failure or "the foreign index is still busy with an earlier question")
+        if not self._allowance.take():
+            self._audit("foreign index refused", {"queries": 1})
+            return Refusal("the foreign index was asked more often than it may be")
+        there = int(np.count_nonzero(allowed))
+        asked = min(-(-count * len(allowed) // max(1, there)), MOST_ASKED * count)
+        ticket = _Ticket()
+        self._call(partial(self._answer, ticket, _quantised(query), asked))
+        if not self._wait(ticket):
+            return Refusal(self._failure or "the foreign index did not answer in time")
+        rows, wanted = _checked(ticket.rows, allowed), min(count, there)
+        if len(rows) < wanted:
+            return Refusal(self._failure or f"the foreign index proposed {len(rows)} memories of {wanted}")
+        return rows
+
+    def close(self) -> None:
+        """Let the thread end, once the stranger returns."""
+        self._failure = "the foreign index was closed"
+        with suppress(queue.Full):  # then it is stuck, and ends with the process
+            self._calls.put_nowait(None)
+
+    def _call(self, call: Callable[[], None]) -> None:
+        if not self._failure:
+            try:
+                self._calls.put_nowait(call)
+            except queue.Full:
+                self._failure = "the foreign index fell behind"
+
+    def _wait(self, ticket: _Ticket) -> bool:
+        """Say whether the answer came in time; one that did not keeps others from asking for now."""
+        if self._failure or ticket.done.wait(self._timeout_seconds):
+            return ticket.done.is_set()
+        with self._lock:
+            ticket.is_abandoned = not ticket.done.is_set()
+            self._abandoned += ticket.is_abandoned
+        return False
+
+    # --- in the stranger's thread ---------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            try:
+                call()
+            except Exception as exc:  # noqa: BLE001 - a stranger's code may raise anything
+                self._failure = f"the foreign index failed with {type(exc).__name__}"
+
+    def _hand_over(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+        if not self._failure:
+            self._backend.put(rows, vectors)
+            self._audit("foreign index fed", {"vectors": len(rows)})
+
+    def _answer(self, ticket: _Ticket, query: Quantised, count: int) -> None:
+        try:
+            if not self._failure:
+                ticket.rows = self._backend.shortlist(query, count)
+                self._audit("foreign index asked", {"queries": 1, "rows": count})
+        finally:
+            with self._lock:
+                ticket.done.set()
+                self._abandoned -= ticket.is_abandoned
+
+
+@dataclass(slots=True)
+class _Ticket:
+    """One question on its way."""
+
+    rows: object = ()
+    is_abandoned: bool = False
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class _Allowance:
+    """So many a minute, saved up to a minute's worth."""
+
+    def __init__(self, per_minute: float, clock: Clock) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._left = per_minute
+        self._at = clock.now()
+
+    def take(self) -> bool:
+        """Use one up, if there is one."""
+        with self._lock:
+            now = self._clock.now()
+            earned = (now - self._at).total_seconds() / 60 * self._per_minute
+            self._left, self._at = min(self._per_minute, self._left + max(0.0, earned)), now
+            if self._left < 1:
+                return False
+            self._left -= 1
+            return True
+
+
+def _quantised(query: NDArray[np.float32]) -> Quantised:
+    scale = np.float32(np.abs(query).max(initial=0)) / _LEVELS or np.float32(1)
+    return Quantised(np.rint(query / scale).astype(np.int8)[None, :], np.array([scale], np.float32))
+
+
+def _checked(proposed: object, allowed: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return what is a row and allowed, whatever was proposed."""
+    rows = np.asarray(proposed)
+    if rows.ndim != 1 or not np.issubdtype(rows.dtype, np.integer):
+        return np.empty(0, np.intp)
+    valid: NDArray[np.intp] = np.unique(rows[(rows >= 0) & (rows < len(allowed))].astype(np.intp))
+    return valid[allowed[valid]]

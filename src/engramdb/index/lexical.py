@@ -1,0 +1,98 @@
+"""
+The lexical index: which memories hold these words?
+
+Asked by `recall`; asks the store's text index. A memory's score is the share of the question that its words
+cover, rare words counting for more, so it means the same in a store of ten memories and of a million. On
+LoCoMo this beat BM25, whose counts and lengths say little about single statements: docs/lab/0003-fusion.md.
+Every memory that holds a term costs time, so the rarest terms are asked for first, and common ones only
+while that stays cheap.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+
+from engramdb.store.contract import Found, Transaction
+from engramdb.text.terms import query_terms
+from engramdb.values import Filters, Scope
+
+MAX_TERMS = 48
+"""A pasted page would otherwise be asked for word by word."""
+MAX_HOLDERS = 5000
+"""In how many memories the asked terms may stand, added up: about 4 ms."""
+EXACT_MEMORIES = 5000
+"""Up to so many memories words are counted anew after every change, so that scores are exact."""
+STALE_GROWTH = 1.2
+"""In larger stores counts are asked again when there were a fifth more changes: they need not be exact."""
+_MAX_REMEMBERED = 50_000
+
+
+class LexicalIndex:
+    """Words to memories; remembers how common the words are."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._frequencies: dict[str, int] = {}
+        self._memories = 0
+        self._counted_at = -1
+
+    def search(
+        self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
+    ) -> list[Found]:
+        """Return the memories that cover most of the question, best first, each scored in [0, 1]."""
+        frequencies = self._count(tx, query_terms(text)[:MAX_TERMS])
+        shares = coverage_shares(frequencies, self._memories)
+        present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
+        chosen = affordable(present, frequencies)
+        if chosen:
+            weights = {term: shares[term] for term in chosen}
+            return tx.terms.search(weights, scope=scope, filters=filters, limit=limit)
+        if present:
+            newest = tx.terms.newest(present[0], scope=scope, filters=filters, limit=limit)
+            return [Found(one.key, shares[present[0]]) for one in newest]
+        return []
+
+    def _count(self, tx: Transaction, terms: Sequence[str]) -> dict[str, int]:
+        """Return how many memories hold each term, from memory where that is fresh enough."""
+        with self._lock:
+            latest = tx.vectors.latest_change()
+            if self._is_stale(latest):
+                self._frequencies.clear()
+                self._memories = tx.terms.count()
+                self._counted_at = latest
+            known = self._frequencies
+            # A term that was not there may be there now, so only counts above zero are kept.
+            unknown = [term for term in terms if term not in known]
+            asked = tx.terms.frequencies(unknown) if unknown else {}
+            known.update({term: count for term, count in asked.items() if count})
+            return {term: known.get(term, 0) for term in terms}
+
+    def _is_stale(self, latest: int) -> bool:
+        """Say whether the counts are too old: any change in a small store, a fifth more in a large one."""
+        if len(self._frequencies) > _MAX_REMEMBERED:
+            return True
+        allowed = self._counted_at * STALE_GROWTH if self._memories > EXACT_MEMORIES else self._counted_at
+        return latest > allowed
+
+
+def coverage_shares(frequencies: Mapping[str, int], memories: int) -> dict[str, float]:
+    """Return what each term contributes to covering the question; all together make 1."""
+    rarity = {
+        term: math.log(1 + (max(memories, count) - count + 0.5) / (count + 0.5))
+        for term, count in frequencies.items()
+    }
+    total = sum(rarity.values())
+    return {term: value / total for term, value in rarity.items()}
+
+
+def affordable(terms: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
+    """Return the leading terms, rarest first, that stand in no more memories than a search may look at."""
+    chosen, held = [], 0
+    for term in terms:
+        held += frequencies[term]
+        if held > MAX_HOLDERS:
+            break
+        chosen.append(term)
+    return chosen

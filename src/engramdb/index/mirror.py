@@ -1,0 +1,346 @@
+"""The vectors of one space mirrored in memory, and snapshots of them."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, Literal, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.errors import StoreCorrupt
+from engramdb.index.backend import (
+    Choice,
+    Codes,
+    Resident,
+    Snapshot,
+    VectorBackend,
+    build_codes,
+    choose_backend,
+)
+from engramdb.index.roster import Columns, Roster
+from engramdb.store.contract import Changes, Part, Quantised, Store, Transaction
+from engramdb.values import EmbedderIdentity
+
+# The vector index at rest: enough to answer at once after a start, without reading every memory again.
+#
+# Taken by the mirror and kept by whatever the engine gives it, in parts of some thousand rows, so that no
+# part is too large for a database and the bits of one erased memory can be wiped in place. Only columns
+# and codes are kept; the vectors themselves are in the store already. What was changed since then comes by
+# the feed of changes. Measured: docs/lab/0015-vector-indexes.md.
+
+PART_ROWS: Final = 8192
+"""Rows in a part: half a megabyte, so that wiping a row touches little."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSnapshot:
+    """The roster and the backend, as far as one change of the store."""
+
+    cursor: int
+    scan: Literal["exact", "compressed"]
+    keys: NDArray[np.int64]
+    roster: Snapshot
+    backend: Snapshot
+
+
+class KeepsParts(Protocol):
+    """Where snapshots are kept, one for each space; wiping the codes of erased memories is its duty."""
+
+    def load_snapshot(self, space: int) -> Sequence[Part]:
+        """Return the parts in order, or none."""
+        ...
+
+    def save_snapshot(self, space: int, parts: Sequence[Part]) -> None:
+        """Keep these parts in place of any earlier ones."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    rows: int
+    scan: Literal["exact", "compressed"]
+    roster: bytes
+    backend: bytes
+
+
+# Made once, at import: threads that meet a type together for the first time can crash msgspec.
+_read_head = msgspec.json.Decoder(_Head).decode
+
+
+def cut(snapshot: IndexSnapshot) -> list[Part]:
+    """Return a snapshot as parts, in the order of the keys of its rows."""
+    keys = snapshot.keys
+    head = msgspec.json.encode(_Head(len(keys), snapshot.scan, snapshot.roster.head, snapshot.backend.head))
+    order, parts = np.argsort(keys), []
+    for start in range(0, len(keys), PART_ROWS):
+        rows = order[start : start + PART_ROWS]
+        columns, codes = snapshot.roster.rows[rows].tobytes(), snapshot.backend.rows[rows].tobytes()
+        parts.append(Part(snapshot.cursor, head, keys[rows], columns, codes))
+    return parts
+
+
+def join(parts: Sequence[Part]) -> IndexSnapshot:
+    """Return the snapshot that was cut into these parts; raises `StoreCorrupt` if they do not fit."""
+    try:
+        head = _read_head(parts[0].head)
+        return IndexSnapshot(
+            cursor=parts[0].cursor,
+            scan=head.scan,
+            keys=np.concatenate([part.keys for part in parts]),
+            roster=Snapshot(head.roster, _rows([part.columns for part in parts], head.rows)),
+            backend=Snapshot(head.backend, _rows([part.codes for part in parts], head.rows)),
+        )
+    except (msgspec.MsgspecError, ValueError) as exc:
+        raise StoreCorrupt("a snapshot of the vector index cannot be read") from exc
+
+
+def _rows(blobs: Sequence[bytes], length: int) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(blobs), np.uint8).reshape(length, -1)
+
+
+# What the store knows of one space, kept in memory and true to it.
+#
+# Held by the vector index, which looks at it through a `View`: the rows of one moment, and how to find the
+# near ones among them. The store's feed of changes brings in what any process wrote. A view that is
+# current is handed out without a lock, and a new backend is built while the old one goes on answering.
+
+STEP_ROWS: Final = 20_000
+"""Changes read at a time, about a tenth of a second: others get their turn in between."""
+KEPT_ROWS: Final = 50_000
+"""From so many memories on a snapshot is kept: fewer load in less than half a second without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The mirror at one moment: all changes up to the cursor, and maybe some later ones."""
+
+    cursor: int
+    roster: Roster
+    columns: Columns
+    backend: VectorBackend
+    resident: Resident | None
+
+
+class Mirror:
+    """The memories and vectors of one space of one store."""
+
+    def __init__(
+        self,
+        identity: EmbedderIdentity,
+        *,
+        memory_bytes: int,
+        kept: Callable[[Transaction], KeepsParts] | None = None,
+        listener: Callable[[NDArray[np.intp], Quantised], None] | None = None,
+    ) -> None:
+        self._identity = identity
+        self._memory_bytes = memory_bytes
+        self._kept = kept
+        self._kept_cursor = 0
+        self._listener = listener
+        self._feeding = threading.Lock()
+        self._switching = threading.Lock()
+        self._late: list[tuple[NDArray[np.intp], Quantised]] | None = None
+        roster, resident = Roster(), self._empty()
+        self._view = View(0, roster, roster.columns(), resident, resident)
+        self.is_loaded = False
+
+    @property
+    def view(self) -> View:
+        """The present view, however far it has come."""
+        return self._view
+
+    def looks_at_all(self, view: View, allowed: NDArray[np.bool_]) -> bool:
+        """Say whether so few rows are allowed that each is worth an exact look."""
+        share = int(np.count_nonzero(allowed)) / max(1, int(np.count_nonzero(view.columns.has_vector)))
+        memory_bytes = 0 if view.resident is None else self._memory_bytes
+        return self._choose(view, memory_bytes, share).scan == "exact"
+
+    def caught_up(self, tx: Transaction, space: int, *, patience_seconds: float = math.inf) -> View:
+        """Return a view with everything that the snapshot has, or less when patience runs out."""
+        latest, deadline = tx.vectors.latest_change(), time.monotonic() + patience_seconds
+        while self._view.cursor < latest and self._advance(tx, space, latest):
+            if time.monotonic() > deadline:
+                break
+        return self._view
+
+    def load(self, store: Store, *, stop: threading.Event) -> None:
+        """Catch up step by step, so that others get their turns; for a background thread."""
+        while not stop.is_set() and not self.is_loaded:
+            with store.read() as tx:
+                space = tx.vectors.space(self._identity)
+                if space is None:
+                    self.is_loaded = True
+                    return
+                self._advance(tx, space, tx.vectors.latest_change())
+        if not stop.is_set():
+            self._fill(store)
+            self.keep(store)
+
+    def rebuild(self, store: Store) -> None:
+        """Choose and make the backend anew from the store's vectors; until then the old one answers."""
+        with self._switching:
+            self._swap(lambda at: self._anew(store, at))
+
+    def keep(self, store: Store) -> None:
+        """Keep a snapshot for the next start, if there is a place for it and enough has changed."""
+        if self._kept is None or len(self._view.columns.keys) < KEPT_ROWS:
+            return
+        if self._view.cursor - self._kept_cursor <= STEP_ROWS:
+            return
+        snapshot = self.snapshot()
+        if snapshot.scan == "compressed":  # exact ones hold the vectors, which the store has already
+            with store.atomic() as tx:
+                space = tx.vectors.make_space(self._identity)
+                self._kept(tx).save_snapshot(space, cut(snapshot))
+            self._kept_cursor = snapshot.cursor
+
+    def snapshot(self) -> IndexSnapshot:
+        """Return everything that answering takes, as it is now."""
+        with self._feeding:
+            view = self._view
+            return IndexSnapshot(
+                cursor=view.cursor,
+                scan="exact" if view.backend is view.resident else "compressed",
+                keys=view.columns.keys.copy(),
+                roster=view.roster.snapshot(),
+                backend=view.backend.snapshot(),
+            )
+
+    def restore(self, snapshot: IndexSnapshot) -> None:
+        """Go on from a snapshot instead of what was known; raises `StoreCorrupt` if it is none."""
+        view = self._restored(snapshot)
+        with self._switching, self._feeding:
+            self._view = view
+
+    def _choose(self, view: View, memory_bytes: int, selectivity: float = 1.0) -> Choice:
+        count, identity = int(np.count_nonzero(view.columns.has_vector)), self._identity
+        return choose_backend(count, identity.dimension, memory_bytes, selectivity, metric=identity.metric)
+
+    # --- feeding --------------------------------------------------------------------------------------------
+
+    def _advance(self, tx: Transaction, space: int, latest: int) -> bool:
+        """Take in the next changes and say whether there may be more."""
+        with self._feeding:
+            if self._view.cursor == 0 and self._kept is not None:
+                self._resume(self._kept(tx).load_snapshot(space), latest)
+            since = self._view.cursor
+            changes = tx.vectors.changes(
+                space, dimension=self._identity.dimension, since=since, limit=STEP_ROWS
+            )
+            is_more = len(changes) == STEP_ROWS
+            self._take_in(changes, cursor=changes.cursor if is_more else max(since, latest))
+            self.is_loaded = self.is_loaded or not is_more
+        self._switch_if_due()
+        return is_more
+
+    def _resume(self, parts: Sequence[Part], latest: int) -> None:
+        """Begin with the kept snapshot, if there is one that can be read."""
+        if parts and parts[0].cursor <= latest:
+            with suppress(StoreCorrupt):  # it is derived: reading everything again gives the same
+                self._view = self._restored(join(parts))
+                self._kept_cursor = self._view.cursor
+
+    def _restored(self, snapshot: IndexSnapshot) -> View:
+        roster = Roster.restore(snapshot.roster)
+        if snapshot.scan == "exact":
+            resident = Resident.restore(snapshot.backend, metric=self._identity.metric)
+            return View(snapshot.cursor, roster, roster.columns(), resident, resident)
+        codes = Codes.restore(snapshot.backend)
+        return View(snapshot.cursor, roster, roster.columns(), codes, None)
+
+    def _take_in(self, changes: Changes, *, cursor: int) -> None:
+        view = self._view
+        rows = view.roster.apply(changes)
+        view.backend.put(rows, changes.vectors)
+        if view.resident is not None and view.resident is not view.backend:
+            view.resident.put(rows, changes.vectors)
+        if self._listener is not None:
+            self._listener(rows, changes.vectors)
+        if self._late is not None:
+            self._late.append((rows, changes.vectors))
+        self._view = replace(view, cursor=cursor, columns=view.roster.columns())
+
+    # --- switching ------------------------------------------------------------------------------------------
+
+    def _switch_if_due(self) -> None:
+        """Go over to codes, or leave the vectors to the store, once there are too many."""
+        view = self._view
+        wanted = self._choose(view, self._memory_bytes)
+        is_exact, has_vectors = view.backend is view.resident, view.resident is not None
+        is_due = (is_exact and wanted.scan == "compressed") or (has_vectors and not wanted.keeps_vectors)
+        if is_due and self._switching.acquire(blocking=False):  # unless somebody is at it already
+            try:
+                self._swap(lambda at: _compressed(at, wanted))
+            finally:
+                self._switching.release()
+
+    def _swap(self, build: Callable[[View], tuple[VectorBackend, Resident | None]]) -> None:
+        """Build from the view of now, which goes on answering; add what came late, and switch."""
+        with self._feeding:
+            view, self._late = self._view, []
+        try:
+            backend, resident = build(view)
+            fresh = {id(part): part for part in (backend, resident) if part is not None}
+            for known in (view.backend, view.resident):
+                fresh.pop(id(known), None)
+            with self._feeding:
+                for rows, vectors in self._late:
+                    for part in fresh.values():
+                        part.put(rows, vectors)
+                self._view = replace(self._view, backend=backend, resident=resident)
+        finally:
+            self._late = None
+
+    def _fill(self, store: Store) -> None:
+        """Bring in the vectors, where a kept snapshot came without them and there is room."""
+        if self._view.resident is None and self._choose(self._view, self._memory_bytes).keeps_vectors:
+            with self._switching:
+                self._swap(lambda at: (at.backend, self._all_vectors(store, at)))
+
+    def _anew(self, store: Store, view: View) -> tuple[VectorBackend, Resident | None]:
+        wanted = self._choose(view, self._memory_bytes)
+        resident = self._all_vectors(store, view) if wanted.keeps_vectors else None
+        if wanted.scan == "exact" and resident is not None:
+            return resident, resident
+        read = partial(self._read, store, view) if resident is None else resident.read
+        return build_codes(read, view.columns.has_vector), resident
+
+    def _all_vectors(self, store: Store, view: View) -> Resident:
+        resident = self._empty()
+        for start in range(0, len(view.columns.keys), STEP_ROWS):
+            rows = np.arange(start, min(start + STEP_ROWS, len(view.columns.keys)))
+            resident.put(rows, self._read(store, view, rows))
+        return resident
+
+    def _read(self, store: Store, view: View, rows: NDArray[np.intp]) -> Quantised:
+        """Return the vectors of these rows from the store; zeros where there is none."""
+        numbers = np.zeros((len(rows), self._identity.dimension), np.int8)
+        scales = np.zeros(len(rows), np.float32)
+        keys = view.columns.keys[rows]
+        with store.read() as tx:
+            space = tx.vectors.space(self._identity)
+            found, vectors = tx.vectors.fetch(space, keys.tolist()) if space is not None else ([], None)
+        if vectors is not None:
+            order = np.argsort(keys)
+            places = order[np.searchsorted(keys, np.array(found, np.int64), sorter=order)]
+            numbers[places], scales[places] = vectors.numbers, vectors.scales
+        return Quantised(numbers, scales)
+
+    def _empty(self) -> Resident:
+        return Resident(self._identity.dimension, metric=self._identity.metric)
+
+
+def _compressed(view: View, wanted: Choice) -> tuple[VectorBackend, Resident | None]:
+    """Return codes for a view's vectors, made if need be, and the vectors if they may stay."""
+    backend = view.backend
+    if view.resident is not None and backend is view.resident:
+        backend = build_codes(view.resident.read, view.columns.has_vector)
+    return backend, view.resident if wanted.keeps_vectors else None

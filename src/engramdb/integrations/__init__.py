@@ -1,0 +1,1 @@
+"""Engram behind the interfaces of other frameworks."""

@@ -1,0 +1,1 @@
+"""The life of a memory: admission, settling, change, merging, aging, erasure."""

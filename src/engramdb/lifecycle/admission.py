@@ -1,0 +1,200 @@
+"""The write pipeline: every memory from every way in goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.errors import EmbeddingError, EngramError, SecurityError
+from engramdb.lifecycle.drafts import Candidate, Draft, candidate
+from engramdb.lifecycle.neighbors import FindsNeighbours, Judge, gather, judged
+from engramdb.lifecycle.settle import Neighbour, Order
+from engramdb.lifecycle.write import Admission, Write, store_candidate
+from engramdb.models.calibration import Likeness
+from engramdb.policy import CapturePolicy
+from engramdb.store.contract import Store, Transaction
+from engramdb.text.terms import passage
+from engramdb.values import Actor, EmbedderIdentity, MemoryId, Scope
+
+NEAR_SHARE = 0.25
+
+
+class EmbedsDocuments(Protocol):
+    """The part of an embedder that the gate needs."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+    @property
+    def similarity_floor(self) -> float: ...
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What the gate needs to do its work."""
+
+    store: Store
+    embedder: EmbedsDocuments
+    index: FindsNeighbours
+    likeness: Likeness
+    policy: CapturePolicy
+    judge: Judge | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Candidates, and by place the vectors and neighbours of those that seemed new."""
+
+    candidates: list[Candidate]
+    identity: EmbedderIdentity | None = None
+    vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
+    neighbours: dict[int, list[Neighbour]] = field(default_factory=dict)
+    far: dict[int, int] = field(default_factory=dict)
+    """How many of the nearest memories were too far to look at."""
+    siblings: dict[int, dict[int, float]] = field(default_factory=dict)
+    """How alike a candidate is to earlier ones of its scope, by their places, where that is worth a look."""
+
+
+def admit(
+    drafts: Sequence[Draft], gate: Gate, *, actor: Actor, now: datetime, enrich: bool = True
+) -> list[Admission]:
+    """
+    Store all drafts in one write, in their order; if one is not valid, raises and writes none.
+
+    Without `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbours
+    are looked for by relation and not by likeness.
+    """
+    prepared = prepare(drafts, gate, now=now, enrich=enrich)
+    with gate.store.atomic() as tx:
+        return save(tx, prepared, gate, actor=actor, now=now)
+
+
+def prepare(
+    drafts: Sequence[Draft],
+    gate: Gate,
+    *,
+    now: datetime,
+    leaving: MemoryId | None = None,
+    enrich: bool = True,
+    most_siblings: int | None = None,
+    on_rejection: Callable[[EngramError], None] | None = None,
+) -> Prepared:
+    """
+    Check the drafts, embed what is not stored yet and find what is near it.
+
+    A memory that is `leaving` in the same write counts as not stored. With `most_siblings` a draft is settled
+    against so many of its own batch, the most alike. A draft that may not enter raises, or goes to
+    `on_rejection` where that is given, and the others go on.
+    """
+    candidates = list(_candidates(drafts, gate.policy, now=now, enrich=enrich, on_rejection=on_rejection))
+    places = _novel(candidates, gate.store, leaving)
+    if not places:
+        return Prepared(candidates)
+    identity, vectors = _embed([candidates[place] for place in places], gate)
+    by_place = dict(zip(places, vectors, strict=False))
+    if not gate.policy.settles:
+        return Prepared(candidates, identity, by_place)
+    with gate.store.read() as tx:
+        neighbours, far = gather(
+            tx,
+            {place: candidates[place] for place in places},
+            by_place if enrich else {},
+            index=gate.index,
+            floor=near_floor(gate.embedder.similarity_floor),
+            likeness=gate.likeness,
+            policy=gate.policy,
+        )
+    if gate.judge is not None:
+        neighbours = {
+            place: judged(candidates[place], near, gate.judge, gate.policy)
+            for place, near in neighbours.items()
+        }
+    siblings = _siblings(candidates, gate, most=most_siblings)
+    return Prepared(candidates, identity, by_place, neighbours, far, siblings)
+
+
+def save(tx: Transaction, prepared: Prepared, gate: Gate, *, actor: Actor, now: datetime) -> list[Admission]:
+    """Settle and write the candidates, each against the store and against those before it."""
+    write = Write(tx=tx, policy=gate.policy, likeness=gate.likeness, actor=actor, now=now, order=Order(tx))
+    admissions = [
+        store_candidate(
+            write,
+            one,
+            place,
+            neighbours=prepared.neighbours.get(place, []),
+            far=prepared.far.get(place, 0),
+            siblings=prepared.siblings.get(place, {}),
+            vector=prepared.vectors.get(place),
+        )
+        for place, one in enumerate(prepared.candidates)
+    ]
+    if write.vectors and prepared.identity is not None:
+        space = tx.vectors.make_space(prepared.identity)
+        tx.vectors.put(space, list(write.vectors), write.stacked_vectors())
+    return admissions
+
+
+def near_floor(similarity_floor: float) -> float:
+    """Return the cosine from which a neighbour is worth reading: some way up from unrelated to the same."""
+    return similarity_floor + NEAR_SHARE * (1 - similarity_floor)
+
+
+def _candidates(
+    drafts: Sequence[Draft],
+    policy: CapturePolicy,
+    *,
+    now: datetime,
+    enrich: bool,
+    on_rejection: Callable[[EngramError], None] | None,
+) -> Iterator[Candidate]:
+    for draft in drafts:
+        try:
+            yield candidate(draft, policy, now=now, enrich=enrich)
+        except SecurityError as exc:
+            if on_rejection is None:
+                raise
+            on_rejection(exc)
+
+
+def _novel(candidates: Sequence[Candidate], store: Store, leaving: MemoryId | None) -> list[int]:
+    """Return the places of candidates that neither the store nor an earlier candidate holds."""
+    first: dict[tuple[Scope, bytes], int] = {}
+    for place, one in enumerate(candidates):
+        first.setdefault((one.memory.scope, one.fingerprint), place)
+    with store.read() as tx:
+        twins = {place: tx.memories.active_twin(mark, scope=scope) for (scope, mark), place in first.items()}
+    return [place for place, twin in twins.items() if twin is None or twin.id == leaving]
+
+
+def _siblings(
+    candidates: Sequence[Candidate], gate: Gate, *, most: int | None
+) -> dict[int, dict[int, float]]:
+    """Return how alike the candidates are to the nearest of those before them, in one comparison for all."""
+    if len(candidates) < 2:
+        return {}
+    alike = gate.likeness.within([one.memory.content for one in candidates])
+    numbers: dict[Scope, int] = {}
+    homes = np.array([numbers.setdefault(one.memory.scope, len(numbers)) for one in candidates])
+    is_near = np.tril(alike > gate.policy.link_above, k=-1) & (homes[:, None] == homes)
+    found = {}
+    for place in np.flatnonzero(is_near.any(axis=1)).tolist():
+        earlier = np.flatnonzero(is_near[place])
+        if most is not None:
+            earlier = earlier[np.argsort(-alike[place, earlier], kind="stable")[:most]]
+        found[place] = dict(zip(earlier.tolist(), alike[place, earlier].tolist(), strict=True))
+    return found
+
+
+def _embed(
+    candidates: Sequence[Candidate], gate: Gate
+) -> tuple[EmbedderIdentity | None, Sequence[NDArray[np.float32]]]:
+    try:
+        rows = gate.embedder.embed_documents([passage(one.memory) for one in candidates])
+        return gate.embedder.identity, list(rows)
+    except EmbeddingError:  # counted by the engine, shown by `status` and by every recall until mended
+        return None, []

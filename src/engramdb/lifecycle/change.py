@@ -1,0 +1,457 @@
+"""Change a stored memory: its text, status, layer, pin, labels and links."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from engramdb.errors import (
+    AccessDenied,
+    EdgeNotAllowed,
+    InvalidQuery,
+    MemoryChanged,
+    MemoryNotFound,
+    StatusNotAllowed,
+)
+from engramdb.lifecycle.admission import Gate, Prepared, prepare, save
+from engramdb.lifecycle.drafts import Draft, checked
+from engramdb.lifecycle.write import Admission
+from engramdb.policy import CapturePolicy
+from engramdb.store.contract import Store, Transaction
+from engramdb.store.moves import differences, let_go_of_derived, move, move_layer, note_move
+from engramdb.values import (
+    Action,
+    Actor,
+    ActorKind,
+    AuditEvent,
+    Edge,
+    EdgeType,
+    EmbedderIdentity,
+    HistoryEvent,
+    Layer,
+    Memory,
+    MemoryId,
+    Scope,
+    Status,
+)
+from engramdb.values.memory import SHELVED
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+# Change a memory that is already stored: its text, its status, its layer, its pin.
+#
+# Called by the engine. Each change is one write with the memory, its indexes, its history and the audit row,
+# so a forgotten memory is gone from every index at the moment that it is forgotten. Given `if_still`, which
+# is
+# the memory as the caller has seen it, the same write first makes sure that it still is so, whoever writes
+# too.
+
+_LADDER = (Layer.WORKING, Layer.EPISODIC, Layer.SEMANTIC)
+
+
+def find(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
+    """Return the memory; raises `MemoryNotFound` where this scope may not see it."""
+    memory = tx.memories.get(memory_id, scope=scope)
+    if memory is None:
+        raise MemoryNotFound(f"no memory {memory_id!r} is visible in scope {scope}")
+    return memory
+
+
+def find_own(tx: Transaction, memory_id: MemoryId, scope: Scope, *, if_still: Memory | None = None) -> Memory:
+    """
+    Return a memory of exactly this scope; raises `AccessDenied` for one that may only be seen.
+
+    With `if_still` it must be as it was then, else `MemoryChanged`; in a write nobody can change it after.
+    """
+    memory = find(tx, memory_id, scope)
+    if memory.scope != scope:
+        raise AccessDenied(f"memory {memory_id} belongs to scope {memory.scope}, not to {scope}")
+    if if_still is not None:
+        _check_still(memory, if_still)
+    return memory
+
+
+def _check_still(memory: Memory, seen: Memory) -> None:
+    if not isinstance(seen, Memory):
+        raise InvalidQuery(
+            f"if_still takes a Memory, not {type(seen).__name__}", hint="Give the one that you have seen."
+        )
+    if seen.id != memory.id:
+        raise InvalidQuery(f"if_still is memory {seen.id}, and {memory.id} is to be changed")
+    if seen.stated != memory.stated:
+        raise MemoryChanged(f"memory {memory.id} is no longer as it was seen")
+
+
+def correct(
+    memory_id: MemoryId,
+    text: str,
+    gate: Gate,
+    *,
+    scope: Scope,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
+) -> Admission:
+    """Put a new statement in the place of an old one, which stays in the history, and return the new."""
+    with gate.store.read() as tx:
+        draft = _replacement(find_own(tx, memory_id, scope, if_still=if_still), text, now)
+    prepared = prepare([draft], gate, now=now, leaving=memory_id)
+    with gate.store.atomic() as tx:
+        old = find_own(tx, memory_id, scope, if_still=if_still)
+        if old.status.is_terminal:
+            raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
+        return put_in_place(tx, old, prepared, gate, reason=reason, actor=actor, now=now)
+
+
+def renew(old: Memory, draft: Draft, gate: Gate, *, reason: str, actor: Actor, now: datetime) -> Admission:
+    """Put a newer version in the place of a memory that somebody else may have changed meanwhile."""
+    newer = dataclasses.replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
+    prepared = prepare([newer], gate, now=now, leaving=old.id)
+    with gate.store.atomic() as tx:
+        still = find_own(tx, old.id, old.scope)
+        if still.status.is_terminal:  # then there is nothing to take the place of
+            (admission,) = save(tx, prepared, gate, actor=actor, now=now)
+            return admission
+        return put_in_place(tx, still, prepared, gate, reason=reason, actor=actor, now=now)
+
+
+def put_in_place(
+    tx: Transaction, old: Memory, prepared: Prepared, gate: Gate, *, reason: str, actor: Actor, now: datetime
+) -> Admission:
+    """Store the one statement that was prepared where an old one stood, and return it."""
+    gone = old.evolve(status=Status.SUPERSEDED, valid_to=now, updated_at=now)
+    tx.memories.replace(gone)  # or else the gate would take the new statement for a repetition of it
+    (admission,) = save(tx, prepared, gate, actor=actor, now=now)
+    new = admission.memory
+    gone = gone.evolve(superseded_by=new.id)
+    tx.memories.replace(gone)
+    note_move(tx, old, gone, action=Action.CORRECT, reason=reason, actor=actor, now=now)
+    tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
+    let_go_of_derived(tx, gone, now)
+    return admission
+
+
+def set_status(
+    memory_id: MemoryId,
+    status: Status,
+    *,
+    store: Store,
+    scope: Scope,
+    reason: str,
+    action: Action,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
+) -> Memory:
+    """Move a memory to another status and return it as it is now."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        if status is Status.ERASED:
+            raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
+        return move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
+
+
+def restore(
+    memory_id: MemoryId,
+    *,
+    store: Store,
+    scope: Scope,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
+) -> Memory:
+    """Bring back what a rule removed; what a person removed needs `set_status` and a reason of its own."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        if not memory.status.is_terminal:
+            raise StatusNotAllowed(f"memory {memory_id} is {memory.status}: nothing is to be restored")
+        moves = [event for event in tx.history.of(memory_id) if event.new_status is memory.status]
+        if moves and moves[-1].actor.kind is not ActorKind.RULE:
+            raise StatusNotAllowed(
+                f"memory {memory_id} was not removed by a rule but by {moves[-1].actor.name!r}",
+                hint="Set its status to active instead, with a reason: `engram set-status`.",
+            )
+        return move(tx, memory, Status.ACTIVE, action=Action.RESTORE, reason=reason, actor=actor, now=now)
+
+
+def set_layer(
+    memory_id: MemoryId,
+    layer: Layer | None,
+    *,
+    up: bool,
+    store: Store,
+    scope: Scope,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
+) -> Memory:
+    """Put a memory into a layer, or one step up or down, where rules then leave it."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        wanted = layer or _next_layer(memory.layer, up=up)
+        if wanted is memory.layer:
+            raise StatusNotAllowed(f"memory {memory_id} is in the {wanted} layer already")
+        tx.audit.add(
+            AuditEvent(
+                at=now,
+                action=Action.PROMOTE if up else Action.DEMOTE,
+                actor=actor,
+                target=memory_id,
+                detail={"layer": wanted},
+            )
+        )
+        return move_layer(tx, memory, wanted, reason=reason, held=True, actor=actor, now=now)
+
+
+def _next_layer(layer: Layer, *, up: bool) -> Layer:
+    """Return the layer above or below on the way from working memory to knowledge; the ends stay."""
+    if layer not in _LADDER:
+        return layer if up else Layer.EPISODIC
+    place = _LADDER.index(layer) + (1 if up else -1)
+    return _LADDER[min(max(place, 0), len(_LADDER) - 1)]
+
+
+def give_feedback(
+    memory_id: MemoryId,
+    *,
+    is_helpful: bool,
+    question: bytes | None,
+    vector: NDArray[np.float32] | None,
+    identity: EmbedderIdentity | None,
+    store: Store,
+    scope: Scope,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
+) -> Memory:
+    """Note that a memory helped or did not, for a question of which only fingerprint and vector are kept."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        name = "helped" if is_helpful else "unhelpful"
+        changed = memory.evolve(**{name: getattr(memory, name) + 1})
+        key = tx.memories.replace(changed)
+        space = None if identity is None else tx.vectors.space(identity)
+        tx.feedback.add(key, at=now, is_helpful=is_helpful, question=question, space=space, vector=vector)
+        changes = differences(memory, changed)
+        tx.history.add(
+            HistoryEvent(memory_id=memory_id, at=now, action=Action.FEEDBACK, actor=actor, changes=changes)
+        )
+        tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=memory_id))
+        return changed
+
+
+def set_pinned(
+    memory_id: MemoryId,
+    *,
+    pinned: bool,
+    store: Store,
+    scope: Scope,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
+) -> Memory:
+    """Make a memory immune to every automatic loss, or no longer so."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        if memory.pinned is pinned:
+            return memory
+        if memory.status is Status.ERASED:
+            raise StatusNotAllowed(f"memory {memory.id} was erased: nothing is left to pin")
+        action = Action.PIN if pinned else Action.UNPIN
+        changed = memory.evolve(pinned=pinned, updated_at=now)
+        tx.memories.replace(changed)
+        changes = differences(memory, changed)
+        tx.history.add(HistoryEvent(memory_id=memory.id, at=now, action=action, actor=actor, changes=changes))
+        tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id))
+        return changed
+
+
+def count_run(
+    memory_id: MemoryId, *, is_success: bool, store: Store, scope: Scope, actor: Actor, now: datetime
+) -> Memory:
+    """Count one more success or failure of a procedure, and return it as it is now."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope)
+        name = "successes" if is_success else "failures"
+        changed = memory.evolve(**{name: getattr(memory, name) + 1}, updated_at=now)
+        tx.memories.replace(changed)
+        changes = differences(memory, changed)
+        tx.history.add(
+            HistoryEvent(memory_id=memory_id, at=now, action=Action.COUNT, actor=actor, changes=changes)
+        )
+        return changed
+
+
+def _replacement(old: Memory, text: str, now: datetime) -> Draft:
+    """Return a draft of the new statement that keeps what the correction does not touch."""
+    return Draft(
+        content=text,
+        scope=old.scope,
+        layer=old.layer,
+        type=old.type,
+        category=old.category,
+        kind=old.kind,
+        provenance=old.provenance,
+        occurred_at=old.occurred_at,
+        valid_from=now,
+        # A document ends, but not what somebody has put in the place of what it says.
+        forget_after=None if old.extractor == SHELVED else old.forget_after,
+        importance=old.importance,
+        pinned=old.pinned,
+        supersedes=old.id,
+        version=old.version + 1,
+    )
+
+
+# Change what a memory is filed under: its category and how important it is.
+
+
+def relabel(
+    memory_id: MemoryId,
+    *,
+    category: str | None = None,
+    importance: float | None = None,
+    store: Store,
+    policy: CapturePolicy,
+    scope: Scope,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+) -> Memory:
+    """Give a memory another category, another importance or both, and return it as it is now."""
+    with store.atomic() as tx:
+        memory = find_own(tx, memory_id, scope)
+        if memory.status.is_terminal:
+            raise StatusNotAllowed(f"memory {memory_id} is {memory.status} and cannot be relabelled")
+        wanted = {"category": category, "importance": importance}
+        new: dict[str, Any] = {
+            name: value
+            for name, value in wanted.items()
+            if value is not None and value != getattr(memory, name)
+        }
+        if not new:
+            return memory
+        changed = memory.evolve(**new, updated_at=now)
+        checked(Draft(content="-", category=changed.category, importance=changed.importance), policy)
+        tx.memories.replace(changed)
+        changes = {name: (getattr(memory, name), value) for name, value in new.items()}
+        tx.history.add(
+            HistoryEvent(
+                memory_id=memory_id,
+                at=now,
+                action=Action.RELABEL,
+                actor=actor,
+                reason=reason,
+                changes=changes,
+            )
+        )
+        tx.audit.add(AuditEvent(at=now, action=Action.RELABEL, actor=actor, target=memory_id))
+        return changed
+
+
+# Link two memories by hand, or take such a link away.
+#
+# Called by the engine. The gate and the dream set links of their own, with other words (`supersedes`,
+# `derived_from`, …) that only they may use; a person or an agent says the ones in `SAID`. A link is written
+# with a row in the history of each end and one in the audit; recall follows it at once.
+
+SAID: Final = (
+    EdgeType.RELATED_TO,
+    EdgeType.SUPPORTS,
+    EdgeType.CONTRADICTS,
+    EdgeType.CAUSED_BY,
+    EdgeType.INSTANCE_OF,
+)
+"""What may be said of two memories from outside."""
+GONE = frozenset({Status.FORGOTTEN, Status.ERASED})
+"""What is not linked to anything any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who links, from which scope, when, and why; maybe only if the memory still is as it was seen."""
+
+    scope: Scope
+    actor: Actor
+    now: datetime
+    reason: str = ""
+    if_still: Memory | None = None
+
+
+def relate(
+    source: MemoryId, target: MemoryId, kind: EdgeType, *, weight: float, store: Store, speaker: Speaker
+) -> Edge:
+    """Link a memory of this scope to one that it may see; said again, it replaces the weight."""
+    _check_kind(kind)
+    with store.atomic() as tx:
+        ends = _ends(tx, source, target, speaker)
+        for memory in ends:
+            if memory.status in GONE:
+                raise EdgeNotAllowed(f"memory {memory.id} is {memory.status} and cannot be linked")
+        edge = Edge(source=source, target=target, type=kind, weight=weight, created_at=speaker.now)
+        tx.edges.add(edge)
+        _note(tx, ends, Action.RELATE, kind, speaker)
+        return edge
+
+
+def unrelate(source: MemoryId, target: MemoryId, kind: EdgeType, *, store: Store, speaker: Speaker) -> bool:
+    """Take away a link that was said; returns whether it was there."""
+    _check_kind(kind)
+    with store.atomic() as tx:
+        ends = _ends(tx, source, target, speaker)
+        said = {(edge.source, edge.target, edge.type) for edge in tx.edges.of(source)}
+        if (source, target, kind) not in said:
+            return False
+        tx.edges.remove(source, target, kind)
+        _note(tx, ends, Action.UNRELATE, kind, speaker)
+        return True
+
+
+def _check_kind(kind: EdgeType) -> None:
+    if kind not in SAID:
+        raise EdgeNotAllowed(
+            f"{kind} is a link that only the engine sets", hint=f"Say one of {', '.join(SAID)}."
+        )
+
+
+def _ends(tx: Transaction, source: MemoryId, target: MemoryId, speaker: Speaker) -> tuple[Memory, Memory]:
+    own = find_own(tx, source, speaker.scope, if_still=speaker.if_still)
+    return own, find(tx, target, speaker.scope)
+
+
+def _note(
+    tx: Transaction, ends: tuple[Memory, Memory], action: Action, kind: EdgeType, speaker: Speaker
+) -> None:
+    """Write the link into the history of both ends, as far as they are this scope's, and into the audit."""
+    source, target = ends
+    for memory, other, name in ((source, target, "link_to"), (target, source, "link_from")):
+        if memory.scope != speaker.scope:
+            continue
+        link = f"{kind} {other.id}"
+        tx.history.add(
+            HistoryEvent(
+                memory_id=memory.id,
+                at=speaker.now,
+                action=action,
+                actor=speaker.actor,
+                reason=speaker.reason,
+                changes={name: (None, link) if action is Action.RELATE else (link, None)},
+            )
+        )
+    tx.audit.add(
+        AuditEvent(
+            at=speaker.now,
+            action=action,
+            actor=speaker.actor,
+            target=source.id,
+            detail={"other": target.id, "type": kind.value},
+        )
+    )

@@ -1,0 +1,239 @@
+"""Do two statements contradict each other? Decided by what they say, never by similarity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engramdb.erasable_cache import kept
+from engramdb.text.normalize import lazy, normalise
+from engramdb.text.technologies import technology_class
+from engramdb.text.terms import query_terms, terms
+from engramdb.text.vocabulary import is_exclusive
+from engramdb.values import Kind, Memory
+
+_NEGATION = lazy(
+    r"\b(?:not|no|never|without|stopped|quit|nicht|kein|keine|keinen|pas|nunca|не|нет)\b|n['’]t\b|不|ない",
+    re.IGNORECASE,
+)
+_CHANGE = lazy(
+    r"\b(?:switched|moved|migrated|changed|converted|upgraded|downgraded|now|instead|these days|from now on|"
+    r"nowadays|replaced|no longer|any ?more|since then)\b",
+    re.IGNORECASE,
+)
+_COMPARING = lazy(
+    r"\b(?:over|than|rather than|instead of|before|after|above|below|statt|plutôt que|antes que)\b",
+    re.IGNORECASE,
+)
+"""Words whose two sides are not interchangeable: "tabs over spaces" is not "spaces over tabs"."""
+_NUMBER = lazy(r"\d+(?:[.,:]\d+)*")
+_SAME_OBJECT = 0.6
+_SAME_FRAME = 0.7
+_SAME_MEANING = 0.85
+_LEAST_WORDS = 2
+_EMPTY = frozenset(
+    {"a", "an", "the", "is", "are", "was", "were", "be", "been", "i", "it", "that", "this", "and", "of"}
+    | {"veri", "realli", "just", "also", "so", "each", "everi"}
+)
+"""Stems that add nothing. Before and after, to and from, not and no do."""
+
+
+class ComparesStatements(Protocol):
+    """The part of likeness that settling needs."""
+
+    def between(self, statement: str, others: Sequence[str]) -> list[float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A memory with what its extractor knows of its meaning."""
+
+    memory: Memory
+    is_negated: bool = False
+    replaces: str | None = None
+
+    @classmethod
+    def of(cls, memory: Memory) -> Statement:
+        """Return a stored memory as a statement, read from its own words."""
+        return cls(memory, is_negated=is_negation(memory.content))
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it says that something holds from now on that did not before."""
+        return self.replaces is not None or _tells_change(self.memory.content)
+
+
+@kept(64)
+def _tells_change(text: str) -> bool:
+    """Say whether the words tell of a change; asked for each neighbour of a statement."""
+    return bool(_CHANGE.search(text))
+
+
+@kept(512)  # for the batch at hand
+def is_negation(text: str) -> bool:
+    """Say whether the text denies something."""
+    return bool(_NEGATION.search(text))
+
+
+def conflict(new: Statement, old: Statement) -> str | None:
+    """Return in a few words why the new statement contradicts the old one, or None."""
+    if not may_share_subject(new.memory, old.memory):
+        return None
+    if new.replaces is not None and _is_about(old.memory, new.replaces):
+        return f"replaced {old.memory.predicate or 'it'}"
+    if new.is_negated == old.is_negated and is_reversed(new.memory.content, old.memory.content):
+        return "the other way round"
+    if new.memory.predicate and new.memory.predicate == old.memory.predicate:
+        return _same_relation(new, old)
+    return _same_frame(new, old)
+
+
+def is_reversed(mine: str, theirs: str) -> bool:
+    """Say whether two statements compare the same things the other way round."""
+    compared, other = _sides(mine), _sides(theirs)
+    if compared is None or other is None or compared[0] != other[0]:
+        return False
+    (_, left, right), (_, their_left, their_right) = compared, other
+    swapped = bool(left & their_right - right) and bool(right & their_left - left)
+    return swapped and left | right == their_left | their_right
+
+
+@kept(512)  # a statement is held against each of its neighbours, and a neighbour against many
+def _sides(text: str) -> tuple[str, frozenset[str], frozenset[str]] | None:
+    """Return the word by which a statement compares two things, and the terms on either side of it."""
+    found = _COMPARING.search(text)
+    if found is None:
+        return None
+    before, after = text[: found.start()], text[found.end() :]
+    return found[0].casefold(), frozenset(terms(before)), frozenset(terms(after))
+
+
+def is_single(statement: Statement) -> bool:
+    """Say whether it states something of which a subject has one only: a home, an employer."""
+    return not statement.is_negated and is_exclusive(statement.memory.predicate or "")
+
+
+def same_relation(new: Statement, old: Statement) -> bool:
+    """Say whether both name the same single object of the same subject: lives in Paris, moved to Paris."""
+    mine, theirs = new.memory, old.memory
+    if old.is_negated or not is_single(new):
+        return False
+    if mine.predicate != theirs.predicate or not mine.object or not theirs.object:
+        return False
+    same_subject = _plain(mine.subject or "") == _plain(theirs.subject or "")
+    return same_subject and _plain(mine.object) == _plain(theirs.object)
+
+
+def same_slot(new: Statement, old: Memory) -> bool:
+    """Say whether both fill the one place that a subject has for such a thing, with whatever."""
+    mine = new.memory
+    is_one = mine.predicate is not None and mine.predicate == old.predicate and is_exclusive(mine.predicate)
+    return is_one and mine.subject is not None and old.subject is not None and may_share_subject(mine, old)
+
+
+def same_specifics(new: Statement, old: Statement, likeness: ComparesStatements) -> bool:
+    """
+    Say whether the old statement may stand for the new one: nothing in the new one would be lost.
+
+    Two statements may sound alike and both be true, "has a dog" and "has a cat", and no similarity tells them
+    apart from a paraphrase. So numbers, names and negation must agree, and words that only the new one has
+    must mean the same as those that only the old one has.
+    """
+    mine, theirs = new.memory.content, old.memory.content
+    if new.is_negated != old.is_negated or _numbers(mine) != _numbers(theirs):
+        return False
+    if not _names(mine) <= _names(theirs) or is_reversed(mine, theirs):
+        return False
+    return _adds_nothing(mine, theirs, likeness)
+
+
+def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
+    my_words, their_words = ([one for one in terms(text) if one not in _EMPTY] for text in (mine, theirs))
+    added = [word for word in my_words if word not in their_words]
+    if not added:
+        return True
+    dropped = [word for word in their_words if word not in my_words]
+    if not dropped:
+        return False
+    (alike,) = likeness.between(" ".join(added), [" ".join(dropped)])
+    return alike > _SAME_MEANING
+
+
+def _numbers(text: str) -> list[str]:
+    return _NUMBER.findall(text)
+
+
+def _names(text: str) -> set[str]:
+    """Return the capitalised words that do not begin the text, folded, and known technologies."""
+    words = re.findall(r"[\w.+#-]+", text)
+    return {
+        normalise(word).removesuffix("'s")
+        for place, word in enumerate(words)
+        if (place and word[0].isupper()) or technology_class(word)
+    }
+
+
+def _same_relation(new: Statement, old: Statement) -> str | None:
+    mine, theirs = new.memory.object, old.memory.object
+    if mine is None or theirs is None:
+        return None
+    is_same_object = _overlap(mine, theirs) >= _SAME_OBJECT
+    if new.is_negated != old.is_negated:
+        return "denied" if is_same_object else None
+    if new.memory.kind is Kind.NOTE and _differ_in_number(mine, theirs):
+        return "another number"
+    if is_same_object or new.is_negated:
+        return None
+    return _another_object(new, mine, theirs)
+
+
+def _another_object(new: Statement, mine: str, theirs: str) -> str | None:
+    """Say why the relation cannot hold for both objects, if it cannot."""
+    if is_exclusive(new.memory.predicate or ""):
+        return f"another {new.memory.predicate}"
+    kind = technology_class(mine)
+    if new.is_change and kind is not None and kind == technology_class(theirs):
+        return f"changed {kind}"
+    return None
+
+
+def _same_frame(new: Statement, old: Statement) -> str | None:
+    """Compare statements without a known relation: only a denial of the same words is a contradiction."""
+    if new.memory.kind is Kind.EPISODE or old.memory.kind is Kind.EPISODE:
+        return None  # things that happened do not contradict one another
+    if new.is_negated == old.is_negated:
+        return None
+    words = [set(query_terms(one.memory.content)) for one in (new, old)]
+    if min(len(each) for each in words) < _LEAST_WORDS:
+        return None
+    return "denied" if _overlap(new.memory.content, old.memory.content) >= _SAME_FRAME else None
+
+
+def _differ_in_number(mine: str, theirs: str) -> bool:
+    """Say whether two objects are the same but for a number, which is then a value and not a name."""
+    if not _numbers(mine) or not _numbers(theirs) or _numbers(mine) == _numbers(theirs):
+        return False
+    return terms(_NUMBER.sub(" ", mine)) == terms(_NUMBER.sub(" ", theirs))
+
+
+def may_share_subject(new: Memory, old: Memory) -> bool:
+    """Say whether two statements can be about the same: the same subject, or unknown ones of one speaker."""
+    if new.subject is None or old.subject is None:
+        return new.provenance.speaker == old.provenance.speaker
+    return new.subject == old.subject or _plain(new.subject) == _plain(old.subject)
+
+
+_plain = kept(512)(normalise)
+
+
+def _is_about(memory: Memory, thing: str) -> bool:
+    """Say whether the memory's object, or else its content, names the thing."""
+    wanted = set(terms(thing))
+    return bool(wanted) and wanted <= set(terms(memory.object or memory.content))
+
+
+def _overlap(first: str, second: str) -> float:
+    one, two = set(terms(first)), set(terms(second))
+    return len(one & two) / min(len(one), len(two)) if one and two else 0.0

@@ -1,0 +1,287 @@
+"""Retention curves, importance and tiers: how much of a memory is left and how much it matters."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.policy import AgingPolicy
+from engramdb.values import Importance, Layer, Memory, Tier
+from engramdb.values.population import LAYERS, SOURCES, Moment, Population, population_of, to_microseconds
+
+# How much of a memory is left: the retention curves, each in [0, 1].
+#
+# Called for a whole population by the verdict, the forecast and the plots; `retention_of` is the same for one
+# memory. No curve rises with idle time, and one more recall never lowers it. Where the systems that they come
+# from leave a constant open, docs/concepts/aging.md says what was chosen and why.
+
+Floats = NDArray[np.float64]
+
+SPACING_PER_SESSION = 0.3
+"""What ln(sessions) adds to strength: recalls on different occasions last longer than a burst."""
+AROUSAL_ADDS = 0.5
+"""What full arousal adds to the first strength."""
+RECALL_ADDS_SALIENCE = 0.02
+RECALLS_ADD_MOST = 0.2
+REPLAY_ADDS_STRENGTH = 0.2
+REPLAY_SLOWS_BY = 4 / 3
+"""What is stronger than at first lasts longer, by so much for every replay's worth of strength."""
+SHORTEST_DAYS = 1 / 24
+"""A recall counts as at least an hour ago, so that one of this very moment is not worth infinitely much."""
+
+
+def retention(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    """Return how much is left of each memory under this policy."""
+    curve = {
+        "none": _whole,
+        "ebbinghaus": _ebbinghaus,
+        "l2": _l2,
+        "huber": _huber,
+        "elastic": _elastic,
+        "half_life": _half_life,
+        "reinforced": _reinforced,
+    }[policy.curve]
+    left: Floats = np.clip(curve(population, policy, now), 0.0, 1.0)
+    return left
+
+
+def retention_of(memory: Memory, policy: AgingPolicy, now: datetime) -> float:
+    """Return how much is left of one memory."""
+    return float(retention(population_of([memory]), policy, to_microseconds(now))[0])
+
+
+def ebbinghaus(
+    idle_days: Floats,
+    *,
+    first: Floats,
+    recalls: Floats,
+    sessions: Floats,
+    arousal: Floats,
+    tau_days: float | Floats,
+) -> Floats:
+    """Return strength by the forgetting curve: slower with recalls and feeling, more with many sessions."""
+    tau = tau_days * (1 + np.log(np.maximum(recalls, 1))) * (1 + arousal)
+    spacing = 1 + SPACING_PER_SESSION * np.log(np.maximum(sessions, 1))
+    strength: Floats = (first + AROUSAL_ADDS * arousal) * np.exp(-idle_days / tau) * spacing
+    return strength
+
+
+def l2(half_lives: Floats) -> Floats:
+    """Return the plain exponential: a half after each half-life."""
+    left: Floats = np.exp2(-half_lives)
+    return left
+
+
+def huber(half_lives: Floats, *, tail: float) -> Floats:
+    """Return the exponential up to one half-life and a straight line from there to nothing at `tail`."""
+    line = 0.5 * (tail - half_lives) / (tail - 1)
+    return np.where(half_lives <= 1, l2(half_lives), np.maximum(line, 0))
+
+
+def elastic(half_lives: Floats, *, l1: float) -> Floats:
+    """Return the exponential with `l1` cut off either end: the strong stays whole, the weak is gone."""
+    return np.clip((l2(half_lives) - l1) / (1 - 2 * l1), 0, 1)
+
+
+def half_life(idle_days: Floats, *, confidence: Floats, stability: Floats, half_life_days: float) -> Floats:
+    """Return the confidence that is left: halved every half-life times stability."""
+    return confidence * l2(idle_days / (half_life_days * stability))
+
+
+def reinforced(
+    age_days: Floats, *, salience: Floats, boost: Floats, lambda_per_day: float | Floats
+) -> Floats:
+    """Return salience that falls with age, and what recent recalls add to it."""
+    score: Floats = np.minimum(1, salience * np.exp(-lambda_per_day * age_days) + boost)
+    return score
+
+
+def _whole(population: Population, _policy: AgingPolicy, _now: Moment) -> Floats:
+    return np.ones(len(population))
+
+
+def _ebbinghaus(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return ebbinghaus(
+        _idle_days(population, now),
+        first=np.clip(population.strength, 0, 1),
+        recalls=population.recalls.astype(np.float64),
+        sessions=population.sessions.astype(np.float64),
+        arousal=population.arousal,
+        tau_days=policy.half_life_days / math.log(2) * lasting(population.strength),
+    )
+
+
+def _l2(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return l2(_half_lives(population, policy, now)) + _recall_bonus(population, policy)
+
+
+def _huber(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    left = huber(_half_lives(population, policy, now), tail=policy.huber_tail_half_lives)
+    return left + _recall_bonus(population, policy)
+
+
+def _elastic(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return elastic(_half_lives(population, policy, now), l1=policy.elastic_l1) + _recall_bonus(
+        population, policy
+    )
+
+
+def _half_life(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return half_life(
+        population.days_since(population.confirmed, now),
+        confidence=population.confidence,
+        stability=np.maximum(population.stability, 0.1),
+        half_life_days=policy.half_life_days,
+    )
+
+
+def _reinforced(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    days_ago = np.maximum(population.days_since_recalls(now), SHORTEST_DAYS)
+    boost = population.sum_of_recalls(policy.sigma_days / days_ago)
+    gained = np.minimum(RECALLS_ADD_MOST, RECALL_ADDS_SALIENCE * population.recalls)
+    return reinforced(
+        population.days_since(np.maximum(population.created, population.confirmed), now),
+        salience=type_weights(population, policy) + gained,
+        boost=boost,
+        lambda_per_day=policy.lambda_per_day / lasting(population.strength),
+    )
+
+
+def type_weights(population: Population, policy: AgingPolicy) -> Floats:
+    """Return the salience that each memory's category gives it."""
+    weights = np.full(len(population), policy.type_weight_default)
+    for category, weight in policy.type_weights.items():
+        weights[population.is_about(category)] = weight
+    return weights
+
+
+def _idle_days(population: Population, now: Moment) -> Floats:
+    """Days since a memory was last recalled, confirmed or made."""
+    return population.days_since(np.maximum(population.recalled, population.confirmed), now)
+
+
+def _half_lives(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    return _idle_days(population, now) / half_lives_days(population, policy)
+
+
+def half_lives_days(population: Population, policy: AgingPolicy) -> Floats:
+    """Return each memory's half-life: what was extracted fades faster, what was replayed more slowly."""
+    days = np.where(population.extracted, policy.half_life_days / policy.auto_speed, policy.half_life_days)
+    return days * lasting(population.strength)
+
+
+def lasting(strength: Floats) -> Floats:
+    """Return how many times as long a memory lasts for having been replayed; 1 for one that never was."""
+    return REPLAY_SLOWS_BY ** (np.maximum(strength - 1, 0) / REPLAY_ADDS_STRENGTH)
+
+
+def _recall_bonus(population: Population, policy: AgingPolicy) -> Floats:
+    bonus: Floats = np.minimum(policy.recall_adds_most, policy.recall_adds * np.log1p(population.recalls))
+    return bonus
+
+
+# How much a memory matters now: nine factors, each with what it adds or takes.
+#
+# Called by the verdict, which promotes and archives by it, and shown with its parts in an outlook. The base
+# is
+# what was given or estimated at birth; the other eight move it up or down from there, so a memory that was
+# just
+# stated by a person has about its base. Recalls, recency and activation say that a memory is *used*, never
+# that
+# it is true. The weights are ours, since the source names the factors only: docs/concepts/aging.md.
+
+FloatsImportance = NDArray[np.float64]
+
+FREQUENCY_ADDS = 0.20
+FREQUENCY_FULL_RECALLS = 20
+RECENCY_TAKES = 0.25
+AFFECT_ADDS = 0.10
+STABILITY_ADDS = 0.10
+TRUST_TAKES = 0.10
+CONFIRMATIONS_ADD = 0.10
+CONFIRMATIONS_FULL = 5
+ACTIVATION_ADDS = 0.10
+ACTIVATION_DECAY = 0.5
+"""The usual exponent of base-level activation in ACT-R."""
+LAYER_ADDS = {
+    Layer.WORKING: -0.05,
+    Layer.EPISODIC: 0.0,
+    Layer.SEMANTIC: 0.10,
+    Layer.PROCEDURAL: 0.10,
+    Layer.CODEBASE: 0.05,
+}
+_LAYER_ADDS = np.array([LAYER_ADDS[layer] for layer in LAYERS])
+_TRUST = np.array([source.trust for source in SOURCES])
+
+
+def importance(population: Population, policy: AgingPolicy, now: Moment) -> FloatsImportance:
+    """Return how much each memory matters now, in [0, 1]."""
+    return np.clip(sum(factors(population, policy, now).values()), 0, 1)
+
+
+def importance_of(memory: Memory, policy: AgingPolicy, now: datetime) -> Importance:
+    """Return how much one memory matters now, with its parts."""
+    population, moment = population_of([memory]), to_microseconds(now)
+    parts = {name: float(part[0]) for name, part in factors(population, policy, moment).items()}
+    return Importance(value=float(importance(population, policy, moment)[0]), factors=parts)
+
+
+def factors(population: Population, policy: AgingPolicy, now: Moment) -> dict[str, FloatsImportance]:
+    """Return what each factor adds to or takes from each memory's importance."""
+    used = population.days_since(np.maximum(population.recalled, population.confirmed), now)
+    recency = l2(used / half_lives_days(population, policy))
+    return {
+        "base": population.importance,
+        "frequency": FREQUENCY_ADDS * _log_share(population.recalls, FREQUENCY_FULL_RECALLS),
+        "recency": RECENCY_TAKES * (recency - 1),
+        "affect": AFFECT_ADDS * population.arousal,
+        "stability": STABILITY_ADDS * np.clip((population.stability - 1) / (policy.stability_most - 1), 0, 1),
+        "layer": _LAYER_ADDS[population.layers],
+        "trust": TRUST_TAKES * (_TRUST[population.sources] - 1),
+        "confirmations": CONFIRMATIONS_ADD * _log_share(population.confirmations, CONFIRMATIONS_FULL),
+        "activation": ACTIVATION_ADDS * activation(population, now),
+    }
+
+
+def activation(population: Population, now: Moment) -> FloatsImportance:
+    """Return ACT-R's base-level activation of each memory, squeezed into [0, 1]; birth counts as a use."""
+    born = _use(population.days_since(population.created, now))
+    uses = _use(population.days_since_recalls(now))
+    total = born + population.sum_of_recalls(uses)
+    squeezed: FloatsImportance = total / (1 + total)  # the logistic function of ln(total)
+    return squeezed
+
+
+def _use(days_ago: FloatsImportance) -> FloatsImportance:
+    worth: FloatsImportance = np.maximum(days_ago, SHORTEST_DAYS) ** -ACTIVATION_DECAY
+    return worth
+
+
+def _log_share(counts: NDArray[np.int64], full: int) -> FloatsImportance:
+    share: FloatsImportance = np.minimum(1, np.log1p(counts) / np.log1p(full))
+    return share
+
+
+# Retention in a word: hot, warm, cold, evictable.
+
+TIERS = tuple(Tier)
+
+
+def tier_of(retention: float, policy: AgingPolicy) -> Tier:
+    """Return the tier of one retention."""
+    return TIERS[int(tiers(np.array([retention]), policy)[0])]
+
+
+def tiers(retention: NDArray[np.float64], policy: AgingPolicy) -> NDArray[np.int8]:
+    """Return the place in `TIERS` of each retention."""
+    return np.select(
+        [retention >= policy.hot, retention >= policy.warm, retention >= policy.cold], [0, 1, 2], 3
+    ).astype(np.int8)
+
+
+def floor_of(tier: Tier, policy: AgingPolicy) -> float:
+    """Return the lowest retention that still belongs to a tier."""
+    return {Tier.HOT: policy.hot, Tier.WARM: policy.warm, Tier.COLD: policy.cold, Tier.EVICTABLE: 0.0}[tier]

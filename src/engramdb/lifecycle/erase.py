@@ -1,0 +1,132 @@
+"""Erase the words of a memory, or everything of a user, for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from engramdb.lifecycle.change import find_own
+from engramdb.store.contract import Store, Transaction
+from engramdb.store.moves import erase
+from engramdb.values import (
+    Action,
+    Actor,
+    AuditEvent,
+    Erasure,
+    Memory,
+    MemoryId,
+    Scope,
+    Status,
+    TurnId,
+    new_id,
+)
+
+TOKEN = "erased-"  # noqa: S105 - a name, and no secret
+"""How the name begins that stands in the place of a user who was erased."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Who has what erased, where and why, maybe only if it still is as it was seen; a dry run only counts."""
+
+    store: Store
+    scope: Scope
+    actor: Actor
+    now: datetime
+    reason: str = ""
+    dry_run: bool = False
+    if_still: Memory | None = None
+
+    def opened(self) -> AbstractContextManager[Transaction]:
+        """Open the store to look, or to write."""
+        return self.store.read() if self.dry_run else self.store.atomic()
+
+
+def erase_memory(memory_id: MemoryId, order: Order) -> Erasure:
+    """
+    Erase a memory of exactly this scope, with what says the same and what was concluded from it.
+
+    One that is erased already takes nothing more along.
+    """
+    with order.opened() as tx:
+        memory = find_own(tx, memory_id, order.scope, if_still=order.if_still)
+        if memory.status is Status.ERASED:
+            return Erasure(dry_run=order.dry_run)
+        doomed = _with_kin(tx, memory)
+        turns = list(dict.fromkeys(turn for one in doomed for turn in tx.erasures.evidence(one)))
+        holders = _holders(tx, doomed, turns, order.scope)
+        found = Erasure(
+            memories=tuple(one.id for one in doomed),
+            turns=len(turns),
+            gaps=tx.erasures.count_gaps([one.id for one in doomed]),
+            minds=len(holders),
+            dry_run=order.dry_run,
+        )
+        if not order.dry_run:
+            _take(tx, doomed, order)
+            tx.erasures.drop_turns(turns)
+            tx.erasures.drop_minds(holders)
+        return found
+
+
+def erase_user(order: Order) -> Erasure:
+    """
+    Erase everything in the scopes of the order's user, and the user's name with it.
+
+    A token stands in the place of the name from then on, in the scopes and in the audit.
+    """
+    with order.opened() as tx:
+        places = tx.erasures.scopes_within(order.scope)
+        doomed = [memory for place in places for memory in tx.erasures.memories_in(place)]
+        found = Erasure(
+            memories=tuple(one.id for one in doomed),
+            turns=sum(tx.erasures.count_turns(place) for place in places),
+            gaps=sum(tx.erasures.count_gaps_in(place) for place in places),
+            minds=sum(tx.attention.stamp(place) > 0 for place in places),
+            scopes=len(places),
+            dry_run=order.dry_run,
+        )
+        if order.dry_run or not places:
+            return found
+        _take(tx, doomed, order)
+        for place in places:
+            tx.erasures.clear(place)
+        return replace(found, token=_unnamed(tx, found, order))
+
+
+def _unnamed(tx: Transaction, found: Erasure, order: Order) -> str:
+    """Put a token in the place of the user's name, and return it."""
+    token = f"{TOKEN}{new_id(order.now)}"
+    tx.erasures.rename_user(order.scope, token)
+    counted = {"memories": len(found.memories), "turns": found.turns, "scopes": found.scopes}
+    tx.audit.add(
+        AuditEvent(at=order.now, action=Action.ERASE, actor=order.actor, target=token, detail=counted)
+    )
+    return token
+
+
+def _with_kin(tx: Transaction, memory: Memory) -> list[Memory]:
+    """Return a memory and everything that says the same or rests on it, however far."""
+    found, waiting = {memory.id: memory}, [memory]
+    while waiting:
+        for one in tx.erasures.kin(waiting.pop()):
+            if one.id not in found:
+                found[one.id] = one
+                waiting.append(one)
+    return list(found.values())
+
+
+def _holders(
+    tx: Transaction, doomed: Sequence[Memory], turns: Sequence[TurnId], scope: Scope
+) -> Sequence[Scope]:
+    """Return whose minds hold any of it; an agent that loses its thread begins anew."""
+    references = [*(one.id for one in doomed), *turns]
+    return tx.erasures.minds(references, [one.content for one in doomed], scope=scope)
+
+
+def _take(tx: Transaction, doomed: Sequence[Memory], order: Order) -> None:
+    for memory in doomed:
+        tx.erasures.strike(memory.id, now=order.now)
+        erase(tx, memory, reason=order.reason, actor=order.actor, now=order.now)

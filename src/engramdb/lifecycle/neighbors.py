@@ -1,0 +1,133 @@
+"""Find what is already known near a new statement."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.lifecycle.drafts import Candidate
+from engramdb.lifecycle.settle import Neighbour
+from engramdb.policy import CapturePolicy
+from engramdb.store.contract import Found, Transaction
+from engramdb.text.terms import query_terms
+from engramdb.values import Filters, Memory, Scope
+
+_MOST_RELATED = 20
+_MOST_REPLACED = 10
+
+
+class ComparesPairs(Protocol):
+    """The part of likeness that gathering needs."""
+
+    def pairwise(self, statements: Sequence[str], others: Sequence[str]) -> list[float]: ...
+
+
+class Judge(Protocol):
+    """Something that can be asked which of several statements a new one contradicts, such as a chat model."""
+
+    def contradicted(self, statement: str, known: Sequence[str]) -> int | None:
+        """Return the place of the contradicted statement, or None; a failure is None too, and noted."""
+        ...
+
+
+class FindsNeighbours(Protocol):
+    """The part of the vector index that the gate needs."""
+
+    def neighbours(
+        self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
+    ) -> list[list[Found]]: ...
+
+
+def gather(
+    tx: Transaction,
+    candidates: Mapping[int, Candidate],
+    vectors: Mapping[int, NDArray[np.float32]],
+    *,
+    index: FindsNeighbours,
+    floor: float,
+    likeness: ComparesPairs,
+    policy: CapturePolicy,
+) -> tuple[dict[int, list[Neighbour]], dict[int, int]]:
+    """
+    Return each candidate's neighbours by its place, and how many of the nearest were too far to look at.
+
+    A cosine below the `floor` is as far as any: reading such a memory would cost time and decide nothing.
+    """
+    nearest = _nearest(tx, candidates, vectors, index, policy)
+    keys = {place: [one.key for one in found if one.score >= floor] for place, found in nearest.items()}
+    far = {place: len(found) - len(keys[place]) for place, found in nearest.items()}
+    for place, candidate in candidates.items():
+        keys.setdefault(place, []).extend(_structured(tx, candidate))
+    own = _of_own_scope(tx, candidates, keys)
+    alike = likeness.pairwise(
+        [candidates[place].memory.content for place, _ in own], [memory.content for _, memory in own]
+    )
+    found: dict[int, list[Neighbour]] = {place: [] for place in keys}
+    for (place, memory), similarity in zip(own, alike, strict=True):
+        found[place].append(Neighbour(memory, similarity))
+    return found, far
+
+
+def _of_own_scope(
+    tx: Transaction, candidates: Mapping[int, Candidate], keys: Mapping[int, Sequence[int]]
+) -> list[tuple[int, Memory]]:
+    """Return each candidate's place with each memory of its keys that lives in exactly its scope."""
+    memories = tx.memories.by_keys(sorted({key for each in keys.values() for key in each}))
+    homes: defaultdict[Scope, dict[int, Memory]] = defaultdict(dict)
+    for key, memory in memories.items():
+        homes[memory.scope][key] = memory
+    found: list[tuple[int, Memory]] = []
+    for place, each in keys.items():
+        home = homes[candidates[place].memory.scope]
+        # The index may already know what this snapshot does not: such a neighbour is left out.
+        found += [(place, home[key]) for key in dict.fromkeys(each) if key in home]
+    return found
+
+
+def judged(
+    candidate: Candidate, neighbours: Sequence[Neighbour], judge: Judge, policy: CapturePolicy
+) -> list[Neighbour]:
+    """Return the neighbours with a chat model's verdict on those that are close enough to contradict."""
+    close = [one for one in neighbours if one.similarity > policy.conflict_above]
+    if not close:
+        return list(neighbours)
+    place = judge.contradicted(candidate.memory.content, [one.memory.content for one in close])
+    hit = None if place is None else close[place].memory.id
+    return [replace(one, is_judged_contradicted=one.memory.id == hit) for one in neighbours]
+
+
+def _nearest(
+    tx: Transaction,
+    candidates: Mapping[int, Candidate],
+    vectors: Mapping[int, NDArray[np.float32]],
+    index: FindsNeighbours,
+    policy: CapturePolicy,
+) -> dict[int, list[Found]]:
+    """Return the nearest memories by vector, scope by scope, so that many are looked up in one pass."""
+    places: defaultdict[Scope, list[int]] = defaultdict(list)
+    for place in vectors:
+        places[candidates[place].memory.scope].append(place)
+    found: dict[int, list[Found]] = {}
+    for scope, wanted in places.items():
+        rows = np.stack([vectors[place] for place in wanted])
+        answers = index.neighbours(tx, rows, scope=scope, limit=policy.surprise_neighbours)
+        found.update(zip(wanted, answers, strict=True))
+    return found
+
+
+def _structured(tx: Transaction, candidate: Candidate) -> list[int]:
+    """Return memories with the same relation, and those that name what the statement replaces."""
+    memory, keys = candidate.memory, []
+    if memory.predicate is not None:
+        keys += tx.memories.with_predicate(memory.predicate, scope=memory.scope, limit=_MOST_RELATED)
+    if candidate.statement.replaces is not None:
+        weights = dict.fromkeys(query_terms(candidate.statement.replaces), 1.0)
+        if weights:
+            found = tx.terms.search(weights, scope=memory.scope, filters=Filters(), limit=_MOST_REPLACED)
+            keys += [one.key for one in found]
+    return keys

@@ -1,0 +1,192 @@
+"""Decide what a new statement does to what is known: reinforce, supersede, weaken or coexist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.lifecycle.conflict import (
+    ComparesStatements,
+    Statement,
+    conflict,
+    is_single,
+    may_share_subject,
+    same_relation,
+    same_slot,
+    same_specifics,
+)
+from engramdb.models.calibration import overlap
+from engramdb.policy import CapturePolicy
+from engramdb.store.contract import Transaction
+from engramdb.text.relations import read_statement, says_more
+from engramdb.values import Memory, MemoryId
+
+# Which of two statements was made later?
+
+
+class Order:
+    """Says what was stated after what, inside one write; remembers the turns that it looked up."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._said: dict[MemoryId, datetime] = {}
+
+    def is_later(self, memory: Memory, than: datetime) -> bool:
+        """Say whether a memory was stated, or stated again, after a moment."""
+        confirmed = memory.confirmed_at
+        if memory.created_at <= than and (confirmed is None or confirmed <= than):
+            return False  # so it is for all that is said now: nothing needs to be looked up
+        said = self._said_at(memory)
+        return max(said, confirmed or said) > than
+
+    def _said_at(self, memory: Memory) -> datetime:
+        if memory.id not in self._said:
+            self._said[memory.id] = min(self._turn_of(memory) or _held_from(memory), memory.created_at)
+        return self._said[memory.id]
+
+    def _turn_of(self, memory: Memory) -> datetime | None:
+        """Return when the turn was said that a memory was read out of; a correction of it has none."""
+        if memory.extractor is None or not memory.provenance.turns:
+            return None
+        return self._tx.turns.said_at(memory.provenance.turns[0], scope=memory.scope)
+
+
+def _held_from(memory: Memory) -> datetime:
+    return memory.valid_from or memory.when
+
+
+# Decide what a new statement does to what is already known: reinforce, replace, weaken, or stand beside it.
+#
+# Called by the gate for each candidate with its neighbours. Pure: it returns a decision and changes nothing.
+# Similarity finds the neighbours; `conflict` decides. A statement that says things have changed replaces the
+# old one however well that was supported, because the old one was true in its time; a plain contradiction is
+# weighed by evidence. Of two that contradict each other the one that was made later holds, in whatever order
+# they come in: docs/decisions/0011-moments.md.
+
+
+class Verdict(StrEnum):
+    """What becomes of the new statement and of its neighbour."""
+
+    CREATE = "create"
+    REINFORCE = "reinforce"
+    SUPERSEDE = "supersede"
+    WEAKEN = "weaken"
+    PRECEDE = "precede"
+    """It was made before its neighbour, which holds: it comes in as history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory near a statement, how alike the two are, and whether a chat model sees a contradiction."""
+
+    memory: Memory
+    similarity: float
+    is_judged_contradicted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The decision, the neighbour that it is about, and the neighbours to link to."""
+
+    verdict: Verdict
+    target: Memory | None = None
+    reason: str = ""
+    links: tuple[Neighbour, ...] = ()
+
+
+def settle(
+    new: Statement,
+    neighbours: Sequence[Neighbour],
+    policy: CapturePolicy,
+    *,
+    likeness: ComparesStatements,
+    is_later: Callable[[Memory], bool] = lambda _: False,
+) -> Settlement:
+    """Return what to do with the statement; `is_later` says which neighbours were stated after it."""
+    nearest = [(one, Statement.of(one.memory)) for one in sorted(neighbours, key=lambda one: -one.similarity)]
+    against = _contradicted(new, nearest, policy, is_later)
+    links = _links([one for one, _ in nearest], policy)
+    if against is not None:
+        old, reason = against
+        verdict = _against(new, old, policy, is_later)
+        return Settlement(verdict, None if verdict is Verdict.CREATE else old, reason, links)
+    may_repeat = policy.conflict_above < 1 and is_single(new)
+    for one, known in nearest:
+        is_same = may_repeat and same_relation(new, known)
+        if is_same and not says_more(new.memory.content, one.memory.content):
+            return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
+        is_near = one.similarity > policy.same_above and may_share_subject(new.memory, one.memory)
+        if is_near and same_specifics(new, known, likeness):
+            return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
+        if policy.version_overlap_above < 1 and _is_version(new, one, policy):
+            verdict = Verdict.PRECEDE if is_later(one.memory) else Verdict.SUPERSEDE
+            return Settlement(verdict, one.memory, "a new version", links)
+    return Settlement(Verdict.CREATE, links=links)
+
+
+def _against(
+    new: Statement, old: Memory, policy: CapturePolicy, is_later: Callable[[Memory], bool]
+) -> Verdict:
+    """Return what becomes of two statements that contradict each other; what only one says stays."""
+    mine, theirs = new.memory.content, old.content
+    if is_later(old):
+        return Verdict.CREATE if says_more(mine, theirs) else Verdict.PRECEDE
+    stays = evidence(old) >= policy.evidence_to_coexist and not new.is_change
+    return Verdict.WEAKEN if stays or says_more(theirs, mine) else Verdict.SUPERSEDE
+
+
+def _is_version(new: Statement, near: Neighbour, policy: CapturePolicy) -> bool:
+    return overlap(new.memory.content, near.memory.content) > policy.version_overlap_above
+
+
+def as_said(memory: Memory) -> Statement:
+    """Return a stored memory as the statement it was when it came in, with what it said it replaces."""
+    found = read_statement(memory.content, speaker=memory.provenance.speaker)
+    if found is None:
+        return Statement.of(memory)
+    return Statement(memory, is_negated=found.is_negated, replaces=found.replaces)
+
+
+def evidence(memory: Memory) -> int:
+    """Return how often a memory has been stated."""
+    return max(1 + memory.reinforcements, len(memory.provenance.turns), len(memory.provenance.episodes))
+
+
+def surprise(nearness: Sequence[float], policy: CapturePolicy) -> float | None:
+    """Return how new a statement is, 0 to 1, or None where too little is known to say."""
+    if len(nearness) < policy.surprise_neighbours:
+        return None
+    nearest = sorted(nearness, reverse=True)[: policy.surprise_neighbours]
+    return 1 - sum(nearest) / len(nearest)
+
+
+def _contradicted(
+    new: Statement,
+    nearest: Sequence[tuple[Neighbour, Statement]],
+    policy: CapturePolicy,
+    is_later: Callable[[Memory], bool],
+) -> tuple[Memory, str] | None:
+    """Return the memory that the statement contradicts, or that contradicts it, and why."""
+    if policy.conflict_above >= 1:
+        return None
+    is_change = new.is_change
+    for one, known in nearest:
+        later, earlier, tells_change = new, known, is_change
+        if is_later(one.memory):
+            later, earlier = as_said(one.memory), new
+            tells_change = later.is_change
+        # A named replacement needs no likeness: "moved to Paris" and "lives in Berlin" need not sound alike.
+        # Nor does what can have one value only: an employer, a deadline.
+        if one.similarity > policy.conflict_above or tells_change or same_slot(later, earlier.memory):
+            reason = conflict(later, earlier)
+            if reason is not None:
+                return one.memory, reason
+    judged = (one.memory for one, _ in nearest if one.is_judged_contradicted)
+    return next(((memory, "contradicted, says the chat model") for memory in judged), None)
+
+
+def _links(nearest: Sequence[Neighbour], policy: CapturePolicy) -> tuple[Neighbour, ...]:
+    fitting = [one for one in nearest if policy.link_above < one.similarity <= policy.same_above]
+    return tuple(fitting[: policy.link_most])

@@ -1,0 +1,1 @@
+"""Embedders, chat models, tokenizers and prompts."""

@@ -1,0 +1,181 @@
+"""Embedders and chat models by name."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from engramdb.errors import EmbedderUnavailable, InvalidSettings, MissingExtra, ModelPackBroken, UnknownModel
+from engramdb.models import e5, static
+from engramdb.models.chat import ChatModel
+from engramdb.models.e5 import E5Embedder
+from engramdb.models.embedder import Embedder
+from engramdb.models.packs import find_pack
+from engramdb.models.static import StaticEmbedder
+
+# Choose and open a chat model by name: `openai:MODEL` or `anthropic:MODEL`.
+
+INTERFACES: Final = ("openai", "anthropic")
+
+
+def open_chat(
+    choice: str, *, url: str = "", key: str | None = None, timeout_seconds: float = 60.0
+) -> ChatModel:
+    """Return the chat model of that name, not yet asked; `timeout_seconds` is for one whole completion."""
+    interface, _, model = choice.partition(":")
+    if interface not in INTERFACES or not model.strip():
+        raise UnknownModel(
+            f"there is no chat model called {choice!r}", hint="Write `openai:MODEL` or `anthropic:MODEL`."
+        )
+    if timeout_seconds <= 0:
+        raise InvalidSettings(f"the time-out of the chat model, {timeout_seconds}, must be above 0")
+    if interface == "anthropic":
+        return _open_anthropic(model, url, key, timeout_seconds)
+    return _open_openai(model, url, key, timeout_seconds)
+
+
+def _open_openai(model: str, url: str, key: str | None, timeout_seconds: float) -> ChatModel:
+    if not url:
+        raise InvalidSettings(
+            f"the chat model 'openai:{model}' needs the address of its server",
+            hint="Give it, such as http://localhost:11434/v1 for a model on this machine.",
+        )
+    # Brings in the HTTP client and TLS, a tenth of the time that `import engramdb` takes.
+    from engramdb.models.openai import OpenAIChat  # noqa: PLC0415
+
+    return OpenAIChat(url, model, key, timeout_seconds=timeout_seconds)
+
+
+def _open_anthropic(model: str, url: str, key: str | None, timeout_seconds: float) -> ChatModel:
+    if not key and not url:
+        raise InvalidSettings(f"the chat model 'anthropic:{model}' needs a key")
+    from engramdb.models.anthropic import SERVICE_URL, AnthropicChat  # noqa: PLC0415
+
+    return AnthropicChat(model, key, url=url or SERVICE_URL, timeout_seconds=timeout_seconds)
+
+
+# Choose and open an embedder by name.
+#
+# Called by the engine when it opens and by the command line's `models`; the only place that builds embedders.
+# Opening is cheap: a manifest is read, no library is imported and nothing is downloaded. `auto` never falls
+# back from a pack that is broken, because that would move a store into another vector space unnoticed.
+
+AUTO: Final = "auto"
+OPENAI_PREFIX: Final = "openai:"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What a person needs to choose an embedder."""
+
+    name: str
+    dimension: int
+    languages: str
+    size_megabytes: int
+    is_installed: bool
+    good_for: str
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where an `openai:` embedder is served, and how to ask."""
+
+    url: str
+    api_key: str | None = None
+    dimension: int | None = None
+    timeout_seconds: float = 20.0
+    batch: int = 32
+
+    def __repr__(self) -> str:
+        return f"Endpoint(url={self.url!r}, dimension={self.dimension})"
+
+
+def available(home: Path) -> list[ModelCard]:
+    """Return every embedder that can be chosen by a plain name, the built-in first."""
+    return [
+        ModelCard(
+            static.NAME,
+            static.static_identity().dimension,
+            languages="English; other languages by spelling only",
+            size_megabytes=8,
+            is_installed=True,
+            good_for="Always there, no extra to install, thousands of texts a second; weaker on paraphrase.",
+        ),
+        ModelCard(
+            e5.NAME,
+            e5.DIMENSION,
+            languages="English",
+            size_megabytes=34,
+            is_installed=_is_installed(e5.NAME, home),
+            good_for="The best recall on conversations; needs the extra `models` and about 10 ms a text.",
+        ),
+    ]
+
+
+def open_embedder(choice: str, home: Path, *, endpoint: Endpoint | None = None, threads: int = 1) -> Embedder:
+    """
+    Return the embedder of that name, not yet loaded.
+
+    `auto` is the pack when it is installed and can run, otherwise the built-in. `openai:MODEL` needs an
+    endpoint. `threads` is how many cores one text may use, where the embedder has a say in it.
+    """
+    if choice == AUTO:
+        return _open_best(home, threads)
+    if choice == static.NAME:
+        return StaticEmbedder()
+    if choice == e5.NAME:
+        return _open_e5(home, threads)
+    if choice.startswith(OPENAI_PREFIX):
+        return _open_endpoint(choice.removeprefix(OPENAI_PREFIX), endpoint)
+    raise UnknownModel(f"there is no embedder called {choice!r}")
+
+
+def _open_best(home: Path, threads: int) -> Embedder:
+    pack = find_pack(e5.NAME, home)
+    if pack is None or not _runtime_is_installed():
+        return StaticEmbedder()
+    return E5Embedder(pack, threads=threads)
+
+
+def _open_e5(home: Path, threads: int) -> Embedder:
+    pack = find_pack(e5.NAME, home)
+    if pack is None:
+        raise EmbedderUnavailable(
+            f"the model pack {e5.NAME!r} is not installed", hint=f"Add it: `engram models add {e5.NAME}`."
+        )
+    if not _runtime_is_installed():
+        raise MissingExtra(f"{e5.NAME!r} needs onnxruntime", hint="pip install 'engram-memory[models]'")
+    return E5Embedder(pack, threads=threads)
+
+
+def _open_endpoint(model: str, endpoint: Endpoint | None) -> Embedder:
+    if not model:
+        raise UnknownModel("`openai:` needs the name of a model after the colon")
+    if endpoint is None:
+        raise InvalidSettings(
+            f"the embedder 'openai:{model}' needs the address of its server", hint="Set ENGRAM_EMBEDDER_URL."
+        )
+    # Brings in the HTTP client and TLS, a tenth of the time that `import engramdb` takes.
+    from engramdb.models.openai import OpenAICompatibleEmbedder  # noqa: PLC0415
+
+    return OpenAICompatibleEmbedder(
+        url=endpoint.url,
+        model=model,
+        api_key=endpoint.api_key,
+        dimension=endpoint.dimension,
+        timeout_seconds=endpoint.timeout_seconds,
+        batch=endpoint.batch,
+    )
+
+
+def _runtime_is_installed() -> bool:
+    return importlib.util.find_spec("onnxruntime") is not None
+
+
+def _is_installed(name: str, home: Path) -> bool:
+    try:
+        return find_pack(name, home) is not None
+    except ModelPackBroken:
+        return False

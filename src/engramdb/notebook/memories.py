@@ -1,0 +1,170 @@
+"""
+What a sync of a notebook may do to a store: read memories of one scope, and change them as a person would.
+
+Held by both halves of the sync. Every change goes through the same doors as everywhere else: the gate for
+words, the machine of statuses for the rest, each with its history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engramdb.engine.clock import Clock
+from engramdb.importing import record
+from engramdb.lifecycle.admission import Gate
+from engramdb.lifecycle.change import correct, relabel, set_layer, set_pinned, set_status
+from engramdb.lifecycle.drafts import Draft
+from engramdb.notebook.note import Note, truth
+from engramdb.text import pii
+from engramdb.values import (
+    Action,
+    Actor,
+    Box,
+    Entity,
+    Filters,
+    Layer,
+    Memory,
+    MemoryId,
+    Provenance,
+    Scope,
+    Source,
+    Status,
+)
+from engramdb.values.query import MAX_LIMIT
+
+LIVING = frozenset({Status.ACTIVE, Status.CHALLENGED})
+MOST_HEIRS = 1000
+"""So often a memory may have been corrected; a longer chain is a circle in a broken file."""
+_MOST_BOXES = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hand:
+    """One scope of a store, in the hand of one actor."""
+
+    gate: Gate
+    clock: Clock
+    actor: Actor
+    scope: Scope
+    admits: Callable[[Sequence[Draft]], Sequence[Memory]]
+
+    # --- reading --------------------------------------------------------------------------------------------
+
+    def shown(self) -> Iterator[Memory]:
+        """Yield the memories of exactly this scope that are held to be true, those to be withheld too."""
+        before: MemoryId | None = None
+        while True:
+            with self.gate.store.read() as tx:
+                page = tx.memories.list(
+                    scope=self.scope, filters=Filters(statuses=LIVING), limit=MAX_LIMIT, before=before
+                )
+            yield from (memory for memory in page if memory.scope == self.scope)
+            if len(page) < MAX_LIMIT:
+                return
+            before = page[-1].id
+
+    def get(self, memory_id: MemoryId) -> Memory | None:
+        """Return a memory of exactly this scope, whatever has become of it."""
+        with self.gate.store.read() as tx:
+            memory = tx.memories.get(memory_id, scope=self.scope)
+        return memory if memory is not None and memory.scope == self.scope else None
+
+    def is_known(self, memory_id: MemoryId) -> bool:
+        """Say whether this scope has, or had, such a memory."""
+        return self.get(memory_id) is not None
+
+    def standing(self, memory_id: MemoryId) -> Memory | None:
+        """Return the memory, or what took its place, if either is held to be true."""
+        memory = self.get(memory_id)
+        for _ in range(MOST_HEIRS):
+            if memory is None or memory.status in LIVING:
+                return memory
+            heir = memory.superseded_by
+            memory = None if heir is None or memory.status is not Status.SUPERSEDED else self.get(heir)
+        return None
+
+    def entities_of(self, memories: Sequence[Memory]) -> list[tuple[Entity, ...]]:
+        """Return what each memory speaks of."""
+        with self.gate.store.read() as tx:
+            return [tuple(tx.entities.of_memory(one.id, scope=self.scope)) for one in memories]
+
+    def boxes(self) -> dict[str, Box]:
+        """Return the boxes of the scope by id."""
+        with self.gate.store.read() as tx:
+            current = tx.boxes.open_in(self.scope)
+            sealed = tx.boxes.sealed(self.scope, limit=_MOST_BOXES)
+        return {box.id: box for box in (*sealed, *([] if current is None else [current]))}
+
+    # --- changing -------------------------------------------------------------------------------------------
+
+    def admit(self, note: Note) -> Memory:
+        """Take the words of a new note to the gate, with the labels that it gives itself."""
+        told: dict[str, Any] = {name: value for name, value in note.fields.items() if isinstance(value, str)}
+        word = str(told.get("layer", "")).strip().lower()
+        draft = Draft(
+            content=note.body,
+            scope=self.scope,
+            category=record.category(told.get("category")),
+            layer=Layer(word) if word in {str(one) for one in Layer} else Layer.EPISODIC,
+            importance=record.share(told.get("importance")),
+            confidence=record.share(told.get("confidence")),
+            pinned=truth(told.get("pinned", "")) is True,
+            occurred_at=record.moment(told.get("occurred")),
+            provenance=Provenance(source=Source.HUMAN),
+        )
+        return self.admits([draft])[0]
+
+    def correct(self, memory: Memory, words: str, *, reason: str) -> Memory:
+        """Put other words in the place of a memory; raises `MemoryChanged` if it is not as given here."""
+        return correct(
+            memory.id,
+            words,
+            self.gate,
+            scope=self.scope,
+            reason=reason,
+            actor=self.actor,
+            now=self.clock.now(),
+            if_still=memory,
+        ).memory
+
+    def forget(self, memory: Memory, *, reason: str) -> None:
+        """Forget a memory; raises `MemoryChanged` if it is not as given here."""
+        set_status(
+            memory.id,
+            Status.FORGOTTEN,
+            store=self.gate.store,
+            scope=self.scope,
+            action=Action.FORGET,
+            reason=reason,
+            actor=self.actor,
+            now=self.clock.now(),
+            if_still=memory,
+        )
+
+    def label(self, memory: Memory, name: str, value: str, *, reason: str) -> Memory:
+        """Change one label of a memory and return it as it is now."""
+        way: dict[str, Any] = {
+            "store": self.gate.store,
+            "scope": self.scope,
+            "actor": self.actor,
+            "now": self.clock.now(),
+        }
+        if name == "pinned":
+            return set_pinned(memory.id, pinned=value == "true", **way)
+        if name == "layer":
+            order = list(Layer)
+            is_up = order.index(Layer(value)) > order.index(memory.layer)
+            return set_layer(memory.id, Layer(value), up=is_up, reason=reason, **way)
+        if name == "status":
+            new = Status(value)
+            action = Action.FORGET if new is Status.FORGOTTEN else Action.SET_STATUS
+            return set_status(memory.id, new, action=action, reason=reason, **way)
+        given: dict[str, Any] = {name: float(value) if name == "importance" else value}
+        return relabel(memory.id, policy=self.gate.policy, reason=reason, **given, **way)
+
+
+def is_withheld(memory: Memory) -> bool:
+    """Say whether a memory must not stand in a plain file."""
+    return pii.is_withheld(memory.content, memory.security)

@@ -1,0 +1,84 @@
+"""Numbers of capture: buffering, settling, trust."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from engramdb.errors import InvalidSettings
+from engramdb.policy.ranges import require_positive, require_share
+
+_COUNTS_AND_TIMES = (
+    *("max_memory_bytes", "max_turn_bytes", "buffer_turns", "buffer_minutes", "claim_minutes", "link_most"),
+    *("evidence_to_coexist", "surprise_neighbours", "echo_hours", "box_minutes", "box_memories"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapturePolicy:
+    """How statements enter."""
+
+    max_memory_bytes: int = 8 * 1024
+    """A memory is one statement; a longer text is a document and must be split."""
+    max_turn_bytes: int = 1024 * 1024
+    """A turn is kept as it was said, so only an accident is refused."""
+    default_confidence: float = 1.0
+    """Of what a person states outright."""
+    default_importance: float = 0.5
+    """Of a statement whose weight nobody gave."""
+    reinforce_confidence_by: float = 0.1
+    """What one repetition adds, up to 1."""
+    buffer_turns: int = 6
+    """So many turns of a conversation are read together, unless a strong signal comes first."""
+    buffer_minutes: float = 10.0
+    """A turn waits no longer than this to be read."""
+    claim_minutes: float = 5.0
+    """How long one process may take to read turns before another may try."""
+    injection_reject_above: float = 0.85
+    """A statement with a higher injection score is refused."""
+    injection_flag_above: float = 0.45
+    """One with a higher score is stored, but kept out of automatic context."""
+    same_above: float = 0.85
+    """More alike than this, and not in conflict, two statements say the same."""
+    conflict_above: float = 0.70
+    """More alike than this, two statements are checked for a contradiction."""
+    link_above: float = 0.40
+    """More alike than this, a new memory is linked to its neighbour."""
+    link_most: int = 3
+    """To how many neighbours."""
+    version_overlap_above: float = 1.0
+    """Sharing a larger part of its words, a statement is a new version of its neighbour; 1 turns this off."""
+    evidence_to_coexist: int = 3
+    """A statement with so much evidence is weakened by a contradiction, one with less is replaced."""
+    weaken_by: float = 0.2
+    """What a contradiction takes from the confidence of a statement that stays."""
+    weakest: float = 0.1
+    """No contradiction takes confidence below this."""
+    inherit_confidence: float = 0.2
+    """The share of the old statement's confidence that the new one is given on top of its own."""
+    surprise_neighbours: int = 5
+    """How many neighbours say how new a statement is."""
+    novelty_boost: float = 0.3
+    """What the most surprising statement gains in importance; a redundant one loses a third of that."""
+    echo_above: float = 0.70
+    """An agent's statement this much like what it was just given is an echo, and no news."""
+    echo_hours: float = 24.0
+    """For how long it counts as just given."""
+    box_overlap: float = 0.35
+    """A statement that shares less with the open box's topics starts a new box."""
+    box_minutes: float = 30.0
+    """After so much silence a new box is started."""
+    box_memories: int = 50
+    """So many memories fill a box."""
+
+    @property
+    def settles(self) -> bool:
+        """Whether new statements are compared with their neighbours at all."""
+        return self.conflict_above < 1 or self.same_above < 1 or self.version_overlap_above < 1
+
+    def __post_init__(self) -> None:
+        shares = [field.name for field in dataclasses.fields(self) if field.name not in _COUNTS_AND_TIMES]
+        require_positive(self, *_COUNTS_AND_TIMES)
+        require_share(self, *shares)
+        if not self.link_above <= self.conflict_above <= self.same_above:
+            raise InvalidSettings("policy capture: link_above, conflict_above and same_above must rise")

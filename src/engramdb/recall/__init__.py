@@ -1,0 +1,1 @@
+"""From a question to memories: plan, gather, fuse, explain."""

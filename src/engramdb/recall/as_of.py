@@ -1,0 +1,191 @@
+"""
+The memories as they were believed at an earlier moment: the present, undone event by event.
+
+Called by `recall.pipeline` for `as_of=` with candidates in their order, and by `recall.timeline`; reads
+the history of those candidates and nothing else. Undoing begins at the present, so it needs only what
+came after the moment, and a memory that nothing happened to since costs nothing.
+
+Three things do not come back. What was forgotten, pruned or erased since is in no index and stays away:
+forgetting is forever, also for questions about the past. Recalls leave no history: their log is cut at
+the moment as far as it reaches back, and the stability that they added stays. What is inferred from the
+words is as it is inferred today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from engramdb.errors import StoreCorrupt
+from engramdb.store.contract import Transaction
+from engramdb.values import (
+    AccessLog,
+    Action,
+    Filters,
+    HistoryEvent,
+    Kind,
+    Layer,
+    Memory,
+    MemoryType,
+    Provenance,
+    Scope,
+    SecurityTier,
+    Status,
+)
+
+INDEXED = frozenset(status for status in Status if status.is_indexed)
+"""What a memory may be today to be found at all."""
+_REPLACING = (Action.SUPERSEDE, Action.CORRECT)
+
+
+def widened(filters: Filters) -> Filters:
+    """Return the filters to search with: status and layer may have been others than they are today."""
+    return replace(filters, statuses=INDEXED, layers=frozenset())
+
+
+def believed(
+    tx: Transaction,
+    keys_in_order: Sequence[int],
+    *,
+    moment: datetime,
+    scope: Scope,
+    statuses: frozenset[Status],
+    layers: frozenset[Layer] = frozenset(),
+    limit: int,
+) -> list[tuple[int, Memory]]:
+    """
+    Return the first of these memories that had one of the statuses at that moment, as they were then.
+
+    No layers given means any. What this scope may not see, and what has been forgotten since, is left
+    out here even where an index still names it.
+    """
+    best: list[tuple[int, Memory]] = []
+    start, rows = 0, limit
+    while start < len(keys_in_order) and len(best) < limit:
+        page = _page(tx, keys_in_order[start : start + rows], moment=moment, scope=scope)
+        best += [
+            (key, memory)
+            for key, memory in page
+            if memory.status in statuses
+            and (not layers or memory.layer in layers)
+            and not memory.is_over(moment)
+        ]
+        start, rows = start + rows, 2 * rows  # where the first are too new, most of the next may be, too
+    return best[:limit]
+
+
+def as_it_was(memory: Memory, later: Sequence[HistoryEvent], moment: datetime) -> Memory | None:
+    """
+    Return a memory as the store believed it at that moment, or None if it was not stored then.
+
+    `later` is its history, oldest first, from the moment on or longer; what happened at the very moment
+    counts as known. Also None for what has been erased since: there are no words left to give back.
+    """
+    undone = [event for event in later if event.at > moment]
+    if memory.created_at > moment or any(_is_beginning_or_end(event) for event in undone):
+        return None
+    for event in reversed(undone):
+        memory = undo(memory, event)
+    return without_later(memory, moment)
+
+
+def undo(memory: Memory, event: HistoryEvent) -> Memory:
+    """Return a memory as it was before what happened to it last; a row of nonsense is `StoreCorrupt`."""
+    before: dict[str, Any] = {}
+    if event.action in _REPLACING:  # rows of the first versions say no more than that the status changed
+        before |= {"superseded_by": None, "valid_to": None}
+    if event.old_status is not None:
+        before["status"] = event.old_status
+    provenance = memory.provenance
+    for name, (old, _) in event.changes.items():
+        try:
+            if name in _EVIDENCE:
+                provenance = _with_evidence(provenance, name, int(old))
+            elif name in _TYPES:  # a later version may note more than this one knows
+                before[name] = _TYPES[name](old)
+        except (TypeError, ValueError) as exc:
+            raise StoreCorrupt(f"the history of memory {memory.id} makes no sense: {name}") from exc
+    return memory.evolve(provenance=provenance, **before)
+
+
+def without_later(memory: Memory, moment: datetime) -> Memory:
+    """
+    Return the memory with no time of its own after the moment.
+
+    The last change before the moment may be older than the history at hand; `updated_at` is then the
+    moment itself, the latest that it can have been. A confirmation that came later, told by an old row
+    that does not say what was there before, counts as none.
+    """
+    confirmed_at = memory.confirmed_at
+    return memory.evolve(
+        updated_at=min(memory.updated_at, moment),
+        confirmed_at=confirmed_at if confirmed_at is None or confirmed_at <= moment else None,
+        access=_accesses(memory.access, moment),
+    )
+
+
+def _page(
+    tx: Transaction, keys: Sequence[int], *, moment: datetime, scope: Scope
+) -> Iterator[tuple[int, Memory]]:
+    read = tx.memories.by_keys(keys)
+    found = [(key, read[key]) for key in keys if key in read]
+    seen = [
+        (key, memory)
+        for key, memory in found
+        if memory.status.is_indexed and scope.sees(memory.scope) and memory.created_at <= moment
+    ]
+    later = tx.history.since([memory.id for _, memory in seen], moment)
+    for key, memory in seen:
+        was = as_it_was(memory, later.get(memory.id, ()), moment)
+        if was is not None:
+            yield key, was
+
+
+def _is_beginning_or_end(event: HistoryEvent) -> bool:
+    return event.action is Action.REMEMBER or event.new_status is Status.ERASED
+
+
+def _accesses(log: AccessLog, moment: datetime) -> AccessLog:
+    """Return the log without the recalls after the moment; those without a date stay counted."""
+    if log.last_at is None or log.last_at <= moment:
+        return log
+    recent = tuple(at for at in log.recent if at <= moment)
+    count = log.count - (len(log.recent) - len(recent))
+    last_at = recent[-1] if recent else None
+    return replace(log, count=count, last_at=last_at, recent=recent, sessions=min(log.sessions, count))
+
+
+def _with_evidence(provenance: Provenance, name: str, number: int) -> Provenance:
+    """Return the provenance with the first so many pieces of evidence: new ones are added at the end."""
+    pieces: dict[str, Any] = {name: getattr(provenance, name)[:number]}
+    return replace(provenance, **pieces)
+
+
+def _moment(stored: Any) -> datetime | None:
+    """Return a moment that JSON may have made a text of."""
+    if stored is None or isinstance(stored, datetime):
+        return stored
+    return datetime.fromisoformat(stored)
+
+
+def _id(stored: Any) -> str | None:
+    return None if stored is None else str(stored)
+
+
+_EVIDENCE = ("turns", "episodes")
+"""Kept in the history as how many there were: lists would be written again with every repetition."""
+_TYPES: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("confidence", "importance", "stability", "strength"), float),
+    **dict.fromkeys(("reinforcements", "successes", "failures", "helped", "unhelpful", "version"), int),
+    **dict.fromkeys(("pinned", "layer_held"), bool),
+    **dict.fromkeys(("confirmed_at", "occurred_at", "valid_from", "valid_to", "forget_after"), _moment),
+    **dict.fromkeys(("supersedes", "superseded_by", "box"), _id),
+    "layer": Layer,
+    "type": MemoryType,
+    "kind": Kind,
+    "security": SecurityTier,
+    "category": str,
+}
+"""What the history may say of a memory, and what makes a value of it again after JSON made it a text."""

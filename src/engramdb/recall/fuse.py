@@ -1,0 +1,276 @@
+"""Fuse, rerank and thin out ranked candidates."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.models.calibration import Calibration
+from engramdb.policy import RecallPolicy
+from engramdb.store.contract import Found, Transaction
+from engramdb.text.normalize import fingerprint, normalise
+from engramdb.values import EmbedderIdentity, Layer, Memory, Reason
+
+# Merge the scored answers of several indexes, and what other signals add, into one order.
+#
+# Called by `recall.pipeline` once every index has answered; calls nothing itself. Every score it is given
+# means the same in any store: 0 for unrelated, 1 for a perfect match. So scores are mixed by weight as they
+# are, and a memory's score does not depend on which others were found. Measured against stretching each
+# list to its own best and worst, and against fusing by rank: docs/lab/0003-fusion.md.
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A memory's key and its mixed score in [0, 1]."""
+
+    key: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """What one signal adds to memories that the indexes found, or finds beside them."""
+
+    name: str
+    gained: Mapping[int, float] = field(default_factory=dict)
+    """The contribution to each memory's score."""
+
+
+def fuse(answers: Mapping[str, Sequence[Found]], weights: Mapping[str, float]) -> list[Fused]:
+    """
+    Return one list, best first, from lists that are each best first.
+
+    Weights of indexes that did not answer go to those that did, so the best possible score stays 1.
+    Equal scores keep the order of the keys, newest first.
+    """
+    scores: defaultdict[int, float] = defaultdict(float)
+    for name, found in answers.items():
+        share = share_of(name, answers, weights)
+        for one in found:
+            scores[one.key] += share * one.score
+    return in_order(scores)
+
+
+def with_signals(fused: Sequence[Fused], signals: Sequence[Signal], *, unfound: float) -> list[Fused]:
+    """
+    Return the list with what the signals add; `unfound` is what a memory has that no index listed.
+
+    Scores may pass 1 here, so that the best keep their order; whoever shows one cuts it.
+    """
+    scores = {one.key: one.score for one in fused}
+    for signal in signals:
+        for key, gained in signal.gained.items():
+            scores[key] = scores.get(key, unfound) + gained
+    return in_order(scores)
+
+
+def in_order(scores: Mapping[int, float]) -> list[Fused]:
+    """Return scores as a list, best first, the newest of equals first."""
+    best_first = sorted(((score, key) for key, score in scores.items()), reverse=True)
+    return [Fused(key, score) for score, key in best_first]
+
+
+def explain(
+    keys: Sequence[int],
+    answers: Mapping[str, Sequence[Found]],
+    weights: Mapping[str, float],
+    signals: Sequence[Signal] = (),
+) -> dict[int, tuple[Reason, ...]]:
+    """Return what each index and each signal gave to each of these memories."""
+    reasons: dict[int, list[Reason]] = {key: [] for key in keys}
+    for name, found in answers.items():
+        share = share_of(name, answers, weights)
+        for rank, one in enumerate(found, start=1):
+            if one.key in reasons:
+                reason = Reason(index=name, rank=rank, score=one.score, contribution=share * one.score)
+                reasons[one.key].append(reason)
+    for signal in signals:
+        for rank, given in enumerate(in_order(signal.gained), start=1):
+            if given.key in reasons:
+                score = min(1.0, given.score)
+                reason = Reason(index=signal.name, rank=rank, score=score, contribution=given.score)
+                reasons[given.key].append(reason)
+    return {key: tuple(why) for key, why in reasons.items()}
+
+
+def share_of(name: str, answers: Mapping[str, object], weights: Mapping[str, float]) -> float:
+    """Return an index's weight among those that answered."""
+    total = sum(weights[each] for each in answers)
+    return weights[name] / total if total else 1 / len(answers)
+
+
+# Put candidates in another order: by rank, by being unlike one another, or by a model that reads both texts.
+#
+# Called by `recall.pipeline` after everything was added up; the eval keeps `score`, which leaves the order
+# as it is (docs/lab/0018-recall.md). Every strategy returns what it was given, none is lost. Scores come
+# out in [0, 1], and single or equal ones as 1.
+
+MMR_POOL = 50
+"""So many of the best are weighed against one another; the rest follow in their order."""
+
+
+class Reranker(Protocol):
+    """A model that reads a question and a text together and says how well they fit, larger being better."""
+
+    @property
+    def name(self) -> str:
+        """What the answer calls it."""
+        ...
+
+    def score(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one score per text, in [0, 1]."""
+        ...
+
+
+def by_rank(
+    ranked: Sequence[Fused],
+    answers: Mapping[str, Sequence[Found]],
+    weights: Mapping[str, float],
+    *,
+    constant: int,
+) -> list[Fused]:
+    """Return the candidates by weighted rank fusion of the indexes' lists."""
+    scores = dict.fromkeys((one.key for one in ranked), 0.0)
+    for name, found in answers.items():
+        share = share_of(name, answers, weights)
+        for rank, one in enumerate(found, start=1):
+            if one.key in scores:
+                scores[one.key] += share / (constant + rank)
+    return in_order(normalised(scores))
+
+
+def by_difference(
+    ranked: Sequence[Fused],
+    vectors: Mapping[int, NDArray[np.float32]],
+    *,
+    relevance: float,
+    floor: float,
+) -> list[Fused]:
+    """
+    Return the candidates so that each is good and unlike those before it (MMR).
+
+    `floor` is the cosine of unrelated texts. One without a vector counts as unlike all others. The scores
+    stay those of the candidates.
+    """
+    pool, rest = list(ranked[:MMR_POOL]), list(ranked[MMR_POOL:])
+    if not pool:
+        return []
+    scores = np.array([one.score for one in pool])
+    rows = _rows(pool, vectors)
+    alike = np.maximum((rows @ rows.T - floor) / (1 - floor), 0)
+    nearest = np.zeros(len(pool))
+    is_left = np.ones(len(pool), np.bool_)
+    chosen: list[Fused] = []
+    while is_left.any():
+        worth = np.where(is_left, relevance * scores - (1 - relevance) * nearest, -np.inf)
+        best = int(np.argmax(worth))
+        is_left[best] = False
+        nearest = np.maximum(nearest, alike[best])
+        chosen.append(pool[best])
+    return chosen + rest
+
+
+def by_model(
+    ranked: Sequence[Fused], question: str, texts: Mapping[int, str], model: Reranker
+) -> list[Fused]:
+    """Return the candidates whose text is known as the model orders them, the others behind."""
+    known = [one for one in ranked if one.key in texts]
+    scores = model.score(question, [texts[one.key] for one in known])
+    ordered = in_order(dict(zip([one.key for one in known], scores, strict=True)))
+    return ordered + [one for one in ranked if one.key not in texts]
+
+
+def normalised(scores: Mapping[int, float]) -> dict[int, float]:
+    """Return scores stretched to [0, 1]; a single one, or all the same, become 1."""
+    if not scores:
+        return {}
+    low, high = min(scores.values()), max(scores.values())
+    if high <= low:
+        return dict.fromkeys(scores, 1.0)
+    return {key: (score - low) / (high - low) for key, score in scores.items()}
+
+
+def _rows(pool: Sequence[Fused], vectors: Mapping[int, NDArray[np.float32]]) -> NDArray[np.float32]:
+    width = len(next(iter(vectors.values()))) if vectors else 1
+    nothing = np.zeros(width, np.float32)
+    return np.stack([vectors.get(one.key, nothing) for one in pool])
+
+
+# Leave out of an answer what another hit says better: the episode that a fact was made of, the same words
+
+One = TypeVar("One")
+
+_REPEATING = "dream.patterns"
+"""The step of the dream that says once what was said often."""
+_LASTING = {Layer.SEMANTIC: 0, Layer.PROCEDURAL: 0, Layer.CODEBASE: 1, Layer.EPISODIC: 2, Layer.WORKING: 3}
+
+
+def collapse(hits: Sequence[One], memory_of: Callable[[One], Memory]) -> list[One]:
+    """Return the hits without those that another of them stands for, in the same order."""
+    memories = [memory_of(hit) for hit in hits]
+    told = {episode for one in memories if _stands_for_sources(one) for episode in one.provenance.episodes}
+    said = [_words(memory) for memory in memories]
+    best: dict[tuple[str, str], Memory] = {}
+    for memory, words in zip(memories, said, strict=True):
+        known = best.get(words)
+        if known is None or _LASTING[memory.layer] < _LASTING[known.layer]:
+            best[words] = memory
+    return [
+        hit
+        for hit, memory, words in zip(hits, memories, said, strict=True)
+        if memory.id not in told and best[words].id == memory.id
+    ]
+
+
+def _stands_for_sources(memory: Memory) -> bool:
+    """Say whether a memory says what its sources say; a profile or a story of them is something else."""
+    is_other = memory.is_derived and not (memory.extractor or "").startswith(_REPEATING)
+    return memory.layer is Layer.SEMANTIC and not is_other
+
+
+def _words(memory: Memory) -> tuple[str, str]:
+    """Return who said what, in the form in which two ways of writing it are equal."""
+    return normalise(memory.content), normalise(memory.provenance.speaker or "")
+
+
+# Leave out what was of no help for such a question before; for other questions it stays.
+
+
+class ComparesQuestions(Protocol):
+    """The part of an embedder that says how alike two questions are."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+    @property
+    def calibration(self) -> Calibration: ...
+
+
+def unhelpful(
+    tx: Transaction,
+    keys: Sequence[int],
+    question: str,
+    vector: NDArray[np.float32] | None,
+    *,
+    embedder: ComparesQuestions,
+    policy: RecallPolicy,
+    now: datetime,
+) -> set[int]:
+    """Return which of these memories were of no help for this question or one much like it."""
+    since = now - timedelta(days=policy.suppress_days)
+    asked = fingerprint(question)
+    found = set()
+    for one in tx.feedback.against(keys, since=since):
+        is_alike = one.question == asked
+        if not is_alike and vector is not None and one.vector is not None:
+            is_alike = one.space == tx.vectors.space(embedder.identity) and (
+                embedder.calibration.similarity(float(np.dot(vector, one.vector))) > policy.suppress_above
+            )
+        if is_alike:
+            found.add(one.key)
+    return found

@@ -1,0 +1,354 @@
+"""Gather candidates from the indexes inside scope and filters."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.errors import EmbeddingError
+from engramdb.index.vector import Nearest
+from engramdb.models.calibration import Calibration
+from engramdb.policy import RecallPolicy
+from engramdb.recall.as_of import believed
+from engramdb.recall.fuse import Fused, Reranker, collapse
+from engramdb.store.contract import Found, Store, Transaction
+from engramdb.text.terms import passage, terms
+from engramdb.values import EdgeType, EmbedderIdentity, Filters, Level, Memory, Missing, Query, Reason, Scope
+
+if TYPE_CHECKING:
+    from engramdb.recall.pipeline import Asking
+
+
+# From candidates to memories: the best that fit, as they are or as they were, and which of them are disputed.
+#
+# Called by `pipeline` inside its snapshot. Whatever an index remembers wrongly is left out here once more,
+# and
+# so is what has a last day that is over.
+
+PAST_CANDIDATES = 4
+"""Of the past so many times as many candidates are looked at, since many were not there yet."""
+_SPARE = 3
+"""Of the past so many more than asked are fetched, since some stand for the same thing."""
+
+
+def answering(asking: Asking, best: Sequence[tuple[Fused, Memory]]) -> list[tuple[Fused, Memory]]:
+    """Return what fits well enough to be an answer, and a few at any rate: the best may be asked in vain."""
+    policy = asking.policy
+    return [
+        pair
+        for place, pair in enumerate(best)
+        if pair[0].score >= (policy.nothing_below if place < policy.least_hits else policy.least_score)
+    ]
+
+
+def fetch(
+    tx: Transaction, asking: Asking, order: Sequence[Fused], *, wanted: int
+) -> list[tuple[Fused, Memory]]:
+    """Return the best as memories; whatever an index remembers wrongly is left out here once more."""
+    if asking.as_of is not None:
+        return _fetch_past(tx, asking, order, asking.as_of, wanted=wanted)
+    best: list[tuple[Fused, Memory]] = []
+    for start in range(0, len(order), wanted):
+        page = order[start : start + wanted]
+        memories = tx.memories.by_keys([one.key for one in page])
+        found = [(one, memories[one.key]) for one in page if one.key in memories]
+        best += [(one, memory) for one, memory in found if _fits(memory, asking.query, asking.now)]
+        best = collapse(best, lambda pair: pair[1])
+        if len(best) >= wanted:
+            break
+    return best[:wanted]
+
+
+def _fetch_past(
+    tx: Transaction, asking: Asking, order: Sequence[Fused], moment: datetime, *, wanted: int
+) -> list[tuple[Fused, Memory]]:
+    """Return the best as the memories that they were at that moment."""
+    scored = {one.key: one for one in order}
+    found = believed(
+        tx,
+        list(scored),
+        moment=moment,
+        scope=asking.query.scope,
+        statuses=asking.query.filters.statuses,
+        layers=asking.query.filters.layers,
+        limit=wanted + _SPARE,
+    )
+    if len(found) < wanted and len(order) >= asking.plan.candidates * PAST_CANDIDATES:
+        asking.notes.lost("past", "most candidates were stored later; older ones may be missing")
+    return collapse([(scored[key], memory) for key, memory in found], lambda pair: pair[1])[:wanted]
+
+
+def _fits(memory: Memory, query: Query, now: datetime) -> bool:
+    """Say whether a memory may be shown; one whose last day is over counts as gone before a sweep comes."""
+    is_seen = query.scope.sees(memory.scope) and memory.status in query.filters.statuses
+    return is_seen and not memory.is_over(now)
+
+
+def contradicted(tx: Transaction, asking: Asking, best: Sequence[tuple[Fused, Memory]]) -> set[str]:
+    """Return which of these memories stand against another one, by the moment that is asked about."""
+    until = asking.as_of or asking.now
+    keys = [one.key for one, _ in best]
+    linked = tx.edges.touching(keys)
+    against = {
+        key
+        for source, target, kind in zip(linked.sources, linked.targets, linked.types, strict=True)
+        if kind == EdgeType.CONTRADICTS
+        for key in (int(source), int(target))
+    }
+    return {
+        memory.id
+        for one, memory in best
+        if one.key in against
+        and any(
+            edge.type is EdgeType.CONTRADICTS and edge.created_at <= until for edge in tx.edges.of(memory.id)
+        )
+    }
+
+
+# What was said beside a good memory is worth something too: an answer often stands next to its question.
+
+
+def crowd_score(ranked: Sequence[Fused], policy: RecallPolicy) -> float:
+    """Return the score of the rank from which on candidates are a crowd; of the last, if there are fewer."""
+    return ranked[min(policy.session_crowd, len(ranked) - 1)].score if ranked else 0.0
+
+
+def surround(
+    tx: Transaction, ranked: Sequence[Fused], query: Query, policy: RecallPolicy
+) -> dict[int, float]:
+    """Return what each memory gains from the good ones beside it in its session."""
+    crowd = crowd_score(ranked, policy)
+    above = {one.key: one.score - crowd for one in ranked[: policy.session_crowd] if one.score > crowd}
+    if not above or not policy.session_reach:
+        return {}
+    best: defaultdict[tuple[int, int], float] = defaultdict(float)
+    beside = tx.candidates.beside(
+        list(above), reach=len(policy.session_reach), scope=query.scope, filters=query.filters
+    )
+    for seed, neighbour, distance in beside:
+        best[neighbour, distance] = max(best[neighbour, distance], above[seed])
+    gained: defaultdict[int, float] = defaultdict(float)
+    for (neighbour, distance), excess in best.items():
+        gained[neighbour] += policy.session_reach[distance - 1] * excess
+    return dict(gained)
+
+
+# Ask every index what might fit the question.
+#
+# Called by `recall.pipeline`; calls the embedder, the lexical and the vector index inside one snapshot of
+# the store. An index that fails, or that has only part of the memories, is noted with its reason, and the
+# others answer.
+
+LEXICAL, VECTOR = "lexical", "vector"
+FEW_PASSING = 20_000
+"""Up to so many memories that pass a filter by words are handed to the vector search as a list."""
+
+
+class EmbedsQueries(Protocol):
+    """The part of an embedder that recall needs."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+    @property
+    def similarity_floor(self) -> float: ...
+    @property
+    def calibration(self) -> Calibration: ...
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+class FindsByWords(Protocol):
+    """The part of the lexical index that recall needs."""
+
+    def search(
+        self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
+    ) -> list[Found]: ...
+
+
+class FindsByVector(Protocol):
+    """The part of the vector index that recall needs."""
+
+    def search(
+        self,
+        tx: Transaction,
+        query: NDArray[np.float32],
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        also: Sequence[int],
+        among: NDArray[np.int64] | None = None,
+        text: str = "",
+    ) -> Nearest: ...
+
+
+class FindsByLinks(Protocol):
+    """The part of the graph that recall needs."""
+
+    def activate(
+        self,
+        tx: Transaction,
+        seeds: Mapping[int, float],
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        hops: int,
+        decay: float,
+        floor: float,
+        through_entities: bool,
+    ) -> list[Found]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Everything that recall reads from."""
+
+    store: Store
+    embedder: EmbedsQueries
+    lexical: FindsByWords
+    vector: FindsByVector
+    graph: FindsByLinks
+    policy: RecallPolicy
+    reranker: Reranker | None = None
+
+
+@dataclass(slots=True)
+class Notes:
+    """What is learned on the way, for the quality of the answer."""
+
+    missing: list[Missing] = field(default_factory=list)
+    stages: dict[str, float] = field(default_factory=dict)
+    level: Level = Level.FULL
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the block's milliseconds to the stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.stages[stage] = self.stages.get(stage, 0.0) + (time.perf_counter() - started) * 1000
+
+    def lost(self, index: str, reason: str, level: Level | None = None) -> None:
+        """Note that something did not take part, and how much poorer the answer is for it."""
+        self.missing.append(Missing(index=index, reason=reason))
+        if level is not None and list(Level).index(level) > list(Level).index(self.level):
+            self.level = level
+
+
+def embed(question: str, sources: Sources, notes: Notes) -> NDArray[np.float32] | None:
+    """Return the question's vector; None, and a note, where the embedder fails."""
+    with notes.timed("embed"):
+        try:
+            (vector,) = sources.embedder.embed_queries([question])
+        except EmbeddingError as exc:
+            notes.lost(VECTOR, str(exc), Level.TEXT_ONLY)
+            return None
+        found: NDArray[np.float32] = vector
+        return found
+
+
+def gather(
+    tx: Transaction,
+    query: Query,
+    vector: NDArray[np.float32] | None,
+    sources: Sources,
+    notes: Notes,
+    *,
+    words: str,
+    candidates: int,
+) -> dict[str, list[Found]]:
+    """Return each index's answer, best first; `words` is what the text index is asked."""
+    limit = max(candidates, query.limit)
+    answers: dict[str, list[Found]] = {}
+    with notes.timed(LEXICAL):
+        answers[LEXICAL] = sources.lexical.search(
+            tx, words, scope=query.scope, filters=query.filters, limit=limit
+        )
+    if vector is None:
+        return answers
+    with notes.timed(VECTOR):
+        also = [one.key for one in answers[LEXICAL]]
+        nearest = _nearest(tx, query, vector, sources, limit=limit, also=also)
+        answers[VECTOR] = above_floor(nearest.found, sources.embedder.similarity_floor)
+    if nearest.from_disk:
+        notes.level = Level.DISK_VECTORS
+    if nearest.waiting:
+        notes.lost(VECTOR, f"{nearest.waiting} memories wait to be embedded", Level.REDUCED)
+    if nearest.borrowed:
+        notes.lost(
+            VECTOR, f"{nearest.borrowed} memories are still in the space of an earlier model", Level.REDUCED
+        )
+    if nearest.unread:
+        notes.lost(VECTOR, f"{nearest.unread} memories are not loaded yet", Level.REDUCED)
+    for told in nearest.notes:
+        notes.lost(VECTOR, told, Level.REDUCED)
+    return answers
+
+
+def _nearest(
+    tx: Transaction,
+    query: Query,
+    vector: NDArray[np.float32],
+    sources: Sources,
+    *,
+    limit: int,
+    also: Sequence[int],
+) -> Nearest:
+    """
+    Return the nearest memories that pass the filters.
+
+    Filters by words, such as an entity or a path, are answered by the store: before the search where few
+    memories pass, and after it, in ever larger steps until enough passed, where many do.
+    """
+    scope, filters = query.scope, query.filters
+    search = partial(
+        sources.vector.search, tx, vector, scope=scope, filters=filters, also=also, text=query.text
+    )
+    if not filters.needs_store:
+        return search(limit=limit)
+    keys = tx.memories.keys_passing(scope=scope, filters=filters, limit=FEW_PASSING)
+    if keys is not None:
+        return search(limit=limit, among=np.array(keys, np.int64))
+    size = limit
+    while True:
+        nearest = search(limit=size)
+        passing = tx.candidates.passing([one.key for one in nearest.found], scope=scope, filters=filters)
+        found = [one for one in nearest.found if one.key in passing]
+        if len(found) >= limit or len(nearest.found) < size:
+            return replace(nearest, found=found)
+        size *= 4
+
+
+def above_floor(found: Sequence[Found], floor: float) -> list[Found]:
+    """Return cosines as similarities: 0 for what is unrelated in the embedder's eyes, 1 for the same."""
+    return [Found(one.key, min(1.0, max(0.0, (one.score - floor) / (1 - floor)))) for one in found]
+
+
+# Say truly what the text index found a memory by: its own words, or only a topic inferred from them.
+
+TOPIC = "topic"
+
+
+def named_truly(
+    reasons: tuple[Reason, ...], memory: Memory, *, asked: AbstractSet[str]
+) -> tuple[Reason, ...]:
+    """Return the reasons, the text index's called `topic` where the memory holds none of the asked terms."""
+    if not any(reason.index == LEXICAL for reason in reasons) or shares_word(memory, asked):
+        return reasons
+    return tuple(replace(one, index=TOPIC) if one.index == LEXICAL else one for one in reasons)
+
+
+def shares_word(memory: Memory, asked: AbstractSet[str]) -> bool:
+    """Say whether one of the terms is in what was said, in its day, or in the name of who said it."""
+    return not asked.isdisjoint(terms(passage(memory)))

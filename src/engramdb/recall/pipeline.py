@@ -1,0 +1,320 @@
+"""The read path: plan, gather, fuse, weigh, explain."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engramdb.policy import RecallPolicy
+from engramdb.recall.anchors import happened_at
+from engramdb.recall.as_of import widened
+from engramdb.recall.entity import expansions, named_in
+from engramdb.recall.fuse import (
+    MMR_POOL,
+    Fused,
+    Signal,
+    by_difference,
+    by_model,
+    by_rank,
+    explain,
+    fuse,
+    unhelpful,
+    with_signals,
+)
+from engramdb.recall.gather import (
+    LEXICAL,
+    PAST_CANDIDATES,
+    VECTOR,
+    Notes,
+    Sources,
+    answering,
+    contradicted,
+    crowd_score,
+    embed,
+    fetch,
+    gather,
+    named_truly,
+)
+from engramdb.recall.plan import Planned, plan, resolve_anchor
+from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
+from engramdb.store.contract import Found, Transaction
+from engramdb.text.terms import query_terms
+from engramdb.text.tokens import count_tokens
+from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall
+
+# A query under way, and its candidates in order: what the steps of the pipeline hand on to one another.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """A query under way: what it is asked of, how it is to be answered, and what was noted so far."""
+
+    query: Query
+    sources: Sources
+    notes: Notes
+    now: datetime
+    as_of: datetime | None
+    strategy: str
+    vector: NDArray[np.float32] | None
+    plan: Planned
+
+    @property
+    def policy(self) -> RecallPolicy:
+        """The numbers that it is answered by."""
+        return self.sources.policy
+
+    @property
+    def search(self) -> Query:
+        """What the indexes are asked: of the past, also what has another status or layer today."""
+        if self.as_of is None:
+            return self.query
+        return replace(self.query, filters=widened(self.query.filters))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """Candidates in order, and where their scores come from."""
+
+    order: list[Fused]
+    answers: Mapping[str, list[Found]]
+    weights: Mapping[str, float]
+    signals: Sequence[Signal]
+    words: str
+    """What the text index was asked."""
+
+    def reasons(self, keys: Sequence[int]) -> dict[int, tuple[Reason, ...]]:
+        """Return what each index and signal gave to each of these memories."""
+        return explain(keys, self.answers, self.weights, self.signals)
+
+
+# How good an answer is, in numbers that go with it.
+
+
+def quality_of(asking: Asking, ranked: Ranked, hits: Sequence[Hit], *, milliseconds: float) -> Quality:
+    """Return how an answer came about and how good it is."""
+    notes, period = asking.notes, asking.plan.period
+    return Quality(
+        answered=tuple(ranked.answers),
+        missing=tuple(notes.missing),
+        level=notes.level,
+        intent=asking.plan.intent,
+        strategy=asking.strategy,
+        text_weight=ranked.weights[LEXICAL] if VECTOR in ranked.answers else 1.0,
+        period=None if period is None else (period.start, period.end),
+        candidates=len(ranked.order),
+        average_relevancy=average([hit.trust.relevance for hit in hits]),
+        ndcg=ndcg([hit.trust.composite for hit in hits]),
+        tokens=sum(_tokens(hit.memory) for hit in hits),
+        milliseconds=milliseconds,
+        stages=notes.stages,
+    )
+
+
+def average(grades: Sequence[float]) -> float:
+    """Return the mean, 0 for none."""
+    return sum(grades) / len(grades) if grades else 0.0
+
+
+def ndcg(grades: Sequence[float]) -> float:
+    """Return how close the order of these grades is to the best order of the same grades."""
+    ideal = _gain(sorted(grades, reverse=True))
+    return _gain(grades) / ideal if ideal else 0.0
+
+
+def _gain(grades: Sequence[float]) -> float:
+    return sum(grade / math.log2(place + 1) for place, grade in enumerate(grades, start=1))
+
+
+def _tokens(memory: Memory) -> int:
+    """Return what the content costs: counted when it was stored, or now where nothing was inferred yet."""
+    return memory.detail.tokens.get("full") or count_tokens(memory.content)
+
+
+# Answer one query: plan → gather → fuse → add signals → rerank → fetch → weigh → explain.
+#
+# Called by the engine; reads one snapshot of the store from beginning to end. An index that fails or has
+# only part of the memories is named in the answer with its reason, and the others answer without it.
+
+CONSIDERED = 20
+"""With `explain`, so many candidates that were left out are shown."""
+
+
+def recall(
+    query: Query,
+    sources: Sources,
+    *,
+    now: datetime,
+    as_of: datetime | None = None,
+    strategy: str | None = None,
+    with_explanation: bool = False,
+    vector: NDArray[np.float32] | None = None,
+) -> Recall:
+    """
+    Return the memories that fit the query, best first, and how the answer came about.
+
+    With `as_of` the answer is what was believed at that moment: memories that were stored by then, with the
+    status, the layer and the confidence that they had. A `vector` is searched for in place of the text's own.
+    """
+    notes, started = Notes(), time.perf_counter()
+    with notes.timed("plan"):
+        planned = plan(query.text, sources.policy, now=now)
+    asking = Asking(
+        query=query,
+        sources=sources,
+        notes=notes,
+        now=now,
+        as_of=as_of,
+        strategy=strategy or sources.policy.strategy,
+        vector=embed(query.text, sources, notes) if vector is None else vector,
+        plan=planned,
+    )
+    wanted = query.limit + (CONSIDERED if with_explanation else 0)
+    with sources.store.read() as tx:
+        asking = _dated(tx, asking)
+        ranked = _reordered(tx, asking, _without_unhelpful(tx, asking, _rank(tx, asking)))
+        with notes.timed("fetch"):
+            best = answering(asking, fetch(tx, asking, ranked.order, wanted=wanted))
+            disputed = contradicted(tx, asking, best)
+    with notes.timed("weigh"):
+        hits = _weighed(asking, ranked, best, disputed)
+    elapsed = (time.perf_counter() - started) * 1000
+    shown = tuple(hits[: query.limit])
+    quality = quality_of(asking, ranked, shown, milliseconds=elapsed)
+    return Recall(query=query, hits=shown, quality=quality, also_considered=tuple(hits[query.limit :]))
+
+
+def with_missing(answer: Recall, index: str, reason: str) -> Recall:
+    """Return the answer with one more thing that did not take part."""
+    missing = (*answer.quality.missing, Missing(index=index, reason=reason))
+    return replace(answer, quality=replace(answer.quality, missing=missing))
+
+
+def _dated(tx: Transaction, asking: Asking) -> Asking:
+    """Return the question with the event dated that its time hangs on; one that is not known is noted."""
+    period = asking.plan.period
+    if period is None or period.anchor is None:
+        return asking
+    with asking.notes.timed("events"):
+        by = asking.as_of or asking.now
+        at = happened_at(tx, period.anchor, asking.search, lexical=asking.sources.lexical, by=by)
+    if at is None:
+        asking.notes.lost("time", "no memory says when the event was that the question names")
+        known = None if period.start is None and period.end is None else replace(period, anchor=None)
+    else:
+        known = resolve_anchor(period, at)
+    return replace(asking, plan=replace(asking.plan, period=known))
+
+
+def _rank(tx: Transaction, asking: Asking) -> Ranked:
+    """Return the candidates in order of what the indexes and the signals give them."""
+    notes, weights, query = asking.notes, asking.plan.weights, asking.search
+    with notes.timed("names"):
+        entities = named_in(tx, query.text, scope=query.scope) if asking.policy.uses_entities else []
+        words = " ".join([query.text, *expansions(entities, query.text)[: asking.policy.expand_aliases]])
+    answers = gather(
+        tx,
+        query,
+        asking.vector,
+        asking.sources,
+        notes,
+        words=words,
+        candidates=asking.plan.candidates * (1 if asking.as_of is None else PAST_CANDIDATES),
+    )
+    with notes.timed("fuse"):
+        fused = fuse(answers, weights)
+    added = signals(tx, fused, query, asking.sources, plan=asking.plan, entities=entities, notes=notes)
+    with notes.timed("add"):
+        order = with_signals(fused, added, unfound=crowd_score(fused, asking.policy))
+    return Ranked(order=order, answers=answers, weights=weights, signals=added, words=words)
+
+
+def _without_unhelpful(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
+    """Return the candidates without those that were of no help for such a question."""
+    with asking.notes.timed("feedback"):
+        gone = unhelpful(
+            tx,
+            [one.key for one in ranked.order],
+            asking.query.text,
+            asking.vector,
+            embedder=asking.sources.embedder,
+            policy=asking.policy,
+            now=asking.now,
+        )
+    return replace(ranked, order=[one for one in ranked.order if one.key not in gone]) if gone else ranked
+
+
+def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
+    """Return the candidates in the order of the strategy; one that cannot be followed says so."""
+    policy, order = asking.policy, ranked.order
+    with asking.notes.timed("rerank"):
+        if asking.strategy == "cross_encoder":
+            order = _read_by_model(tx, asking, order)
+        if asking.strategy in ("rrf", "rrf_then_mmr"):
+            order = by_rank(order, ranked.answers, ranked.weights, constant=policy.rank_constant)
+        if asking.strategy in ("mmr", "rrf_then_mmr") and asking.vector is not None:
+            floor = asking.sources.embedder.similarity_floor
+            vectors = _vectors(tx, asking, order)
+            order = by_difference(order, vectors, relevance=policy.mmr_lambda, floor=floor)
+    return replace(ranked, order=order)
+
+
+def _read_by_model(tx: Transaction, asking: Asking, order: list[Fused]) -> list[Fused]:
+    model = asking.sources.reranker
+    if model is None:
+        asking.notes.lost("reranker", "no cross-encoder is available; the order of scores was kept")
+        return order
+    top = order[: max(asking.query.limit, asking.policy.candidates // 2)]
+    memories = tx.memories.by_keys([one.key for one in top])
+    texts = {key: memory.content for key, memory in memories.items()}
+    try:
+        return by_model(order, asking.query.text, texts, model)
+    except Exception as exc:  # noqa: BLE001 - it is the user's own, and may fail in any way
+        asking.notes.lost(
+            "reranker", f"{model.name} failed ({type(exc).__name__}); the order of scores was kept"
+        )
+        return order
+
+
+def _vectors(tx: Transaction, asking: Asking, order: Sequence[Fused]) -> dict[int, NDArray[np.float32]]:
+    space = tx.vectors.space(asking.sources.embedder.identity)
+    if space is None:
+        return {}
+    keys, found = tx.vectors.fetch(space, [one.key for one in order[:MMR_POOL]])
+    rows = found.numbers * found.scales[:, None]
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return dict(zip(keys, rows, strict=True))
+
+
+def _weighed(
+    asking: Asking, ranked: Ranked, best: Sequence[tuple[Fused, Memory]], disputed: set[str]
+) -> list[Hit]:
+    """Return the hits with their trust, in the order of the policy's formula."""
+    given, asked = ranked.reasons([one.key for one, _ in best]), frozenset(query_terms(ranked.words))
+    reasons = {one.key: named_truly(given[one.key], memory, asked=asked) for one, memory in best}
+    hits = [_hit(asking, one, memory, reasons[one.key], disputed) for one, memory in best]
+    return hits if asking.policy.formula == "relevance" else sorted(hits, key=lambda hit: -hit.score)
+
+
+def _hit(asking: Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...], disputed: set[str]) -> Hit:
+    policy, relevance = asking.policy, min(1.0, max(0.0, one.score))
+    is_contradicted = memory.id in disputed
+    believed = trust(
+        memory,
+        relevance=relevance,
+        is_contradicted=is_contradicted,
+        now=asking.as_of or asking.now,
+        policy=policy,
+    )
+    score = believed.composite if policy.formula == "trust" else relevance
+    if policy.formula == "beliefs":
+        is_subject = any(reason.index == SUBJECT for reason in reasons)
+        score = belief_score(
+            memory, relevance=relevance, is_subject=is_subject, now=asking.as_of or asking.now
+        )
+    return Hit(memory=memory, score=score, trust=believed, reasons=reasons)

@@ -1,0 +1,261 @@
+"""
+Reason about a question: recall → judge whether that is enough → ask for parts and gaps → answer.
+
+Called by the engine, which gives it a way to recall, and a purse where there is a chat model. Level by level,
+so that a budget of questions goes to what lies near. Whatever a model fails at, the rules of `evidence` do
+instead, and the failure is told. An answer names the memories it stands on, or there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from engramdb.errors import ChatError, ChatUnavailable
+from engramdb.models.chat import CallLog, Question, ask
+from engramdb.models.prompts import answer as answer_prompt
+from engramdb.models.prompts import decompose, sufficiency
+from engramdb.recall.evidence import MOST_PARTS, BudgetSpent, Purse, gathered, judge, parts_of
+from engramdb.text.terms import long_date, query_terms
+from engramdb.values import (
+    EvidenceItem,
+    EvidenceNode,
+    Hit,
+    Judgement,
+    Memory,
+    MemoryId,
+    Origin,
+    Reasoned,
+    Recall,
+    Sufficiency,
+)
+
+T = TypeVar("T")
+
+DEEPEST = 5
+ANSWER_CALLS = 2
+"""Calls that are kept for the answer and its second attempt."""
+JUDGED_HITS = 10
+"""So many memories are shown for a judgement; the answer sees all the evidence that fits."""
+NO_MODEL = "no chat model takes part, so no answer was synthesised"
+NOTHING = "nothing that is stored fits, so no answer was synthesised"
+NOT_THERE = "the model found no answer in the evidence"
+FLAGGED = "injection"
+"""The flag of a memory that may address models; it is evidence for people only."""
+_REF = 8
+
+
+def most_questions(depth: int) -> int:
+    """Return how many questions a tree of this depth may ask: 1, 9 and 17 for the depths 1, 3 and 5."""
+    return 4 * depth - 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoner:
+    """What a question is reasoned about with."""
+
+    recall: Callable[[str], Recall]
+    depth: int
+    limit: int
+    least_relevance: float
+    log: CallLog
+    purse: Purse | None = None
+    failed: Callable[[ChatError], None] = lambda _: None
+    """Hears of a model that failed."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A node of the tree while it grows."""
+
+    question: str
+    origin: Origin
+    level: int
+    hits: tuple[Hit, ...] = ()
+    node: EvidenceNode | None = None
+    children: list[_Draft] = field(default_factory=list)
+
+
+def reason(question: str, reasoner: Reasoner) -> Reasoned:
+    """Return the answer to a question with its evidence tree, or the tree and why there is no answer."""
+    started = time.perf_counter()
+    inquiry = _Inquiry(reasoner)
+    root = inquiry.explore(question)
+    followed = [(one.question, one.hits) for one in inquiry.asked if one is not root]
+    evidence = gathered(root.hits, followed, limit=reasoner.limit)
+    text, cited, why = inquiry.answer(question, evidence)
+    purse = reasoner.purse
+    return Reasoned(
+        question=question,
+        answer=text,
+        cited=cited,
+        why=why,
+        evidence=tuple(evidence),
+        tree=_frozen(root)[0],
+        calls=purse.take_calls() if purse else (),
+        failures=tuple(inquiry.failures),
+        depth=reasoner.depth,
+        most_calls=purse.most_calls if purse else 0,
+        most_tokens=purse.most_tokens if purse else 0,
+        milliseconds=(time.perf_counter() - started) * 1000,
+    )
+
+
+class _Inquiry:
+    """One question on its way: what was asked and found so far."""
+
+    def __init__(self, reasoner: Reasoner) -> None:
+        self._with = reasoner
+        self._seen_questions: set[frozenset[str]] = set()
+        self._seen_memories: set[MemoryId] = set()
+        self._is_out = False
+        self.asked: list[_Draft] = []
+        self.failures: list[str] = []
+
+    def explore(self, question: str) -> _Draft:
+        """Ask the question, and level by level what it leads to."""
+        root = _Draft(question, Origin.ASKED, 1)
+        waiting = deque([root])
+        self._is_new(question)
+        while waiting and len(self.asked) < most_questions(self._with.depth):
+            draft = waiting.popleft()
+            self.asked.append(draft)
+            asks, origin = self._look_up(draft)
+            new = [ask for ask in asks[:MOST_PARTS] if self._is_new(ask)]
+            draft.children = [_Draft(ask, origin, draft.level + 1) for ask in new]
+            waiting += draft.children
+        return root
+
+    def answer(self, question: str, evidence: Sequence[Hit]) -> tuple[str | None, tuple[MemoryId, ...], str]:
+        """Return the answer and the memories that it names, or why there is none."""
+        purse = self._with.purse
+        if purse is None:
+            return None, (), NO_MODEL
+        shown = _references([hit.memory for hit in evidence if FLAGGED not in hit.memory.flags])
+        room = purse.room(answer_prompt.fill(question, ()))
+        records = _fitting(shown, room)
+        if not records:
+            return None, (), NOTHING if not shown else "no memory fits into the budget of tokens"
+        found = self._try(purse, "answer", answer_prompt.question(question, records))
+        if found is None:
+            return None, (), f"no answer was synthesised: {self.failures[-1]}"
+        if found.answer is None:
+            return None, (), NOT_THERE
+        return found.answer, tuple(shown[ref].id for ref in found.cites), ""
+
+    def _look_up(self, draft: _Draft) -> tuple[tuple[str, ...], Origin]:
+        """Recall what fits a question, have it judged where more may be asked, and note all of it."""
+        found = self._with.recall(draft.question)
+        draft.hits = found.hits
+        judgement, origin = None, Origin.ASKED
+        if draft.level < self._with.depth:
+            judgement, origin = self._judge(draft.question, found.hits)
+        draft.node = EvidenceNode(
+            question=draft.question,
+            origin=draft.origin,
+            level=draft.level,
+            found=tuple(self._item(hit) for hit in found.hits),
+            missing=found.quality.missing,
+            judgement=judgement,
+            calls=self._with.purse.take_calls() if self._with.purse else (),
+        )
+        return (judgement.asks if judgement else ()), origin
+
+    def _judge(self, question: str, hits: Sequence[Hit]) -> tuple[Judgement, Origin]:
+        """Return the model's judgement, or that of the rules where there is none."""
+        by_rules = judge(question, hits, least_relevance=self._with.least_relevance)
+        purse = self._with.purse
+        if purse is None or not self._may_judge(purse):
+            return by_rules
+        shown = _references([hit.memory for hit in hits[:JUDGED_HITS] if FLAGGED not in hit.memory.flags])
+        records = _fitting(shown, purse.room(sufficiency.fill(question, ())))
+        reply = self._try(purse, "judging", sufficiency.question(question, records))
+        if reply is None:
+            return by_rules
+        asks = reply.missing if reply.verdict is not Sufficiency.SUFFICIENT else ()
+        if reply.verdict is Sufficiency.BROAD and not asks:
+            asks = self._parts(question)
+        judged = Judgement(
+            sufficiency=reply.verdict,
+            why=f"asked for {len(asks)} more" if asks else "asked for nothing more",
+            judged_by=purse.name,
+            asks=asks,
+        )
+        return judged, Origin.PART if reply.verdict is Sufficiency.BROAD else Origin.GAP
+
+    def _parts(self, question: str) -> tuple[str, ...]:
+        purse = self._with.purse
+        if purse is not None and self._may_judge(purse):
+            found = self._try(purse, "decomposing", decompose.question(question))
+            if found is not None:
+                return found
+        return tuple(parts_of(question))
+
+    def _try(self, purse: Purse, step: str, asked: Question[T]) -> T | None:
+        """Return the value of a reply, or None and a note of what failed."""
+        try:
+            return ask(purse, asked, log=self._with.log).value
+        except BudgetSpent as exc:
+            self.failures.append(f"{step}: the budget of {exc} is spent")
+        except ChatError as exc:
+            self._is_out = self._is_out or isinstance(exc, ChatUnavailable)
+            self.failures.append(f"{step}: {exc.code} {exc.message}")
+            self._with.failed(exc)
+        return None
+
+    def _may_judge(self, purse: Purse) -> bool:
+        """
+        Say whether a model should judge: two calls and half of the tokens are kept for the answer.
+
+        One that could not be reached is not asked again before the answer: each time may take its whole
+        time-out.
+        """
+        has_more = purse.calls_left > ANSWER_CALLS and 2 * purse.tokens_left > purse.most_tokens
+        return has_more and not self._is_out
+
+    def _is_new(self, question: str) -> bool:
+        """Say whether no question with these words was asked before, and keep it in mind."""
+        key = frozenset(query_terms(question))
+        is_new = bool(key) and key not in self._seen_questions
+        self._seen_questions.add(key)
+        return is_new
+
+    def _item(self, hit: Hit) -> EvidenceItem:
+        is_new = hit.memory.id not in self._seen_memories
+        self._seen_memories.add(hit.memory.id)
+        return EvidenceItem(memory_id=hit.memory.id, relevance=hit.trust.relevance, is_new=is_new)
+
+
+def _frozen(draft: _Draft) -> tuple[EvidenceNode, ...]:
+    """Return the node with its children; none for a question that the budget of questions left unasked."""
+    if draft.node is None:
+        return ()
+    children = tuple(node for child in draft.children for node in _frozen(child))
+    return (replace(draft.node, children=children),)
+
+
+def _references(memories: Sequence[Memory]) -> dict[str, Memory]:
+    """Return the memories by the end of their ids, as the command line does; whole where two end alike."""
+    found: dict[str, Memory] = {}
+    for memory in memories:
+        ref = memory.id[-_REF:]
+        found[memory.id if ref in found else ref] = memory
+    return found
+
+
+def _fitting(shown: dict[str, Memory], room: int) -> list[dict[str, str]]:
+    """Return as many records, best first, as fit into so many bytes of a prompt."""
+    records = []
+    for ref, memory in shown.items():
+        record = {"id": ref, "when": long_date(memory.when), "statement": memory.content}
+        if memory.provenance.speaker:
+            record["said by"] = memory.provenance.speaker
+        room -= len(json.dumps(record)) + 1  # escapes and all, never shorter than what the prompt will hold
+        if room < 0:
+            break
+        records.append(record)
+    return records

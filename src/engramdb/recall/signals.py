@@ -1,0 +1,182 @@
+"""Signals that adjust a score: session, speaker, time, trust."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+from engramdb.policy import RecallPolicy
+from engramdb.recall.entity import linked
+from engramdb.recall.fuse import Fused, Signal
+from engramdb.recall.gather import Notes, Sources, surround
+from engramdb.recall.plan import Planned, nearness, subjects
+from engramdb.store.contract import Transaction
+from engramdb.values import Entity, Memory, Query, Source, Status, Trust
+
+# What else speaks for a memory, beside its words and its meaning: where it stands, whom and what time it is
+# about.
+#
+# Called by `recall.pipeline` after the indexes were fused. Each signal adds to the score of memories that
+# were found, or finds others beside them; one whose weight is 0 in the policy is not asked. What each is
+# worth, and which were left out because they did not help: docs/lab/0018-recall.md.
+
+SESSION, SUBJECT, TIME = "session", "subject", "time"
+GRAPH, LINKED, ENTITY = "graph", "linked", "entity"
+SKETCHED = 80
+"""Of so many of the best it is asked who said them and when: what lies lower cannot be lifted to the top."""
+LINKED_FROM = 3
+"""From so many of the best, linked neighbours join the answer."""
+
+
+def signals(
+    tx: Transaction,
+    ranked: Sequence[Fused],
+    query: Query,
+    sources: Sources,
+    *,
+    plan: Planned,
+    entities: Sequence[Entity],
+    notes: Notes,
+) -> list[Signal]:
+    """Return what each signal adds."""
+    policy = sources.policy
+    with notes.timed(SESSION):
+        found = [Signal(name=SESSION, gained=surround(tx, ranked, query, policy))]
+    if plan.graph_bonus:
+        with notes.timed(GRAPH):
+            found.append(_linked(tx, ranked, query, sources, plan))
+    if policy.linked_share:
+        with notes.timed(LINKED):
+            found.append(_neighbours(tx, ranked, query, sources))
+    if policy.entity_bonus and entities:
+        with notes.timed(ENTITY):
+            about = linked(tx, entities, scope=query.scope, filters=query.filters, limit=policy.candidates)
+            found.append(Signal(name=ENTITY, gained=dict.fromkeys(about, policy.entity_bonus)))
+    with notes.timed("sketch"):
+        keys = [one.key for one in ranked[:SKETCHED]] + [key for signal in found for key in signal.gained]
+        sketches = tx.candidates.sketches(list(dict.fromkeys(keys)))
+    if policy.subject_bonus:
+        named = subjects(query.text, sketches)
+        found.append(Signal(name=SUBJECT, gained=dict.fromkeys(named, policy.subject_bonus)))
+    period = plan.period
+    if policy.time_bonus and period is not None:
+        near = nearness([sketch.when for sketch in sketches.values()], period)
+        pairs = zip(sketches, near, strict=True)
+        gained = {key: policy.time_bonus * float(one) for key, one in pairs if one > 0}
+        found.append(Signal(name=TIME, gained=gained))
+    return [signal for signal in found if signal.gained]
+
+
+def _linked(
+    tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources, plan: Planned
+) -> Signal:
+    """Return what activation through links adds, spreading from the best."""
+    policy = sources.policy
+    # A seed is never reached itself: one too weak to give anything on would only be kept from gaining.
+    seeds = [
+        one for one in ranked[: policy.graph_seeds] if one.score * policy.graph_decay >= policy.graph_floor
+    ]
+    reached = sources.graph.activate(
+        tx,
+        {one.key: min(1.0, one.score) for one in seeds},
+        scope=query.scope,
+        filters=query.filters,
+        limit=policy.candidates,
+        hops=plan.hops,
+        decay=policy.graph_decay,
+        floor=policy.graph_floor,
+        through_entities=policy.graph_through_entities,
+    )
+    return Signal(name=GRAPH, gained={one.key: plan.graph_bonus * one.score for one in reached})
+
+
+def _neighbours(tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources) -> Signal:
+    """Return what lifts the neighbours of the best to a share of the best's own score."""
+    reached = sources.graph.activate(
+        tx,
+        {one.key: min(1.0, one.score) for one in ranked[:LINKED_FROM]},
+        scope=query.scope,
+        filters=query.filters,
+        limit=sources.policy.candidates,
+        hops=1,
+        decay=sources.policy.linked_share,
+        floor=0.0,
+        through_entities=False,
+    )
+    own = {one.key: one.score for one in ranked}
+    gained = {one.key: one.score - own.get(one.key, 0.0) for one in reached}
+    return Signal(name=LINKED, gained={key: more for key, more in gained.items() if more > 0})
+
+
+# How far to believe a hit: relevance, accuracy, freshness, utility, and the four in one number.
+#
+# Called by `recall.pipeline` for the hits that it returns. Being recalled often raises utility and never
+# accuracy: being read is not evidence of being true.
+
+NEUTRAL = 0.5
+PER_FURTHER_EVIDENCE = 0.1
+EXPLICIT = 0.3
+CONTRADICTED = -0.2
+PER_HELP = 0.05
+PER_FAILURE = -0.1
+RECALLS_ADD = 0.2
+RECALLS_FULL = 20
+_SECONDS_PER_DAY = 86_400
+_BELIEF_DECAY_PER_DAY = 0.023
+"""Halves in about thirty days."""
+
+
+def trust(
+    memory: Memory, *, relevance: float, is_contradicted: bool, now: datetime, policy: RecallPolicy
+) -> Trust:
+    """Return the parts, each in [0, 1], and their weighted sum."""
+    right = accuracy(memory, is_contradicted=is_contradicted)
+    fresh = 0.5 ** (_days_since(memory.vouched_at, now) / policy.freshness_half_life_days)
+    useful = utility(memory)
+    composite = (
+        policy.trust_relevance * relevance
+        + policy.trust_accuracy * right
+        + policy.trust_freshness * fresh
+        + policy.trust_utility * useful
+    )
+    return Trust(relevance=relevance, accuracy=right, freshness=fresh, utility=useful, composite=composite)
+
+
+def accuracy(memory: Memory, *, is_contradicted: bool) -> float:
+    """Return how likely it is to be right, by its evidence, and never more than its confidence."""
+    further = max(memory.reinforcements, len(memory.provenance.episodes) - 1, 0)
+    is_explicit = memory.provenance.source is Source.HUMAN and memory.extractor is None
+    found = (
+        NEUTRAL
+        + PER_FURTHER_EVIDENCE * further
+        + (EXPLICIT if is_explicit else 0.0)
+        + (CONTRADICTED if is_contradicted or memory.status is Status.CHALLENGED else 0.0)
+        + PER_HELP * (memory.helped + memory.successes)
+        + PER_FAILURE * (memory.unhelpful + memory.failures)
+    )
+    return max(0.0, min(1.0, found, memory.confidence))
+
+
+def utility(memory: Memory) -> float:
+    """Return of how much use it is: important, often recalled, found helpful."""
+    often = RECALLS_ADD * min(1.0, math.log1p(memory.access.count) / math.log1p(RECALLS_FULL))
+    told = PER_HELP * memory.helped + PER_FAILURE * memory.unhelpful
+    return max(0.0, min(1.0, memory.importance + often + told))
+
+
+def belief_score(memory: Memory, *, relevance: float, is_subject: bool, now: datetime) -> float:
+    """Return the score of the preset `beliefs`: meaning, importance, recency, stability and subject."""
+    used = memory.access.last_at or memory.created_at
+    recency = math.exp(-_BELIEF_DECAY_PER_DAY * _days_since(used, now))
+    return (
+        0.50 * relevance
+        + 0.20 * memory.importance
+        + 0.10 * recency
+        + 0.05 * min(1.0, memory.stability / 5)
+        + 0.15 * is_subject
+    )
+
+
+def _days_since(moment: datetime, now: datetime) -> float:
+    return max(0.0, (now - moment).total_seconds() / _SECONDS_PER_DAY)

@@ -1,0 +1,240 @@
+"""
+The one configuration value: where the store is, which models and which policy.
+
+Loaded once, by a surface or by `Engram.open`, and handed down. Strongest first: argument, environment,
+file, default. A name or value that is unknown or malformed is an error that names it. Everything works
+with no settings at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engramdb import policy as policies
+from engramdb.errors import InvalidSettings
+from engramdb.policy import Policy
+
+FILE_NAME = "engram.toml"
+PREFIX = "ENGRAM_"
+NO_SETTINGS = frozenset({"ENGRAM_TRACEBACK"})
+"""Variables with our prefix that the command line reads itself."""
+DURABILITIES = ("full", "relaxed")
+KEY_BYTES = 32
+MODEL_FIELDS: dict[str, type] = {
+    "context": int,
+    "output": int,
+    "tools": bool,
+    "vision": bool,
+    "thinking": bool,
+    "tokenizer": str,
+    "vendor": str,
+}
+"""What an entry about a chat model may say."""
+_ABOVE_ZERO = (
+    *("readers", "max_waiting_writers", "busy_timeout_seconds"),
+    *("embedder_timeout_seconds", "chat_timeout_seconds"),
+    *("dream_minutes", "dream_idle_minutes"),
+    "hook_timeout_seconds",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a user has an opinion about."""
+
+    home: Path = field(default_factory=lambda: Path("~/.engram").expanduser())
+    """Folder for model packs, the settings file and the default store."""
+    store: str = ""
+    """Path of the store; empty means `memory.db` in the home folder."""
+    key: str = field(default="", repr=False)
+    """Key of an encrypted store: 64 hexadecimal digits. Better given by the environment than by the file."""
+    policy: str = "balanced"
+    """Name of the preset."""
+    embedder: str = "auto"
+    """`auto`, `static`, `e5-small`, or `openai:MODEL` for an OpenAI-compatible endpoint."""
+    embedder_url: str = ""
+    """Address of that endpoint, such as `http://localhost:11434/v1`."""
+    embedder_key: str = field(default="", repr=False)
+    """Key of that endpoint, where it wants one."""
+    embedder_timeout_seconds: float = 10.0
+    """How long one embedding call may take."""
+    chat: str = ""
+    """Chat model that reads turns and judges contradictions: `openai:MODEL`, `anthropic:MODEL`, or none."""
+    chat_url: str = ""
+    """Address of an OpenAI-compatible chat endpoint, such as `http://localhost:11434/v1`."""
+    chat_key: str = field(default="", repr=False)
+    """Key of the chat model, where it wants one."""
+    chat_timeout_seconds: float = 30.0
+    """How long one question to the chat model may take."""
+    dream_in_background: bool = False
+    """Whether a store that the library opens dreams and ages by itself; `serve` and `mcp` always do so."""
+    dream_minutes: float = 10.0
+    """How often it dreams where something is new."""
+    dream_idle_minutes: float = 2.0
+    """After so long without reads and writes it dreams at once."""
+    dream_roots: str = ""
+    """Folders where a dream may check what is said of files, `:` between them (`;` on Windows), or none."""
+    durability: str = "full"
+    """`full`: a write that returned survives a power cut. `relaxed`: it survives a crash of the process."""
+    readers: int = 4
+    """How many reads may run at once."""
+    max_waiting_writers: int = 256
+    """How many threads may wait to write before the next is refused."""
+    busy_timeout_seconds: float = 30.0
+    """How long a write may wait for other writers before it is refused."""
+    vector_memory_megabytes: int = 128
+    """How much of the vectors may stay in memory; above it they are read from the store when needed."""
+    hook_timeout_seconds: float = 3.0
+    """How long a hook may keep an agent waiting; after that it goes on without memory."""
+    host: str = "127.0.0.1"
+    """Address that `engram serve` listens on."""
+    port: int = 7070
+    """Port that `engram serve` listens on."""
+    telemetry: str = ""
+    """Where `engram serve` sends OpenTelemetry spans: the name of an installed exporter, or nowhere."""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Single policy fields by room, from the `[policy.…]` tables of the file."""
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What chat models can hold and do, by name, from the `[models.…]` tables of the file."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "home", Path(self.home).expanduser())
+        if self.durability not in DURABILITIES:
+            raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
+        _check_key(self.key)
+        for name in _ABOVE_ZERO:
+            if not 0 < getattr(self, name) < math.inf:
+                raise InvalidSettings(f"{name}={getattr(self, name)} must be above 0 and finite")
+        if self.vector_memory_megabytes < 0:
+            raise InvalidSettings(f"vector_memory_megabytes={self.vector_memory_megabytes} is below 0")
+        if not 0 <= self.port <= 65535:
+            raise InvalidSettings(f"port={self.port} is outside 0 to 65535")
+        check_models(self.models)
+        if self.overrides or self.policy not in policies.NAMES:
+            self.chosen_policy()  # which says what is wrong
+
+    @property
+    def store_location(self) -> str:
+        """Where the store is, with the default filled in."""
+        return self.store or str(self.home / "memory.db")
+
+    def chosen_policy(self) -> Policy:
+        """Return the preset with the file's overrides."""
+        return policies.choose(self.policy, self.overrides)
+
+    @classmethod
+    def load(cls, *, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
+        """Return the settings from arguments (those that are not None), environment, file and defaults."""
+        environment = os.environ if environment is None else environment
+        named = {name: value for name, value in arguments.items() if value is not None}
+        from_environment = _from_environment(environment)
+        home = named.get("home") or from_environment.get("home") or cls().home
+        merged = {**_from_file(Path(home).expanduser() / FILE_NAME), **from_environment, **named}
+        return cls(**merged)
+
+
+def setting_fields() -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields that a file or the environment may set."""
+    return tuple(one for one in dataclasses.fields(Settings) if one.name not in ("overrides", "models"))
+
+
+def check_models(models: Mapping[str, Any]) -> None:
+    """Refuse an entry about a model that has an unknown field or a value of the wrong type."""
+    for name, entry in models.items():
+        if not isinstance(entry, dict):
+            raise InvalidSettings(f"models.{name}={entry!r} must be a table")
+        for key, value in entry.items():
+            kind = MODEL_FIELDS.get(key)
+            if kind is None:
+                raise InvalidSettings(f"models.{name}.{key}: a model has only {', '.join(MODEL_FIELDS)}")
+            if kind is int and isinstance(value, int) and value < 1:
+                raise InvalidSettings(f"models.{name}.{key}={value} must be above 0")
+            if type(value) is not kind:
+                raise InvalidSettings(f"models.{name}.{key}={value!r} must be {kind.__name__}")
+        if entry.get("output", 1) > entry.get("context", math.inf):
+            raise InvalidSettings(f"models.{name}: output={entry['output']} is above its context")
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    known = {*NO_SETTINGS, *(PREFIX + one.name.upper() for one in setting_fields())}
+    unknown = sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
+    if unknown:
+        raise InvalidSettings(f"there is no setting {unknown[0]}")
+    found = {}
+    for one in setting_fields():
+        text = environment.get(PREFIX + one.name.upper())
+        if text:
+            found[one.name] = _parse(PREFIX + one.name.upper(), one.name, text)
+    return found
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        written = path.read_text(encoding="utf-8")
+        content = tomllib.loads(written)
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise InvalidSettings(f"{path}: {exc}") from exc
+    known = {one.name for one in setting_fields()} - {"home"}
+    found: dict[str, Any] = {}
+    for name, value in content.items():
+        if name == "policy" and isinstance(value, dict):
+            found |= _policy_table(value)
+        elif name == "models" and isinstance(value, dict):
+            found["models"] = value
+        elif name in known and not isinstance(value, dict):
+            found[name] = _parse(f"{path}: {name}", name, value)
+        else:
+            raise InvalidSettings(f"{path}: there is no setting {name!r}")
+    return found
+
+
+def _policy_table(table: dict[str, Any]) -> dict[str, Any]:
+    """Split `[policy]` into the preset's name, if it is there, and the overrides by room."""
+    rooms = {name: value for name, value in table.items() if name != "name"}
+    return {"overrides": rooms, **({"policy": table["name"]} if "name" in table else {})}
+
+
+def _parse(where: str, name: str, value: object) -> Any:
+    """Return the value in the type of the setting's default."""
+    default = Path() if name == "home" else next(o.default for o in setting_fields() if o.name == name)
+    try:
+        if isinstance(default, bool):
+            return _truth(value)
+        if isinstance(default, (int, float)):
+            if isinstance(value, bool) or (isinstance(value, float) and isinstance(default, int)):
+                raise TypeError(value)
+            number: Any = value
+            return type(default)(number)
+        if not isinstance(value, str):
+            raise TypeError(value)
+        return Path(value) if isinstance(default, Path) else value
+    except (TypeError, ValueError, KeyError) as exc:
+        raise InvalidSettings(f"{where}={value!r} must be {type(default).__name__}") from exc
+
+
+def _truth(value: object) -> bool:
+    """Return a yes or no, which the environment can only say in words."""
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[str(value).lower()]
+
+
+def _check_key(key: str) -> None:
+    try:
+        is_whole = key == "" or len(bytes.fromhex(key)) == KEY_BYTES
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        raise InvalidSettings(
+            f"the store's key has {len(key)} characters and is not {2 * KEY_BYTES} hexadecimal digits",
+            hint='Make one with: python -c "import secrets; print(secrets.token_hex(32))"',
+        )

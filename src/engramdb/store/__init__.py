@@ -1,0 +1,1 @@
+"""The only SQL: the contract of a store and its implementations."""

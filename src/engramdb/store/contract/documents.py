@@ -1,0 +1,162 @@
+"""The store's contract for documents and idempotent replies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, Protocol
+
+from engramdb.values import MemoryId, Scope, ShelfItem, Status, TurnId
+
+# The shelf: documents by scope, place and key, each with the memory or the turn that was made of it.
+#
+# Part of `store.contract`. What has expired, and what was made into a memory that somebody has forgotten
+# since, is on no answer. Those of narrower scopes are seen only where a call asks for what lies `within` a
+# scope.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corner:
+    """A part of the shelf: places that begin so, in exactly a scope or in it and every narrower one."""
+
+    scope: Scope
+    now: datetime
+    place: tuple[str, ...] = ()
+    within: bool = False
+    key: str | None = None
+    """Only what goes by this key."""
+
+
+class Pointer(NamedTuple):
+    """A document's number and scope, and the memory that was made of its text."""
+
+    id: int
+    scope: Scope
+    memory_id: MemoryId | None = None
+    key: int | None = None
+    """The key of the memory."""
+    status: Status | None = None
+
+
+class Shelf(Protocol):
+    """Documents of other programs."""
+
+    def get(self, place: tuple[str, ...], key: str, *, scope: Scope, now: datetime) -> ShelfItem | None:
+        """Return the document under a key of exactly this scope."""
+        ...
+
+    def occupied(self, place: tuple[str, ...], key: str, *, scope: Scope) -> ShelfItem | None:
+        """Return what lies under a key, also where no reader would be given it any more."""
+        ...
+
+    def put(
+        self,
+        place: tuple[str, ...],
+        key: str,
+        value: Any,
+        *,
+        scope: Scope,
+        now: datetime,
+        memory_id: MemoryId | None = None,
+        turn_id: TurnId | None = None,
+        lifetime: timedelta | None = None,
+    ) -> ShelfItem:
+        """Put a document in place of what lies under its key, which keeps its number and beginning."""
+        ...
+
+    def drop(self, numbers: Sequence[int]) -> int:
+        """Take documents from the shelf, and return how many there were."""
+        ...
+
+    def by_ids(self, numbers: Sequence[int], *, now: datetime) -> dict[int, ShelfItem]:
+        """Return the documents that are there, by number."""
+        ...
+
+    def walk(self, corner: Corner, *, offset: int = 0) -> Generator[ShelfItem, None, None]:
+        """Yield documents, the first stored first; to be closed before the transaction ends."""
+        ...
+
+    def latest(self, corner: Corner, *, limit: int) -> Sequence[ShelfItem]:
+        """Return the documents that were stored last, the last one first."""
+        ...
+
+    def pointers(self, corner: Corner) -> Sequence[Pointer]:
+        """Return which memories the documents point to, the first stored first."""
+        ...
+
+    def places(self, corner: Corner) -> Sequence[tuple[str, ...]]:
+        """Return the places that hold a document, in order."""
+        ...
+
+    def holders(self, memory_id: MemoryId) -> Sequence[ShelfItem]:
+        """Return every document that points to a memory."""
+        ...
+
+    def key_of(self, memory_id: MemoryId) -> int | None:
+        """Return the key of a memory."""
+        ...
+
+    def touch(self, numbers: Sequence[int], *, now: datetime) -> Sequence[ShelfItem]:
+        """Let the lifetimes of documents begin again, and return those that have one."""
+        ...
+
+    def expired(self, now: datetime, *, limit: int) -> Sequence[ShelfItem]:
+        """Return documents whose time is over, the longest expired first."""
+        ...
+
+    def count(self) -> int:
+        """Return how many documents there are."""
+        ...
+
+
+# The table of answers by the caller's key, so that a write sent again is answered and not carried out
+
+ERASED = 410
+"""The status of an answer that is gone because something it named was erased."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a request was answered with; nothing yet while it is under way."""
+
+    request: bytes
+    """A hash of what was asked; empty once the answer is erased."""
+    status: int | None
+    headers: Mapping[str, str]
+    """Those that belong to the answer and not to the connection."""
+    body: bytes | None
+    at: datetime
+
+
+class Replies(Protocol):
+    """Answers by caller and key."""
+
+    def get(self, caller: str, key: str) -> Reply | None:
+        """Return what is known of a key."""
+        ...
+
+    def begin(self, caller: str, key: str, *, request: bytes, at: datetime) -> None:
+        """Note that a request is under way; one that was under way before is noted anew."""
+        ...
+
+    def finish(
+        self,
+        caller: str,
+        key: str,
+        *,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        subjects: Collection[str],
+    ) -> None:
+        """Keep an answer, and the ids of what it names; empty where a memory was erased meanwhile."""
+        ...
+
+    def drop(self, caller: str, key: str) -> None:
+        """Forget a key: its request may be sent again."""
+        ...
+
+    def expire(self, *, before: datetime) -> None:
+        """Forget the keys that were begun before a moment."""
+        ...

@@ -1,0 +1,325 @@
+"""The store's contract for lookups by scope, name, trait and time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from engramdb.store.contract.memories import (
+    Changes,
+    EdgeColumns,
+    Found,
+    Objection,
+    Part,
+    Quantised,
+    Recalled,
+    SharedEntities,
+    Sketch,
+    Sweep,
+)
+from engramdb.values import (
+    AuditEvent,
+    Edge,
+    EdgeType,
+    EmbedderIdentity,
+    Filters,
+    HistoryEvent,
+    Memory,
+    MemoryId,
+    Scope,
+)
+from engramdb.values.population import Population
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+# The tables that memories are found by: terms, vectors, links, traits, and what recall asks before it
+# fetches.
+#
+# Part of `store.contract`; all of it is derived and can be made anew, except the links.
+
+
+class Terms(Protocol):
+    """The text index."""
+
+    @property
+    def version(self) -> int:
+        """The version of the cutting rules that the index was built with."""
+        ...
+
+    def put(self, key: int, terms: Sequence[str]) -> None:
+        """Index a memory under these terms in place of any earlier ones."""
+        ...
+
+    def remove(self, key: int) -> None:
+        """Take a memory out of the index, leaving no trace of its words."""
+        ...
+
+    def clear(self, *, version: int) -> None:
+        """Empty the index for a rebuild under this version of the cutting rules."""
+        ...
+
+    def count(self) -> int:
+        """Return how many memories are indexed."""
+        ...
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """Return in how many memories each term stands; 0 for unknown ones."""
+        ...
+
+    def search(
+        self, weights: Mapping[str, float], *, scope: Scope, filters: Filters, limit: int
+    ) -> list[Found]:
+        """Return memories with any of the terms, best first by the sum of the weights of those they hold."""
+        ...
+
+    def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
+        """Return the newest memories with a term that is too common to look through, scored 0."""
+        ...
+
+
+class Vectors(Protocol):
+    """The vectors, in spaces that cannot be compared with one another."""
+
+    def space(self, identity: EmbedderIdentity) -> int | None:
+        """Return the number of the embedder's space, or None if it has none yet."""
+        ...
+
+    def make_space(self, identity: EmbedderIdentity) -> int:
+        """Return the number of the embedder's space, made if need be."""
+        ...
+
+    def put(self, space: int, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        """Store one vector per memory in place of any earlier one, and mark the memories as changed."""
+        ...
+
+    def requantise(self, space: int, keys: Sequence[int], bits: int) -> int:
+        """
+        Store these memories' vectors with 8, 4, 2 or 1 bits a number, and return how many changed.
+
+        Only ever downwards, and without a mark of change: readers hold the better vector in memory.
+        """
+        ...
+
+    def remove(self, key: int) -> None:
+        """Take a memory's vectors out of every space."""
+        ...
+
+    def clear(self) -> None:
+        """Drop all vectors of all spaces, for a rebuild."""
+        ...
+
+    def drop_stray(self) -> None:
+        """Drop the vectors of memories that should have none."""
+        ...
+
+    def pending(self, space: int | None, *, limit: int) -> dict[int, Memory]:
+        """Return indexed memories that have no vector in the space yet, newest first."""
+        ...
+
+    def count_pending(self, space: int | None, *, scope: Scope | None = None) -> int:
+        """Return how many those are, of all or of those that a scope may see."""
+        ...
+
+    def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], Quantised]:
+        """Return the keys that have a vector, and their vectors in that order."""
+        ...
+
+    def latest_change(self) -> int:
+        """Return the cursor of the newest change in the store."""
+        ...
+
+    def changes(self, space: int, *, dimension: int, since: int, limit: int) -> Changes:
+        """Return the memories that changed after a cursor, with their vectors in the space."""
+        ...
+
+
+class Snapshots(Protocol):
+    """The vector index at rest, one snapshot for each space."""
+
+    def load_snapshot(self, space: int) -> Sequence[Part]:
+        """Return the parts of a space's snapshot in order, or none."""
+        ...
+
+    def save_snapshot(self, space: int, parts: Sequence[Part]) -> None:
+        """Keep these parts in place of the space's earlier ones."""
+        ...
+
+    def clear(self) -> None:
+        """Drop every snapshot."""
+        ...
+
+
+class Candidates(Protocol):
+    """What recall asks about memories that were found, before it fetches any."""
+
+    def sketches(self, keys: Sequence[int]) -> dict[int, Sketch]:
+        """Return what ranking needs to know of memories that were found."""
+        ...
+
+    def passing(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
+        """Return which of these memories the scope may see and the filters let through."""
+        ...
+
+    def beside(
+        self, keys: Sequence[int], *, reach: int, scope: Scope, filters: Filters
+    ) -> list[tuple[int, int, int]]:
+        """Return (memory, neighbour, distance) for the active memories beside each in its own session."""
+        ...
+
+
+class TraitRows(Protocol):
+    """What filters look memories up by; derived, and kept true by every write of a memory."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the table was filled by the rules of this version."""
+        ...
+
+    def rebuild(self) -> int:
+        """Fill the table anew from the memories, inside a write, and return how many rows it has."""
+        ...
+
+    def count_wrong(self) -> int:
+        """Return how many rows are missing or should not be there, which is none in a sound store."""
+        ...
+
+
+class Edges(Protocol):
+    """Links between memories."""
+
+    def add(self, edge: Edge) -> None:
+        """Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`."""
+        ...
+
+    def add_all(self, edges: Sequence[Edge]) -> None:
+        """Store links, in their order and each as `add` would."""
+        ...
+
+    def remove(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
+        """Take a link away, if it is there."""
+        ...
+
+    def of(self, memory_id: MemoryId) -> list[Edge]:
+        """Return the links that leave or reach a memory, the latest changed last."""
+        ...
+
+    def latest_change(self) -> int:
+        """Return the cursor of the newest change of a link."""
+        ...
+
+    def pruned_change(self) -> int:
+        """Return the newest removal that the feed has dropped; who stopped before it must begin again."""
+        ...
+
+    def changes(self, *, since: int, limit: int) -> tuple[int, EdgeColumns]:
+        """Return a new cursor and the links that changed after the given one, in order; 0 begins anew."""
+        ...
+
+    def touching(self, keys: Sequence[int]) -> EdgeColumns:
+        """Return the links that leave or reach any of these memories."""
+        ...
+
+    def sharing_entities(self, most_mentions: Mapping[int, int], *, limit: int) -> SharedEntities:
+        """Return who speaks of the same as these memories, of what at most so many speak of; rarest first."""
+        ...
+
+
+# The tables of what happened: history, audit, feedback, recalls and sweeps.
+#
+# Part of `store.contract`.
+
+
+class History(Protocol):
+    """What happened to each memory."""
+
+    def add(self, event: HistoryEvent) -> None:
+        """Record a change."""
+        ...
+
+    def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
+        """Return a memory's changes, oldest first."""
+        ...
+
+    def since(self, memory_ids: Sequence[MemoryId], moment: datetime) -> dict[MemoryId, list[HistoryEvent]]:
+        """Return what happened to these memories after a moment, oldest first, where anything did."""
+        ...
+
+
+class Audit(Protocol):
+    """Who did what in the store."""
+
+    def add(self, event: AuditEvent) -> None:
+        """Record an action."""
+        ...
+
+    def recent(self, *, limit: int, before: int | None = None) -> list[AuditEvent]:
+        """Return the latest actions, newest first, or those before the one with a number."""
+        ...
+
+
+class Feedback(Protocol):
+    """Which memory helped or did not, and for what kind of question."""
+
+    def add(
+        self,
+        key: int,
+        *,
+        at: datetime,
+        is_helpful: bool,
+        question: bytes | None,
+        space: int | None,
+        vector: NDArray[np.float32] | None,
+    ) -> None:
+        """Note that a memory helped or did not; the question is its fingerprint and its vector."""
+        ...
+
+    def against(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:
+        """Return the questions for which these memories were of no help since then."""
+        ...
+
+
+class Ages(Protocol):
+    """Memories as the columns that ageing computes with, and the count of their recalls."""
+
+    def page(
+        self,
+        *,
+        after_key: int,
+        limit: int,
+        scope: Scope | None = None,
+        session_ends: Mapping[tuple[int, str], int] | None = None,
+    ) -> Population:
+        """Return the next memories that can age, of the whole store or of what a scope may see."""
+        ...
+
+    def of(
+        self, keys: Sequence[int], *, session_ends: Mapping[tuple[int, str], int] | None = None
+    ) -> Population:
+        """Return these memories, where they can still age."""
+        ...
+
+    def session_ends(self, *, before: int) -> dict[tuple[int, str], int]:
+        """Return when the sessions without a summary ended, of those that ended before that moment."""
+        ...
+
+    def count_recalls(
+        self, recalled: Sequence[Recalled], *, stability_per_recall: float, stability_most: float
+    ) -> None:
+        """Add recalls to the logs of the memories; none is lost, however many processes count at once."""
+        ...
+
+
+class Sweeps(Protocol):
+    """How far each ageing sweep came."""
+
+    def latest(self) -> Sweep | None:
+        """Return the sweep that was begun last."""
+        ...
+
+    def put(self, sweep: Sweep) -> Sweep:
+        """Store how far a sweep came; a new one has key 0 and is given its own."""
+        ...

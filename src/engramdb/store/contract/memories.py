@@ -1,0 +1,464 @@
+"""The store's contract for memories: rows, changes, filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from engramdb.values import (
+    Box,
+    Entity,
+    EntityType,
+    Filters,
+    Layer,
+    Memory,
+    MemoryId,
+    Mention,
+    Scope,
+    Turn,
+    TurnId,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+# What a store hands out besides values: rows and columns that indexes and ageing compute with.
+#
+# Used by the tables of the contract and by the rooms above; no SQL, no driver's types.
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A memory's key and how well it fits; larger is better."""
+
+    key: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quantised:
+    """Vectors with eight bits a number, however few are stored: row `i` is `numbers[i] * scales[i]`."""
+
+    numbers: NDArray[np.int8]
+    scales: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """
+    Memories that changed since a cursor, one column per field, oldest change first.
+
+    `vectors` has a row for each memory; where `has_vector` is false the row is zero.
+    """
+
+    cursor: int
+    keys: NDArray[np.int64]
+    scopes: NDArray[np.int32]
+    when: NDArray[np.int64]
+    statuses: list[str]
+    layers: list[str]
+    types: list[str]
+    kinds: list[str]
+    categories: list[str]
+    has_vector: NDArray[np.bool_]
+    vectors: Quantised
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """
+    Some rows of a snapshot: one key, `columns` and `codes` of equal width for each.
+
+    `head` holds for the whole snapshot and is the same in all its parts.
+    """
+
+    cursor: int
+    head: bytes
+    keys: NDArray[np.int64]
+    columns: bytes
+    codes: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """A question for which a memory was of no help: its fingerprint, and its vector in a space."""
+
+    key: int
+    question: bytes | None
+    space: int | None
+    vector: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """What ranking needs to know of a memory: who said it, what it is about, and when, in microseconds."""
+
+    speaker: str | None
+    subject: str | None
+    when: int
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """A memory that speaks of an entity, the layer that it is in and the moment that it is about."""
+
+    key: int
+    layer: Layer
+    when: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A memory that readers were given: when, and in which sessions."""
+
+    memory_id: MemoryId
+    moments: tuple[datetime, ...]
+    sessions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """How far an ageing sweep came; `finished_at` is None while it is not done."""
+
+    started_at: datetime
+    policy: str
+    key: int = 0
+    finished_at: datetime | None = None
+    after_key: int = 0
+    looked_at: int = 0
+    by_rule: Mapping[str, int] = field(default_factory=dict)
+
+    def at(self, key: int) -> Sweep:
+        """Return the sweep under the key that the store gave it."""
+        return replace(self, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeColumns:
+    """Links by the keys of their ends, one column per field; a link that was taken away weighs 0."""
+
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    types: list[str]
+    weights: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEntities:
+    """Pairs of memories that speak of the same entity, and how many memories speak of it."""
+
+    origins: NDArray[np.int64]
+    others: NDArray[np.int64]
+    mentions: NDArray[np.int64]
+
+
+# The tables of what is known: memories, turns, boxes, entities and the scopes they are kept in.
+#
+# Part of `store.contract`. A memory has an `id`, which users see, and a `key`, a small ever-growing number
+# that
+# indexes use.
+
+
+class Memories(Protocol):
+    """The memories themselves."""
+
+    def add(self, memory: Memory, *, fingerprint: bytes) -> int:
+        """Store a new memory and return its key."""
+        ...
+
+    def replace(self, memory: Memory) -> int:
+        """Store a changed memory under its id and return its key."""
+        ...
+
+    def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory | None:
+        """Return a memory that this scope may see."""
+        ...
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
+        """Return the memories that exist, by key."""
+        ...
+
+    def active_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory of exactly this scope with this fingerprint."""
+        ...
+
+    def blank(self, memory_id: MemoryId) -> None:
+        """Take every word of a memory out of its row and out of the notes about who was given it."""
+        ...
+
+    def has_active_twin(self, memory_id: MemoryId) -> bool:
+        """Say whether another memory of the same scope is active with the same fingerprint."""
+        ...
+
+    def unenriched(self, *, limit: int) -> dict[int, Memory]:
+        """Return active memories that nothing was inferred from yet, oldest first, by key."""
+        ...
+
+    def count_unenriched(self) -> int:
+        """Return how many those are."""
+        ...
+
+    def mark_enriched(self, key: int) -> None:
+        """Note that what can be inferred from a memory has been."""
+        ...
+
+    def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
+        """Return what was stated in a session of exactly this scope and still holds, oldest first."""
+        ...
+
+    def summary_of(self, session: str, *, scope: Scope) -> Memory | None:
+        """Return the latest active summary of a session of exactly this scope."""
+        ...
+
+    def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
+        """Return the keys of the newest active memories of exactly this scope with this relation."""
+        ...
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:
+        """Return the ids that end in these eight characters: what people copy from a list."""
+        ...
+
+    def list(
+        self,
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        before: MemoryId | None,
+        alive_at: datetime | None = None,
+    ) -> Sequence[Memory]:
+        """
+        Return memories that this scope may see, newest first, from before the given one.
+
+        With `alive_at`, what has a last day that is over by then counts as gone.
+        """
+        ...
+
+    def pinned(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return the pinned and active memories that this scope may see, newest first."""
+        ...
+
+    def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
+        """
+        Return the keys of all that pass, in order; None where they are more than the limit.
+
+        None too where every word of the filters is so common that listing its memories would take long.
+        """
+        ...
+
+    def indexable(self, *, after_key: int, limit: int) -> dict[int, Memory]:
+        """Return memories whose status is indexed, in key order, for a rebuild."""
+        ...
+
+    def count(self) -> int:
+        """Return how many memories are stored, in any status."""
+        ...
+
+    def count_by(self, column: Literal["status", "layer"]) -> dict[str, int]:
+        """Return counts by `status`, or by `layer` among the active."""
+        ...
+
+    def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
+        """Return the scopes with the most active memories."""
+        ...
+
+
+class Turns(Protocol):
+    """What was said, as it was said."""
+
+    def add(self, turn: Turn) -> None:
+        """Store a turn."""
+        ...
+
+    def get(self, turn_id: TurnId, *, scope: Scope) -> Turn | None:
+        """Return a turn that this scope may see."""
+        ...
+
+    def said_at(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
+        """Return when a turn was said, where this scope may see it."""
+        ...
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> Sequence[TurnId]:
+        """Return the ids that end in these eight characters: what people copy from a list."""
+        ...
+
+    def list(
+        self, *, scope: Scope, session: str | None, limit: int, before: TurnId | None = None
+    ) -> Sequence[Turn]:
+        """Return the latest turns, or the latest before the given one, oldest of them first."""
+        ...
+
+    def claim(
+        self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
+    ) -> Sequence[Turn]:
+        """
+        Take the oldest turns that nobody has read yet, for a while, and return them in order.
+
+        All of them are of one scope and session: the given one, or that of the oldest.
+        """
+        ...
+
+    def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
+        """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
+        ...
+
+    def release(self, turn_ids: Sequence[TurnId]) -> None:
+        """Give claimed turns back."""
+        ...
+
+    def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
+        """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
+        ...
+
+    def count(self) -> int:
+        """Return how many turns are stored."""
+        ...
+
+
+class Boxes(Protocol):
+    """Boxes of memories that were stored under one topic."""
+
+    def open_in(self, scope: Scope) -> Box | None:
+        """Return the box of exactly this scope that still takes memories, if there is one."""
+        ...
+
+    def put(self, box: Box) -> None:
+        """Store a box in place of its earlier state."""
+        ...
+
+    def sealed(self, scope: Scope, *, limit: int) -> Sequence[Box]:
+        """Return the latest sealed boxes of exactly this scope, newest first."""
+        ...
+
+
+class HandedOut(Protocol):
+    """Which memories were given to whom, so that their echo is not taken for news."""
+
+    def add(self, memory_ids: Iterable[MemoryId], *, scope: Scope, session: str, at: datetime) -> None:
+        """Note that these memories were given to a reader in this scope."""
+        ...
+
+    def since(self, moment: datetime, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return what readers in exactly this scope were given since then, latest first."""
+        ...
+
+    def prune(self, before: datetime) -> None:
+        """Forget what was given before that moment."""
+        ...
+
+
+class Entities(Protocol):
+    """What memories speak of; readers see a name only while a memory that uses it may be found."""
+
+    def add(self, entity: Entity) -> None:
+        """Store a new entity under all its names."""
+        ...
+
+    def update(self, entity: Entity) -> None:
+        """Store a changed entity under its id; names are added, never taken away."""
+        ...
+
+    def link(self, entity_id: str, memory_id: MemoryId, *, name: str, at: datetime) -> bool:
+        """Note that a memory calls an entity so; say whether that is the first time that it speaks of it."""
+        ...
+
+    def unlink(self, memory_id: MemoryId) -> None:
+        """Take a memory's mentions away, and every name and entity that no other memory speaks of."""
+        ...
+
+    def candidates(self, mention: Mention, *, scope: Scope) -> Sequence[Entity]:
+        """Return the entities of exactly this scope that the mention may mean, found ones and hidden ones."""
+        ...
+
+    def get(self, entity_id: str, *, scope: Scope) -> Entity | None:
+        """Return an entity that this scope may see."""
+        ...
+
+    def by_name(self, name: str, *, scope: Scope) -> Sequence[Entity]:
+        """Return the entities that go by this name, however it is written."""
+        ...
+
+    def starting_with(self, text: str, *, scope: Scope, limit: int) -> Sequence[Entity]:
+        """Return the entities with a name that begins so, for completion."""
+        ...
+
+    def list(self, *, scope: Scope, kind: EntityType | None = None, limit: int) -> Sequence[Entity]:
+        """Return the entities that this scope may see, the latest mentioned first."""
+        ...
+
+    def of_memory(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Entity]:
+        """Return what a memory speaks of."""
+        ...
+
+    def named(
+        self,
+        folded: Iterable[str],
+        *,
+        given: Iterable[str] = (),
+        family: Iterable[str] = (),
+        scope: Scope,
+    ) -> Sequence[Entity]:
+        """
+        Return the entities that go by one of these folded names, the latest mentioned first.
+
+        Also the people with a longer name that begins with one of `given` or ends with one of `family`.
+        """
+        ...
+
+    def memories_of(self, entity_id: str, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int]:
+        """Return the keys of the memories that speak of an entity, the latest stored first."""
+        ...
+
+    def appearances(
+        self,
+        entity_ids: Sequence[str],
+        *,
+        scope: Scope,
+        filters: Filters,
+        alive_at: datetime | None = None,
+    ) -> Sequence[Appearance]:
+        """Return every memory that speaks of one of these, those about the latest moment first."""
+        ...
+
+    def companions(
+        self, entity_ids: Sequence[str], keys: Sequence[int], *, scope: Scope, limit: int
+    ) -> Sequence[tuple[Entity, int]]:
+        """Return who else these memories speak of, and how many of them do, the most frequent first."""
+        ...
+
+    def count(self) -> int:
+        """Return how many entities are stored."""
+        ...
+
+    def is_empty(self) -> bool:
+        """Say whether nothing was ever named, so that nothing need be looked up."""
+        ...
+
+
+class Scopes(Protocol):
+    """The scopes that something was stored in."""
+
+    def visible(self, scope: Scope) -> list[int]:
+        """Return the numbers of the stored scopes that a reader in this scope may see."""
+        ...
+
+    def find(self, scope: Scope) -> int | None:
+        """Return the number of exactly this scope, if anything was stored in it."""
+        ...
+
+    def get(self, number: int) -> Scope:
+        """Return the scope with this number."""
+        ...

@@ -1,0 +1,228 @@
+"""The whole store: transactions, health of parts, erasure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from engramdb.store.contract.capture import Attention, Feed, Gleanings, Imports
+from engramdb.store.contract.documents import Replies, Shelf
+from engramdb.store.contract.dreams import Dreams, Gaps, Leases, Replays, Tree
+from engramdb.store.contract.lookup import (
+    Ages,
+    Audit,
+    Candidates,
+    Edges,
+    Feedback,
+    History,
+    Snapshots,
+    Sweeps,
+    Terms,
+    TraitRows,
+    Vectors,
+)
+from engramdb.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
+from engramdb.values import Check, Memory, MemoryId, Scope, TurnId
+
+# The table of parts: how each has fared and what it has cost, in every process that had the store open.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What happened to one part: since it was last noted, or, as read from the store, ever."""
+
+    name: str
+    last_success: datetime | None = None
+    last_failure: datetime | None = None
+    failure: str | None = None
+    failures: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    milliseconds: float = 0.0
+
+
+class PartTallies(Protocol):
+    """How parts fared, by name."""
+
+    def add(self, tally: Tally) -> None:
+        """Add what happened since the last time; an older moment does not replace a later one."""
+        ...
+
+    def list(self) -> Sequence[Tally]:
+        """Return every part that was ever noted, by name."""
+        ...
+
+
+# What erasing has to reach beside a memory's own row: evidence, conclusions, notes, questions, minds, names.
+
+
+class Erasures(Protocol):
+    """Finds what holds the words of a memory or of a user, and takes it away."""
+
+    def kin(self, memory: Memory) -> Sequence[Memory]:
+        """Return what says the same as a memory, was merged into it or concluded from it, in its scope."""
+        ...
+
+    def evidence(self, memory: Memory) -> Sequence[TurnId]:
+        """
+        Return the turns that a memory was read from, and those of its scope that hold it word for word.
+
+        What was concluded from other memories was read from none.
+        """
+        ...
+
+    def minds(self, references: Sequence[str], texts: Sequence[str], *, scope: Scope) -> Sequence[Scope]:
+        """Return whose minds, in a scope and narrower ones, point to one of these or hold such words."""
+        ...
+
+    def count_gaps(self, memory_ids: Sequence[MemoryId]) -> int:
+        """Return how many questions, open or closed, are about any of these memories."""
+        ...
+
+    def strike(self, memory_id: MemoryId, *, now: datetime) -> None:
+        """Take away what is noted about a memory: feedback, questions, reasons, the topics of its box."""
+        ...
+
+    def drop_minds(self, scopes: Sequence[Scope]) -> None:
+        """Drop the minds of exactly these scopes."""
+        ...
+
+    def drop_turns(self, turn_ids: Sequence[TurnId]) -> int:
+        """Drop turns with their words, and return how many there were."""
+        ...
+
+    def scopes_within(self, scope: Scope) -> Sequence[Scope]:
+        """Return the scope and every narrower one, those in which something was ever stored."""
+        ...
+
+    def memories_in(self, scope: Scope) -> Sequence[Memory]:
+        """Return every memory of exactly this scope that is not erased."""
+        ...
+
+    def count_turns(self, scope: Scope) -> int:
+        """Return how many turns exactly this scope has."""
+        ...
+
+    def count_gaps_in(self, scope: Scope) -> int:
+        """Return how many questions exactly this scope has, open or closed."""
+        ...
+
+    def clear(self, scope: Scope) -> None:
+        """Drop turns, questions, summaries, boxes, minds and names of exactly this scope."""
+        ...
+
+    def rename_user(self, scope: Scope, token: str) -> None:
+        """Put a token in the place of the user's name, in the scope, every narrower one, and their trail."""
+        ...
+
+
+# A store as a whole, and the transactions it gives out.
+#
+# Part of `store.contract`; implemented by `store.sqlite`.
+
+
+class Transaction(Protocol):
+    """Every table, in one snapshot or one write."""
+
+    @property
+    def memories(self) -> Memories: ...
+    @property
+    def turns(self) -> Turns: ...
+    @property
+    def terms(self) -> Terms: ...
+    @property
+    def vectors(self) -> Vectors: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def audit(self) -> Audit: ...
+    @property
+    def edges(self) -> Edges: ...
+    @property
+    def entities(self) -> Entities: ...
+    @property
+    def scopes(self) -> Scopes: ...
+    @property
+    def boxes(self) -> Boxes: ...
+    @property
+    def handed_out(self) -> HandedOut: ...
+    @property
+    def candidates(self) -> Candidates: ...
+    @property
+    def feedback(self) -> Feedback: ...
+    @property
+    def snapshots(self) -> Snapshots: ...
+    @property
+    def ages(self) -> Ages: ...
+    @property
+    def sweeps(self) -> Sweeps: ...
+    @property
+    def traits(self) -> TraitRows: ...
+    @property
+    def leases(self) -> Leases: ...
+    @property
+    def dreams(self) -> Dreams: ...
+    @property
+    def gaps(self) -> Gaps: ...
+    @property
+    def tree(self) -> Tree: ...
+    @property
+    def replays(self) -> Replays: ...
+    @property
+    def gleanings(self) -> Gleanings: ...
+    @property
+    def attention(self) -> Attention: ...
+    @property
+    def imports(self) -> Imports: ...
+    @property
+    def erasures(self) -> Erasures: ...
+    @property
+    def parts(self) -> PartTallies: ...
+    @property
+    def shelf(self) -> Shelf: ...
+    @property
+    def replies(self) -> Replies: ...
+    @property
+    def feed(self) -> Feed: ...
+
+
+class Store(Protocol):
+    """One place where memories are kept."""
+
+    @property
+    def location(self) -> str:
+        """Where the store is, without secrets."""
+        ...
+
+    def atomic(self) -> AbstractContextManager[Transaction]:
+        """Open a write: all of it is durable when the block ends, none of it if it raises. Nests."""
+        ...
+
+    def read(self) -> AbstractContextManager[Transaction]:
+        """Open a snapshot: what it shows does not change while the block runs."""
+        ...
+
+    def describe(self) -> Mapping[str, object]:
+        """Return format version, size and room in bytes, and whether the store is encrypted."""
+        ...
+
+    def check(self) -> Iterable[Check]:
+        """Look for damage and disagreement between the tables."""
+        ...
+
+    def back_up(self, path: Path) -> None:
+        """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
+        ...
+
+    def scrub(self) -> None:
+        """Leave nothing of what was deleted in the store's files; raises where somebody still reads it."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store; nothing that was acknowledged is pending."""
+        ...

@@ -1,0 +1,201 @@
+"""Columns for aging, and the table `sweeps`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engramdb.store.contract import Recalled, Sweep
+from engramdb.store.sqlite.connection import readable
+from engramdb.store.sqlite.filters import VISIBLE, names
+from engramdb.store.sqlite.rows import (
+    from_json,
+    from_microseconds,
+    optional_from_microseconds,
+    optional_to_microseconds,
+    to_json,
+    to_microseconds,
+)
+from engramdb.values import Scope, Status
+from engramdb.values.population import LAYERS, NEVER, RECENT_MOST, SOURCES, STATUSES, Population
+
+if TYPE_CHECKING:
+    import apsw
+
+
+# Memories as the columns that ageing computes with, read in pages of keys, and the count of their recalls.
+#
+# Read by the sweep and the forecast; recalls are counted by the engine, a batch to a write. Counting neither
+# marks a memory as changed nor touches an index: being read is no news about what it says.
+
+_AGEING = to_json([Status.ACTIVE, Status.CHALLENGED, Status.SUPERSEDED, Status.ARCHIVED])
+_SELECT = (
+    "SELECT m.key, m.created_at, max(m.created_at, coalesce(m.confirmed_at, 0)), "
+    f"coalesce(m.access_last_at, m.created_at), coalesce(m.forget_after, {NEVER}), m.updated_at, "
+    "m.access_count, m.access_sessions, m.reinforcements, m.confidence, m.importance, m.stability, "
+    "m.strength, m.arousal, m.source, m.layer, m.status, m.category, m.scope, m.pinned, m.layer_held, "
+    "m.extractor IS NOT NULL, m.kind = 'episode', "
+    "CASE WHEN coalesce(m.extractor, '') LIKE 'session-%' THEN NULL ELSE m.session END, "
+    "CASE WHEN m.access_count > 0 THEN m.access_recent END FROM memories m "
+    "WHERE m.status IN (SELECT value FROM json_each(?))"
+)
+_PROJECTS = "SELECT id, min(id) OVER (PARTITION BY project) FROM scopes"
+_SESSION_ENDS = (
+    "SELECT t.scope, t.session, max(t.created_at) FROM turns t WHERE t.session IS NOT NULL "
+    "GROUP BY t.session, t.scope HAVING max(t.created_at) < ? AND NOT EXISTS (SELECT 1 FROM memories m "
+    "WHERE m.session = t.session AND m.scope = t.scope AND m.extractor = 'session-1')"
+)
+_RECENT = "SELECT key, access_recent FROM memories WHERE id = ? AND status <> 'erased'"
+_COUNT = (
+    "UPDATE memories SET access_count = access_count + ?, access_sessions = access_sessions + ?, "
+    "access_last_at = max(coalesce(access_last_at, 0), ?), access_recent = ?, "
+    "stability = max(stability, min(?, stability + ?)) WHERE key = ?"
+)
+_SEEN = "INSERT OR IGNORE INTO recall_sessions (memory, session) VALUES (?, ?)"
+
+_LAYER_CODES = {layer.value: code for code, layer in enumerate(LAYERS)}
+_STATUS_CODES = {status.value: code for code, status in enumerate(STATUSES)}
+_SOURCE_CODES = {source.value: code for code, source in enumerate(SOURCES)}
+_COLUMNS = 25
+
+
+class AgesTable:
+    """Memories as columns, and their recalls."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def page(
+        self,
+        *,
+        after_key: int,
+        limit: int,
+        scope: Scope | None = None,
+        session_ends: Mapping[tuple[int, str], int] | None = None,
+    ) -> Population:
+        """Return the next memories that can age, of the whole store or of what a scope may see."""
+        sql, parameters = f"{_SELECT} AND m.key > ?", [_AGEING, after_key]
+        if scope is not None:
+            sql, parameters = f"{sql} AND m.scope IN ({VISIBLE})", [*parameters, *names(scope)]
+        rows = self._connection.execute(f"{sql} ORDER BY m.key LIMIT ?", (*parameters, limit)).fetchall()
+        return self._population(rows, session_ends or {})
+
+    def of(
+        self, keys: Sequence[int], *, session_ends: Mapping[tuple[int, str], int] | None = None
+    ) -> Population:
+        """Return these memories, where they can still age."""
+        sql = f"{_SELECT} AND m.key IN (SELECT value FROM json_each(?)) ORDER BY m.key"
+        rows = self._connection.execute(sql, (_AGEING, to_json(list(keys)))).fetchall()
+        return self._population(rows, session_ends or {})
+
+    def session_ends(self, *, before: int) -> dict[tuple[int, str], int]:
+        """Return when the sessions without a summary ended, of those that ended before that moment."""
+        rows: list[Any] = self._connection.execute(_SESSION_ENDS, (before,)).fetchall()
+        return {(scope, session): at for scope, session, at in rows}
+
+    def count_recalls(
+        self, recalled: Sequence[Recalled], *, stability_per_recall: float, stability_most: float
+    ) -> None:
+        """Add recalls to the logs of the memories; none is lost, however many processes count at once."""
+        for one in recalled:
+            row: Any = self._connection.execute(_RECENT, (one.memory_id,)).fetchone()
+            if row is None:
+                continue
+            key, known = row[0], from_json(row[1])
+            moments = [to_microseconds(moment) for moment in one.moments]
+            new_sessions = 0
+            for session in one.sessions:
+                self._connection.execute(_SEEN, (key, session))
+                new_sessions += self._connection.changes()
+            recent = to_json(sorted([*known, *moments])[-RECENT_MOST:])
+            gained = stability_per_recall * len(moments)
+            counted = (len(moments), new_sessions, max(moments), recent, stability_most, gained, key)
+            self._connection.execute(_COUNT, counted)
+
+    def _population(self, rows: list[Any], session_ends: Mapping[tuple[int, str], int]) -> Population:
+        pairs: list[Any] = self._connection.execute(_PROJECTS).fetchall()
+        with readable("memories"):
+            return _population(rows, dict(pairs), session_ends)
+
+
+def _population(
+    rows: list[Any], projects: dict[int, int], session_ends: Mapping[tuple[int, str], int]
+) -> Population:
+    columns = list(zip(*rows, strict=True)) or [()] * _COLUMNS
+    scopes, sessions, recents = columns[18], columns[23], columns[24]
+    recent = [
+        (row, moment) for row, text in enumerate(recents) if text is not None for moment in from_json(text)
+    ]
+    ends = session_ends.get
+    return Population(
+        keys=np.array(columns[0], np.int64),
+        created=np.array(columns[1], np.int64),
+        confirmed=np.array(columns[2], np.int64),
+        recalled=np.array(columns[3], np.int64),
+        forget_after=np.array(columns[4], np.int64),
+        changed=np.array(columns[5], np.int64),
+        recalls=np.array(columns[6], np.int64),
+        sessions=np.array(columns[7], np.int64),
+        confirmations=np.array(columns[8], np.int64),
+        confidence=np.array(columns[9], np.float64),
+        importance=np.array(columns[10], np.float64),
+        stability=np.array(columns[11], np.float64),
+        strength=np.array(columns[12], np.float64),
+        arousal=np.array(columns[13], np.float64),
+        sources=np.array([_SOURCE_CODES[source] for source in columns[14]], np.int8),
+        layers=np.array([_LAYER_CODES[layer] for layer in columns[15]], np.int8),
+        statuses=np.array([_STATUS_CODES[status] for status in columns[16]], np.int8),
+        categories=np.array(columns[17], np.str_),
+        projects=np.array([projects[scope] for scope in scopes], np.int64),
+        pinned=np.array(columns[19], np.bool_),
+        held=np.array(columns[20], np.bool_),
+        extracted=np.array(columns[21], np.bool_),
+        episodes=np.array(columns[22], np.bool_),
+        session_ended=np.array(
+            [ends((scope, session), NEVER) for scope, session in zip(scopes, sessions, strict=True)], np.int64
+        ),
+        recent_rows=np.array([row for row, _ in recent], np.int64),
+        recent_moments=np.array([moment for _, moment in recent], np.int64),
+    )
+
+
+# The table `sweeps`: how far each ageing sweep came, so that an interrupted one goes on where it stopped.
+
+_COLUMNS_SWEEPS = "key, started_at, finished_at, policy, after_key, looked_at, by_rule"
+
+
+class SweepsTable:
+    """Sweeps, the latest of which may be unfinished."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def latest(self) -> Sweep | None:
+        """Return the sweep that was begun last."""
+        sql = f"SELECT {_COLUMNS_SWEEPS} FROM sweeps ORDER BY key DESC LIMIT 1"
+        row: Any = self._connection.execute(sql).fetchone()
+        if row is None:
+            return None
+        with readable("sweeps"):
+            return Sweep(
+                key=row[0],
+                started_at=from_microseconds(row[1]),
+                finished_at=optional_from_microseconds(row[2]),
+                policy=row[3],
+                after_key=row[4],
+                looked_at=row[5],
+                by_rule=from_json(row[6]),
+            )
+
+    def put(self, sweep: Sweep) -> Sweep:
+        """Store how far a sweep came; a new one has key 0 and is given its own."""
+        row = (
+            to_microseconds(sweep.started_at),
+            optional_to_microseconds(sweep.finished_at),
+            *(sweep.policy, sweep.after_key, sweep.looked_at, to_json(sweep.by_rule)),
+        )
+        sql = f"INSERT OR REPLACE INTO sweeps ({_COLUMNS_SWEEPS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(sql, (sweep.key or None, *row))
+        return sweep if sweep.key else sweep.at(self._connection.last_insert_rowid())

@@ -1,0 +1,353 @@
+"""Connections to one SQLite file: opening, locking, a queue of writers, a pool of readers."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from engramdb import errors
+from engramdb.errors import (
+    NotAnEngramStore,
+    StoreBusy,
+    StoreLocked,
+    StoreNotFound,
+    StoreReadOnly,
+    StoreUnreadable,
+    WrongKey,
+)
+
+# Which store files this process has open, so that it never opens one of them beside SQLite.
+
+LOOKING = threading.RLock()
+"""Held from the look at a file until it is entered here."""
+
+_open: dict[tuple[int, int], tuple[int, bool]] = {}
+"""By device and file number: how often it is open, and whether it is plain."""
+
+
+def is_plain_file(path: Path) -> bool | None:
+    """Return whether a file that this process has open is plain; None where it does not have it open."""
+    known = _open.get(_number(path))
+    return None if known is None else known[1]
+
+
+def enter(path: Path, *, plain: bool) -> tuple[int, int]:
+    """Note that SQLite has opened a file, and return the number to `leave` with."""
+    with LOOKING:
+        number = _number(path)
+        _open[number] = (_open.get(number, (0, plain))[0] + 1, plain)
+        return number
+
+
+def leave(number: tuple[int, int]) -> None:
+    """Note that a store has let go of its file."""
+    with LOOKING:
+        count, plain = _open.pop(number)
+        if count > 1:
+            _open[number] = (count - 1, plain)
+
+
+def _number(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+# Turn SQLite's complaints into Engram's errors, where they enter.
+
+_ERRORS: tuple[tuple[type[apsw.Error], type[errors.EngramError]], ...] = (
+    (apsw.BusyError, errors.StoreBusy),
+    (apsw.LockedError, errors.StoreBusy),
+    (apsw.FullError, errors.DiskFull),
+    (apsw.ReadOnlyError, errors.StoreReadOnly),
+    (apsw.PermissionsError, errors.StoreReadOnly),
+    (apsw.CorruptError, errors.StoreCorrupt),
+    (apsw.NotADBError, errors.NotAnEngramStore),
+    (apsw.CantOpenError, errors.StoreUnreadable),
+    (apsw.ConnectionClosedError, errors.StoreClosed),
+)
+
+
+NOT_A_VALUE = (ValueError, TypeError, KeyError, OverflowError, msgspec.DecodeError, errors.InvalidScope)
+"""What our own values and parsers raise when a column holds what Engram never wrote there."""
+
+
+@contextmanager
+def readable(table: str) -> Iterator[None]:
+    """Raise `StoreCorrupt` where a row of the table cannot be made into a value."""
+    try:
+        yield
+    except NOT_A_VALUE as exc:
+        raise errors.StoreCorrupt(f"a row of {table} makes no sense: {type(exc).__name__}") from exc
+
+
+@contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Raise the matching Engram error for whatever the driver raises inside the block."""
+    try:
+        yield
+    except apsw.Error as exc:
+        for theirs, ours in _ERRORS:
+            if isinstance(exc, theirs):
+                raise ours(f"{location}: {exc}") from exc
+        raise errors.StorageError(f"{location}: {type(exc).__name__}: {exc}") from exc
+    except UnicodeDecodeError as exc:
+        raise errors.StoreCorrupt(f"{location}: a text in it is not UTF-8") from exc
+    except UnicodeEncodeError as exc:
+        raise errors.InvalidContent(
+            "a text holds half a surrogate pair", hint="Decode the text properly first."
+        ) from exc
+
+
+# Let one thread write at a time, in the order they came, and refuse when too many wait.
+
+
+class WriteQueue:
+    """A lock that is handed on in order of arrival, with a bounded line."""
+
+    def __init__(self, *, max_waiting: int, timeout_seconds: float) -> None:
+        self._max_waiting = max_waiting
+        self._timeout_seconds = timeout_seconds
+        self._guard = threading.Lock()
+        self._is_held = False
+        self._line: deque[threading.Event] = deque()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the right to write; raises `StoreBusy` when the line is full or the wait too long."""
+        self._enter()
+        try:
+            yield
+        finally:
+            self._leave()
+
+    @property
+    def waiting(self) -> int:
+        """How many threads stand in line."""
+        return len(self._line)
+
+    def _enter(self) -> None:
+        with self._guard:
+            if not self._is_held:
+                self._is_held = True
+                return
+            if len(self._line) >= self._max_waiting:
+                raise StoreBusy(f"{len(self._line)} writers are waiting already")
+            called = threading.Event()
+            self._line.append(called)
+        try:
+            has_turn = called.wait(self._timeout_seconds) or not self._step_out(called)
+        except BaseException:  # interrupted: nobody may be called who is not there
+            if not self._step_out(called):
+                self._leave()
+            raise
+        if not has_turn:
+            raise StoreBusy(f"waited {self._timeout_seconds:g} s for other writers")
+
+    def _step_out(self, called: threading.Event) -> bool:
+        """Leave the line; says False where the turn came in the same moment."""
+        with self._guard:
+            if called.is_set():
+                return False
+            self._line.remove(called)
+            return True
+
+    def _leave(self) -> None:
+        with self._guard:
+            if self._line:
+                self._line.popleft().set()
+            else:
+                self._is_held = False
+
+
+# Open one SQLite connection the way that Engram needs it.
+#
+# Called by the store for its writer and for each reader. Deleted bytes are overwritten, foreign keys
+# hold, and a wait for another process is short naps instead of SQLite's growing ones, so that several
+# writers take turns. The key goes in raw: stretching a passphrase would cost 40 to 200 ms an open.
+
+_MAGIC = b"SQLite format 3\x00"
+_PAGE_BYTES = 4096
+_CACHE_KIBIBYTES = 16 * 1024
+_READER_CACHE_KIBIBYTES = 4 * 1024  # there are several, and the system caches the file once for all
+_MAX_NAP_SECONDS = 0.004
+
+
+def connect(
+    path: Path, *, key: bytes, is_durable: bool, busy_timeout_seconds: float, is_reader: bool = False
+) -> apsw.Connection:
+    """Return a connection to an existing or new file; raises where the file cannot be ours."""
+    if not is_reader:  # whose file the writer has looked at, and has open
+        _check_file(path, key)
+    connection = apsw.Connection(
+        str(path), flags=apsw.SQLITE_OPEN_READWRITE | (0 if is_reader else apsw.SQLITE_OPEN_CREATE)
+    )
+    try:
+        if key:
+            connection.pragma("key", f"raw:{key.hex()}")
+        connection.set_busy_handler(_patience(busy_timeout_seconds))
+        # One plan for all values: without statistics in the file another would not be better, and making
+        # it took thirty times as long as looking a memory up.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        _prove_readable(connection, path, has_key=bool(key))
+        connection.pragma("foreign_keys", "on")
+        connection.pragma("secure_delete", "on")
+        connection.pragma("synchronous", "full" if is_durable else "normal")
+        connection.pragma("cache_size", -(_READER_CACHE_KIBIBYTES if is_reader else _CACHE_KIBIBYTES))
+        connection.pragma("temp_store", "memory")
+        if is_reader:
+            connection.pragma("query_only", "on")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_held_open(connection: apsw.Connection) -> bool:
+    """
+    Say whether a statement is open though no transaction is, which keeps a connection at an old snapshot.
+
+    So a loop over rows leaves it that stopped or raised, for as long as anybody holds on to the error.
+    """
+    return connection.txn_state() != apsw.SQLITE_TXN_NONE
+
+
+def only(connection: apsw.Connection, sql: str, parameters: Sequence[Any] = ()) -> Any:
+    """Return the one value of a query that always has one."""
+    return connection.execute(sql, parameters).fetchall()[0][0]
+
+
+def _check_file(path: Path, key: bytes) -> None:
+    """Raise what a look at the file's first bytes can tell, before SQLite touches it."""
+    try:
+        size, is_plain = _look_at(path)
+    except OSError as exc:
+        raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
+    if not size:
+        return
+    if is_plain and key:
+        raise WrongKey(f"{path} is not encrypted, but a key was given", hint="Open it without a key.")
+    if not is_plain and size % _PAGE_BYTES:
+        raise NotAnEngramStore(f"{path} is not a database")
+    if not is_plain and not key:
+        raise StoreLocked(f"{path} is encrypted, or not a database")
+
+
+def _look_at(path: Path) -> tuple[int, bool]:
+    """Return the file's size, 0 where it is still to be made, and whether it is plain."""
+    if "\0" in str(path):
+        raise StoreUnreadable(f"the path {str(path)!r} holds a NUL character")
+    if path.is_dir():
+        raise StoreUnreadable(f"{path} is a folder", hint="Give the path of a file, such as memory.db.")
+    if not path.parent.is_dir():
+        raise StoreNotFound(f"the folder {path.parent} does not exist", hint="Create it, or check the path.")
+    if not path.exists():
+        if not os.access(path.parent, os.W_OK):
+            raise StoreReadOnly(f"nothing can be written in the folder {path.parent}")
+        _make_private(path)
+        return 0, True
+    if not path.is_file():
+        raise StoreUnreadable(f"{path} is not a file")
+    known = is_plain_file(path)
+    if known is not None:
+        return path.stat().st_size, known
+    with path.open("rb") as file:
+        return path.stat().st_size, file.read(len(_MAGIC)) == _MAGIC
+
+
+def _make_private(path: Path) -> None:
+    """Make the file empty and its owner's alone; SQLite gives the log beside it the same rights."""
+    with suppress(FileExistsError):  # another process was faster, and this one must not touch its file
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _prove_readable(connection: apsw.Connection, path: Path, *, has_key: bool) -> None:
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except apsw.NotADBError as exc:
+        if has_key:
+            raise WrongKey(f"the key does not open {path}") from exc
+        raise NotAnEngramStore(f"{path} is not a database") from exc
+
+
+def _patience(timeout_seconds: float) -> Callable[[int], bool]:
+    """Return a busy handler that naps for a few milliseconds at a time until the timeout."""
+    started = 0.0
+
+    def nap(attempts: int) -> bool:
+        nonlocal started
+        if attempts == 0:
+            started = time.monotonic()
+        if time.monotonic() - started > timeout_seconds:
+            return False
+        time.sleep(random.uniform(0.0002, _MAX_NAP_SECONDS))  # noqa: S311 - spreads writers, keeps no secret
+        return True
+
+    return nap
+
+
+# The connections that a store reads with: opened as they are needed, a few kept open for the next question.
+
+MOST = 32
+"""Connections at the same time: every one holds files and a cache of its own."""
+
+
+class Readers:
+    """Reading connections, lent to one thread at a time."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection], *, kept: int, patience_seconds: float) -> None:
+        self._connect = connect
+        self._kept = kept
+        self._patience_seconds = patience_seconds
+        self._free: list[apsw.Connection] = []
+        self._lent = 0
+        self._changed = threading.Condition()
+
+    def take(self) -> apsw.Connection:
+        """Return a connection for this thread; waits where too many are in use."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._lent < MOST, self._patience_seconds):
+                raise StoreBusy(f"{MOST} readers are busy", hint="Ask from fewer threads at once.")
+            self._lent += 1
+            if self._free:
+                return self._free.pop()
+        try:
+            return self._connect()
+        except BaseException:
+            self._returned()
+            raise
+
+    def give_back(self, connection: apsw.Connection) -> None:
+        """Take a connection back; one more than are kept is closed, and so is one that stayed in the past."""
+        is_current = not is_held_open(connection)
+        with self._changed:
+            is_kept = is_current and len(self._free) < self._kept
+            if is_kept:
+                self._free.append(connection)
+        if not is_kept:
+            connection.close()
+        self._returned()
+
+    def close(self) -> None:
+        """Wait for those that are lent, and close all."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._lent)
+            free, self._free = self._free, []
+        for connection in free:
+            connection.close()
+
+    def _returned(self) -> None:
+        with self._changed:
+            self._lent -= 1
+            self._changed.notify()
+            if not self._lent:
+                self._changed.notify_all()

@@ -1,0 +1,214 @@
+"""Scopes and filters as SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engramdb.store.sqlite.connection import only
+from engramdb.store.sqlite.edges import LANGUAGE, PATH, SENTIMENT, SPEAKER, TECHNOLOGY, fold_path, fold_trait
+from engramdb.store.sqlite.rows import to_json, to_microseconds
+from engramdb.text.names import fold_name
+from engramdb.values import EntityType, Filters, Scope, Status
+
+if TYPE_CHECKING:
+    import apsw
+
+
+# The table `scopes`, and the SQL that keeps every read inside one.
+
+VISIBLE = (
+    "SELECT id FROM scopes WHERE project IN ('', ?) AND squad IN ('', ?) AND agent IN ('', ?) "
+    "AND channel IN ('', ?) AND user IN ('', ?)"
+)
+"""The numbers of the scopes that a reader may see; takes `names(scope)`."""
+
+_EXACT = "SELECT id FROM scopes WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?"
+
+
+def names(scope: Scope) -> tuple[str, ...]:
+    """Return the five columns of a scope, in which an empty text stands for none."""
+    return tuple(name or "" for name in scope.parts)
+
+
+class ScopesTable:
+    """Scopes by number."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._known: dict[Scope, int] = {}
+
+    def visible(self, scope: Scope) -> list[int]:
+        """Return the numbers of the stored scopes that a reader in this scope may see."""
+        return [number for (number,) in self._connection.execute(VISIBLE, names(scope))]
+
+    def find(self, scope: Scope) -> int | None:
+        """Return the number of exactly this scope, if anything was stored in it."""
+        if scope not in self._known:
+            row = self._connection.execute(_EXACT, names(scope)).fetchone()
+            if row is None:
+                return None
+            self._known[scope] = row[0]
+        return self._known[scope]
+
+    def get(self, number: int) -> Scope:
+        """Return the scope with this number."""
+        sql = "SELECT project, squad, agent, channel, user FROM scopes WHERE id = ?"
+        rows: list[Any] = self._connection.execute(sql, (number,)).fetchall()
+        project, squad, agent, channel, user = (name or None for name in rows[0])
+        return Scope(project=project, squad=squad, agent=agent, channel=channel, user=user)
+
+    def make(self, scope: Scope) -> int:
+        """Return the number of this scope, made if need be."""
+        found = self.find(scope)
+        if found is not None:
+            return found
+        columns = "(project, squad, agent, channel, user)"
+        self._connection.execute(f"INSERT INTO scopes {columns} VALUES (?, ?, ?, ?, ?)", names(scope))
+        return self._connection.last_insert_rowid()
+
+
+# A scope and filters as a WHERE clause over `memories m`, in two forms that let the same memories through.
+#
+# Used by the listing, by the text search and by whoever asks which memories pass. `where` looks at one
+# memory after the other, for those that an index has found already; `where_narrowed` starts from the few
+# that have a rare word, for those that have the whole store before them. Every value is bound; only fixed
+# fragments are joined. Which form pays where: docs/lab/0017-entities-in-recall.md.
+
+Bound = list[str | int]
+Clause = tuple[str, Bound]
+"""A condition and its parameters."""
+
+FEW = 20_000
+"""Up to so many memories with a word are listed, in a few milliseconds; more are asked one by one."""
+
+INDEXED = to_json([status for status in Status if status.is_indexed])
+AMONG = "IN (SELECT value FROM json_each(?))"
+IS_LIVE_NAME = (
+    "EXISTS (SELECT 1 FROM entity_mentions u JOIN memories o ON o.key = u.memory "
+    f"WHERE u.entity = n.entity AND u.folded = n.folded AND o.status {AMONG})"
+)
+"""Whether a name in `entity_names n` is used by a memory that may be found; takes `INDEXED`."""
+
+_TRAIT = f"SELECT t.memory FROM memory_traits t WHERE t.kind = ? AND t.value {AMONG}"
+_PATH = "SELECT t.memory FROM memory_traits t WHERE t.kind = ? AND ({})"
+_IS_BELOW = "t.value = ? OR (t.value > ? AND t.value < ?)"
+_SESSION = f"SELECT o.key FROM memories o WHERE o.session {AMONG}"
+_SPEAKING = (
+    f"SELECT x.memory FROM entity_mentions x WHERE x.entity IN (SELECT n.entity FROM entity_names n "
+    f"WHERE n.scope IN ({VISIBLE}) AND n.folded {AMONG} AND {IS_LIVE_NAME} "
+    f"UNION SELECT e.key FROM entities e WHERE e.id {AMONG} AND e.scope IN ({VISIBLE}))"
+)
+
+_NOT_OVER = (
+    "(m.forget_after IS NULL OR m.pinned OR m.status NOT IN ('active', 'challenged') OR m.forget_after > ?)"
+)
+
+
+class Holders(NamedTuple):
+    """Who passes one part of the filters: a query for the keys, its column and its parameters."""
+
+    keys: str
+    column: str
+    parameters: Bound
+
+    def one_by_one(self) -> Clause:
+        """Return the part as a question about each memory."""
+        return f"EXISTS ({self.keys} AND {self.column} = m.key)", self.parameters
+
+    def listed(self) -> Clause:
+        """Return the part as a list that a memory must be on."""
+        return f"m.key IN ({self.keys})", self.parameters
+
+    def are_few(self, connection: apsw.Connection) -> bool:
+        """Say whether they are worth listing."""
+        counted = f"SELECT count(*) FROM ({self.keys} LIMIT {FEW + 1})"
+        number: int = only(connection, counted, self.parameters)
+        return number <= FEW
+
+
+def where(scope: Scope, filters: Filters) -> Clause:
+    """Return the condition and its parameters, for memories that come one after the other."""
+    return _joined(scope, filters, [part.one_by_one() for part in _in_words(scope, filters)])
+
+
+def where_narrowed(connection: apsw.Connection, scope: Scope, filters: Filters) -> Clause:
+    """Return the condition and its parameters, for finding the memories that pass among all."""
+    parts = [
+        part.listed() if part.are_few(connection) else part.one_by_one() for part in _in_words(scope, filters)
+    ]
+    return _joined(scope, filters, parts)
+
+
+def are_few(connection: apsw.Connection, scope: Scope, filters: Filters) -> bool:
+    """Say whether some word of the filters is so rare that few memories can pass."""
+    return any(part.are_few(connection) for part in _in_words(scope, filters))
+
+
+def still_there(clause: Clause, at: datetime | None) -> Clause:
+    """Return the condition with what has a last day that is over left out, where a moment is given."""
+    condition, parameters = clause
+    if at is None:
+        return clause
+    return f"{condition} AND {_NOT_OVER}", [*parameters, to_microseconds(at)]
+
+
+def name_folds(wanted: Iterable[str]) -> set[str]:
+    """Return every form in which these names may be stored: the type of the thing is not known."""
+    return {fold_name(name, kind) for name in wanted for kind in EntityType}
+
+
+def _joined(scope: Scope, filters: Filters, in_words: Iterable[Clause]) -> Clause:
+    visible: Clause = (f"m.scope IN ({VISIBLE})", [*names(scope)])
+    clauses = [visible, *_columns(filters), *_moments(filters), *in_words]
+    return " AND ".join(text for text, _ in clauses), [one for _, bound in clauses for one in bound]
+
+
+def _columns(filters: Filters) -> Iterator[Clause]:
+    yield f"m.status {AMONG}", [to_json(sorted(filters.statuses))]
+    sets = {
+        "layer": filters.layers,
+        "type": filters.types,
+        "kind": filters.kinds,
+        "category": filters.categories,
+    }
+    for column, allowed in sets.items():
+        if allowed:
+            yield f"m.{column} {AMONG}", [to_json(sorted(allowed))]
+
+
+def _moments(filters: Filters) -> Iterator[Clause]:
+    if filters.since is not None:
+        yield "m.when_at >= ?", [to_microseconds(filters.since)]
+    if filters.until is not None:
+        yield "m.when_at < ?", [to_microseconds(filters.until)]
+
+
+def _in_words(scope: Scope, filters: Filters) -> Iterator[Holders]:
+    """Yield who passes each part that is about words."""
+    sets = {
+        TECHNOLOGY: filters.technologies,
+        LANGUAGE: filters.languages,
+        SENTIMENT: filters.sentiments,
+        SPEAKER: filters.speakers,
+    }
+    for kind, words in sets.items():
+        if words:
+            folded = to_json(sorted({fold_trait(kind, word) for word in words}))
+            yield Holders(_TRAIT, "t.memory", [kind, folded])
+    if filters.paths:
+        paths = sorted({fold_path(path) for path in filters.paths})
+        any_of = _PATH.format(" OR ".join([_IS_BELOW] * len(paths)))
+        yield Holders(any_of, "t.memory", [PATH, *(end for path in paths for end in _ends(path))])
+    if filters.sessions:
+        yield Holders(_SESSION, "o.key", [to_json(sorted(filters.sessions))])
+    if filters.entities:
+        known = [to_json(sorted(name_folds(filters.entities))), INDEXED, to_json(sorted(filters.entities))]
+        yield Holders(_SPEAKING, "x.memory", [*names(scope), *known, *names(scope)])
+
+
+def _ends(path: str) -> tuple[str, str, str]:
+    """Return a path, and between what everything below it lies: `0` comes next after the slash."""
+    folder = path.rstrip("/")
+    return path, f"{folder}/", f"{folder}0"

@@ -1,0 +1,401 @@
+"""The tables `memories` and `history`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from engramdb.errors import MemoryNotFound
+from engramdb.store.contract import Sketch
+from engramdb.store.sqlite.connection import only, readable
+from engramdb.store.sqlite.edges import TraitsTable
+from engramdb.store.sqlite.filters import (
+    VISIBLE,
+    ScopesTable,
+    are_few,
+    names,
+    still_there,
+    where,
+    where_narrowed,
+)
+from engramdb.store.sqlite.rows import (
+    COLUMNS,
+    SELECTED,
+    from_json,
+    from_microseconds,
+    from_row,
+    scope_from,
+    to_json,
+    to_microseconds,
+    to_row,
+)
+from engramdb.values import (
+    Action,
+    Actor,
+    ActorKind,
+    AuditEvent,
+    Filters,
+    HistoryEvent,
+    Memory,
+    MemoryId,
+    Scope,
+    Status,
+)
+
+if TYPE_CHECKING:
+    import apsw
+
+
+# What recall asks about candidates before it fetches any: who stands beside whom, who said it, who passes.
+
+_AMONG = "m.key IN (SELECT value FROM json_each(?))"
+_SKETCHES = f"SELECT m.key, m.speaker, m.subject, m.when_at FROM memories m WHERE {_AMONG}"
+_PLACES = f"SELECT m.key, m.session, m.scope FROM memories m WHERE {_AMONG} AND m.session IS NOT NULL"
+_BESIDE = "SELECT key FROM memories WHERE session = ? AND scope = ? AND status = 'active' AND key"
+_BEFORE = f"{_BESIDE} < ? ORDER BY key DESC LIMIT ?"
+_AFTER = f"{_BESIDE} > ? ORDER BY key LIMIT ?"
+
+
+class CandidatesTable:
+    """Memories by key, as far as ranking needs them."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def sketches(self, keys: Sequence[int]) -> dict[int, Sketch]:
+        """Return what ranking needs to know of memories that were found."""
+        rows: list[Any] = self._connection.execute(_SKETCHES, (to_json(list(keys)),)).fetchall()
+        return {key: Sketch(speaker, subject, when) for key, speaker, subject, when in rows}
+
+    def passing(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
+        """Return which of these memories the scope may see and the filters let through."""
+        condition, parameters = where(scope, filters)
+        sql = f"SELECT m.key FROM json_each(?) k CROSS JOIN memories m ON m.key = k.value WHERE {condition}"
+        rows: list[Any] = self._connection.execute(sql, (to_json(list(keys)), *parameters)).fetchall()
+        return {key for (key,) in rows}
+
+    def beside(
+        self, keys: Sequence[int], *, reach: int, scope: Scope, filters: Filters
+    ) -> list[tuple[int, int, int]]:
+        """Return (memory, neighbour, distance) for the active memories beside each in its own session."""
+        rows: list[Any] = self._connection.execute(_PLACES, (to_json(list(keys)),)).fetchall()
+        found: list[tuple[int, int, int]] = []
+        for key, session, place in rows:
+            for sql in (_BEFORE, _AFTER):
+                near = self._connection.execute(sql, (session, place, key, reach))
+                found += [(key, beside, distance) for distance, (beside,) in enumerate(near, start=1)]
+        passing = self.passing([beside for _, beside, _ in found], scope=scope, filters=filters)
+        return [one for one in found if one[1] in passing]
+
+
+# The tables `history` and `audit`: what happened to each memory, and who did what.
+#
+# Rows are only ever added, in the transaction of the change that they tell of.
+
+_HISTORY = "memory_id, at, action, actor, actor_kind, old_status, new_status, reason, changes"
+_AUDIT = "at, action, actor, actor_kind, target, detail"
+
+
+class HistoryTable:
+    """What happened to each memory."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def add(self, event: HistoryEvent) -> None:
+        """Record a change."""
+        who = (event.actor.name, event.actor.kind)
+        statuses = (event.old_status, event.new_status)
+        row = (event.memory_id, to_microseconds(event.at), event.action, *who, *statuses, event.reason)
+        sql = f"INSERT INTO history ({_HISTORY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(sql, (*row, to_json(event.changes)))
+
+    def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
+        """Return a memory's changes, oldest first."""
+        sql = f"SELECT {_HISTORY} FROM history WHERE memory_id = ? ORDER BY key"
+        return _events(self._connection.execute(sql, (memory_id,)).fetchall())
+
+    def since(self, memory_ids: Sequence[MemoryId], moment: datetime) -> dict[MemoryId, list[HistoryEvent]]:
+        """Return what happened to these memories after a moment, oldest first, where anything did."""
+        among = "memory_id IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT {_HISTORY} FROM history WHERE {among} AND at > ? ORDER BY key"
+        rows = self._connection.execute(sql, (to_json(list(memory_ids)), to_microseconds(moment))).fetchall()
+        found: defaultdict[MemoryId, list[HistoryEvent]] = defaultdict(list)
+        for event in _events(rows):
+            found[event.memory_id].append(event)
+        return dict(found)
+
+
+def _events(rows: list[Any]) -> list[HistoryEvent]:
+    with readable("history"):
+        return [
+            HistoryEvent(
+                memory_id=memory,
+                at=from_microseconds(at),
+                action=Action(action),
+                actor=Actor(actor, ActorKind(kind)),
+                old_status=Status(old) if old else None,
+                new_status=Status(new) if new else None,
+                reason=reason,
+                changes={name: (before, after) for name, (before, after) in from_json(changes).items()},
+            )
+            for memory, at, action, actor, kind, old, new, reason, changes in rows
+        ]
+
+
+class AuditTable:
+    """Who did what in the store."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def add(self, event: AuditEvent) -> None:
+        """Record an action."""
+        row = (to_microseconds(event.at), event.action, event.actor.name, event.actor.kind, event.target)
+        sql = f"INSERT INTO audit ({_AUDIT}) VALUES (?, ?, ?, ?, ?, ?)"
+        self._connection.execute(sql, (*row, to_json(event.detail)))
+
+    def recent(self, *, limit: int, before: int | None = None) -> list[AuditEvent]:
+        """Return the latest actions, newest first, or those before the one with a number."""
+        earlier, named = ("", []) if before is None else ("WHERE key < ?", [before])
+        sql = f"SELECT key, {_AUDIT} FROM audit {earlier} ORDER BY key DESC LIMIT ?"
+        rows: list[Any] = self._connection.execute(sql, (*named, limit)).fetchall()
+        with readable("audit"):
+            return [
+                AuditEvent(
+                    number=key,
+                    at=from_microseconds(at),
+                    action=Action(action),
+                    actor=Actor(actor, ActorKind(kind)),
+                    target=target,
+                    detail=from_json(detail),
+                )
+                for key, at, action, actor, kind, target, detail in rows
+            ]
+
+
+# The table `memories`.
+#
+# Every write takes the next number of the change counter, which is how indexes in this and in other
+# processes learn what to read again.
+
+_SELECT = f"SELECT {SELECTED} FROM memories m JOIN scopes s ON s.id = m.scope"
+_SELECT_KEYED = f"SELECT {SELECTED}, m.key FROM memories m JOIN scopes s ON s.id = m.scope"
+_PLACES_MEMORIES = ", ".join("?" * (len(COLUMNS) + 3))
+_INSERT = (
+    f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACES_MEMORIES})"
+)
+_SET = ", ".join(f"{name} = ?" for name in COLUMNS)
+_UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
+_MENTIONED = "SELECT traits, speaker FROM memories WHERE id = ?"
+_NEXT_CHANGE = "UPDATE counters SET value = value + ? WHERE name = 'change' RETURNING value"
+_INDEXED = to_json([status for status in Status if status.is_indexed])
+_BLANK = (
+    "DELETE FROM handed_out WHERE memory_id = ?",
+    "DELETE FROM memory_traits WHERE memory = (SELECT key FROM memories WHERE id = ?)",
+    "DELETE FROM recall_sessions WHERE memory = (SELECT key FROM memories WHERE id = ?)",
+    "UPDATE memories SET content = '', fingerprint = randomblob(32), subject = NULL, predicate = NULL, "
+    "object = NULL, speaker = NULL, session = NULL, verbatim = NULL, detail = '{}', traits = '{}', "
+    "turns = '[]', category = 'general', enriched = 1 WHERE id = ?",
+)
+_COUNTS = {
+    "status": "SELECT status, count(*) FROM memories GROUP BY 1",
+    "layer": "SELECT layer, count(*) FROM memories WHERE status = 'active' GROUP BY 1",
+}
+_SCOPE_COUNTS = (
+    "SELECT s.project, s.squad, s.agent, s.channel, s.user, count(*) FROM memories m "
+    "JOIN scopes s ON s.id = m.scope WHERE m.status = 'active' GROUP BY m.scope ORDER BY 6 DESC LIMIT ?"
+)
+
+
+def next_change(connection: apsw.Connection) -> int:
+    """Return the next number of the change counter, inside a write."""
+    return next_changes(connection, 1)[0]
+
+
+def next_changes(connection: apsw.Connection, count: int) -> range:
+    """Return the next so many numbers of the change counter, inside a write."""
+    last: int = only(connection, _NEXT_CHANGE, (count,))
+    return range(last - count + 1, last + 1)
+
+
+class MemoriesTable:
+    """Memories by id and by key."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._scopes = ScopesTable(connection)
+        self._traits = TraitsTable(connection)
+
+    def add(self, memory: Memory, *, fingerprint: bytes) -> int:
+        """Store a new memory and return its key."""
+        scope = self._scopes.make(memory.scope)
+        change = next_change(self._connection)
+        self._connection.execute(_INSERT, (change, fingerprint, scope, *to_row(memory)))
+        key = self._connection.last_insert_rowid()
+        self._traits.add(key, memory)
+        return key
+
+    def replace(self, memory: Memory) -> int:
+        """Store a changed memory under its id and return its key."""
+        mentioned = self._connection.execute(_MENTIONED, (memory.id,)).fetchone()
+        change = next_change(self._connection)
+        changed: list[Any] = self._connection.execute(
+            _UPDATE, (change, *to_row(memory), memory.id)
+        ).fetchall()
+        if not changed:
+            raise MemoryNotFound(f"no memory has the id {memory.id}")
+        key: int = changed[0][0]
+        if mentioned != (to_json(memory.traits), memory.provenance.speaker):
+            self._traits.put(key, memory)
+        return key
+
+    def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory | None:
+        """Return a memory that this scope may see."""
+        sql = f"{_SELECT} WHERE m.id = ? AND m.scope IN ({VISIBLE})"
+        row = self._connection.execute(sql, (memory_id, *names(scope))).fetchone()
+        return None if row is None else from_row(row)
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
+        """Return the memories that exist, by key."""
+        sql = f"{_SELECT_KEYED} WHERE m.key IN (SELECT value FROM json_each(?))"
+        rows = self._connection.execute(sql, (to_json(list(keys)),))
+        return {row[-1]: from_row(row) for row in rows}
+
+    def active_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory of exactly this scope with this fingerprint."""
+        sql = f"{_SELECT} WHERE m.scope = ? AND m.fingerprint = ? AND m.status = 'active'"
+        row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
+        return None if row is None else from_row(row)
+
+    def blank(self, memory_id: MemoryId) -> None:
+        """Take every word of a memory out of its row and out of the notes about who was given it."""
+        for sql in _BLANK:
+            self._connection.execute(sql, (memory_id,))
+
+    def has_active_twin(self, memory_id: MemoryId) -> bool:
+        """Say whether another memory of the same scope is active with the same fingerprint."""
+        sql = (
+            "SELECT 1 FROM memories m JOIN memories o ON o.scope = m.scope AND o.fingerprint = m.fingerprint "
+            "WHERE m.id = ? AND o.id <> m.id AND o.status = 'active'"
+        )
+        return self._connection.execute(sql, (memory_id,)).fetchone() is not None
+
+    def unenriched(self, *, limit: int) -> dict[int, Memory]:
+        """Return active memories that nothing was inferred from yet, oldest first, by key."""
+        sql = f"{_SELECT_KEYED} WHERE m.enriched = 0 AND m.status = 'active' ORDER BY m.key LIMIT ?"
+        return {row[-1]: from_row(row) for row in self._connection.execute(sql, (limit,))}
+
+    def count_unenriched(self) -> int:
+        """Return how many those are."""
+        sql = "SELECT count(*) FROM memories WHERE enriched = 0 AND status = 'active'"
+        total: int = only(self._connection, sql)
+        return total
+
+    def mark_enriched(self, key: int) -> None:
+        """Note that what can be inferred from a memory has been."""
+        self._connection.execute("UPDATE memories SET enriched = 1 WHERE key = ?", (key,))
+
+    def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
+        """Return what was stated in a session of exactly this scope and still holds, oldest first."""
+        sql = (
+            "SELECT content FROM memories WHERE session = ? AND scope = ? AND status = 'active' "
+            "AND coalesce(extractor, '') NOT LIKE 'session-%' ORDER BY key"
+        )
+        rows: Sequence[Any] = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchall()
+        return [content for (content,) in rows]
+
+    def summary_of(self, session: str, *, scope: Scope) -> Memory | None:
+        """Return the latest active summary of a session of exactly this scope."""
+        sql = (
+            f"{_SELECT} WHERE m.session = ? AND m.scope = ? AND m.status = 'active' "
+            "AND m.extractor LIKE 'session-%' ORDER BY m.key DESC LIMIT 1"
+        )
+        row = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchone()
+        return None if row is None else from_row(row)
+
+    def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
+        """Return the keys of the newest active memories of exactly this scope with this relation."""
+        sql = (
+            "SELECT key FROM memories WHERE scope = ? AND predicate = ? AND status = 'active' "
+            "ORDER BY key DESC LIMIT ?"
+        )
+        rows: list[Any] = self._connection.execute(
+            sql, (self._scopes.find(scope), predicate, limit)
+        ).fetchall()
+        return [key for (key,) in rows]
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:
+        """Return the ids that end in these eight characters: what people copy from a list."""
+        sql = f"SELECT m.id FROM memories m WHERE substr(m.id, -8) = ? AND m.scope IN ({VISIBLE})"
+        return [memory_id for (memory_id,) in self._connection.execute(sql, (ending, *names(scope)))]
+
+    def list(
+        self,
+        *,
+        scope: Scope,
+        filters: Filters,
+        limit: int,
+        before: MemoryId | None,
+        alive_at: datetime | None = None,
+    ) -> Sequence[Memory]:
+        """
+        Return memories that this scope may see, newest first, from before the given one.
+
+        With `alive_at`, what has a last day that is over by then counts as gone.
+        """
+        clause = where_narrowed(self._connection, scope, filters)
+        condition, parameters = still_there(clause, alive_at)
+        if before is not None:
+            condition += " AND m.key < (SELECT key FROM memories WHERE id = ?)"
+            parameters.append(before)
+        # The keys first: sorting whole rows of a large scope takes a hundred times as long.
+        newest = f"SELECT m.key FROM memories m WHERE {condition} ORDER BY m.key DESC LIMIT ?"
+        sql = f"{_SELECT} WHERE m.key IN ({newest}) ORDER BY m.key DESC"
+        return [from_row(row) for row in self._connection.execute(sql, (*parameters, limit))]
+
+    def pinned(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return the pinned and active memories that this scope may see, newest first."""
+        sql = (
+            f"{_SELECT} WHERE m.pinned AND m.status = 'active' AND m.scope IN ({VISIBLE}) "
+            "ORDER BY m.key DESC LIMIT ?"
+        )
+        return [from_row(row) for row in self._connection.execute(sql, (*names(scope), limit))]
+
+    def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
+        """
+        Return the keys of all that pass, in order; None where they are more than the limit.
+
+        None too where every word of the filters is so common that listing its memories would take long.
+        """
+        if filters.needs_store and not are_few(self._connection, scope, filters):
+            return None
+        condition, parameters = where_narrowed(self._connection, scope, filters)
+        sql = f"SELECT m.key FROM memories m WHERE {condition} LIMIT ?"
+        rows: Sequence[Any] = self._connection.execute(sql, (*parameters, limit + 1)).fetchall()
+        return None if len(rows) > limit else sorted(key for (key,) in rows)
+
+    def indexable(self, *, after_key: int, limit: int) -> dict[int, Memory]:
+        """Return memories whose status is indexed, in key order, for a rebuild."""
+        condition = "m.key > ? AND m.status IN (SELECT value FROM json_each(?))"
+        sql = f"{_SELECT_KEYED} WHERE {condition} ORDER BY m.key LIMIT ?"
+        rows = self._connection.execute(sql, (after_key, _INDEXED, limit))
+        return {row[-1]: from_row(row) for row in rows}
+
+    def count(self) -> int:
+        """Return how many memories are stored, in any status."""
+        total: int = only(self._connection, "SELECT count(*) FROM memories")
+        return total
+
+    def count_by(self, column: Literal["status", "layer"]) -> dict[str, int]:
+        """Return counts by `status`, or by `layer` among the active."""
+        rows: list[Any] = self._connection.execute(_COUNTS[column]).fetchall()
+        return dict(rows)
+
+    def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
+        """Return the scopes with the most active memories."""
+        rows: list[Any] = self._connection.execute(_SCOPE_COUNTS, (limit,)).fetchall()
+        with readable("scopes"):
+            return {scope_from(row[:5]): row[5] for row in rows}

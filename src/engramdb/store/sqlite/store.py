@@ -1,0 +1,407 @@
+"""One SQLite file as a store: every table in one transaction, checks and copies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from engramdb.errors import (
+    InvalidContent,
+    StoreBusy,
+    StoreClosed,
+    StoreCorrupt,
+    StoreNotFound,
+    StoreUnreadable,
+)
+from engramdb.store.sqlite import connection as opened
+from engramdb.store.sqlite.aging import AgesTable, SweepsTable
+from engramdb.store.sqlite.connection import Readers, WriteQueue, connect, is_held_open, only, translated
+from engramdb.store.sqlite.documents import ShelfTable
+from engramdb.store.sqlite.dreams import DreamsTable, FeedbackTable, LeasesTable, ReplaysTable
+from engramdb.store.sqlite.edges import EdgesTable, TraitsTable
+from engramdb.store.sqlite.entities import EntitiesTable
+from engramdb.store.sqlite.erasure import ErasuresTable
+from engramdb.store.sqlite.filters import ScopesTable
+from engramdb.store.sqlite.insight import GapsTable, TreeTable
+from engramdb.store.sqlite.memories import AuditTable, CandidatesTable, HistoryTable, MemoriesTable
+from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
+from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
+from engramdb.store.sqlite.rows import SELECTED, from_row, to_json
+from engramdb.store.sqlite.terms import TermsTable
+from engramdb.store.sqlite.turns import BoxesTable, GleaningsTable, HandedOutTable, TurnsTable
+from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
+from engramdb.store.sqlite.working_memory import AttentionTable
+from engramdb.text.normalize import counted, fingerprint
+from engramdb.values import Check, Status
+
+# Look for damage in a file, and for tables that disagree.
+#
+# Called by `doctor`. The first three checks are about canonical data and cannot be repaired here; the
+# others are about derived data, which `doctor --fix` rebuilds.
+
+_INDEXED = to_json([status for status in Status if status.is_indexed])
+_UNINDEXED = (
+    "SELECT count(*) FROM memories m WHERE m.status IN (SELECT value FROM json_each(?)) "
+    "AND NOT EXISTS (SELECT 1 FROM terms_docsize d WHERE d.id = m.key)"
+)
+_STRAY = (
+    "SELECT count(*) FROM terms_docsize d LEFT JOIN memories m ON m.key = d.id "
+    "WHERE m.key IS NULL OR m.status NOT IN (SELECT value FROM json_each(?))"
+)
+_STRAY_VECTORS = (
+    "SELECT count(*) FROM vectors v LEFT JOIN memories m ON m.key = v.memory "
+    "WHERE m.key IS NULL OR m.status NOT IN (SELECT value FROM json_each(?))"
+)
+
+
+_BROKEN_VECTORS = (
+    "SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.space JOIN memories m ON m.key = v.memory "
+    "WHERE m.status IN (SELECT value FROM json_each(?)) "
+    "AND length(v.vector) NOT IN (s.dimension + 4, 4 * s.dimension, (s.dimension + 1) / 2 + 4, "
+    "(s.dimension + 3) / 4 + 4, (s.dimension + 7) / 8 + 4)"
+)
+_MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
+
+
+_LOST = ("row refers to nothing", "rows refer to nothing")
+_AGREEMENTS = (
+    ("text index complete", _UNINDEXED, "missing from it", "every memory is in it"),
+    ("text index free of the forgotten", _STRAY, "still in it", "what was forgotten is not in it"),
+    ("vectors free of the forgotten", _STRAY_VECTORS, "still there", "what was forgotten has none"),
+    ("vectors whole", _BROKEN_VECTORS, "stored with a broken one", "none is damaged"),
+)
+"""What is counted, what it means where there are some, and where there are none."""
+
+
+def checks(connection: apsw.Connection) -> Iterator[Check]:
+    """Yield one result per thing looked at; stops early where the file itself is damaged."""
+    found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)") if text != "ok"]
+    # `_text_index` speaks for the text index, which can be made anew.
+    damage = [text for text in found if "fts5" not in text.lower()]
+    yield Check(name="file", ok=not damage, found="; ".join(damage) or "every page and index adds up")
+    if damage:
+        return
+    orphans = len(connection.execute("PRAGMA foreign_key_check").fetchall())
+    yield _none("references", orphans, counted(orphans, *_LOST), "nothing refers to what is not there")
+    changed = sum(not _is_whole(row) for row in connection.execute(_MEMORIES))
+    told = counted(changed, "memory was", "memories were")
+    yield _none("memories", changed, f"{told} changed from outside", "each is as it was stored")
+    yield _text_index(connection)
+    for name, sql, wrong, right in _AGREEMENTS:
+        number: int = only(connection, sql, (_INDEXED,))
+        yield _none(name, number, f"{counted(number, 'memory is', 'memories are')} {wrong}", right)
+
+
+def _none(name: str, number: int, wrong: str, right: str) -> Check:
+    """Return the check of something of which there should be none."""
+    return Check(name=name, ok=not number, found=wrong if number else right)
+
+
+def _is_whole(row: Sequence[Any]) -> bool:
+    """Say whether a memory can be read and is still the statement that it was stored as."""
+    try:
+        memory = from_row(row)
+    except StoreCorrupt:
+        return False
+    is_gone = memory.status is Status.ERASED
+    return is_gone or fingerprint(memory.content, speaker=memory.provenance.speaker) == row[-1]
+
+
+def _text_index(connection: apsw.Connection) -> Check:
+    """Let FTS5 compare its index with the terms that it was given."""
+    try:
+        connection.execute("INSERT INTO terms (terms, rank) VALUES ('integrity-check', 0)")
+    except apsw.CorruptError as exc:
+        return Check(name="text index", ok=False, found=str(exc))
+    return Check(name="text index", ok=True, found="every word leads to where it stands")
+
+
+# Copy a store that is in use: all of it, as it is at one moment.
+
+
+def copy_to(target: Path, source: apsw.Connection, connect: Callable[[Path], apsw.Connection]) -> None:
+    """Write what the source shows to a file that is not there yet."""
+    if os.path.lexists(target):
+        raise InvalidContent("there is something at that path already", hint="Choose another.")
+    if not target.parent.is_dir():
+        raise StoreNotFound(
+            f"the folder {target.parent} does not exist", hint="Create it, or check the path."
+        )
+    unfinished = target.with_name(f".{target.name[:100]}.{os.getpid()}.tmp")
+    try:
+        _copy(unfinished, source, connect)
+        unfinished.replace(target)
+    finally:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)
+
+
+def _copy(target: Path, source: apsw.Connection, connect: Callable[[Path], apsw.Connection]) -> None:
+    copy = connect(target)
+    try:
+        with copy.backup("main", source, "main") as work:
+            while not work.done:
+                work.step()
+    finally:
+        copy.close()
+
+
+class Tables:
+    """Every table over one connection: what a transaction hands out."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.memories = MemoriesTable(connection)
+        self.turns = TurnsTable(connection)
+        self.terms = TermsTable(connection)
+        self.vectors = VectorsTable(connection)
+        self.history = HistoryTable(connection)
+        self.audit = AuditTable(connection)
+        self.edges = EdgesTable(connection)
+        self.entities = EntitiesTable(connection)
+        self.scopes = ScopesTable(connection)
+        self.boxes = BoxesTable(connection)
+        self.handed_out = HandedOutTable(connection)
+        self.candidates = CandidatesTable(connection)
+        self.feedback = FeedbackTable(connection)
+        self.snapshots = SnapshotsTable(connection)
+        self.ages = AgesTable(connection)
+        self.sweeps = SweepsTable(connection)
+        self.traits = TraitsTable(connection)
+        self.leases = LeasesTable(connection)
+        self.dreams = DreamsTable(connection)
+        self.gaps = GapsTable(connection)
+        self.tree = TreeTable(connection)
+        self.replays = ReplaysTable(connection)
+        self.gleanings = GleaningsTable(connection)
+        self.attention = AttentionTable(connection)
+        self.imports = ImportsTable(connection)
+        self.erasures = ErasuresTable(connection)
+        self.parts = PartsTable(connection)
+        self.shelf = ShelfTable(connection)
+        self.replies = RepliesTable(connection)
+        self.feed = FeedTable(connection)
+
+
+# One file as a store: a line of writers, a pool of readers, all tables in one transaction.
+#
+# Opened by the engine. Several threads share one store and several processes share one file. A write
+# is durable when `atomic` returns; a killed process leaves either all of it or none.
+
+
+class SqliteStore:
+    """A file of memories."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        writer: apsw.Connection,
+        connect: Callable[[Path], apsw.Connection],
+        readers: Readers,
+        line: WriteQueue,
+        number: tuple[int, int],
+        is_encrypted: bool,
+    ) -> None:
+        self._path = path
+        self._number = number
+        self._is_encrypted = is_encrypted
+        self._writer = writer
+        self._connect = connect
+        self._line = line
+        self._writing = threading.local()
+        self._readers = readers
+        self._process = os.getpid()
+        self._is_closed = False
+
+    @classmethod
+    def open(
+        cls,
+        location: str,
+        *,
+        now: datetime,
+        key: bytes = b"",
+        is_durable: bool = True,
+        readers: int = 4,
+        max_waiting_writers: int = 256,
+        busy_timeout_seconds: float = 30.0,
+    ) -> SqliteStore:
+        """Open the file, made and brought up to date if need be."""
+        path = Path(location).expanduser().absolute()  # readers open later, maybe from another folder
+
+        def connect_one(file: Path, *, is_reader: bool = False) -> apsw.Connection:
+            return connect(
+                file,
+                key=key,
+                is_durable=is_durable,
+                busy_timeout_seconds=busy_timeout_seconds,
+                is_reader=is_reader,
+            )
+
+        line = WriteQueue(max_waiting=max_waiting_writers, timeout_seconds=busy_timeout_seconds)
+        with translated(location):
+            with opened.LOOKING:
+                writer = connect_one(path)
+                number = opened.enter(path, plain=not key)
+            try:
+                _prepare(writer, location, now=now, patience_seconds=busy_timeout_seconds)
+            except BaseException:
+                writer.close()
+                opened.leave(number)
+                raise
+        pool = Readers(
+            partial(connect_one, path, is_reader=True), kept=readers, patience_seconds=busy_timeout_seconds
+        )
+        return cls(
+            path,
+            writer=writer,
+            connect=connect_one,
+            readers=pool,
+            line=line,
+            number=number,
+            is_encrypted=bool(key),
+        )
+
+    @property
+    def location(self) -> str:
+        """Where the store is."""
+        return str(self._path)
+
+    @contextmanager
+    def atomic(self) -> Iterator[Tables]:
+        """Open a write: all of it is durable when the block ends, none of it if it raises. Nests."""
+        self._check_open()
+        outer: Tables | None = getattr(self._writing, "tables", None)
+        if outer is not None:
+            with self._writer:  # a savepoint inside the open transaction
+                yield outer
+            return
+        with self._turn() as writer:
+            tables = self._writing.tables = Tables(writer)
+            try:
+                with _transaction(writer, "BEGIN IMMEDIATE"):
+                    yield tables
+            finally:
+                self._writing.tables = None
+
+    @contextmanager
+    def read(self) -> Iterator[Tables]:
+        """Open a snapshot; inside this thread's own write it shows what the write has done so far."""
+        self._check_open()
+        own: Tables | None = getattr(self._writing, "tables", None)
+        if own is not None:
+            yield own
+            return
+        with translated(self.location):
+            connection = self._readers.take()
+            try:
+                self._check_open()
+                with _transaction(connection, "BEGIN"):
+                    yield Tables(connection)
+            finally:
+                self._readers.give_back(connection)
+
+    def describe(self) -> dict[str, Any]:
+        """Return format version, size and room in bytes, and whether the store is encrypted."""
+        files = [self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))]
+        try:
+            size = sum(file.stat().st_size for file in files if file.exists())
+            free = shutil.disk_usage(self._path.parent).free
+        except OSError as exc:
+            raise StoreUnreadable(f"{self.location}: {exc.strerror}") from exc
+        return {
+            "format_version": FORMAT_VERSION,
+            "size_bytes": size,
+            "disk_free_bytes": free,
+            "encrypted": self._is_encrypted,
+        }
+
+    def check(self) -> list[Check]:
+        """Look for damage and disagreement between the tables."""
+        with self._turn() as writer:
+            return list(checks(writer))
+
+    def back_up(self, path: Path) -> None:
+        """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
+        self._check_open()
+        with translated(self.location):
+            source = self._readers.take()
+            try:
+                copy_to(path.absolute(), source, self._connect)
+            finally:
+                self._readers.give_back(source)
+
+    def scrub(self) -> None:
+        """Write the file anew and empty its log; raises where somebody still reads what was before."""
+        with self._turn() as writer:
+            writer.execute("INSERT INTO terms (terms) VALUES ('optimize')")  # keys may hold old words
+            writer.execute("VACUUM")
+            if only(writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
+                raise StoreBusy(f"{self.location} is being read as it was before")
+
+    def close(self) -> None:
+        """Wait for the writer and the readers, then let go of the file. Closing twice is harmless."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if os.getpid() != self._process:
+            return  # the connections belong to the process that opened them
+        with self._line.turn():
+            self._writer.close()
+        self._readers.close()
+        opened.leave(self._number)
+
+    @contextmanager
+    def _turn(self) -> Iterator[apsw.Connection]:
+        """Lend the writer to one thread at a time; one that was left in the past is opened anew."""
+        with self._line.turn(), translated(self.location):
+            self._check_open()
+            if is_held_open(self._writer):
+                renewed = self._connect(self._path)
+                self._writer.close()
+                self._writer = renewed
+            yield self._writer
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreClosed(f"{self.location} has been closed")
+        if os.getpid() != self._process:
+            raise StoreClosed(
+                f"{self.location} was opened by another process", hint="Open it again after the fork."
+            )
+
+
+def _prepare(writer: apsw.Connection, location: str, *, now: datetime, patience_seconds: float) -> None:
+    """Switch to the write-ahead log and bring the layout up to date."""
+    deadline = time.monotonic() + patience_seconds
+    version_of(writer, location)
+    while True:
+        try:
+            writer.pragma("journal_mode", "wal")
+            break
+        except apsw.BusyError:  # SQLite does not wait here: another process is doing the same
+            if time.monotonic() > deadline:
+                raise StoreBusy(f"{location} is held by another process") from None
+            time.sleep(0.005)
+    migrate(writer, location, now=now)
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,89 @@
+"""Normal form, fingerprints, counted nouns and patterns compiled on first use."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from typing import Any, cast
+
+# Numbers with their nouns: 1 memory, 2 memories.
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun, in groups of three digits where it is long."""
+    return f"{number if number < 10_000 else f'{number:,}'} {one if number == 1 else many}"
+
+
+def memories(number: int) -> str:
+    """Return a number of memories, the most frequent of all."""
+    return counted(number, "memory", "memories")
+
+
+# Patterns that are compiled when they are first used.
+
+
+class _Lazy:
+    """Stands for a pattern; from the second use of a method on it is as fast as the pattern itself."""
+
+    def __init__(self, expression: str, flags: int) -> None:
+        self.pattern = expression
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        compiled = re.compile(self.pattern, self._flags)
+        found = getattr(compiled, name)
+        setattr(self, name, found)
+        return found
+
+
+def lazy(expression: str, flags: int = 0) -> re.Pattern[str]:
+    """Return the pattern of an expression; a mistake in the expression shows when it is first used."""
+    return cast("re.Pattern[str]", _Lazy(expression, int(flags)))
+
+
+# Bring text to one form, and give it a fingerprint.
+
+_EDGE_PUNCTUATION = ".,;:!?…\"'`´‘’“”«»()[]{}、。！？，；：「」『』"
+_CONTROLS = lazy(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SPACES = lazy(r"\s+")
+
+
+def clean(text: str) -> str:
+    """Return the text as it will be stored: composed, with plain line ends, without NUL or outer space."""
+    if not text.isprintable():
+        text = _CONTROLS.sub(_meant, text.replace("\r\n", "\n").replace("\r", "\n"))
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def _meant(control: re.Match[str]) -> str:
+    """Return a control character as what it stands for: a form feed separates words, a NUL is nothing."""
+    return " " if control.group().isspace() else ""
+
+
+def is_text(text: str) -> bool:
+    """Say whether the text can be written as UTF-8; half a surrogate pair cannot."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def normalise(text: str) -> str:
+    """Return the form in which two ways of writing one statement are equal."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = (word.strip(_EDGE_PUNCTUATION) or word for word in _SPACES.split(folded.strip()))
+    return " ".join(words)
+
+
+def fingerprint(content: str, *, speaker: str | None = None) -> bytes:
+    """
+    Return the SHA-256 of a normalised statement and of who made it.
+
+    The speaker counts because "I like tea" is another fact when someone else says it.
+    """
+    owner = normalise(speaker) if speaker else ""
+    return hashlib.sha256(f"{owner}\x1f{normalise(content)}".encode()).digest()

@@ -1,0 +1,127 @@
+"""
+Find what identifies a person or opens a door, and say how well it must be protected.
+
+Called by the gate for every statement; calls the finders in `pii_numbers`, `pii_secrets`, `pii_people` and
+`pii_homes`, also on what a text says once wide digits and invisible characters in it are undone.
+Only a tier and positions come out: what was found is never copied, so it cannot end up in a log.
+Rules and checksums, no model: each kind must earn its place by precision as well, because a tier keeps words
+out of files and prompts. Numbers per kind are in docs/lab/0007-pii-and-injection.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engramdb.text import pii_numbers, pii_patterns, pii_people
+from engramdb.text import pii_people as pii_homes
+from engramdb.text.pii_patterns import is_exact, undisguised
+from engramdb.values import SecurityTier
+
+
+class PiiKind(StrEnum):
+    """What sort of personal or secret thing a piece of text is."""
+
+    SSN = "ssn"
+    EMAIL = "email"
+    PAYMENT_CARD = "payment_card"
+    PERSON_NAME = "person_name"
+    LOCATION = "location"
+    CREDENTIAL = "credential"
+    PHONE = "phone"
+    POSTAL_ADDRESS = "postal_address"
+    GOVERNMENT_ID = "government_id"
+    BANK_ACCOUNT = "bank_account"
+
+
+CONFIDENTIAL = frozenset(
+    {PiiKind.SSN, PiiKind.PAYMENT_CARD, PiiKind.CREDENTIAL, PiiKind.GOVERNMENT_ID, PiiKind.BANK_ACCOUNT}
+)
+"""Kinds with which a stranger can pay, sign in or pass for someone; every other kind is sensitive."""
+
+EVERYDAY = frozenset({PiiKind.PERSON_NAME, PiiKind.LOCATION})
+"""Kinds that every life is told with: labelled like the others, but not kept out of its owner's own files."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PiiSpan:
+    """Where one finding stands: `text[start:end]`."""
+
+    start: int
+    end: int
+    kind: PiiKind
+
+
+@dataclass(frozen=True, slots=True)
+class PiiScan:
+    """What was found in a text, and the tier that the worst of it asks for."""
+
+    kinds: frozenset[PiiKind]
+    tier: SecurityTier
+    spans: tuple[PiiSpan, ...]
+
+
+# Strongest evidence first: a stretch of text that one kind has claimed is not claimed by a later one, so a
+# password in a URL is no e-mail address, a card is no phone number and a street is no mere location.
+_FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...] = (
+    (PiiKind.CREDENTIAL, pii_patterns.credentials),
+    (PiiKind.EMAIL, pii_people.emails),
+    (PiiKind.BANK_ACCOUNT, pii_numbers.bank_accounts),
+    (PiiKind.PAYMENT_CARD, pii_numbers.payment_cards),
+    (PiiKind.SSN, pii_numbers.social_security_numbers),
+    (PiiKind.GOVERNMENT_ID, pii_numbers.government_ids),
+    (PiiKind.POSTAL_ADDRESS, pii_homes.postal_addresses),
+    (PiiKind.PHONE, pii_numbers.phones),
+    (PiiKind.LOCATION, pii_homes.locations),
+    (PiiKind.PERSON_NAME, pii_people.person_names),
+)
+
+
+def classify(text: str) -> PiiScan:
+    """
+    Return every kind of personal or secret content in the text, where it stands, and its tier.
+
+    What shows only once a disguise is undone counts for kinds and tier, and has no place.
+    """
+    spans = _spans(text)
+    kinds = frozenset(span.kind for span in spans)
+    if (plain := undisguised(text)) != text:
+        kinds |= {span.kind for span in _spans(plain)}
+    return PiiScan(kinds=kinds, tier=tier_of(kinds), spans=tuple(sorted(set(spans))))
+
+
+def _spans(text: str) -> list[PiiSpan]:
+    spans: list[PiiSpan] = []
+    for kind, find in _FINDERS:
+        claimed = [(span.start, span.end) for span in spans]
+        for start, end in find(text):
+            if not any(start < taken_end and taken_start < end for taken_start, taken_end in claimed):
+                spans.append(PiiSpan(start, end, kind))
+    return spans
+
+
+def tier_of(kinds: frozenset[PiiKind]) -> SecurityTier:
+    """Return the protection that these kinds need together."""
+    if kinds & CONFIDENTIAL:
+        return SecurityTier.CONFIDENTIAL
+    return SecurityTier.SENSITIVE if kinds else SecurityTier.CLEARTEXT
+
+
+def is_withheld(text: str, tier: SecurityTier) -> bool:
+    """
+    Say whether a text of this tier stays out of plain files, such as notes and exports.
+
+    "I live in Oslo" and "my name is Maya" do not: a notebook without them tells nobody's life. Beside them
+    nothing may stand that could make them exact, whether a finder knows it or not. Where nothing is found,
+    the tier comes from elsewhere and is taken at its word.
+    """
+    if tier is not SecurityTier.SENSITIVE:
+        return tier is SecurityTier.CONFIDENTIAL
+    kinds = classify(text).kinds
+    return not kinds or not kinds <= EVERYDAY or is_exact(undisguised(text))
+
+
+def holds_more(words: str, than: str) -> bool:
+    """Say whether words hold something private, besides names and towns, of a kind that a text has not."""
+    return not classify(words).kinds <= classify(than).kinds | EVERYDAY

@@ -1,0 +1,243 @@
+"""Patterns for secrets and exact identifiers, with the cues without which they cannot match."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from engramdb.text.normalize import lazy
+
+# A pattern and the words without which it cannot match.
+
+
+@dataclass(frozen=True, slots=True)
+class Cued:
+    """A pattern that is only run on a text with one of its cues."""
+
+    cues: tuple[str, ...]
+    pattern: str
+
+    def matches(self, text: str, lower: str) -> Iterator[re.Match[str]]:
+        """Return the matches in the text, whose lower-case form the caller has at hand."""
+        for cue in self.cues:  # a plain loop: asked forty times for every statement
+            if cue in lower:
+                return compiled(self.pattern).finditer(text)
+        return iter(())
+
+
+def cued(cues: str, pattern: str) -> Cued:
+    """Return a pattern with its cues, given in lower case with a comma between them."""
+    return Cued(tuple(cues.split(",")), pattern)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return the pattern compiled, once per process."""
+    return re.compile(pattern)
+
+
+# Say whether something beside a name or a home town might make it exact: a number, a handle, a secret's name.
+
+_INVISIBLE = lazy("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_WIDE = lazy("[\uff10-\uff19\uff20-\uff3a\uff41-\uff5a]")
+"""Another form of an ASCII letter, a digit or the sign of a mail address."""
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_YEAR = r"(?:1[89]|20)\d\d"
+_PLAIN_NUMBER = lazy(
+    rf"(?<![\w.+-]){_YEAR}-[01]\d-[0-3]\d(?![\w-])"
+    rf"|(?<![\w.])[0-3]?\d(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? {_YEAR})?(?!\w)"
+    rf"|\b{_MONTH} [0-3]?\d(?:st|nd|rd|th)?(?:,? {_YEAR})?(?![\w.-])"
+    rf"|(?<![\w.+/-]){_YEAR}(?:s\b|(?![\w/-]|\.\d| \d|[年月]))"
+    r"|(?<![\w.+:-])[0-2]?\d:[0-5]\d(?![\w:-])"
+    r"|(?<=\b(?:am|is) )\d{1,2}(?![\w-]|[.,] ?\d| \d)"
+    r"|(?<=\baged )\d{1,2}(?![\w-]|[.,] ?\d| \d)"
+    r"|(?<![\w.,+/-])(?<!\d )\d{1,3} (?!(?:in|at|on|and|or|of|to|by|bis|ter)\b)[a-z]{3,}"
+    rf"|(?<!\d)(?:\d{{1,2}}|{_YEAR})(?=[年歳才月日時分人匹回個])"
+)
+"""The first letter after a count is a small one: "3 cats", but "3 Mill Lane" is a house."""
+_ANY_NUMBER = lazy(r"\d")
+_DIGIT_WORD = r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple)"
+_SPELLED = lazy(rf"(?i)\b{_DIGIT_WORD}(?:[\s,.-]+{_DIGIT_WORD}\b){{3}}")
+_MAIL_IN_WORDS = lazy(
+    r"(?i)\b(?:at|arroba)\W{1,3}[\w-]{2,30}\W{1,3}(?:dot|punkt|point|punto)\W{1,3}[a-z]{2,10}\b"
+)
+_SECRET = lazy(
+    r"(?i)\b(?:pass(?:word|phrase|code|wort)s?|passwd|pwd|kennwort|contraseña|mot de passe|wachtwoord|senha|"
+    r"pin|cvv|cvc|iban|api[ _-]?keys?|(?:seed|recovery|backup|secret) (?:phrase|words|codes?|keys?))\b"
+    r"|пароль|密码|密碼|パスワード|비밀번호"
+)
+
+
+def undisguised(text: str) -> str:
+    """Return the text as a reader sees it, without invisible characters and wide letters and digits."""
+    if text.isascii():
+        return text
+    return _WIDE.sub(lambda wide: unicodedata.normalize("NFKC", wide[0]), _INVISIBLE.sub("", text))
+
+
+def is_exact(text: str) -> bool:
+    """Say whether a text holds more than names: what could reach a person, find a door or open one."""
+    if "@" in text or _ANY_NUMBER.search(_PLAIN_NUMBER.sub(" ", text)):
+        return True
+    return any(form.search(text) for form in (_SPELLED, _MAIL_IN_WORDS, _SECRET))
+
+
+# Find passwords, keys and tokens.
+#
+# Called by `pii.classify`; calls nothing. A vendor's format is proof by itself; after a word such as
+# "password"
+# the value must also look like one, so that "the password is wrong" and "token: str" stay ordinary talk.
+# Every quantifier is bounded: this runs on hostile text.
+
+_EDGE = r"(?<![A-Za-z0-9_])"
+_VENDOR = lazy(
+    _EDGE
+    + r"(?:"
+    + "|".join(
+        [
+            r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",  # Amazon
+            r"gh[pousr]_[A-Za-z0-9]{30,255}",  # GitHub
+            r"github_pat_\w{30,255}",
+            r"glpat-[\w-]{18,64}",  # GitLab
+            r"sk-(?:ant|proj|svcacct|or|admin)-[\w-]{16,255}",  # Anthropic, OpenAI, OpenRouter
+            r"sk-[A-Za-z0-9]{20,64}\b",
+            r"xox[abeoprs]-[\w-]{10,255}",  # Slack
+            r"xapp-\d-[\w-]{10,255}",
+            r"AIza[\w-]{35}",  # Google
+            r"ya29\.[\w-]{20,255}",
+            r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,255}",  # Stripe
+            r"whsec_[A-Za-z0-9+/=]{16,128}",
+            r"hf_[A-Za-z0-9]{30,64}",  # Hugging Face
+            r"npm_[A-Za-z0-9]{30,64}",
+            r"pypi-AgE[\w-]{40,255}",
+            r"SG\.[\w-]{16,64}\.[\w-]{16,64}",  # SendGrid
+            r"(?:AC|SK)[a-f0-9]{32}\b",  # Twilio
+            r"dop_v1_[a-f0-9]{40,80}",  # DigitalOcean
+            r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",  # Shopify
+            r"eyJ[\w-]{8,4096}\.eyJ[\w-]{4,4096}\.[\w-]{8,1024}",  # JSON web tokens
+        ]
+    )
+    + r")"
+)
+_PEM = lazy(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_URL_LOGIN = cued("://", r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,64}:([^\s/@]{2,128})@[\w\[.-]")
+_HEADER = cued(
+    "authorization",
+    r"(?i)\bauthorization\b['\"]?\s{0,2}[:=]\s{0,2}['\"]?(?:basic|bearer|token)\s+([\w+/=.~-]{8,512})",
+)
+_CURL_USER = cued("curl", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s{0,2}[\w.@-]{1,64}:(\S{3,128})")
+_NUMBER_CODE = cued(
+    "pin,code,geheimzahl,пин",
+    r"(?i)\b(?:pin|pin[ -]?code|code pin|(?:door|gate|alarm|entry|access|lock|safe|unlock) "
+    r"code|passcode|geheimzahl|пин-?код)"
+    r"(?:\s(?:code|number|is|ist|es|est|lautet)|\s?[:=]){1,3}\s{0,2}(\d{4,8}[#*]?)(?![\w.,-]*\d)",
+)
+
+_NAMES_OF_PASSWORDS = (
+    r"passwords?|passwd|pwd|passphrase|passcode|passwort|kennwort|passwörter|contraseña|clave secreta|senha|"
+    r"mot de passe|wachtwoord|hasło|parola|пароль|密码|密碼|口令|パスワード|暗証番号|비밀번호"
+)
+_NAMES_OF_KEYS = (
+    r"secret|token|api[_ -]?key|api[_ -]?token|access[_ -]?key|secret[_ -]?(?:access[_ -]?)"
+    r"?key|client[_ -]?secret|"
+    r"private[_ -]?key|signing[_ -]?key|encryption[_ -]?key|auth[_ -]?key|credentials?|"
+    r"schlüssel|clave|ключ|密钥|トークン|토큰"
+)
+_CONNECTOR = (
+    r"(?P<link>['\"]?\s{0,3}(?::=|=>|=|:|：)\s{0,3}|\s{0,2}(?:是|为|は|は、)\s{0,2}|"
+    r"\s(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|\s)"
+)
+_ASSIGNED = cued(
+    "pass,pwd,kennwort,contraseña,clave,senha,mot de passe,wachtwoord,hasło,parola,пароль,密码,"
+    "密碼,口令,パスワード,暗証番号,비밀번호,"
+    "secret,token,key,credential,schlüssel,ключ,密钥,トークン,토큰",
+    rf"(?i)(?:(?P<password>{_NAMES_OF_PASSWORDS})|(?P<key>{_NAMES_OF_KEYS}))(?![A-Za-z]){_CONNECTOR}"
+    r"(?P<value>\"[^\"\n]{3,256}\"|'[^'\n]{3,256}'|[^\s\"'，。、]{3,256})",
+)
+_SHORT_NAME = cued(
+    "pw,pass,key",
+    r"(?i)(?<![A-Za-z])(?:(?P<password>(?:pw|pass)\s?[:=]\s?|with pass\s)|(?P<key>key\s?=\s?))"
+    r"(?P<value>[^\s\"'，。、]{5,128})",
+)
+_CODES = cued(
+    "code,combination,kombination",
+    r"(?i)\b(?:(?:backup|recovery|one-time|2fa|verification) codes?(?: (?:is|are))?:?\s|"
+    r"combination (?:of|for|to) (?:the |my |our )?"
+    r"[\w ]{2,20} is )(?P<value>\d{1,8}(?:[ -]\d{1,8}){1,4}|\d{6,10})",
+)
+_PLACEHOLDER = lazy(
+    r"(?i)[\s(]|^[$<{%\[]|\$\{|\*{3}|x{4}|\.{3}|…|your[-_ ]|example_|changeme|redacted|"
+    r"placeholder|environ|getenv|"
+    r"process\.env|^(?:https?|file)://|^[\w-]+(?:\.[\w-]+)*\.(?:py|md|json|ya?ml|toml|js|ts|txt|env)$"
+)
+_PLAIN_VALUES = lazy(
+    r"(?i)\A(?:none|null|true|false|str|string|bytes|int|bool|optional|required|undefined|"
+    r"missing|invalid|expired|wrong|"
+    r"empty|unset|hidden|secret|password|token|value|field|input|text|default|policy|reset|manager)\Z"
+)
+_KEY_CHARACTERS = 12
+_KEY_ENTROPY_BITS = 2.8
+"""Bits per character of the value; hexadecimal keys of 16 characters and more lie above 3."""
+
+
+def credentials(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where secrets stand: vendor formats, private keys, logins in URLs and assigned values."""
+    for form in (_VENDOR, _PEM):
+        for match in form.finditer(text):
+            yield match.span()
+    lower = text.lower()
+    for pattern in (_URL_LOGIN, _HEADER, _CURL_USER):
+        for match in pattern.matches(text, lower):
+            if not _PLACEHOLDER.search(match[1]):
+                yield match.span(1)
+    for match in _NUMBER_CODE.matches(text, lower):
+        yield match.span(1)
+    for match in _CODES.matches(text, lower):
+        yield match.span("value")
+    yield from _assigned(text)
+
+
+def _assigned(text: str) -> Iterator[tuple[int, int]]:
+    lower = text.lower()
+    for match in (*_ASSIGNED.matches(text, lower), *_SHORT_NAME.matches(text, lower)):
+        value = match["value"].strip("\"'").rstrip(".,;!?)")
+        if _PLACEHOLDER.search(value) or _PLAIN_VALUES.match(value):
+            continue
+        if (
+            _is_password(value, link=match.groupdict().get("link", "").strip())
+            if match["password"]
+            else _is_key(value)
+        ):
+            yield match.span("value")
+
+
+def _is_password(value: str, *, link: str) -> bool:
+    """Say whether a value after "password" can be one: words of ordinary talk cannot."""
+    letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
+    symbols = any(not character.isalnum() and character not in "-'’.,/" for character in value)
+    words = [part for part in value.split("-") if part.isalpha()]
+    if (
+        (letters and digits and len(value) >= 5)
+        or (symbols and letters and len(value) >= 6)
+        or len(words) >= 3
+    ):
+        return True
+    return (link == "=" and len(value) >= 6 and value.isalnum()) or (
+        value.isdigit() and len(value) >= 4 and bool(link)
+    )
+
+
+def _is_key(value: str) -> bool:
+    """Say whether a value after "token", "secret" or "key" is long and mixed enough to be one."""
+    mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return len(value) >= _KEY_CHARACTERS and mixed and _entropy_bits(value) >= _KEY_ENTROPY_BITS
+
+
+def _entropy_bits(value: str) -> float:
+    counts = Counter(value)
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())

@@ -1,0 +1,326 @@
+"""Terms for the lexical index, and the passage an embedder reads."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import cache
+
+import Stemmer
+
+from engramdb.erasable_cache import kept
+from engramdb.text.normalize import lazy
+from engramdb.values import Memory
+
+# Cut text into the terms that the text index stores and looks up.
+#
+# Called by the gate (what to index) and by the lexical index (what to ask for); both must cut alike.
+# The store sees only terms joined by spaces, so every backend finds the same words, in every script:
+# words are folded and stemmed, identifiers are kept whole and in parts, and scripts without spaces are
+# cut into single characters and pairs. What this costs and finds: docs/lab/0004-terms.md.
+
+TERMS_VERSION = 2
+"""Stored with the text index; a store with another number is re-indexed when it is opened."""
+
+MAX_TERM_CHARACTERS = 64
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+    "\U00020000-\U0003ffff"
+)
+_TOKEN = lazy(
+    rf"(?P<unspaced>[{_UNSPACED}]+)"
+    rf"|(?P<word>[^\W{_UNSPACED}](?:[^\W{_UNSPACED}]|[\u0300-\u036f]|[.'’/@:\-](?=[^\W_{_UNSPACED}]))*[+#]{{0,2}})"
+    r"|(?P<symbol>[^\w\s])"
+)
+_PLAIN_WORD = lazy(r"\w(?:\w|[.'/@:\-](?=[^\W_]))*[+#]{0,2}")
+"""The same where all is ASCII: no script without spaces is in it, and no sign that is a term."""
+_PART = lazy(r"[^\W\d_]+|\d+")
+_CAMEL = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MARKS = lazy("[\u0300-\u036f]")
+_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th"})
+
+STOP_WORDS = frozenset(
+    [
+        "a",
+        "about",
+        "above",
+        "after",
+        "again",
+        "against",
+        "all",
+        "also",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "because",
+        "been",
+        "before",
+        "being",
+        "below",
+        "between",
+        "both",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "doing",
+        "down",
+        "during",
+        "each",
+        "few",
+        "for",
+        "from",
+        "further",
+        "had",
+        "has",
+        "have",
+        "having",
+        "he",
+        "her",
+        "here",
+        "hers",
+        "herself",
+        "him",
+        "himself",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "itself",
+        "just",
+        "me",
+        "more",
+        "most",
+        "my",
+        "myself",
+        "no",
+        "nor",
+        "not",
+        "now",
+        "of",
+        "off",
+        "on",
+        "once",
+        "only",
+        "or",
+        "other",
+        "our",
+        "ours",
+        "ourselves",
+        "out",
+        "over",
+        "own",
+        "same",
+        "she",
+        "should",
+        "so",
+        "some",
+        "such",
+        "than",
+        "that",
+        "the",
+        "their",
+        "theirs",
+        "them",
+        "themselves",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "through",
+        "to",
+        "too",
+        "under",
+        "until",
+        "up",
+        "very",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+        "yours",
+        "yourself",
+        "yourselves",
+        "tell",
+        "please",
+        "know",
+        "many",
+        "much",
+        "kind",
+        "type",
+        "like",
+        "s",
+        "t",
+        "d",
+        "ll",
+        "m",
+        "re",
+        "ve",
+        "don",
+        "isn",
+        "doesn",
+        "didn",
+        "wasn",
+    ]
+)
+"""Words that say nothing about what is asked. Question words among them: without them recall is better."""
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of a text in their order, repetitions included, as the index stores them."""
+    return list(_cut_whole(text))
+
+
+def query_terms(text: str) -> list[str]:
+    """Return the distinct terms worth asking for; stop words stay only where nothing else is left."""
+    every = list(dict.fromkeys(_cut(text, pairs_only=True)))
+    stops = _stop_stems()
+    return [term for term in every if term.partition("'")[0] not in stops] or every
+
+
+@kept(1024)
+def _cut_whole(text: str) -> tuple[str, ...]:
+    """Return the terms of a text; the gate asks for those of one statement a dozen times."""
+    return tuple(_cut(text))
+
+
+def _cut(text: str, *, pairs_only: bool = False) -> Iterable[str]:
+    if text.isascii():
+        found = _PLAIN_WORD.findall(text)
+        return [term for word in found for term in _cut_word(word[: 4 * MAX_TERM_CHARACTERS])]
+    return _cut_mixed(text, pairs_only=pairs_only)
+
+
+def _cut_mixed(text: str, *, pairs_only: bool) -> Iterator[str]:
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
+        token = match.group()[: 4 * MAX_TERM_CHARACTERS]
+        if match.lastgroup == "unspaced":
+            yield from _cut_unspaced(token, pairs_only=pairs_only)
+        elif match.lastgroup == "word":
+            yield from _cut_word(token)
+        elif unicodedata.category(token) == "So":
+            yield token
+
+
+def _cut_unspaced(run: str, *, pairs_only: bool) -> Iterator[str]:
+    """Yield pairs of neighbours; single characters too when indexing, so that one can be asked for."""
+    if not pairs_only or len(run) == 1:
+        yield from run
+    for first, second in itertools.pairwise(run):
+        yield first + second
+
+
+@kept(50_000)
+def _cut_word(token: str) -> tuple[str, ...]:
+    """Return a word's stem; for an identifier, path or number with parts, the whole and the parts."""
+    whole = _fold(token)
+    parts = [_fold(part) for piece in _CAMEL.split(token) for part in _PART.findall(piece)]
+    found = [_stem(whole)] if len(whole) <= MAX_TERM_CHARACTERS else []
+    if len(parts) > 1 or (parts and parts[0] != whole):
+        found += [_stem(part[:MAX_TERM_CHARACTERS]) for part in parts if len(part) > 1 or part.isdigit()]
+    return tuple(dict.fromkeys(found))
+
+
+def _fold(word: str) -> str:
+    """Return the word without case, accents and the possessive 's."""
+    bare = _MARKS.sub("", unicodedata.normalize("NFD", word.casefold()))
+    folded = unicodedata.normalize("NFC", bare).translate(_LETTERS).replace("’", "'")
+    return folded.removesuffix("'s")
+
+
+_STEMMERS = threading.local()
+_LANGUAGES = (
+    (lazy(r"[a-z]+\Z"), "english"),
+    (lazy("[\u0400-\u04ff]+\\Z"), "russian"),
+    (lazy("[\u0370-\u03ff]+\\Z"), "greek"),
+    (lazy("[\u0600-\u06ff]+\\Z"), "arabic"),
+)
+
+
+def _stem(word: str) -> str:
+    """Return the stem by the script of the word; what no stemmer serves is left as it is."""
+    for script, language in _LANGUAGES:
+        if script.match(word):
+            return _stemmer(language).stemWord(word) or word
+    return word
+
+
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    """Return this thread's stemmer: they keep state and may not be shared."""
+    if not hasattr(_STEMMERS, language):
+        setattr(_STEMMERS, language, Stemmer.Stemmer(language))
+    found: Stemmer.Stemmer = getattr(_STEMMERS, language)
+    return found
+
+
+@cache
+def _stop_stems() -> frozenset[str]:
+    return frozenset(_stem(word) for word in STOP_WORDS)
+
+
+# Write a memory the way that an embedder and the text index should read it: `[8 May 2023] Caroline: text`.
+
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+
+
+def passage(memory: Memory) -> str:
+    """Return the text to embed: the day it is about and the speaker, where known, then the content."""
+    day = f"[{long_date(memory.occurred_at)}] " if memory.occurred_at else ""
+    speaker = f"{memory.provenance.speaker}: " if memory.provenance.speaker else ""
+    return f"{day}{speaker}{memory.content}"
+
+
+def index_terms(memory: Memory) -> list[str]:
+    """Return what the text index finds the memory by: its words, its day, who said it, and its topics."""
+    return terms(f"{passage(memory)} {' '.join(memory.traits.topics)}")
+
+
+def long_date(moment: datetime) -> str:
+    """Return a date with its month in words, in English whatever the machine's language is."""
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"

@@ -1,0 +1,124 @@
+"""Aging: tiers, importance, forecasts and the report of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.values.memory import Layer, Memory, MemoryId
+from engramdb.values.status import Status
+
+
+class Tier(StrEnum):
+    """How much of a memory is left, in a word; `cold` and above is kept in reach."""
+
+    HOT = "hot"
+    WARM = "warm"
+    COLD = "cold"
+    EVICTABLE = "evictable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importance:
+    """How much a memory matters now, and what each of the nine factors adds or takes."""
+
+    value: float
+    factors: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One thing that will happen to a memory if nobody recalls, confirms or changes it."""
+
+    at: datetime
+    what: str
+    """A tier or a layer that it enters, or the rule by which it leaves."""
+    kind: str
+    """`tier`, `layer` or `leaves`."""
+    status: Status | None = None
+    """What it will be, where it leaves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """One memory's future: what is left of it, what will happen, what one more recall would change."""
+
+    memory: Memory
+    retention: float
+    tier: Tier
+    importance: Importance
+    changes: tuple[Change, ...] = ()
+    after_recall: tuple[Change, ...] = ()
+    """The same, had it been recalled now."""
+
+    @property
+    def leaves(self) -> Change | None:
+        """When and by which rule it leaves, if it does."""
+        return next((change for change in self.changes if change.kind == "leaves"), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """How many memories of a store there are in each tier at one moment, and how many have left by then."""
+
+    at: datetime
+    tiers: Mapping[str, int]
+    left: Mapping[str, int] = field(default_factory=dict)
+    """By rule."""
+
+    @property
+    def kept(self) -> int:
+        """How many are still there."""
+        return sum(self.tiers.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What will become of a store: the population by day, and the memories that change first."""
+
+    made_at: datetime
+    days: float
+    policy: str
+    population: int
+    census: tuple[Census, ...]
+    soonest: tuple[Outlook, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """One move of a sweep: which memory, from where to where, by which rule."""
+
+    memory_id: MemoryId
+    rule: str
+    layer: Layer | None = None
+    status: Status | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgeReport:
+    """What one sweep found and did; with `dry_run` nothing was changed."""
+
+    started_at: datetime
+    policy: str
+    dry_run: bool
+    looked_at: int
+    by_rule: Mapping[str, int]
+    by_tier: Mapping[str, int]
+    moves: tuple[Moved, ...] = ()
+    """The first thousand of them."""
+    requantised: int = 0
+    resumed: bool = False
+    """Whether it went on where an interrupted one had stopped; tiers are then counted from there on."""
+    finished: bool = True
+    """Whether it came to the end; one that was stopped goes on with the next `age`."""
+    milliseconds: float = 0.0
+    longest_write_milliseconds: float = 0.0
+    failures: tuple[str, ...] = ()
+    """What could not be done, and why."""
+
+    @property
+    def changed(self) -> int:
+        """How many memories moved or left."""
+        return sum(self.by_rule.values())

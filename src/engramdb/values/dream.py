@@ -1,0 +1,68 @@
+"""Dream reports: what each step of a consolidation run did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.values.memory import MemoryId
+
+
+class StepOutcome(StrEnum):
+    """How a step ended."""
+
+    DONE = "done"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamChange:
+    """One thing that was changed, or would be: what, to which memories, and why."""
+
+    step: str
+    action: str
+    memories: tuple[MemoryId, ...]
+    reason: str
+    made: MemoryId | None = None
+    """The memory that came of it, if one did and the run was not a rehearsal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReport:
+    """What one step did; `why` says what was missing or what went wrong."""
+
+    step: str
+    outcome: StepOutcome
+    why: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How often each action was taken."""
+    dropped: int = 0
+    """Proposals whose ground had shifted before they were applied."""
+    milliseconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamReport:
+    """A whole run, step by step."""
+
+    started_at: datetime
+    milliseconds: float = 0.0
+    dry_run: bool = False
+    resumed: bool = False
+    """Whether it went on where an interrupted run had stopped."""
+    finished: bool = True
+    steps: tuple[StepReport, ...] = ()
+    changes: tuple[DreamChange, ...] = ()
+    """The first thousand changes."""
+    longest_write_milliseconds: float = 0.0
+    number: int | None = field(default=None, compare=False)
+    """Its place among the runs, given by the store: `dreams(before=…)` shows earlier ones."""
+
+    @property
+    def changed(self) -> int:
+        """How many changes were made, or would be."""
+        return sum(sum(step.counts.values()) for step in self.steps)

@@ -1,0 +1,92 @@
+"""Entity: a person, project, tool or place that memories mention, and its profile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.values.memory import Layer, Memory, MemoryId
+from engramdb.values.scope import GLOBAL, Scope
+
+# Entity: a person, project, tool or place that memories speak of, under whatever names.
+
+
+class EntityType(StrEnum):
+    """What sort of thing it is."""
+
+    PERSON = "person"
+    PROJECT = "project"
+    TECHNOLOGY = "technology"
+    FILE = "file"
+    SERVICE = "service"
+    ORGANIZATION = "organization"
+    CONCEPT = "concept"
+    LOCATION = "location"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name as it stands in a text, and what sort of thing it seems to be."""
+
+    text: str
+    type: EntityType = EntityType.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """One thing with a canonical name and the other names it goes by, in one scope."""
+
+    id: str
+    name: str
+    type: EntityType
+    first_seen: datetime
+    last_seen: datetime
+    scope: Scope = GLOBAL
+    aliases: tuple[str, ...] = ()
+    mentions: int = 1
+
+
+# EntityProfile: everything that is known about one person, project or thing, in one value.
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Subject, predicate and object of a memory that the entity takes part in."""
+
+    subject: str | None
+    predicate: str
+    object: str | None
+    memory_id: MemoryId
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """Another entity, and how many memories speak of both."""
+
+    entity: Entity
+    memories: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityProfile:
+    """An entity with its memories of all layers, its relations, its company and its months."""
+
+    entity: Entity
+    """With all its names, and the first and the last moment that a memory of it is about."""
+    memories: Mapping[Layer, tuple[Memory, ...]]
+    """The newest first; layers without any are left out."""
+    relations: tuple[Relation, ...] = ()
+    companions: tuple[Companion, ...] = ()
+    """Who is mentioned together with it, the most frequent first."""
+    months: Mapping[str, int]
+    """Its timeline: how many memories speak of it, by the month they are about (`2026-01`), oldest first."""
+    namesakes: tuple[Entity, ...] = ()
+    """Others that go by the name that was asked for; ask for them by id."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The other names that memories use for it."""
+        return self.entity.aliases

@@ -1,0 +1,108 @@
+"""History events of one memory, audit events of the store, and erasure reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from engramdb.values.memory import MemoryId
+from engramdb.values.status import Actor, Status
+
+# What happened: the history of one memory and the audit trail of the whole store.
+#
+# Written in the same transaction as the change they describe. Neither ever holds memory text, so
+# erasing a memory does not have to rewrite them.
+
+
+class Action(StrEnum):
+    """The verbs that change a store."""
+
+    OBSERVE = "observe"
+    REMEMBER = "remember"
+    REINFORCE = "reinforce"
+    CORRECT = "correct"
+    SUPERSEDE = "supersede"
+    WEAKEN = "weaken"
+    REJECT = "reject"
+    EXTRACT = "extract"
+    COUNT = "count"
+    FORGET = "forget"
+    RESTORE = "restore"
+    PROMOTE = "promote"
+    DEMOTE = "demote"
+    AGE = "age"
+    ERASE = "erase"
+    FEEDBACK = "feedback"
+    FOREIGN_INDEX = "foreign_index"
+    PIN = "pin"
+    UNPIN = "unpin"
+    RELABEL = "relabel"
+    SET_STATUS = "set_status"
+    RELATE = "relate"
+    UNRELATE = "unrelate"
+    REBUILD = "rebuild"
+    BACK_UP = "back_up"
+    DREAM = "dream"
+    DERIVE = "derive"
+    MERGE = "merge"
+    UNMERGE = "unmerge"
+    TURN = "turn"
+    SHELVE = "shelve"
+    UNSHELVE = "unshelve"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEvent:
+    """One change of one memory; `changes` maps a field to its old and new value, never to text."""
+
+    memory_id: MemoryId
+    at: datetime
+    action: Action
+    actor: Actor = Actor()
+    old_status: Status | None = None
+    new_status: Status | None = None
+    reason: str = ""
+    changes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """Who did what, when; `target` is an id and `detail` holds counts and reasons only."""
+
+    number: int | None = field(default=None, compare=False)
+    """Its place in the trail, given by the store: `audit(before=…)` tells what came before it."""
+
+    at: datetime
+    action: Action
+    actor: Actor = Actor()
+    target: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+# What an erasure took, or would take: ids and counts, since the words are gone.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """One memory, or everything of one user, and what went along with it."""
+
+    memories: tuple[MemoryId, ...] = ()
+    """Erased: the named ones first, then what says the same or was concluded from them."""
+    turns: int = 0
+    """Messages that were dropped because the words were read from them or stand in them."""
+    gaps: int = 0
+    """Open questions about them."""
+    minds: int = 0
+    """Working memories of agents that held them."""
+    scopes: int = 0
+    """Places of a user that lost their name."""
+    token: str = ""
+    """What stands in the place of the user's name from now on; the audit has it as well."""
+    dry_run: bool = False
+    is_file_clean: bool = False
+    """Whether the file was written anew, so that not a byte of the words is left in it."""
+    why: str = ""
+    """Why it is not clean."""

@@ -1,0 +1,76 @@
+"""What an import is told and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class ImportKind(StrEnum):
+    """What wrote the source."""
+
+    CHATGPT = "chatgpt"
+    CLAUDE = "claude"
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    OPENCODE = "opencode"
+    ENGRAM = "engram"
+    MEM0 = "mem0"
+    LANGGRAPH = "langgraph"
+    AGENTMEMORY = "agentmemory"
+    MARKDOWN = "markdown"
+    TEXT = "text"
+    PDF = "pdf"
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """One record, or a whole file, that was not taken in: where it stands and the code of the reason."""
+
+    place: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOrigin:
+    """Which source a memory was imported from, or the turn that it was read out of."""
+
+    kind: ImportKind
+    place: str
+    """The file and where in it; empty once the memory was erased."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did, or would do."""
+
+    dry_run: bool
+    found: int = 0
+    """Statements and messages in the source."""
+    by_kind: Mapping[str, int] = field(default_factory=dict)
+    statements: int = 0
+    """Statements that went through the gate: `added` of them are new, the others were known otherwise."""
+    added: int = 0
+    turns: int = 0
+    """Messages that were stored as turns."""
+    turns_read: int = 0
+    """Turns that statements were then read out of, also those that an interrupted import had left."""
+    already: int = 0
+    """What an earlier import brought, whatever has become of it since."""
+    flagged: int = 0
+    """Statements that read like instructions to an agent: stored, but kept out of automatic context."""
+    by_scope: Mapping[str, int] = field(default_factory=dict)
+    """How many statements and messages went to which scope."""
+    refused: int = 0
+    by_code: Mapping[str, int] = field(default_factory=dict)
+    refusals: tuple[Refusal, ...] = ()
+    """The first of them."""
+    links: int = 0
+    """Links between memories that came in with them."""
+    left_out: int = 0
+    """Files that are of no kind that can be imported."""

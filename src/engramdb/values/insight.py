@@ -1,0 +1,123 @@
+"""Summaries, domains, confidence and gaps: what is known about the knowledge itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.values.memory import MemoryId
+from engramdb.values.scope import GLOBAL, Scope
+
+# What is known about the knowledge: summaries at three breadths, domains with their numbers, and how sure an
+# answer can be.
+#
+# Made by the dream, read by `engram.confidence`, `domains` and the context room. A summary speaks in the
+# words
+# of its members and never of confidential ones.
+
+
+class Breadth(StrEnum):
+    """How much of a scope one summary speaks of."""
+
+    CLUSTER = "cluster"
+    DOMAIN = "domain"
+    GLOBAL = "global"
+
+    @property
+    def level(self) -> int:
+        """The height in the tree, in which memories are the ground."""
+        return {Breadth.CLUSTER: 1, Breadth.DOMAIN: 2, Breadth.GLOBAL: 3}[self]
+
+
+class Certainty(StrEnum):
+    """Whether a question falls into what is known."""
+
+    CONFIDENT = "confident"
+    UNCERTAIN = "uncertain"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One node of the tree: what a group of memories says, in short."""
+
+    id: str
+    breadth: Breadth
+    title: str
+    text: str
+    tokens: int
+    members: int
+    scope: Scope = GLOBAL
+    parent: str | None = None
+    relevance: float | None = None
+    """Raw nearness to the question that it was chosen for, where there was one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """A field of knowledge, and how well it is known; the four numbers are in [0, 1]."""
+
+    id: str
+    title: str
+    members: int
+    clusters: int
+    depth: float
+    """How much is known: grows with the members and with how far they are to be believed."""
+    freshness: float
+    """How recently something about it came in, was confirmed or was used."""
+    uncertainty: float
+    """The share of members that are challenged, hardly believed, or the subject of an open question."""
+    confidence: float
+    """Depth, freshness and the lack of uncertainty, together."""
+    gaps: int = 0
+    """Open questions about its members."""
+    latest_at: datetime | None = None
+    scope: Scope = GLOBAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How sure an answer to a question can be, and why."""
+
+    certainty: Certainty
+    domain: Domain | None = None
+    """The field that the question falls into; None where it falls into none, or before the first dream."""
+    confidence: float = 0.0
+    evidence: float = 0.0
+    """How well the best memory fits the question, 0 to 1."""
+    supporting: int = 0
+    """How many memories fit it."""
+    gaps: int = 0
+    """Open questions about the memories that fit."""
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+    """Parts that could not answer, so that the judgement rests on less."""
+
+
+# A gap: something that should be known and is not, as a question for whoever can answer it.
+
+
+class GapKind(StrEnum):
+    """Why a question is open."""
+
+    MISSING_FIELD = "missing_field"
+    CONTRADICTION = "contradiction"
+    STALE = "stale"
+    INTERFERENCE = "interference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """One open question, what it is about, and when it was last asked."""
+
+    id: str
+    """Stable for the same question in the same scope, so that finding it again changes nothing."""
+    kind: GapKind
+    question: str
+    scope: Scope = GLOBAL
+    memories: tuple[MemoryId, ...] = ()
+    priority: float = 0.5
+    found_at: datetime
+    asked_at: datetime | None = None
+    closed_at: datetime | None = None

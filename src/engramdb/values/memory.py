@@ -1,0 +1,323 @@
+"""Memory: one statement with a life of its own, and the small values it is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+from engramdb.values.scope import GLOBAL, Scope
+from engramdb.values.status import Status
+
+# Make identifiers that sort by the time they were made (UUID version 7, RFC 9562).
+
+MemoryId: TypeAlias = str
+TurnId: TypeAlias = str
+
+_COUNTER_LIMIT = 1 << 12
+
+
+class _Sequence:
+    """The last millisecond and count that were handed out; a lock guards the pair."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._millisecond = 0
+        self._count = 0
+
+    def next(self, millisecond: int) -> tuple[int, int]:
+        """Return a pair that is larger than any before it, unless the clock was moved back."""
+        with self._lock:
+            reached = self._millisecond + self._count // _COUNTER_LIMIT
+            if self._millisecond <= millisecond <= reached:
+                self._count += 1
+            else:
+                self._millisecond, self._count = millisecond, 0
+            return self._millisecond + self._count // _COUNTER_LIMIT, self._count % _COUNTER_LIMIT
+
+
+_sequence = _Sequence()
+
+
+def new_id(now: datetime) -> str:
+    """Return a UUIDv7 for this moment, as 36 characters."""
+    millisecond, count = _sequence.next(int(now.timestamp() * 1000))
+    number = (millisecond & (1 << 48) - 1) << 80 | 0x7 << 76 | count << 64 | 0b10 << 62 | secrets.randbits(62)
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+# Memory: one atomic statement with a life of its own, and the small values that it is made of.
+#
+# Built by `capture`, kept by `store`, read by every room. Frozen: a change is a new value, written with
+# a history row. Knows no clock and does no I/O; times are UTC and come from whoever builds it.
+
+
+class Layer(StrEnum):
+    """How long the memory is meant to live."""
+
+    WORKING = "working"
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+    CODEBASE = "codebase"
+
+
+class MemoryType(StrEnum):
+    """What sort of information it holds."""
+
+    FACT = "fact"
+    PROCEDURE = "procedure"
+    NARRATIVE = "narrative"
+
+
+class Kind(StrEnum):
+    """An episode happened once; a note holds until something replaces it."""
+
+    EPISODE = "episode"
+    NOTE = "note"
+
+
+class Source(StrEnum):
+    """Where it came from, which says how far it is trusted."""
+
+    HUMAN = "human"
+    ASSISTANT = "assistant"
+    INGEST = "ingest"
+
+    @property
+    def trust(self) -> float:
+        """Trust in [0, 1]: people first, then the agent's own words, then imported text."""
+        return {Source.HUMAN: 1.0, Source.ASSISTANT: 0.7, Source.INGEST: 0.5}[self]
+
+
+class SecurityTier(StrEnum):
+    """How much protection the content needs at rest."""
+
+    CLEARTEXT = "cleartext"
+    SENSITIVE = "sensitive"
+    CONFIDENTIAL = "confidential"
+
+
+class ConfidenceTier(StrEnum):
+    """Confidence in words."""
+
+    EXPLICIT = "explicit"
+    IMPLIED = "implied"
+    INFERRED = "inferred"
+    SPECULATIVE = "speculative"
+
+    @classmethod
+    def of(cls, confidence: float) -> ConfidenceTier:
+        """Return the tier of a confidence; below 0.40 it is speculative."""
+        if confidence >= 0.95:
+            return cls.EXPLICIT
+        if confidence >= 0.70:
+            return cls.IMPLIED
+        return cls.INFERRED if confidence >= 0.40 else cls.SPECULATIVE
+
+
+CATEGORIES = frozenset(
+    {
+        *(
+            "fact",
+            "preference",
+            "correction",
+            "entity",
+            "decision",
+            "relationship",
+            "principle",
+            "commitment",
+        ),
+        *(
+            "moment",
+            "skill",
+            "instruction",
+            "context",
+            "project",
+            "person",
+            "technical",
+            "procedure",
+            "general",
+        ),
+    }
+)
+"""The categories that rules know by name; a user may add others of the same form."""
+
+
+SUMMED_UP = "session-"
+"""How the extractor of a memory begins that sums up a session."""
+DREAMT = "dream."
+"""How the extractor of a memory begins that a dream has stated."""
+SHELVED = "shelf"
+"""What the extractor of a memory is called that only documents on the shelf state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a memory came from: who said it, in which session, and the evidence behind it."""
+
+    source: Source = Source.HUMAN
+    speaker: str | None = None
+    session: str | None = None
+    turns: tuple[TurnId, ...] = ()
+    episodes: tuple[MemoryId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Affect:
+    """How it felt: valence in [-1, 1], intensity and arousal in [0, 1]."""
+
+    valence: float = 0.0
+    intensity: float = 0.0
+    arousal: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessLog:
+    """How often and when it was recalled; `recent` holds twenty moments at most, oldest first."""
+
+    count: int = 0
+    last_at: datetime | None = None
+    recent: tuple[datetime, ...] = ()
+    sessions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """Shorter forms of the content for a tight prompt, and the tokens that each level costs."""
+
+    summary: str | None = None
+    key_fact: str | None = None
+    tag: str | None = None
+    tokens: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What was inferred from the content, for filters."""
+
+    people: tuple[str, ...] = ()
+    technologies: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    language: str | None = None
+    sentiment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One statement, with everything that decides how long it lives and when it is found."""
+
+    id: MemoryId
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    scope: Scope = GLOBAL
+    status: Status = Status.ACTIVE
+    layer: Layer = Layer.EPISODIC
+    type: MemoryType = MemoryType.FACT
+    category: str = "general"
+    kind: Kind = Kind.NOTE
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    provenance: Provenance = Provenance()
+    occurred_at: datetime | None = None
+    confirmed_at: datetime | None = None
+    """When it was last stated again, maybe before it was stored; None while one statement is all there is."""
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    forget_after: datetime | None = None
+    confidence: float = 1.0
+    importance: float = 0.5
+    stability: float = 1.0
+    strength: float = 1.0
+    surprise: float | None = None
+    reinforcements: int = 0
+    affect: Affect = Affect()
+    access: AccessLog = AccessLog()
+    pinned: bool = False
+    version: int = 1
+    supersedes: MemoryId | None = None
+    superseded_by: MemoryId | None = None
+    security: SecurityTier = SecurityTier.CLEARTEXT
+    detail: Detail = field(default_factory=Detail)
+    traits: Traits = Traits()
+    flags: tuple[str, ...] = ()
+    """Warnings of the gate in a word each, such as `injection`, which keeps it out of automatic context."""
+    extractor: str | None = None
+    """Which extractor and version read it out of a turn; None for what was stated outright."""
+    verbatim: str | None = None
+    """The exact words, where they must not be paraphrased: a quotation, code, a command."""
+    helped: int = 0
+    unhelpful: int = 0
+    """How often feedback said that it helped, and that it did not."""
+    successes: int = 0
+    failures: int = 0
+    """How often a procedure worked and did not."""
+    layer_held: bool = False
+    """Whether a person chose the layer, so that rules leave it there."""
+    box: str | None = None
+    """The box of the topic that it was stored under."""
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether a dream stated it because of other memories."""
+        return (self.extractor or "").startswith(DREAMT)
+
+    @property
+    def is_session_summary(self) -> bool:
+        """Whether it repeats, in short, what was stated in a session and is stored by itself."""
+        return (self.extractor or "").startswith(SUMMED_UP)
+
+    @property
+    def confidence_tier(self) -> ConfidenceTier:
+        """Confidence in words."""
+        return ConfidenceTier.of(self.confidence)
+
+    @property
+    def when(self) -> datetime:
+        """The moment that the statement is about, or else the moment it was stored."""
+        return self.occurred_at or self.created_at
+
+    @property
+    def vouched_at(self) -> datetime:
+        """The latest moment that speaks for it: when it was stored, or stated again after that."""
+        return max(self.created_at, self.confirmed_at or self.created_at)
+
+    @property
+    def stated(self) -> Memory:
+        """The same without what recalls and feedback count: equal for two looks if nobody changed it."""
+        return self.evolve(access=AccessLog(), stability=0.0, strength=0.0, helped=0, unhelpful=0)
+
+    def is_over(self, now: datetime) -> bool:
+        """Say whether its last day has passed: it is gone then, whenever a sweep comes to take it away."""
+        is_standing = self.status in (Status.ACTIVE, Status.CHALLENGED) and not self.pinned
+        return is_standing and self.forget_after is not None and self.forget_after <= now
+
+    def evolve(self, **changes: Any) -> Memory:
+        """Return a copy with these fields changed."""
+        return dataclasses.replace(self, **changes)
+
+
+# EmbedderIdentity: which vectors may be compared with one another.
+
+Metric: TypeAlias = Literal["cosine", "dot", "euclidean", "hamming"]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """The same name, dimension, revision and metric mean the same space."""
+
+    name: str
+    dimension: int
+    revision: str
+    metric: Metric = "cosine"

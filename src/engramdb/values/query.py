@@ -1,0 +1,170 @@
+"""Query: a question with its scope, filters and mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.errors import InvalidQuery
+from engramdb.values.memory import Kind, Layer, MemoryType
+from engramdb.values.scope import GLOBAL, Scope
+from engramdb.values.status import Status
+
+MAX_LIMIT = 1000
+MAX_NUMBER = 2**63 - 1
+"""The largest number that a store gives."""
+MAX_QUERY_CHARACTERS = 20_000
+MAX_WORD_CHARACTERS = 1000
+"""Of one word in a filter: the longest path that anyone has."""
+
+SENTIMENTS = ("positive", "negative", "neutral")
+_IN_COLUMNS = ("statuses", "layers", "types", "kinds", "categories")
+_IN_WORDS = ("entities", "technologies", "paths", "languages", "sentiments", "speakers", "sessions")
+
+
+class Mode(StrEnum):
+    """How much of what is known an answer may hold."""
+
+    FACTS_ONLY = "facts_only"
+    FACTS_PLUS_RULES = "facts_plus_rules"
+    FULL_CONTEXT = "full_context"
+
+    @property
+    def types(self) -> frozenset[MemoryType]:
+        """The types of memories that the mode lets through."""
+        return _TYPES[self]
+
+
+_TYPES = {
+    Mode.FACTS_ONLY: frozenset({MemoryType.FACT}),
+    Mode.FACTS_PLUS_RULES: frozenset({MemoryType.FACT, MemoryType.PROCEDURE}),
+    Mode.FULL_CONTEXT: frozenset(MemoryType),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """
+    What a memory must be to count; an empty part lets everything through, statuses excepted.
+
+    A memory must pass every part, and passes a part by any one of its members. Words are compared
+    without case and accents, except those of sessions.
+    """
+
+    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    layers: frozenset[Layer] = frozenset()
+    types: frozenset[MemoryType] = frozenset()
+    kinds: frozenset[Kind] = frozenset()
+    categories: frozenset[str] = frozenset()
+    since: datetime | None = None
+    until: datetime | None = None
+    """`since` is included and `until` is not; both look at `Memory.when`."""
+    entities: frozenset[str] = frozenset()
+    """Names, or ids, of things that it must speak of, as far as this scope knows them."""
+    technologies: frozenset[str] = frozenset()
+    """In any spelling: `k8s` finds what speaks of Kubernetes."""
+    paths: frozenset[str] = frozenset()
+    """A path, or a folder with everything below it."""
+    languages: frozenset[str] = frozenset()
+    """Programming languages."""
+    sentiments: frozenset[str] = frozenset()
+    """`positive`, `negative` or `neutral`."""
+    speakers: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name, moment in (("since", self.since), ("until", self.until)):
+            if moment is not None:
+                check_moment(name, moment)
+        for name in _IN_COLUMNS:
+            _check_set(name, getattr(self, name))
+        for name in _IN_WORDS:
+            _check_words(name, getattr(self, name))
+        for word in self.sentiments:
+            if word.casefold() not in SENTIMENTS:
+                raise InvalidQuery(
+                    f"no sentiment is {word[:40]!r}", hint=f"Use one of {', '.join(SENTIMENTS)}."
+                )
+
+    @property
+    def needs_store(self) -> bool:
+        """Whether only the store can tell who passes: an index in memory knows none of the words."""
+        return any(getattr(self, name) for name in _IN_WORDS)
+
+    def in_mode(self, mode: Mode) -> Filters:
+        """Return the filters that also keep to a mode; raises where nothing could pass both."""
+        if mode.types == frozenset(MemoryType):
+            return self
+        both = mode.types & self.types if self.types else mode.types
+        if not both:
+            raise InvalidQuery(
+                f"mode {mode} leaves out every memory of type {', '.join(sorted(self.types))}",
+                hint=f"Ask in mode {Mode.FULL_CONTEXT}, or for other types.",
+            )
+        return replace(self, types=both)
+
+
+def check_limit(limit: int) -> None:
+    """Raise where so many entries are not given at once."""
+    if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise InvalidQuery(f"limit={str(limit)[:40]} is outside 1 to {MAX_LIMIT}")
+
+
+def check_number(name: str, number: int) -> None:
+    """Raise where this cannot be the number of an entry that the store has numbered."""
+    if not isinstance(number, int) or not 1 <= number <= MAX_NUMBER:
+        raise InvalidQuery(
+            f"{name} is the number of an entry, not {str(number)[:40]!r}", hint="Begin again without it."
+        )
+
+
+def check_moment(name: str, moment: datetime) -> None:
+    """Raise where a moment to ask for is none, or could be any of a day's: it has no time zone."""
+    if not isinstance(moment, datetime):
+        raise InvalidQuery(f"{name} is a datetime, not {type(moment).__name__}")
+    if moment.tzinfo is None:
+        raise InvalidQuery(f"{name} has no time zone", hint="Give one, such as datetime.UTC.")
+
+
+def _check_set(name: str, members: object) -> None:
+    if not isinstance(members, frozenset | set):  # a text would be taken for its letters, and match nothing
+        raise InvalidQuery(f"{name} must be a set of texts, not {type(members).__name__}")
+
+
+def _check_words(name: str, words: frozenset[str]) -> None:
+    _check_set(name, words)
+    for word in words:
+        if not isinstance(word, str) or not word.strip() or len(word) > MAX_WORD_CHARACTERS:
+            raise InvalidQuery(
+                f"{name} holds {str(word)[:40]!r}",
+                hint=f"Use texts of 1 to {MAX_WORD_CHARACTERS} characters.",
+            )
+        _check_surrogates(name, word)
+
+
+def _check_surrogates(what: str, text: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidQuery(f"{what} holds half a surrogate pair", hint="Decode the text properly first.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One question, ready to be asked."""
+
+    text: str
+    scope: Scope = GLOBAL
+    filters: Filters = Filters()
+    limit: int = 10
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InvalidQuery(f"a query is text, not {type(self.text).__name__}")
+        if not self.text.strip():
+            raise InvalidQuery("the query is empty", hint="Ask for something, or use `list`.")
+        _check_surrogates("the query", self.text)
+        if len(self.text) > MAX_QUERY_CHARACTERS:
+            raise InvalidQuery(f"the query has {len(self.text)} characters, at most {MAX_QUERY_CHARACTERS}")
+        if not isinstance(self.limit, int):
+            raise InvalidQuery(f"limit is a whole number, not {type(self.limit).__name__}")
+        check_limit(self.limit)

@@ -1,0 +1,159 @@
+"""Recall: the hits of a question with their reasons, and the quality of the answer; timelines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.values.memory import Memory
+from engramdb.values.query import Query
+
+# What `recall` answers: the hits with their reasons, and how good the answer is.
+#
+# Built by the recall pipeline, shown unchanged by every surface. An answer that lost an index says so
+# in `quality.missing`; an empty answer is never the same as a failed one.
+
+
+class Level(StrEnum):
+    """How much of the machinery took part in an answer."""
+
+    FULL = "full"
+    DISK_VECTORS = "disk vectors"
+    """Every vector was looked at, but read from the file: slower, not worse."""
+    REDUCED = "reduced"
+    """Some memories could not be found by meaning."""
+    TEXT_ONLY = "text only"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """How far to believe a hit, each part in [0, 1]."""
+
+    relevance: float
+    accuracy: float
+    freshness: float
+    utility: float
+    composite: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a memory was found: the index, its place there, the score it gave, its share of the result."""
+
+    index: str
+    rank: int
+    score: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One memory that fits, with its score in [0, 1]."""
+
+    memory: Memory
+    score: float
+    trust: Trust
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """An index that could not answer fully, and why."""
+
+    index: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """How the answer came about."""
+
+    answered: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    level: Level = Level.FULL
+    """How much of the machinery took part."""
+    intent: str | None = None
+    """What kind of question it was taken for, where that shifted anything."""
+    strategy: str = "score"
+    """How the candidates were put in order."""
+    text_weight: float = 0.0
+    """The share of words in the score, the rest being meaning."""
+    period: tuple[datetime | None, datetime | None] | None = None
+    """The time that the question asks for, where it names one."""
+    candidates: int = 0
+    average_relevancy: float = 0.0
+    ndcg: float = 0.0
+    tokens: int = 0
+    milliseconds: float = 0.0
+    stages: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether some index did not answer or answered in part."""
+        return bool(self.missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """The answer to one query: hits best first, and the quality of the whole."""
+
+    query: Query
+    hits: tuple[Hit, ...] = ()
+    quality: Quality = Quality()
+    also_considered: tuple[Hit, ...] = ()
+    """With `explain`, the candidates that came next and were left out."""
+
+
+# Timeline: how what is known of a topic changed, and when most of it did.
+
+
+class KnowledgeChange(StrEnum):
+    """What one entry of a timeline did to what is known."""
+
+    ADDITION = "addition"
+    """Something new was learned."""
+    REINFORCEMENT = "reinforcement"
+    """What was known came in again."""
+    CORRECTION = "correction"
+    """A statement took the place of another."""
+    DISPUTE = "dispute"
+    """A statement was doubted, and stayed."""
+    REMOVAL = "removal"
+    """A statement no longer counts, and nothing took its place."""
+    RETURN = "return"
+    """A statement counts again, or is no longer doubted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineEntry:
+    """One change; memories are shown as they were right after it."""
+
+    at: datetime
+    change: KnowledgeChange
+    memory: Memory
+    """What was learned, confirmed, doubted or removed; between two, the new one."""
+    replaced: Memory | None = None
+    """In a correction, what it took the place of."""
+    disputed: Memory | None = None
+    """In a dispute between two, the one that was there before."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusyPeriod:
+    """A day, week or month (UTC), from `start` to before `end`, and how many entries fall into it."""
+
+    start: datetime
+    end: datetime
+    entries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """The changes in order of time, and the periods with most of them, busiest first."""
+
+    topic: str
+    entries: tuple[TimelineEntry, ...] = ()
+    busiest: tuple[BusyPeriod, ...] = ()

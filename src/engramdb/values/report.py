@@ -1,0 +1,131 @@
+"""What `status` and `doctor` return, and the health of each part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+# How the parts of a store fare, and what its background does.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartHealth:
+    """One part: when it last worked, when it last failed, and why."""
+
+    name: str
+    last_success: datetime | None = None
+    last_failure: datetime | None = None
+    failure: str | None = None
+    failures: int = 0
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether its last attempt failed."""
+        if self.last_failure is None:
+            return False
+        return self.last_success is None or self.last_failure >= self.last_success
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerState:
+    """What the background does for a store, in this process."""
+
+    is_on: bool = False
+    running: str | None = None
+    running_since: datetime | None = None
+    is_stalled: bool = False
+    """Whether the job under way has taken longer than any should."""
+    last_job: str | None = None
+    last_run: datetime | None = None
+    waiting_for: str = ""
+    """Why a job that is due has not begun; empty where none is due."""
+    woken_by: str = ""
+    """What last gave it reason to look."""
+
+
+# What `status` and `doctor` answer: the state of the store and its parts.
+#
+# Built by the engine, shown unchanged by every surface.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexReport:
+    """A vector index as it is loaded now."""
+
+    kind: str
+    rows: int
+    size_bytes: int
+    is_loaded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusReport:
+    """A look at the whole."""
+
+    store: str
+    encrypted: bool
+    format_version: int
+    size_bytes: int
+    policy: str
+    embedder: str
+    memories: int
+    turns: int
+    by_status: Mapping[str, int] = field(default_factory=dict)
+    by_layer: Mapping[str, int] = field(default_factory=dict)
+    by_scope: Mapping[str, int] = field(default_factory=dict)
+    awaiting_embedding: int = 0
+    awaiting_enrichment: int = 0
+    awaiting_reading: int = 0
+    """Turns that nobody has read statements out of yet."""
+    chat: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What the chat model was asked in this process, by purpose: calls, failures, tokens, milliseconds."""
+    recalls: Mapping[str, float] = field(default_factory=dict)
+    """The answers of this process: how many, how relevant, how quick, and how many poor ones in a row."""
+    spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What the chat model was asked so far in every process, by purpose."""
+    index: IndexReport | None = None
+    """The vector index of this process; None before the first question."""
+    disk_free_bytes: int | None = None
+    """Room on the disk of the store."""
+    entities: int = 0
+    last_dream: datetime | None = None
+    last_ageing: datetime | None = None
+    scheduler: SchedulerState = SchedulerState()
+    parts: tuple[PartHealth, ...] = ()
+    """What this process has used."""
+    all_parts: tuple[PartHealth, ...] = ()
+    """What any process has ever used, as it fared last."""
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that `doctor` looked at."""
+
+    name: str
+    ok: bool
+    found: str
+    repaired: bool = False
+    did: str = ""
+    """What was done to repair it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorReport:
+    """Everything that `doctor` looked at."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong, or what was wrong has been repaired."""
+        return all(check.ok or check.repaired for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A copy of the store that was written."""
+
+    path: str
+    size_bytes: int

@@ -1,0 +1,63 @@
+"""Scope: who a memory belongs to (global ⊃ project ⊃ squad ⊃ agent ⊃ channel and user)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from engramdb.errors import InvalidScope
+
+MAX_NAME_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """One place in the hierarchy; a part that is not given is not restricted. `Scope()` is global."""
+
+    project: str | None = None
+    squad: str | None = None
+    agent: str | None = None
+    channel: str | None = None
+    user: str | None = None
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            _check_name(part.name, getattr(self, part.name))
+
+    @property
+    def parts(self) -> tuple[str | None, ...]:
+        """The five names, widest first."""
+        return (self.project, self.squad, self.agent, self.channel, self.user)
+
+    def sees(self, other: Scope) -> bool:
+        """Say whether a reader in this scope may see what was stored in the other."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return all(theirs is None or theirs == mine for mine, theirs in pairs)
+
+    def visible(self) -> Iterator[Scope]:
+        """Yield this scope and every wider one, thirty-two at most."""
+        choices = [(None,) if name is None else (None, name) for name in self.parts]
+        for project, squad, agent, channel, user in itertools.product(*choices):
+            yield Scope(project=project, squad=squad, agent=agent, channel=channel, user=user)
+
+    def __str__(self) -> str:
+        named = [
+            f"{part.name}={getattr(self, part.name)}" for part in fields(self) if getattr(self, part.name)
+        ]
+        return " ".join(named) or "global"
+
+
+def _check_name(part: str, name: object) -> None:
+    if name is None:
+        return
+    if not isinstance(name, str):
+        raise InvalidScope(f"scope {part} must be text, not {type(name).__name__}")
+    if not name or name != name.strip() or len(name) > MAX_NAME_CHARACTERS or not name.isprintable():
+        raise InvalidScope(
+            f"scope {part}={name[:40]!r} is not a usable name",
+            hint=f"Use 1 to {MAX_NAME_CHARACTERS} printable characters without spaces at the ends.",
+        )
+
+
+GLOBAL = Scope()

@@ -1,0 +1,54 @@
+"""Turn: one message as it was said; Box: memories stored under one topic in a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.values.memory import TurnId
+from engramdb.values.scope import GLOBAL, Scope
+
+# Turn: one message as it was said.
+
+
+class Role(StrEnum):
+    """Who spoke, as chat models name it."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message: `occurred_at` is when it was said, `created_at` when we heard of it."""
+
+    id: TurnId
+    content: str
+    role: Role
+    occurred_at: datetime
+    created_at: datetime
+    speaker: str | None = None
+    session: str | None = None
+    scope: Scope = GLOBAL
+
+
+# Box: memories that were stored under one topic, one after the other.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """One stretch of one topic in one scope; open until `sealed_at` is set."""
+
+    id: str
+    trace: str
+    topics: frozenset[str]
+    recent: tuple[frozenset[str], ...] = ()
+    """The topics of its latest statements, latest last: what a change of topic is measured against."""
+    opened_at: datetime
+    last_at: datetime
+    memories: int
+    scope: Scope = GLOBAL
+    sealed_at: datetime | None = None

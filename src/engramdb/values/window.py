@@ -1,0 +1,168 @@
+"""Window: the context for one message, in sections that fit a token budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engramdb.values.insight import Gap
+from engramdb.values.memory import MemoryId
+from engramdb.values.recall import Missing, Quality
+
+
+class DetailLevel(StrEnum):
+    """How much of a memory is shown, most first."""
+
+    FULL = "full"
+    SUMMARY = "summary"
+    KEY_FACT = "key_fact"
+    TAG = "tag"
+
+
+class SectionName(StrEnum):
+    """The parts of a window that Engram fills."""
+
+    IDENTITY = "identity"
+    WORKING = "working memory"
+    HISTORY = "history"
+    RECALLED = "recalled"
+    SCHEMAS = "schemas"
+    SKILLS = "skills"
+    TODAY = "today"
+    ROSTER = "roster"
+    HINTS = "coding hints"
+    REFLECTION = "reflection"
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether it seldom changes from one message to the next."""
+        return self in (SectionName.IDENTITY, SectionName.ROSTER, SectionName.HINTS, SectionName.SKILLS)
+
+
+class Fate(StrEnum):
+    """What became of something that is not in the window whole."""
+
+    DROPPED = "dropped"
+    DEGRADED = "degraded"
+    WITHHELD = "withheld"
+    """It may not enter a window by itself, whatever the room."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingLine:
+    """One thing that an agent has in mind: its words, where they come from, how active they are."""
+
+    text: str
+    source: str = "explicit"
+    activation: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A memory in a section, and how much of it."""
+
+    memory_id: MemoryId
+    level: DetailLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One part of a window: its words, what they cost, and what it was allowed to cost."""
+
+    name: SectionName
+    text: str
+    tokens: int
+    allowance: int
+    """Its share of the budget and what others left to it."""
+    holds: tuple[Held, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """How many things a section lost or shortened, and why."""
+
+    section: SectionName
+    fate: Fate
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    """One message as chat models take it."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What to give a model with one message."""
+
+    message: str
+    budget: int
+    """The tokens that were there for everything but the fixed parts, the message and the reply."""
+    tokens: int
+    """What the sections cost of it, counted by `counter` and rounded up where that is not exact."""
+    fixed_tokens: int
+    """What the fixed parts and the message cost beside it."""
+    counter: str
+    is_exact: bool
+    """Whether the counter knows the model's own tokens."""
+    sections: tuple[Section, ...] = ()
+    fixed: str = ""
+    standing: str = ""
+    """The block of what seldom changes."""
+    conversation: str = ""
+    """The block of what was said before, for a single prompt."""
+    turns: tuple[ChatMessage, ...] = ()
+    """The same as messages."""
+    present: str = ""
+    """The block of what this message calls for."""
+    losses: tuple[Loss, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    """What could not take part, and why."""
+    quality: Quality | None = None
+    """How the recalled part came about."""
+    asked: tuple[Gap, ...] = ()
+    """The open questions that the agent is invited to ask."""
+
+    @property
+    def text(self) -> str:
+        """Everything as one prompt, the message last."""
+        parts = (self.fixed, self.standing, self.conversation, self.present, self.message)
+        return "\n\n".join(part for part in parts if part)
+
+    @property
+    def messages(self) -> tuple[ChatMessage, ...]:
+        """Everything as messages: the system's, what was said before, the user's last; roles alternate."""
+        system = "\n\n".join(part for part in (self.fixed, self.standing) if part)
+        asked = "\n\n".join(part for part in (self.present, self.message) if part)
+        first = (ChatMessage(role="system", content=system),) if system else ()
+        return (*first, *_alternating((*self.turns, ChatMessage(role="user", content=asked))))
+
+    @property
+    def holds(self) -> tuple[Held, ...]:
+        """Every memory in the window."""
+        return tuple(held for section in self.sections for held in section.holds)
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether something could not take part."""
+        return bool(self.missing)
+
+    def section(self, name: SectionName | str) -> Section | None:
+        """Return the section of this name, if it is in the window."""
+        return next((one for one in self.sections if one.name == name), None)
+
+
+def _alternating(messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
+    """Return the messages with neighbours of one role joined: some interfaces refuse two in a row."""
+    joined: list[ChatMessage] = []
+    for message in messages:
+        if joined and joined[-1].role == message.role:
+            content = f"{joined[-1].content}\n\n{message.content}"
+            joined[-1] = ChatMessage(role=message.role, content=content)
+        else:
+            joined.append(message)
+    return tuple(joined)

@@ -1,0 +1,100 @@
+"""Working memory: the slots of one agent and what became of its topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from engramdb.values.memory import Memory, MemoryId, TurnId
+from engramdb.values.scope import GLOBAL, Scope
+
+
+class SlotSource(StrEnum):
+    """How something came to mind."""
+
+    SENSORY = "sensory"
+    RECALL = "recall"
+    SCHEMA = "schema"
+    EXPLICIT = "explicit"
+    INFERENCE = "inference"
+    GAP_QUESTION = "gap_question"
+    MORNING_RECALL = "morning_recall"
+
+
+class TopicShift(StrEnum):
+    """What a message does to the topic."""
+
+    CONTINUATION = "continuation"
+    DRIFT = "drift"
+    SWITCH = "switch"
+    RETURN = "return"
+    """Back to one that was left."""
+
+
+class Restored(StrEnum):
+    """In what state a mind came back."""
+
+    HELD = "held"
+    """It was here all along."""
+    FULL = "full"
+    DECAYED = "decayed"
+    FRESH = "fresh"
+    """Nothing was kept, or it was too old; the day begins with a morning recall."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One thing in mind: a memory, a turn or an open question by its id, or words of its own."""
+
+    source: SlotSource
+    activation: float
+    tokens: int
+    used_at: datetime
+    memory_id: MemoryId | None = None
+    turn_id: TurnId | None = None
+    gap_id: str | None = None
+    text: str = ""
+    """Only for what none of these ids stands for."""
+
+    @property
+    def key(self) -> str:
+        """What the slot stands for; two slots with the same key are one."""
+        return self.reference or self.text
+
+    @property
+    def reference(self) -> str | None:
+        """The id of what it points to."""
+        return self.memory_id or self.turn_id or self.gap_id
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether somebody put it there on purpose."""
+        return self.source is SlotSource.EXPLICIT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A slot with what it holds, read from the store this moment."""
+
+    slot: Slot
+    content: str
+    memory: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingMemory:
+    """What an agent has in mind now, the most active first."""
+
+    scope: Scope = GLOBAL
+    items: tuple[Item, ...] = ()
+    restored: Restored = Restored.FRESH
+    confidence: float = 0.0
+    """How settled the topic is, 0 to 1."""
+    topics: int = 0
+    """How many topics were left and could be come back to."""
+
+    @property
+    def tokens(self) -> int:
+        """What all of it costs in a prompt, roughly."""
+        return sum(item.slot.tokens for item in self.items)

@@ -1,0 +1,169 @@
+"""What all surfaces share: help texts, parts, notices."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Final
+
+from engramdb.policy import aging
+from engramdb.values import Reason, Recall, Scope
+
+# What fields and constants mean, in the words that stand below them in the source.
+
+BALANCED = "Dates, fading and importance decide together; what a person asked to remember does not fade away."
+"""The preset that has no constant of its own: everything at its default."""
+
+
+def field_meanings(owner: type) -> dict[str, str]:
+    """Return the string literal below each field of a class."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(definition, ast.ClassDef)  # noqa: S101 - the source of a class
+    return _literals(definition.body)
+
+
+def constant_meanings(module: ModuleType) -> dict[str, str]:
+    """Return the string literal below each constant of a module."""
+    return _literals(ast.parse(inspect.getsource(module)).body)
+
+
+def preset_sentence(name: str) -> str:
+    """Return what a preset is like, in one sentence."""
+    return constant_meanings(aging).get(name.upper(), BALANCED)
+
+
+def summary(owner: type) -> str:
+    """Return the first paragraph of a class's docstring as one line."""
+    return (inspect.getdoc(owner) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _literals(body: Sequence[ast.stmt]) -> dict[str, str]:
+    found = {}
+    for statement, below in itertools.pairwise(body):
+        name, text = _assigned(statement), _text(below)
+        if name is not None and text is not None:
+            found[name] = text
+    return found
+
+
+def _assigned(statement: ast.stmt) -> str | None:
+    """Return the name that a statement gives a value to, where it is one name."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
+
+
+def _text(statement: ast.stmt) -> str | None:
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        value = statement.value.value
+        return value if isinstance(value, str) else None
+    return None
+
+
+# What the parts of a store are called and what they do, for whoever reads `engram status`.
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A name that a newcomer understands, and a phrase on what the part does."""
+
+    name: str
+    does: str = ""
+
+
+PARTS: Final = {
+    "write": Part("write", "stores and changes memories"),
+    "recall": Part("recall", "answers questions"),
+    "read notes": Part("recall counts", "notes what was recalled when, which keeps it from fading"),
+    "reading": Part("extraction", "takes memories out of what was said"),
+    "context": Part("context", "fills prompts with what is known"),
+    "reason": Part("reason", "follows a question through several recalls"),
+    "embedder": Part("embedder", "turns text into vectors, to find it by meaning"),
+    "chat model": Part("chat model", "the language model from the settings"),
+    "index snapshot": Part("vector file", "keeps all vectors in one file, for a quick start"),
+    "ageing": Part("ageing", "lets memories fade, expire and rise"),
+    "dream": Part("dream", "merges and connects memories while nobody asks"),
+    "turns": Part("turns", "notes how each turn of an agent ended"),
+    "attention": Part("working memory", "keeps what an agent attends to"),
+    "scheduler": Part("scheduler", "starts the work in the background"),
+    "backfill in the background": Part("embedding in the background", "embeds what waits"),
+    "ageing in the background": Part("ageing in the background", "ages when it is time"),
+    "dream in the background": Part("dream in the background", "dreams when it is quiet"),
+    "anticipation in the background": Part("anticipation", "looks up what an agent may need next"),
+    "hook": Part("hook", "hears coding agents, and tells them what is known"),
+}
+
+
+def part(name: str) -> Part:
+    """Return what to call a part, and what it does where that is known."""
+    return PARTS.get(name, Part(name))
+
+
+# Notice that other scopes hold memories, where somebody may be looking in the wrong one.
+
+
+def hidden_scope(names: Iterable[str], scope: Scope) -> str | None:
+    """Return the first of the scopes in words that this scope does not see, if there is one."""
+    seen = {str(one) for one in scope.visible()}
+    return next((name for name in names if name not in seen), None)
+
+
+# Say when an answer holds nothing that fits well, so that nobody relies on the nearest of what does not.
+
+FITS_FROM: Final = 0.4
+"""
+The best of an answer seldom scores less where the answer is known, and mostly where it is not.
+
+docs/lab/0018-recall.md: 1.6 % of a conversation's own questions, 75 % of another's.
+"""
+
+
+def is_far_off(answer: Recall) -> bool:
+    """Say whether there are hits, and none that fits well."""
+    return bool(answer.hits) and answer.quality.strategy == "score" and answer.hits[0].score < FITS_FROM
+
+
+# What each index and signal of a recall looks at, in a person's words.
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One signal: a word for a short list, and a phrase that completes "found by …"."""
+
+    word: str
+    phrase: str
+
+
+WORDINGS: Final = {
+    "lexical": Wording("words", "its words"),
+    "topic": Wording("topic", "what it is about"),
+    "vector": Wording("meaning", "its meaning"),
+    "session": Wording("neighbours", "what was said around it"),
+    "subject": Wording("who", "whom it is about or who said it"),
+    "time": Wording("when", "the time it is about"),
+    "graph": Wording("links", "its links to others"),
+    "linked": Wording("links", "its links to others"),
+    "entity": Wording("names", "the names in it"),
+}
+
+
+def word(index: str) -> str:
+    """Return what an index or signal looks at, in a word."""
+    return WORDINGS[index].word if index in WORDINGS else index
+
+
+def phrase(index: str) -> str:
+    """Return the same so that it completes "found by …"."""
+    return WORDINGS[index].phrase if index in WORDINGS else index
+
+
+def words(reasons: Iterable[Reason]) -> list[str]:
+    """Return what spoke for a hit, each once, what gave most first."""
+    best_first = sorted(reasons, key=lambda reason: -reason.contribution)
+    return list(dict.fromkeys(word(reason.index) for reason in best_first if reason.contribution > 0))

@@ -1,0 +1,219 @@
+"""The page and its sign-in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from engramdb import __version__
+from engramdb.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery
+from engramdb.values import Recall
+from engramdb.verbs import shared
+from engramdb.verbs.errors import answer_for
+from engramdb.verbs.shared import hidden_scope
+
+if TYPE_CHECKING:
+    from engramdb.engine.engram import Engram
+
+
+# The form that a visitor without a token sees.
+
+
+def sign_in_page(*, is_wrong: bool) -> str:
+    """Return the form, and say so where the token just sent is not one of ours."""
+    return _template().render(is_wrong=is_wrong, version=__version__)
+
+
+@cache
+def _template() -> Template:
+    folder = Path(__file__).parent / "templates"
+    environment = Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined)
+    return environment.get_template("sign_in.html")
+
+
+# The page: remember a sentence, ask a question, say what helped, look at what is there, forget one.
+#
+# Built by `http.app` around one engine. A form that changed something answers with a redirect, so that going
+# back or reloading repeats nothing; one that failed shows the page again with the error in words and the text
+# still in its field. Asking is a plain GET, so an answer can be reloaded and linked to.
+
+_HERE: Final = Path(__file__).parent
+_MOST_HITS: Final = 10
+_MOST_RECENT: Final = 20
+_ANOTHER_SCOPE: Final = "engram serve --user NAME (or --project and so on) shows them"
+_VERDICTS: Final = {"yes": True, "no": False}
+NOTES: Final = {
+    "remembered": "Remembered.",
+    "strengthened": "That was known already; it is stronger now.",
+    "forgotten": "Forgotten. No answer will use it any more.",
+    "helped": "Noted: it helped.",
+    "unhelpful": "Noted. Such questions will not find it for a while; others still do.",
+}
+"""What the page says after a redirect, by the word in its address; any other word says nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What one visit to the page is about."""
+
+    question: str = ""
+    day: str = ""
+    """The date as of which the question is asked, as it came; without one it is asked now."""
+    draft: str = ""
+    note: str = ""
+    before: str | None = None
+    error: EngramError | None = None
+
+
+def static_files() -> StaticFiles:
+    """Return the style sheet and the icon."""
+    return StaticFiles(directory=_HERE / "static")
+
+
+def page_routes(engram: Engram) -> APIRouter:
+    """Return the page and the forms on it; none of them belongs to the API."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    render = _Renderer(engram)
+
+    @router.get("/")
+    def page(q: str = "", as_of: str = "", note: str = "", before: str | None = None) -> Response:
+        """Show the page, with the answer where there is a question."""
+        return render(Asked(question=q, day=as_of.strip(), note=NOTES.get(note, ""), before=before or None))
+
+    @router.post("/remember")
+    def remember(content: Annotated[str, Form()] = "") -> Response:
+        """Store what was written."""
+        try:
+            memory = engram.remember(content)
+        except EngramError as exc:
+            return render(Asked(draft=content, error=exc))
+        return _back(note="strengthened" if memory.reinforcements else "remembered")
+
+    @router.post("/forget")
+    def forget(id: Annotated[str, Form()] = "", q: Annotated[str, Form()] = "") -> Response:  # noqa: A002
+        """Forget one memory and return to the question."""
+        try:
+            engram.forget(id, reason="forgotten on the page")
+        except EngramError as exc:
+            return render(Asked(question=q, error=exc))
+        return _back(note="forgotten", q=q)
+
+    @router.post("/feedback")
+    def feedback(
+        id: Annotated[str, Form()] = "",  # noqa: A002
+        q: Annotated[str, Form()] = "",
+        helpful: Annotated[str, Form()] = "",
+    ) -> Response:
+        """Note whether a memory helped with the question, and return to it."""
+        try:
+            is_helpful = _verdict(helpful)
+            engram.feedback(id, helpful=is_helpful, query=q.strip() or None)
+        except EngramError as exc:
+            return render(Asked(question=q, error=exc))
+        return _back(note="helped" if is_helpful else "unhelpful", q=q)
+
+    return router
+
+
+class _Renderer:
+    """Fills the template with what the engine says."""
+
+    def __init__(self, engram: Engram) -> None:
+        self._engram = engram
+        environment = Environment(
+            loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined
+        )
+        environment.filters |= {
+            "minute": _minute,
+            "day": _day,
+            "found_by": shared.phrase,
+            "signal_words": shared.words,
+        }
+        self._template = environment.get_template("page.html")
+
+    def __call__(self, asked: Asked) -> Response:
+        """Return the page; where the engine fails on the way, the page says so."""
+        error, answer, listed = asked.error, None, _Listed()
+        try:
+            listed = self._listed(asked.before)
+            answer = self._answer(asked)
+        except EngramError as exc:
+            error = error or exc
+        body = self._template.render(
+            asked=asked,
+            answer=answer,
+            listed=listed,
+            error=error,
+            version=__version__,
+            scope=str(self._engram.scope),
+        )
+        return HTMLResponse(body, status_code=answer_for(error).http_status if error else 200)
+
+    def _answer(self, asked: Asked) -> Recall | None:
+        if not asked.question.strip():
+            return None
+        as_of = _end_of(asked.day) if asked.day else None
+        return self._engram.recall(asked.question, limit=_MOST_HITS, as_of=as_of)
+
+    def _listed(self, before: str | None) -> _Listed:
+        found = list(self._engram.list(limit=_MOST_RECENT + 1, before=before))
+        is_more = len(found) > _MOST_RECENT
+        return _Listed(memories=found[:_MOST_RECENT], is_more=is_more, advice=self._advice())
+
+    def _advice(self) -> tuple[str, ...]:
+        """Return what the engine advises, to whoever may look at the whole store."""
+        try:
+            report = self._engram.status()
+        except AccessDenied:
+            return ()
+        hidden = hidden_scope(report.by_scope, self._engram.scope)
+        if hidden is None:
+            return report.advice
+        return (*report.advice, f"Other scopes hold memories, such as {hidden}: {_ANOTHER_SCOPE}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listed:
+    """The recent memories, whether there are older ones, and what the engine advises."""
+
+    memories: Any = ()
+    is_more: bool = False
+    advice: tuple[str, ...] = ()
+
+
+def _back(**parameters: str) -> Response:
+    """Return a redirect to the page, 303 so that the browser asks for it with GET."""
+    kept = {name: value for name, value in parameters.items() if value}
+    return RedirectResponse(f"/?{urlencode(kept)}", status_code=303)
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment:%d %b %Y, %H:%M} UTC"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%d %b %Y}"
+
+
+def _end_of(day: str) -> datetime:
+    """Return the end of a day (UTC): who picks a date means all that was known on it."""
+    try:
+        return datetime.combine(date.fromisoformat(day), time(), tzinfo=UTC) + timedelta(days=1)
+    except (ValueError, OverflowError) as exc:
+        raise InvalidQuery(f"{day[:40]!r} is not a date", hint="Write it as 2026-05-08.") from exc
+
+
+def _verdict(helpful: str) -> bool:
+    """Return whether it helped; silence is no answer."""
+    if helpful not in _VERDICTS:
+        raise InvalidContent("whether it helped is not said", hint="Press one of the two buttons.")
+    return _VERDICTS[helpful]
