@@ -19,10 +19,12 @@ import hashlib
 import re
 import tempfile
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from engramdb import Engram, Filters, Settings
 from engramdb.context.attention import Prepared, blend, centre, fits, is_vague, moved

@@ -23,6 +23,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from engramdb import Engram, Settings
 from engramdb.models.capabilities import exact_counter
 from engramdb.models.registry import open_embedder
@@ -148,7 +150,7 @@ def _asked(
     found = engram.recall(question.text, limit=MOST_HITS)
 
     def again(limit: int) -> Recall:
-        return replace(found, hits=found.hits[:limit])
+        return msgspec.structs.replace(found, hits=found.hits[:limit])
 
     scores = []
     for budget in BUDGETS:

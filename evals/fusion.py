@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,9 +59,11 @@ def stripped(conversation: Conversation, without: Sequence[str]) -> Conversation
     """Return the conversation with the dates or the speakers of its turns left out."""
     drafts = conversation.drafts
     if "date" in without:
-        drafts = {turn: replace(draft, occurred_at=None) for turn, draft in drafts.items()}
+        drafts = {turn: msgspec.structs.replace(draft, occurred_at=None) for turn, draft in drafts.items()}
     if "speaker" in without:
-        drafts = {turn: replace(draft, provenance=Provenance()) for turn, draft in drafts.items()}
+        drafts = {
+            turn: msgspec.structs.replace(draft, provenance=Provenance()) for turn, draft in drafts.items()
+        }
     return replace(conversation, drafts=drafts)
 
 

@@ -17,9 +17,10 @@ import random
 import resource
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from engramdb import Engram, Settings
 from engramdb.importing.read import read_source

@@ -18,11 +18,13 @@ import json
 import re
 import tempfile
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from engramdb import Draft, Engram, Settings, Source
 from engramdb.models.registry import open_embedder

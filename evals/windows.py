@@ -14,9 +14,10 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from engramdb import Draft, Engram, Settings
 from engramdb.text import tokens

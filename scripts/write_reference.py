@@ -9,7 +9,6 @@ Explanations of fields and presets come from `engramdb.verbs.shared`, as on the 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import inspect
 import re
 import sys
@@ -149,12 +148,12 @@ def settings_page() -> Iterator[str]:
     yield "| setting | environment | type | default | meaning |"
     yield "|---|---|---|---|---|"
     meanings = field_meanings(Settings)
-    for one in setting_fields():
-        default = "~/.engram" if one.name == "home" else one.default
-        kind = str(one.type).rpartition(".")[2]
+    for name, value in setting_fields().items():
+        default = "~/.engram" if name == "home" else value
+        kind = str(Settings.__annotations__[name]).rpartition(".")[2]
         yield (
-            f"| `{one.name}` | `{PREFIX}{one.name.upper()}` | {kind} |"
-            f" {f'`{default}`' if default != '' else 'empty'} | {_cell(meanings[one.name])} |"
+            f"| `{name}` | `{PREFIX}{name.upper()}` | {kind} |"
+            f" {f'`{default}`' if default != '' else 'empty'} | {_cell(meanings[name])} |"
         )
     yield ""
     yield from _prose(
@@ -179,16 +178,16 @@ def policy_page() -> Iterator[str]:
     yield ""
     yield from (f"- `{name}`: {preset_sentence(name)}" for name in policy.PRESETS)
     usual = policy.PRESETS["balanced"]
-    for room in (one.name for one in dataclasses.fields(policy.Policy) if one.name != "name"):
+    for room in (name for name in policy.Policy.__struct_fields__ if name != "name"):
         part = getattr(usual, room)
         meanings = field_meanings(type(part))
         yield from ("", f"## {room}", "", summary(type(part)), "")
         yield f"| field | {' | '.join(policy.PRESETS)} | meaning |"
         yield "|---|" + "---|" * (len(policy.PRESETS) + 1)
-        for one in dataclasses.fields(part):
-            values = [getattr(getattr(preset, room), one.name) for preset in policy.PRESETS.values()]
-            cells = [f"{value}" if value == getattr(part, one.name) else f"**{value}**" for value in values]
-            yield f"| `{one.name}` | {' | '.join(cells)} | {_cell(meanings.get(one.name, ''))} |"
+        for name in part.__struct_fields__:
+            values = [getattr(getattr(preset, room), name) for preset in policy.PRESETS.values()]
+            cells = [f"{value}" if value == getattr(part, name) else f"**{value}**" for value in values]
+            yield f"| `{name}` | {' | '.join(cells)} | {_cell(meanings.get(name, ''))} |"
 
 
 def models_page() -> Iterator[str]:

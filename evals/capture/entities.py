@@ -35,7 +35,7 @@ def _row(labelled: list[dict[str, Any]]) -> dict[str, Any]:
         names += _tally(set(gold), set(found))
         typed += Counter(right=sum(found[t][0] is gold[t][0] for t in gold.keys() & found.keys()))
         linked += _tally({(t, gold[t][1]) for t in gold}, {(t, found[t][1]) for t in found})
-        given = _resolved(case, [Mention(text, kind) for text, (kind, _) in gold.items()])
+        given = _resolved(case, [Mention(text=text, type=kind) for text, (kind, _) in gold.items()])
         alone += _tally(
             {(t, gold[t][1]) for t in gold if gold[t][1]}, {(t, given[t][1]) for t in given if given[t][1]}
         )

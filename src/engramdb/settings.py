@@ -8,14 +8,15 @@ with no settings at all.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from engramdb import policy as policies
 from engramdb.errors import InvalidSettings
@@ -45,15 +46,14 @@ _ABOVE_ZERO = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """What a user has an opinion about."""
 
     home: Path = field(default_factory=lambda: Path("~/.engram").expanduser())
     """Folder for model packs, the settings file and the default store."""
     store: str = ""
     """Path of the store; empty means `memory.db` in the home folder."""
-    key: str = field(default="", repr=False)
+    key: str = ""
     """Key of an encrypted store: 64 hexadecimal digits. Better given by the environment than by the file."""
     policy: str = "balanced"
     """Name of the preset."""
@@ -61,7 +61,7 @@ class Settings:
     """`auto`, `static`, `e5-small`, or `openai:MODEL` for an OpenAI-compatible endpoint."""
     embedder_url: str = ""
     """Address of that endpoint, such as `http://localhost:11434/v1`."""
-    embedder_key: str = field(default="", repr=False)
+    embedder_key: str = ""
     """Key of that endpoint, where it wants one."""
     embedder_timeout_seconds: float = 10.0
     """How long one embedding call may take."""
@@ -69,7 +69,7 @@ class Settings:
     """Chat model that reads turns and judges contradictions: `openai:MODEL`, `anthropic:MODEL`, or none."""
     chat_url: str = ""
     """Address of an OpenAI-compatible chat endpoint, such as `http://localhost:11434/v1`."""
-    chat_key: str = field(default="", repr=False)
+    chat_key: str = ""
     """Key of the chat model, where it wants one."""
     chat_timeout_seconds: float = 30.0
     """How long one question to the chat model may take."""
@@ -105,7 +105,7 @@ class Settings:
     """What chat models can hold and do, by name, from the `[models.…]` tables of the file."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "home", Path(self.home).expanduser())
+        force_setattr(self, "home", Path(self.home).expanduser())
         if self.durability not in DURABILITIES:
             raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
         _check_key(self.key)
@@ -129,6 +129,12 @@ class Settings:
         """Return the preset with the file's overrides."""
         return policies.choose(self.policy, self.overrides)
 
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if not name.endswith("key")
+        )
+        return f"Settings({shown})"
+
     @classmethod
     def load(cls, *, environment: Mapping[str, str] | None = None, **arguments: Any) -> Settings:
         """Return the settings from arguments (those that are not None), environment, file and defaults."""
@@ -140,9 +146,10 @@ class Settings:
         return cls(**merged)
 
 
-def setting_fields() -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields that a file or the environment may set."""
-    return tuple(one for one in dataclasses.fields(Settings) if one.name not in ("overrides", "models"))
+def setting_fields() -> dict[str, Any]:
+    """Return the fields that a file or the environment may set, with their defaults."""
+    pairs = zip(Settings.__struct_fields__, Settings.__struct_defaults__, strict=True)
+    return {name: default for name, default in pairs if name not in ("overrides", "models")}
 
 
 def check_models(models: Mapping[str, Any]) -> None:
@@ -163,15 +170,15 @@ def check_models(models: Mapping[str, Any]) -> None:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    known = {*NO_SETTINGS, *(PREFIX + one.name.upper() for one in setting_fields())}
+    known = {*NO_SETTINGS, *(PREFIX + name.upper() for name in setting_fields())}
     unknown = sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
     if unknown:
         raise InvalidSettings(f"there is no setting {unknown[0]}")
     found = {}
-    for one in setting_fields():
-        text = environment.get(PREFIX + one.name.upper())
+    for name in setting_fields():
+        text = environment.get(PREFIX + name.upper())
         if text:
-            found[one.name] = _parse(PREFIX + one.name.upper(), one.name, text)
+            found[name] = _parse(PREFIX + name.upper(), name, text)
     return found
 
 
@@ -183,7 +190,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
         raise InvalidSettings(f"{path}: {exc}") from exc
-    known = {one.name for one in setting_fields()} - {"home"}
+    known = set(setting_fields()) - {"home"}
     found: dict[str, Any] = {}
     for name, value in content.items():
         if name == "policy" and isinstance(value, dict):
@@ -205,7 +212,7 @@ def _policy_table(table: dict[str, Any]) -> dict[str, Any]:
 
 def _parse(where: str, name: str, value: object) -> Any:
     """Return the value in the type of the setting's default."""
-    default = Path() if name == "home" else next(o.default for o in setting_fields() if o.name == name)
+    default = Path() if name == "home" else setting_fields()[name]
     try:
         if isinstance(default, bool):
             return _truth(value)

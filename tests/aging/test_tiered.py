@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engramdb.lifecycle.curves import tier_of
 from engramdb.lifecycle.rules import choose_crowded, choose_evicted

@@ -63,7 +63,7 @@ def test_people_are_known_again_by_whole_or_unambiguous_names(
     mention: str, among: list[str], expected: str | None
 ) -> None:
     """A first name alone is enough only while one person carries it."""
-    assert name_of(resolve(Mention(mention, PERSON), known(*among))) == expected
+    assert name_of(resolve(Mention(text=mention, type=PERSON), known(*among))) == expected
 
 
 @pytest.mark.parametrize(
@@ -81,24 +81,27 @@ def test_things_are_known_again_by_what_matters_in_their_name(
     mention: str, kind: EntityType, among: str, expected: str | None
 ) -> None:
     """Set words do not count, slips are forgiven, but not in digits, files and technologies."""
-    assert name_of(resolve(Mention(mention, kind), known(among, kind=kind))) == expected
+    assert name_of(resolve(Mention(text=mention, type=kind), known(among, kind=kind))) == expected
 
 
 def test_two_types_are_never_one() -> None:
     """A person called Jordan is not the country; what has no type yet may be either."""
     country = known("Jordan", kind=PLACE)
 
-    assert resolve(Mention("Jordan", PERSON), country) is None
-    assert resolve(Mention("Jordan", UNKNOWN), country) == country[0]
+    assert resolve(Mention(text="Jordan", type=PERSON), country) is None
+    assert resolve(Mention(text="Jordan", type=UNKNOWN), country) == country[0]
 
 
 def test_meaning_decides_where_a_name_means_something() -> None:
     """A project under another name is found by likeness from 0.85 on; people never are."""
     project, person = known("Frontend", kind=PROJECT), known("Anna Schmidt")
 
-    assert resolve(Mention("User interface", PROJECT), project, similarity=lambda *_: 0.85) == project[0]
-    assert resolve(Mention("User interface", PROJECT), project, similarity=lambda *_: 0.84) is None
-    assert resolve(Mention("Eva Lang", PERSON), person, similarity=lambda *_: 0.99) is None
+    assert (
+        resolve(Mention(text="User interface", type=PROJECT), project, similarity=lambda *_: 0.85)
+        == project[0]
+    )
+    assert resolve(Mention(text="User interface", type=PROJECT), project, similarity=lambda *_: 0.84) is None
+    assert resolve(Mention(text="Eva Lang", type=PERSON), person, similarity=lambda *_: 0.99) is None
 
 
 @pytest.fixture
@@ -234,7 +237,7 @@ def test_the_store_offers_everyone_who_may_be_meant(store: SqliteStore, mention:
 
     with store.read() as tx:
         for kind in (PERSON, UNKNOWN):
-            offered = tx.entities.candidates(Mention(mention, kind), scope=GLOBAL)
+            offered = tx.entities.candidates(Mention(text=mention, type=kind), scope=GLOBAL)
             every = {entity.id: entity for entity in everyone}
-            chosen = resolve(Mention(mention, kind), offered)
-            assert name_of(chosen) == name_of(resolve(Mention(mention, kind), list(every.values())))
+            chosen = resolve(Mention(text=mention, type=kind), offered)
+            assert name_of(chosen) == name_of(resolve(Mention(text=mention, type=kind), list(every.values())))

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engramdb.errors import (
     DimensionMismatch,
@@ -20,8 +20,8 @@ from engramdb.errors import (
     StoreClosed,
 )
 from engramdb.settings import Settings
-from engramdb.store.opening import open_store
 from engramdb.store.contract import Run
+from engramdb.store.opening import open_store
 from engramdb.values import (
     GLOBAL,
     Action,

@@ -66,9 +66,9 @@ def test_every_setting_is_documented() -> None:
     """Name, environment variable and meaning."""
     rows = page("settings.md").splitlines()
 
-    for one in setting_fields():
-        (row,) = (row for row in rows if row.startswith(f"| `{one.name}` |"))
-        assert f"`{PREFIX}{one.name.upper()}`" in row
+    for name in setting_fields():
+        (row,) = (row for row in rows if row.startswith(f"| `{name}` |"))
+        assert f"`{PREFIX}{name.upper()}`" in row
         assert not row.endswith("|  |")
 
 
@@ -83,7 +83,7 @@ def test_every_error_is_documented() -> None:
 def test_every_preset_and_field_is_documented() -> None:
     """A number that shapes a memory's life can be looked up."""
     text = page("policy.md")
-    rooms = [room for room in Policy.__dataclass_fields__ if room != "name"]
+    rooms = [room for room in Policy.__struct_fields__ if room != "name"]
 
     assert {"capture", "recall", "aging"} <= set(rooms)
     for preset in PRESETS.values():
@@ -91,7 +91,7 @@ def test_every_preset_and_field_is_documented() -> None:
         for room in rooms:
             _, _, section = text.partition(f"\n## {room}\n")
             section, _, _ = section.partition("\n## ")
-            for name in getattr(preset, room).__dataclass_fields__:
+            for name in getattr(preset, room).__struct_fields__:
                 (row,) = (row for row in section.splitlines() if row.startswith(f"| `{name}` |"))
                 assert not row.endswith("|  |"), f"{room}.{name} has no meaning"
 
@@ -110,5 +110,5 @@ def test_every_filter_is_documented() -> None:
     """Also over HTTP, where they are an object inside the question."""
     text = page("http.md")
 
-    for name in Filters.__dataclass_fields__:
+    for name in Filters.__struct_fields__:
         assert f"| `{name}` |" in text

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from engramdb import Engram, Settings
 from engramdb.lifecycle.sweep import Sweeper, sweep

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PERSON = Actor("anna", ActorKind.PERSON)
+PERSON = Actor(name="anna", kind=ActorKind.PERSON)
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ def test_what_was_taken_back_is_never_stated_again(bench: Bench, status: Status)
 def test_what_a_dream_took_back_may_be_stated_on_better_ground(bench: Bench) -> None:
     """A rule corrected a rule; where a person took it back, it stays away."""
     source = bench.put("I like green tea")
-    for actor, is_dropped in ((Actor("dream.x", ActorKind.RULE), False), (PERSON, True)):
+    for actor, is_dropped in ((Actor(name="dream.x", kind=ActorKind.RULE), False), (PERSON, True)):
         content = f"I like tea, says {actor.name}"
         gone = bench.put(content, status=Status.INVALIDATED, extractor="dream.trial/1")
         event = HistoryEvent(

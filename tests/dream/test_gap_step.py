@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from engramdb.dream.gaps import TEMPLATES, GapsStep, gap_id
 from engramdb.engine.dreaming import dreaming_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from engramdb.dream.probe import PROBED, ProbeStep
 from engramdb.policy import PRESETS, InsightPolicy

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engramdb.dream.proposals import Link
 from engramdb.dream.replay import REPLAYED, ReplayStep, differ_in_a_detail, moved_by, readiness, strengthened

@@ -107,7 +107,7 @@ def test_the_audit_names_a_token_in_the_place_of_the_user(lived: Engram) -> None
 
 def test_a_user_who_acted_by_name_is_not_named_any_more(store_path: Path, clock: ManualClock) -> None:
     """Where a surface lets people act under their own names, the trail of their memories loses them too."""
-    ann = Actor("ann-of-green-gables")
+    ann = Actor(name="ann-of-green-gables")
     with Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), actor=ann, background=False) as engram:
         memory = engram.remember("I like tea", scope=ANN)
         engram.pin(memory.id, scope=ANN)

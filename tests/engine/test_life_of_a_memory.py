@@ -268,7 +268,7 @@ def test_pinning_is_recorded_once(engram: Engram) -> None:
 
 def test_history_names_who_did_it(store_path: Path) -> None:
     """Every row carries the actor of the handle that wrote it."""
-    agent = Actor("claude")
+    agent = Actor(name="claude")
     with Engram.open(store_path, embedder=TinyEmbedder(), background=False, actor=agent) as engram:
         memory = engram.remember("I like tea")
 

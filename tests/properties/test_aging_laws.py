@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from engramdb import Engram, Settings
 from engramdb.lifecycle.curves import TIERS, importance, retention, tiers

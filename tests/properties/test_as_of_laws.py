@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -175,7 +175,7 @@ def lived(steps: list[Step], *, policy: str) -> Iterator[Life]:
 
 def comparable(memory: Memory) -> Memory:
     """The memory without the one time that the history after a moment does not tell."""
-    return dataclasses.replace(memory, updated_at=memory.created_at)
+    return msgspec.structs.replace(memory, updated_at=memory.created_at)
 
 
 @settings(max_examples=30)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,19 +111,19 @@ def test_a_memory_comes_back_as_it_went_in(memory: Memory) -> None:
     ):
         tx.memories.add(memory, fingerprint=b"any")
         added = tx.memories.get(memory.id, scope=memory.scope)
-        tx.memories.replace(dataclasses.replace(memory, version=memory.version + 1))
+        tx.memories.replace(msgspec.structs.replace(memory, version=memory.version + 1))
         replaced = tx.memories.get(memory.id, scope=memory.scope)
 
         assert added == memory
-        assert replaced == dataclasses.replace(memory, version=memory.version + 1)
+        assert replaced == msgspec.structs.replace(memory, version=memory.version + 1)
 
 
 def test_every_field_of_a_memory_has_a_column() -> None:
     """A field that is added to `Memory` and not to the rows would be lost quietly; this says so."""
     flattened = {"provenance", "affect", "access", "scope"}
-    parts = {field.name for field in (*dataclasses.fields(Provenance), *dataclasses.fields(Affect))}
-    access = {f"access_{field.name}" for field in dataclasses.fields(AccessLog)}
+    parts = {*Provenance.__struct_fields__, *Affect.__struct_fields__}
+    access = {f"access_{name}" for name in AccessLog.__struct_fields__}
 
-    fields = {field.name for field in dataclasses.fields(Memory)} - flattened | parts | access
+    fields = set(Memory.__struct_fields__) - flattened | parts | access
 
     assert fields == set(COLUMNS)

@@ -16,7 +16,7 @@ from engramdb.store.sqlite.precision import quantise
 from engramdb.values import Actor, ActorKind, Edge, EdgeType, Status, check_edge, check_move, new_id
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-RULE = Actor("ageing", ActorKind.RULE)
+RULE = Actor(name="ageing", kind=ActorKind.RULE)
 
 
 @given(path=st.lists(st.sampled_from(Status), min_size=1, max_size=12))
@@ -40,13 +40,13 @@ def test_bringing_back_needs_a_reason_and_a_person(old: Status, new: Status, kin
     is_revival = old.is_terminal and not new.is_terminal
     if is_revival:
         with pytest.raises(StatusNotAllowed):
-            check_move(old, new, actor=Actor("someone", kind), reason=" ")
+            check_move(old, new, actor=Actor(name="someone", kind=kind), reason=" ")
     if is_revival and kind is ActorKind.RULE:
         with pytest.raises(StatusNotAllowed):
-            check_move(old, new, actor=Actor("someone", kind), reason="a good one")
+            check_move(old, new, actor=Actor(name="someone", kind=kind), reason="a good one")
     if old is Status.ERASED or old is new:
         with pytest.raises(StatusNotAllowed):
-            check_move(old, new, actor=Actor("someone", kind), reason="a good one")
+            check_move(old, new, actor=Actor(name="someone", kind=kind), reason="a good one")
 
 
 @given(

@@ -26,7 +26,7 @@ TEXT = "the patient's name is Ada"
 
 def asking(server: Script, **options: Any) -> OpenAICompatibleEmbedder:
     """Return an embedder that asks this server."""
-    return OpenAICompatibleEmbedder(server.url, "test-model", KEY, **options)
+    return OpenAICompatibleEmbedder(server.url, "test-model", api_key=KEY, **options)
 
 
 def rows(*vectors: list[float], order: list[int] | None = None) -> Answer:
@@ -234,7 +234,7 @@ def test_an_empty_text_and_half_a_character_are_sent_as_text() -> None:
 
 def test_the_key_is_not_shown() -> None:
     """Printing the embedder gives nothing away."""
-    assert KEY not in repr(OpenAICompatibleEmbedder("http://localhost", "m", KEY))
+    assert KEY not in repr(OpenAICompatibleEmbedder("http://localhost", "m", api_key=KEY))
 
 
 @pytest.mark.parametrize("url", ["", "localhost:11434", "file:///etc/passwd", "http://", "http://u:p@h"])
@@ -248,6 +248,6 @@ def test_only_web_addresses_are_accepted(url: str) -> None:
 def test_a_malformed_key_is_refused_without_being_shown(key: str) -> None:
     """A key pasted with its line break is the user's mistake, and still a key."""
     with pytest.raises(InvalidSettings) as caught:
-        OpenAICompatibleEmbedder("http://localhost", "m", key)
+        OpenAICompatibleEmbedder("http://localhost", "m", api_key=key)
 
     assert "cret" not in str(caught.value)

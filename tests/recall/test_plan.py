@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,7 +60,7 @@ def test_each_intent_leans_on_the_signal_it_needs() -> None:
 def test_weights_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     """Shares that do not make 1, unknown layers and endless hops are errors when the policy is made."""
     with pytest.raises(InvalidSettings):
-        dataclasses.replace(INTENTS["lookup"], **wrong)
+        msgspec.structs.replace(INTENTS["lookup"], **wrong)
 
 
 def test_a_table_without_an_intent_or_with_a_strange_one_is_refused() -> None:

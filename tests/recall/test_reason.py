@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import answering
+from msgspec.structs import replace
 
 from engramdb import Engram, Scope, Settings
 from engramdb.errors import ChatUnavailable, InvalidQuery

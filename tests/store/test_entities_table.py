@@ -158,7 +158,7 @@ def test_the_resolver_still_knows_what_is_out_of_sight(store: SqliteStore) -> No
     forget(store, memory)
 
     with store.read() as tx:
-        candidates = tx.entities.candidates(Mention("Anna", PERSON), scope=GLOBAL)
+        candidates = tx.entities.candidates(Mention(text="Anna", type=PERSON), scope=GLOBAL)
 
     assert [entity.id for entity in candidates] == [anna.id]
 
@@ -175,9 +175,11 @@ def test_unlinking_leaves_no_name_behind(store: SqliteStore, store_path: Path) -
 
     assert names(store) == ["Anna"]
     with store.read() as tx:
-        (left,) = tx.entities.candidates(Mention("Anna", PERSON), scope=GLOBAL)
+        (left,) = tx.entities.candidates(Mention(text="Anna", type=PERSON), scope=GLOBAL)
         assert tx.entities.count() == 1
-        assert tx.entities.candidates(Mention("Quandtix", EntityType.ORGANIZATION), scope=GLOBAL) == []
+        assert (
+            tx.entities.candidates(Mention(text="Quandtix", type=EntityType.ORGANIZATION), scope=GLOBAL) == []
+        )
     assert (left.name, left.aliases, left.mentions) == ("Anna", (), 1)
 
 
@@ -191,7 +193,7 @@ def test_a_reader_sees_its_own_and_wider_scopes(store: SqliteStore) -> None:
     assert sorted(names(store, scope=project)) == ["Ann", "Bob"]
     assert sorted(names(store, scope=user)) == ["Ann", "Bob", "Eve"]
     with store.read() as tx:
-        assert tx.entities.candidates(Mention("Ann", PERSON), scope=user) == []
+        assert tx.entities.candidates(Mention(text="Ann", type=PERSON), scope=user) == []
         assert tx.entities.by_name("Eve", scope=project) == []
 
 
@@ -213,7 +215,9 @@ def test_candidates_are_alike_by_spelling_or_part_of_a_name(
         enter(store, name, memory)
 
     with store.read() as tx:
-        alike = {entity.name for entity in tx.entities.candidates(Mention(asked, PERSON), scope=GLOBAL)}
+        alike = {
+            entity.name for entity in tx.entities.candidates(Mention(text=asked, type=PERSON), scope=GLOBAL)
+        }
 
     assert alike == expected
 

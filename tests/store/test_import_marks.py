@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engramdb.settings import Settings
-from engramdb.store.opening import open_store
 from engramdb.store.contract import Imported
+from engramdb.store.opening import open_store
 from engramdb.values import ImportKind, new_id
 
 if TYPE_CHECKING:

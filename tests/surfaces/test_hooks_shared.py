@@ -89,7 +89,7 @@ def test_what_one_program_hears_the_others_are_given(told: Path, client: str) ->
 
 def test_what_hooks_heard_the_tools_answer_and_the_other_way_round(told: Path) -> None:
     """A program without hooks, such as opencode, is on the same store by its tools."""
-    agent = Actor("opencode", ActorKind.AGENT)
+    agent = Actor(name="opencode", kind=ActorKind.AGENT)
     with opened(told, actor=agent) as engram:
         server = MemoryServer(Opening(lambda: engram), tools=CORE)
         with talking(server.sdk) as talk:

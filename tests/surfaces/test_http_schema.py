@@ -190,7 +190,7 @@ def test_a_schema_has_every_field_of_its_value(kind: type) -> None:
     schemas.of(kind)
 
     found = schemas.defined[kind.__name__]
-    assert list(found["properties"]) == found["required"] == list(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+    assert list(found["properties"]) == found["required"] == list(kind.__struct_fields__)  # type: ignore[attr-defined]
 
 
 def test_a_schema_says_what_is_computed() -> None:

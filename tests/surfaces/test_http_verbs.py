@@ -565,5 +565,5 @@ def test_a_draft_knows_all_that_a_statement_says() -> None:
 
     draft = body.draft(Scope(user="ada"))
 
-    assert set(body.options()) - {"source", "speaker", "session"} <= set(Draft.__dataclass_fields__)
+    assert set(body.options()) - {"source", "speaker", "session"} <= set(Draft.__struct_fields__)
     assert draft.scope == Scope(user="ada")

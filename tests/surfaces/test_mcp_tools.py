@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .mcp_talk import Talk
 
-RULE = Actor("ageing", ActorKind.RULE)
+RULE = Actor(name="ageing", kind=ActorKind.RULE)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def engine(tmp_path: Path, embedder: TinyEmbedder) -> Iterator[Engram]:
         settings=Settings(home=tmp_path / "served"),
         embedder=embedder,
         scope=Scope(project="harvest"),
-        actor=Actor("claude", ActorKind.AGENT),
+        actor=Actor(name="claude", kind=ActorKind.AGENT),
         background=False,
     ) as opened:
         yield opened
@@ -126,7 +126,7 @@ def test_what_the_user_said_is_told_apart_from_what_the_model_concluded(talk: Ta
     assert engine.get(said).provenance.source == "human"
     assert engine.get(guessed).provenance.source == "assistant"
     assert engine.get(said).provenance.session == "s1"
-    assert engine.history(said)[0].actor == Actor("claude", ActorKind.AGENT)
+    assert engine.history(said)[0].actor == Actor(name="claude", kind=ActorKind.AGENT)
 
 
 def test_memories_belong_to_the_scope_of_the_server(talk: Talk, engine: Engram) -> None:

@@ -217,16 +217,16 @@ def test_every_setting_can_come_from_the_environment(home: Path) -> None:
     given: dict[type, str] = {str: "static", int: "7", float: "7.5", bool: "True"}
     special = {"key": KEY, "durability": "relaxed", "policy": "cortex", "home": str(home)}
     environment = {
-        f"ENGRAM_{one.name.upper()}": special.get(one.name) or given[type(one.default)]
-        for one in setting_fields()
+        f"ENGRAM_{name.upper()}": special.get(name) or given[type(default)]
+        for name, default in setting_fields().items()
     }
 
     settings = Settings.load(environment=environment)
 
-    for one in setting_fields():
-        value = getattr(settings, one.name)
-        assert str(value) == environment[f"ENGRAM_{one.name.upper()}"]
-        assert isinstance(value, Path if one.name == "home" else type(one.default))
+    for name, default in setting_fields().items():
+        value = getattr(settings, name)
+        assert str(value) == environment[f"ENGRAM_{name.upper()}"]
+        assert isinstance(value, Path if name == "home" else type(default))
 
 
 def test_an_unknown_environment_name_is_an_error_that_names_it() -> None:

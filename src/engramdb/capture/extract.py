@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from engramdb.capture import worth
 from engramdb.capture.foreign import Foreign, read_foreign
@@ -46,8 +47,7 @@ EXTRACTED_CATEGORIES = (
 """What an extractor may call a statement."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class Extracted(Struct, frozen=True, kw_only=True):
     """One atomic statement, in the third person, with dates resolved."""
 
     content: str
@@ -90,8 +90,7 @@ class Extractor(Protocol):
 # "Always run the linter" holds from now on; "run the linter" is done once and forgotten.
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A sentence that holds from now on."""
 
     text: str
@@ -221,8 +220,7 @@ class HeuristicExtractor:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """A sentence on its way: who said it and when, what its opening told, who was named before."""
 
     turn: Turn

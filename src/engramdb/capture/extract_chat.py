@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 from engramdb.capture.extract import Extracted, Extractor
 from engramdb.errors import ChatError, ChatUnavailable
@@ -45,8 +46,7 @@ _TURNS_OF_PHRASE = frozenset(
 """What turns the first person into the third: these words prove nothing and are not held against anyone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """The words and numbers of the turns that a reply is about, and of what was said before them."""
 
     own: frozenset[str]

@@ -9,13 +9,13 @@ because rewriting a person in six languages would invent more than it would help
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engramdb.text.normalize import lazy
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(Struct, frozen=True):
     """A clause in another language, with what it says of the speaker."""
 
     text: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from engramdb.capture.extract import Extracted, Extractor
 from engramdb.context.attention import SensoryBuffer
@@ -123,8 +124,7 @@ _SOURCES = {Role.USER: Source.HUMAN, Role.ASSISTANT: Source.ASSISTANT}
 _PROCEDURES = frozenset({"decision", "principle", "skill"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
+class Capture(Struct, frozen=True, kw_only=True):
     """What reading turns needs."""
 
     gate: Gate
@@ -132,8 +132,7 @@ class Capture:
     sensory: SensoryBuffer
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What came of some turns."""
 
     turns: int = 0

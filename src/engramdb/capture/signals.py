@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.policy import CapturePolicy
 from engramdb.text.normalize import lazy
@@ -44,8 +45,7 @@ class SignalLevel(StrEnum):
     LOW = "low"
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(Struct, frozen=True):
     """One sign that was seen."""
 
     kind: SignalKind
@@ -161,8 +161,7 @@ class Trigger(StrEnum):
     AGE = "age"
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     count: int
     since: datetime
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engramdb.text.clauses import Clause, Who
 from engramdb.text.normalize import lazy
@@ -126,8 +127,7 @@ def _is_code(line: str) -> bool:
 # precision: a verb or adjective that is not known to last needs a date to be kept.
 
 
-@dataclass(frozen=True, slots=True)
-class Dates:
+class Dates(Struct, frozen=True):
     """Which times a clause names, seen from when it was said."""
 
     has_past: bool = False

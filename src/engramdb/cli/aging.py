@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.cli.commands import engine
 from engramdb.cli.options import Picture, Plot, Shared, picture_file, require_plots
@@ -353,8 +353,7 @@ LONG = 14
 """A value longer than this has a line of its own."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """One line of `policy list`."""
 
     name: str
@@ -451,16 +450,16 @@ def _show_policy(policy: Policy) -> None:
     usual = PRESETS["balanced"]
     out(f"{bold(policy.name)}  {preset_sentence(policy.name)}")
     out(f"{'':<{len(policy.name)}}  * marks what differs from balanced.")
-    for room in (one.name for one in dataclasses.fields(policy) if one.name != "name"):
+    for room in (name for name in policy.__struct_fields__ if name != "name"):
         part, other = getattr(policy, room), getattr(usual, room)
         meanings = field_meanings(type(part))
         out()
         out(f"{bold(room)}  {summary(type(part))}")
         rows = []
-        for one in dataclasses.fields(part):
-            value = getattr(part, one.name)
-            mark = "" if value == getattr(other, one.name) else "*"
-            rows += _field_rows(mark, one.name, _in_words(value), one_line(meanings.get(one.name, "")))
+        for name in part.__struct_fields__:
+            value = getattr(part, name)
+            mark = "" if value == getattr(other, name) else "*"
+            rows += _field_rows(mark, name, _in_words(value), one_line(meanings.get(name, "")))
         show_table(["", "", "", ""], rows)
 
 

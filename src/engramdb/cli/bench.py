@@ -10,11 +10,12 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.cli.options import Shared
 from engramdb.cli.output import counting, present, show_rows
@@ -29,8 +30,7 @@ DOES = ("plays", "repairs", "collects", "teaches", "paints", "sells", "studies",
 WHAT = ("the cello", "old clocks", "stamps", "algebra", "boats", "honey", "glaciers", "owls", "maps", "trams")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class Bench(Struct, frozen=True, kw_only=True):
     """What was measured, in wall time."""
 
     embedder: str

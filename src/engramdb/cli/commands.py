@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import gc
 import importlib
@@ -23,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 import typer
 import typer.main
+from msgspec import Struct
 from typer.core import TyperCommand, TyperGroup
 
 from engramdb.cli.output import talk, visible
@@ -161,7 +161,7 @@ def _one(kind: Any, value: Any) -> Any:
 
 # Turn a function into a command: unfold its option groups, and end every error in a line and an exit code.
 #
-# Applied to each command by `main`. A group is a dataclass of typer options that several commands share, so
+# Applied to each command by `main`. A group is a struct of typer options that several commands share, so
 # an
 # option is described once however many commands have it; the function receives the group as one argument.
 # The only place of the command line that catches what it did not foresee.
@@ -169,8 +169,8 @@ def _one(kind: Any, value: Any) -> Any:
 TRACEBACK = "ENGRAM_TRACEBACK"
 
 
-class OptionGroup:
-    """A dataclass of options that a command takes as one argument."""
+class OptionGroup(Struct, frozen=True):
+    """Options that a command takes as one argument."""
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:
@@ -183,7 +183,7 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(**given: Any) -> None:
         for name, group in groups.items():
-            fields = {field.name: given.pop(field.name) for field in dataclasses.fields(_dataclass(group))}
+            fields = {name: given.pop(name) for name in group.__struct_fields__}
             given[name] = group(**fields)
         with translated_errors():
             function(**given)
@@ -222,16 +222,9 @@ def translated_errors() -> Iterator[None]:
 def _unfolded(group: type[OptionGroup]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-        )
-        for field in dataclasses.fields(_dataclass(group))
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
+        for name, default in zip(group.__struct_fields__, group.__struct_defaults__, strict=True)
     ]
-
-
-def _dataclass(group: type[OptionGroup]) -> Any:
-    """Return the group as what it also is; there is no type for "a subclass that is a dataclass"."""
-    return group
 
 
 def _silence_stdout() -> None:

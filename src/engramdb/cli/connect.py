@@ -7,11 +7,11 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from engramdb.cli.options import Shared
 from engramdb.cli.output import out, show_table, talk, visible, warning, write_json
@@ -34,8 +34,7 @@ _FLEETING = (f"{os.sep}uv{os.sep}archive-", f"{os.sep}pipx{os.sep}.cache{os.sep}
 """In the paths of environments that `uvx` and `pipx run` make for one command."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """One file, as JSON shows it."""
 
     path: str

@@ -6,12 +6,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from engramdb.cli.output import bold, dim, indented, one_line, out, talk, write_json
 from engramdb.errors import InvalidSettings
@@ -57,8 +57,7 @@ TRIP_TOKENS = 300
 DISLIKED = "planes"
 
 
-@dataclass(frozen=True, slots=True)
-class Chapter:
+class Chapter(Struct, frozen=True):
     """One verb of the engine, why it was used, and what came of it."""
 
     verb: str

@@ -9,11 +9,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.cli.commands import engine
 from engramdb.cli.memories import elsewhere
@@ -234,8 +235,7 @@ _EVER = frozenset(status for status in Status if status.is_indexed)
 """With their history also those that something replaced; what was forgotten only if it is asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportDone:
+class ExportDone(Struct, frozen=True, kw_only=True):
     """What an export wrote."""
 
     path: str

@@ -7,11 +7,11 @@ import os
 import re
 import tempfile
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from engramdb.cli.options import Shared
 from engramdb.cli.output import bold, counting, out, present, steps, talk
@@ -95,8 +95,7 @@ def _replace(file: Path, text: str) -> None:
 ModelName = Annotated[str, typer.Argument(metavar="NAME", help="As `engram models list` shows it.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(Struct, frozen=True):
     """The answer of `models list`: what is set, what that means now, and what there is."""
 
     setting: str
@@ -104,8 +103,7 @@ class Models:
     models: list[ModelCard]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The answer of `models use`: what was written where."""
 
     embedder: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -108,8 +107,7 @@ _MOST_BYTES = 8_000_000
 """Far above what any policy admits; a larger stream is cut off here and refused by the engine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared(OptionGroup):
+class Shared(OptionGroup, frozen=True, kw_only=True):
     """What every command can be told."""
 
     store: Annotated[
@@ -150,8 +148,7 @@ def among(meaning: str, names: type[StrEnum]) -> str:
     return f"{meaning}: {', '.join(names)}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Narrowing(OptionGroup):
+class Narrowing(OptionGroup, frozen=True, kw_only=True):
     """What a memory must be to count; without a status, it must be active."""
 
     status: Annotated[list[Status] | None, typer.Option(metavar="NAME", help=among(_ONLY, Status))] = None

@@ -7,7 +7,6 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engramdb.errors import SystemError_
@@ -194,8 +194,7 @@ MOST_POINTS = 300
 """Of one stretch; a screen shows no more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class Trace(Struct, frozen=True, kw_only=True):
     """What is left of a memory, by days from the start, and when a rule lets it go, if one does."""
 
     days: Floats
@@ -283,8 +282,7 @@ BORN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Any moment would do: only the days since count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class Example(Struct, frozen=True, kw_only=True):
     """One of the memories that are compared, and how its line looks."""
 
     label: str

@@ -9,13 +9,14 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.cli.options import Shared
 from engramdb.cli.output import bold, dim, out, present, talk
@@ -258,7 +259,7 @@ def _opener(shared: Shared) -> Callable[[], Engram]:
     looking.
     """
     settings, scope = shared.settings(), _scope(shared)
-    actor = Actor(shared.agent or "mcp", ActorKind.AGENT)
+    actor = Actor(name=shared.agent or "mcp", kind=ActorKind.AGENT)
 
     def open_engine() -> Engram:
         from engramdb.engine.engram import Engram  # noqa: PLC0415
@@ -290,8 +291,7 @@ def _require_extra_mcp(*needed: str) -> None:
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What to call it: letters, digits, dots, dashes.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """One token as it may be shown."""
 
     name: str
@@ -301,16 +301,14 @@ class Named:
     created_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """The answer of `token add`."""
 
     name: str
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """The answer of `token remove`."""
 
     removed: str

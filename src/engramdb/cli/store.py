@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from engramdb.cli.options import BeforeNumber, Limit, Reason, Shared
 from engramdb.cli.output import (
@@ -258,8 +258,7 @@ def _show(done: Backup) -> None:
 # `engram rebuild`: make every derived index anew.
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
+class Rebuilt(Struct, frozen=True):
     """The answer: how many memories the indexes were made from."""
 
     memories: int
@@ -381,8 +380,7 @@ def _told(did: str, found: Erasure) -> str:
 # `engram enrich`: infer now what waits to be inferred.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Enriched:
+class Enriched(Struct, frozen=True, kw_only=True):
     """The answer: how many memories were embedded, and of how many the words were looked at."""
 
     embedded: int

@@ -9,9 +9,10 @@ written here: docs/lab/0031 and 0032.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from engramdb.connect.entries import Hooks, JsonServer, Several, TomlServer
 from engramdb.errors import InvalidSettings
@@ -28,8 +29,7 @@ PASSED_ON: Final = tuple(
 """Variables that a server needs to open the same store in the same way; Codex gives it only those named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class Machine(Struct, frozen=True, kw_only=True):
     """Where things are here: the person's home, the environment, the system."""
 
     home: Path
@@ -55,8 +55,7 @@ class Machine:
         return self.home / ".config" if self.system == MAC else self.programs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """A program that can be connected."""
 
     title: str

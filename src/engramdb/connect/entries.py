@@ -12,9 +12,11 @@ import sys
 import sysconfig
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.connect import json_edit
 from engramdb.connect.json_edit import Unreadable, parse
@@ -70,8 +72,7 @@ _HOOK = re.compile(r"""(?:^|[\\/\s"'])engram(?:\.exe)?["']?\s+hook\s+(?:["']?[A-
 """With an event or an option behind it: others may say "engram hook" in a message of theirs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class Own(Struct, frozen=True, kw_only=True):
     """What our entries are to say: which command, which store, whose memories."""
 
     command: tuple[str, ...]
@@ -177,8 +178,7 @@ def _joined(words: Sequence[str]) -> str:
 _HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonServer:
+class JsonServer(Struct, frozen=True, kw_only=True):
     """An entry under `key` in a JSON file, comments allowed."""
 
     key: str
@@ -226,8 +226,7 @@ class JsonServer:
         return json.dumps({self.key: {self.name: self.entry}}, indent=2, ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TomlServer:
+class TomlServer(Struct, frozen=True, kw_only=True):
     """A table `[key.name]` in a TOML file."""
 
     key: str
@@ -378,8 +377,7 @@ def _line_end(text: str) -> str:
 KEY = "hooks"
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(Struct, frozen=True):
     """The calls of `engram hook`: a group for each event that we answer."""
 
     groups: Mapping[str, dict[str, Any]]
@@ -497,8 +495,7 @@ def _is_group(group: object) -> bool:
 # Several parts of ours in one file: Gemini CLI keeps its servers and its hooks in the same one.
 
 
-@dataclass(frozen=True, slots=True)
-class Several:
+class Several(Struct, frozen=True):
     """Parts of one JSON file, put in one after the other."""
 
     parts: tuple[Part, ...]

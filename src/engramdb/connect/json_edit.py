@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 # Read JSON as editors write it, with comments and trailing commas, and know where everything stands.
 #
@@ -23,8 +24,7 @@ class Unreadable(ValueError):
     """The text is not what it should be; the message says what and in which line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A value and where it stands: from `start` to before `end`."""
 
     start: int
@@ -40,8 +40,7 @@ class Node:
         return next((one for one in reversed(self.members) if one.key == key), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A name in an object, and its value; `start` is where the name begins."""
 
     start: int

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engramdb.policy.context import AttentionPolicy
@@ -38,8 +38,7 @@ class Measures(Protocol):
     def similarity(self, cosine: float) -> float: ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Momentum:
+class Momentum(Struct, frozen=True, eq=False):
     """Where the talk is going: the vectors of the latest things said, one to a row, the newest last."""
 
     rows: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
@@ -119,8 +118,7 @@ def is_vague(text: str, policy: AttentionPolicy) -> bool:
 # Whether a message goes on with the topic, drifts away from it, turns to another, or comes back to one.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LeftTopic:
+class LeftTopic(Struct, frozen=True, kw_only=True, eq=False):
     """A topic that was left: where it was going, what was in mind, and when."""
 
     momentum: Momentum
@@ -155,8 +153,7 @@ def returning_to(
 # What will be asked next: a recall prepared for where the talk is going.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Prepared:
+class Prepared(Struct, frozen=True, kw_only=True, eq=False):
     """An answer to a question that nobody has asked yet."""
 
     expected: Momentum

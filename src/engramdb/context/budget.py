@@ -5,8 +5,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.context.lines import (
     DAY_TOKENS,
@@ -28,8 +30,7 @@ from engramdb.values import Breadth, DetailLevel, Fate, Held, Loss, Memory, Sect
 # Count tokens with whatever counter there is, and never too few.
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """A counter, and how its counts compare with those that are stored with memories."""
 
     counter: TokenCounter
@@ -174,16 +175,14 @@ SHORTEST_FIRST = tuple(reversed(LEVELS))
 _TAG_MARK_TOKENS = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """A memory that a section would like to show, and how much it matters there, in (0, 1]."""
 
     memory: Memory
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One level of one memory: what it costs and what it is worth, its line included."""
 
     level: DetailLevel
@@ -311,8 +310,7 @@ LEAST_LEFT = 4
 """Fewer tokens than this hold nothing."""
 
 
-@dataclass(slots=True)
-class _Page:
+class _Page(Struct):
     """A section while it is being written."""
 
     name: SectionName

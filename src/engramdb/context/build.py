@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from engramdb.context.budget import (
     DROP_ORDER,
@@ -70,8 +71,7 @@ SPARE = 1.2
 """Stored counts may be too small: so much more is asked for, and what is not used goes on to others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """What a window is built for."""
 
     message: str
@@ -86,8 +86,7 @@ class Asked:
     agents: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Struct, frozen=True, kw_only=True):
     """What a window is built from."""
 
     store: Store
@@ -102,8 +101,7 @@ class Sources:
     questions_left: int = 0
 
 
-@dataclass(slots=True)
-class Desk:
+class Desk(Struct):
     """A window while it is being built."""
 
     asked: Asked

@@ -7,8 +7,10 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.context.budget import Measure
 from engramdb.context.lines import BREAK, CONVERSATION, framed, one_line, quoted, spoken
@@ -65,16 +67,14 @@ _WANTED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One message of the conversation."""
 
     role: Role
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """What one side asked and what came of it, up to the next question."""
 
     said: tuple[Said, ...]
@@ -228,8 +228,7 @@ SUMMARISED_MOST = 20
 _SPEAKERS = {Role.USER: "user:", Role.ASSISTANT: "assistant:", Role.TOOL: "tool:", Role.SYSTEM: "note:"}
 
 
-@dataclass(slots=True)
-class _Page:
+class _Page(Struct):
     """The history while it is being written, newest first."""
 
     room: int
@@ -248,8 +247,7 @@ class _Page:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """The section, the block for a single prompt, the messages for a chat interface, and what was lost."""
 
     section: Section | None

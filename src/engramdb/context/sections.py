@@ -6,8 +6,9 @@ import math
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from engramdb.context.budget import Wish
 from engramdb.context.lines import is_allowed, may_stand, name, one_line
@@ -46,8 +47,7 @@ _NO_SPACE = -1
 _NO_WIDTH = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """The standing memories of a scope at a moment."""
 
     cursor: int

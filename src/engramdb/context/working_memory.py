@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.context.attention import LeftTopic, Measures, Momentum, is_vague, moved, returning_to, shift_of
 from engramdb.policy.context import AttentionPolicy
@@ -260,8 +262,7 @@ def _gist(said: str) -> str:
 # changed is a guess, the note is not.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Mind:
+class Mind(Struct, frozen=True, kw_only=True, eq=False):
     """What one agent attends to."""
 
     slots: tuple[Slot, ...] = ()
@@ -272,16 +273,14 @@ class Mind:
     """The moment of the latest turn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Message:
+class Message(Struct, frozen=True, kw_only=True, eq=False):
     """What was said, and its vector where there is one."""
 
     text: str
     vector: NDArray[np.float32] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Experience:
+class Experience(Struct, frozen=True, kw_only=True, eq=False):
     """What a turn brings to mind."""
 
     message: Message

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.index.vector import Nearest
@@ -26,8 +27,7 @@ MOST_BY_WORDS = 8192
 """So many memories with the words are looked through for those of the corner."""
 
 
-@dataclass(frozen=True, slots=True)
-class _WordsAmong:
+class _WordsAmong(Struct, frozen=True):
     """The text index, answering with some memories only."""
 
     inner: FindsByWords
@@ -46,8 +46,7 @@ class _WordsAmong:
             size = min(size * 8, MOST_BY_WORDS)
 
 
-@dataclass(frozen=True, slots=True)
-class _VectorsAmong:
+class _VectorsAmong(Struct, frozen=True):
     """The vector index, answering with some memories only."""
 
     inner: FindsByVector
@@ -72,8 +71,7 @@ class _VectorsAmong:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _LinksAmong:
+class _LinksAmong(Struct, frozen=True):
     """The graph, reaching some memories only."""
 
     inner: FindsByLinks

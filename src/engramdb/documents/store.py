@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.documents.search import followed, ordered, recalled
 from engramdb.documents.write import REMOVED, Shelving, check_names, ready, unsettled
@@ -21,8 +23,7 @@ from engramdb.values.query import MAX_LIMIT
 # What every verb of the shelf stands on: the opened parts, scope and actor, and the engine around it.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     """What a shelf tells the rest of the engine."""
 
     before_write: Callable[[], None]

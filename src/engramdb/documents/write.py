@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.capture.pipeline import observe
 from engramdb.errors import ContentTooLarge, EngramError, InvalidContent
@@ -75,8 +77,7 @@ def plain(value: Any, *, depth: int = 0) -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class Ready(Struct, frozen=True, kw_only=True):
     """A document with its statement checked and embedded, outside any write."""
 
     putting: Putting
@@ -136,15 +137,14 @@ def fitting(text: str, max_bytes: int) -> str:
 # document points to, is corrected or forgotten with a document. What the gate refuses stays a document,
 # unremembered.
 
-PRUNING = Actor("shelf", ActorKind.RULE)
+PRUNING = Actor(name="shelf", kind=ActorKind.RULE)
 REMOVED = "its document was taken from the shelf"
 EXPIRED = "its document has expired"
 UNSAID = "the message was taken back"
 OVERWRITTEN = "its document was overwritten"
 
 
-@dataclass(slots=True, kw_only=True)
-class Shelving:
+class Shelving(Struct, kw_only=True):
     """One write to the shelf, and the turns that were heard in it."""
 
     tx: Transaction

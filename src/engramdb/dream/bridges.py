@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import combinations, pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from engramdb.dream.gaps import gap_id
 from engramdb.dream.ground import PAGE, grounded, is_ground, scopes
@@ -177,8 +177,7 @@ Topics = dict[str, frozenset[str]]
 """What memories are about, by id: a memory is looked at for every pair that it names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """A context that a pair turns up in: its topics, and the memory that stands for it."""
 
     memory: Memory

@@ -7,9 +7,9 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.policy import InsightPolicy
@@ -211,8 +211,7 @@ FINER = 2
 """A weak domain is cut into clusters of half the usual size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Twig:
+class Twig(Struct, frozen=True):
     """A cluster: its members, in order, and the middle of them."""
 
     id: str
@@ -220,8 +219,7 @@ class Twig:
     centroid: RowsGrow
 
 
-@dataclass(frozen=True, slots=True)
-class Bough:
+class Bough(Struct, frozen=True):
     """A domain: its clusters, the largest first."""
 
     id: str
@@ -234,8 +232,7 @@ class Bough:
         return tuple(sorted(key for twig in self.twigs for key in twig.keys))
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """The memories of a scope that have a vector, in order, and their vectors at length one."""
 
     scope: Scope

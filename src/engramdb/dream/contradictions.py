@@ -13,8 +13,9 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from engramdb.dream.gaps import CONTRADICTED, asking, contradiction
 from engramdb.dream.neighbors import MOST_FILED, Scene, scenes
@@ -28,8 +29,7 @@ from engramdb.values import Kind, Memory, Status
 DAY_SECONDS = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class ContradictionsStep:
+class ContradictionsStep(Struct, frozen=True):
     """Settles statements that cannot both hold."""
 
     name: str = "contradictions"

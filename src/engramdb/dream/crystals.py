@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from engramdb.dream.ground import Earlier, earlier, scopes, statements, withdrawn
 from engramdb.dream.proposals import Derive, Proposal
@@ -33,8 +34,7 @@ _TASK = lazy(
 _TOOL = "Tool "
 
 
-@dataclass(frozen=True, slots=True)
-class TaskResult:
+class TaskResult(Struct, frozen=True):
     """How a task ended, once."""
 
     memory: Memory

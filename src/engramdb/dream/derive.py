@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.errors import EdgeNotAllowed, EmbeddingError, SecurityError
@@ -36,8 +37,7 @@ _PASSING = (Layer.WORKING, Layer.EPISODIC)
 _FADED = (Status.ARCHIVED, Status.PRUNED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pen:
+class Pen(Struct, frozen=True, kw_only=True):
     """What it takes to state something as the gate would."""
 
     screen: Callable[[Memory], Memory] = lambda memory: memory
@@ -48,8 +48,7 @@ class Pen:
     identity: EmbedderIdentity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A statement that is ready to be written."""
 
     memory: Memory

@@ -7,9 +7,10 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+
+from msgspec import Struct
 
 from engramdb.dream.proposals import Note, Proposal
 from engramdb.dream.step import Dreaming
@@ -147,8 +148,7 @@ def shortened(name: str) -> str:
 # asking for what was said in other words annoys more than a question that is never asked.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(Struct, frozen=True, kw_only=True):
     """Something that is usually known, by which predicates and words it shows, and how to ask for it."""
 
     name: str

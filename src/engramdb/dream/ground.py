@@ -9,7 +9,9 @@ person took away is never stated again, and what lost a source is taken back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.dream.proposals import Derive, Restatus
 from engramdb.dream.step import Dreaming, Skipped
@@ -28,8 +30,7 @@ _UNDONE = frozenset(
 """Statuses of a source that pull away what rests on it; what was only archived or merged still holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """Something that a step stated before."""
 
     memory: Memory

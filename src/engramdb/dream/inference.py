@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec import Struct, field
 
 from engramdb.dream.ground import changed, earlier, grounded, scopes, statements, withdrawn
 from engramdb.dream.proposals import Derive, Link, Proposal, Restatus
@@ -58,8 +59,7 @@ _UNCLEAR = frozenset(
 _LONGEST_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """One thing, a relation that carries on, and another thing."""
 
     subject: str
@@ -126,8 +126,7 @@ MOST_REACHED = 200
 """Nodes that are reached from one start."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """A start and an end that follow from a chain of links, and how certain that is."""
 
     path: tuple[int, ...]
@@ -212,8 +211,7 @@ MAKER = "dream.inference/1"
 _FOLLOWED = (EdgeType.CAUSED_BY, EdgeType.INSTANCE_OF, EdgeType.SUPPORTS)
 
 
-@dataclass(slots=True)
-class Relations:
+class Relations(Struct):
     """What the statements of one scope say by one relation, as a graph of numbered names."""
 
     numbers: dict[str, int] = field(default_factory=dict)

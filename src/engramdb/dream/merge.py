@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from engramdb.dream.neighbors import (
     MOST_FILED,
@@ -37,8 +38,7 @@ MOST_EXTRA_WORDS = 2
 _FEWEST_WORDS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Star:
+class Star(Struct, frozen=True):
     """A core and those that say what it says, by place in the scene."""
 
     core: int
@@ -142,8 +142,7 @@ ONE_EVENT = timedelta(hours=12)
 """Told of moments further apart, the same words tell of two events."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergeStep:
+class MergeStep(Struct, frozen=True):
     """Lets one statement stand for others that say the same."""
 
     name: str = "merge"

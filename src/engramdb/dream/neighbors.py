@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engramdb.dream.step import Dreaming
 from engramdb.erasable_cache import kept
@@ -82,8 +83,7 @@ _SHORTEST_PAST = 5
 _MOOD, _NAME, _PAST, _WAY = "mood", "name", "past", "way"
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """The words of a statement that count."""
 
     keys: tuple[str, ...]
@@ -214,8 +214,7 @@ _FEWEST_FOR_ANOTHER_WORD = 3
 _MOST_FOR_ANOTHER_WORD = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """The statements of one scope that a dream may build on, and how each is worded."""
 
     scope: Scope

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engramdb.dream.merge import compared, stars
 from engramdb.dream.neighbors import scenes
@@ -24,8 +25,7 @@ SOURCES_AT_ONCE = 16
 """Statements that one proposal links: what is written together must not hold up others."""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternsStep:
+class PatternsStep(Struct, frozen=True):
     """Turns repeated statements into knowledge."""
 
     name: str = "patterns"

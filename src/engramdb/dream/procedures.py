@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+
+from msgspec import Struct
 
 from engramdb.dream.crystals import TASK, TOOL, TaskResult, task_result, tool_step
 from engramdb.dream.ground import Earlier, changed, earlier, grounded, scopes, statements, stored, withdrawn
@@ -140,8 +141,7 @@ MAKER = "dream.procedures/1"
 _NOT_STATED = frozenset({TASK, TOOL, "session-1"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recurring:
+class Recurring(Struct, frozen=True, kw_only=True):
     """Steps that recurred, what for, and how often they worked."""
 
     steps: tuple[str, ...]
@@ -235,7 +235,7 @@ def _count(tx: Transaction, *, memory: Memory, counts: tuple[int, int], now: dat
     if not changes:
         return False
     tx.memories.replace(new)
-    actor = Actor(MAKER, ActorKind.RULE)
+    actor = Actor(name=MAKER, kind=ActorKind.RULE)
     tx.history.add(
         HistoryEvent(memory_id=memory.id, at=now, action=Action.COUNT, actor=actor, changes=changes)
     )

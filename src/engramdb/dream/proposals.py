@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from engramdb.dream.derive import Pen, prepare, state
 from engramdb.errors import EdgeNotAllowed, StatusNotAllowed
@@ -35,15 +36,13 @@ from engramdb.values import (
 # instead of applied. Reasons never quote memories.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, frozen=True, kw_only=True):
     """One change, and why."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Derive(Proposal):
+class Derive(Proposal, frozen=True, kw_only=True):
     """
     State something that follows from memories of one scope.
 
@@ -69,24 +68,21 @@ class Derive(Proposal):
     """An earlier statement by the same step that this one is the new version of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merge(Proposal):
+class Merge(Proposal, frozen=True, kw_only=True):
     """Let one memory stand for others that say the same; it takes over their evidence, they become merged."""
 
     keep: Memory
     lose: tuple[Memory, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Supersede(Proposal):
+class Supersede(Proposal, frozen=True, kw_only=True):
     """Let one memory replace another that it contradicts."""
 
     winner: Memory
     loser: Memory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restatus(Proposal):
+class Restatus(Proposal, frozen=True, kw_only=True):
     """Move a memory to another status, such as challenged or invalidated."""
 
     memory: Memory
@@ -95,16 +91,14 @@ class Restatus(Proposal):
     """Others that move with it, in the same write: all of them or none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adjust(Proposal):
+class Adjust(Proposal, frozen=True, kw_only=True):
     """Set numbers of a memory: strength, stability, importance, confidence; or its layer. Never its words."""
 
     memory: Memory
     changes: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link(Proposal):
+class Link(Proposal, frozen=True, kw_only=True):
     """Link two memories; a directed inference that would close a circle is dropped."""
 
     source: Memory
@@ -113,8 +107,7 @@ class Link(Proposal):
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note(Proposal):
+class Note(Proposal, frozen=True, kw_only=True):
     """Write something that is not a memory: a question, a node of the tree, a profile; by a function."""
 
     what: str
@@ -135,8 +128,7 @@ NUMBERS = frozenset({"strength", "stability", "importance", "confidence"})
 """What an adjustment may set, besides the layer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applier:
+class Applier(Struct, frozen=True, kw_only=True):
     """Applies the proposals of one run."""
 
     store: Store
@@ -147,8 +139,7 @@ class Applier:
     """Called first in every write; raising ends the run, as when another process has taken it over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """What came of a proposal: the change, or None where there was none, and whether it was dropped."""
 
     change: DreamChange | None

@@ -8,8 +8,9 @@ reports; how long each is kept is policy. What happened to a memory that is stil
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from engramdb.dream.proposals import Note, Proposal
 from engramdb.dream.step import Dreaming
@@ -20,8 +21,7 @@ ROWS_AT_ONCE = 300
 """Notes that one write drops: a few milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class PruneStep:
+class PruneStep(Struct, frozen=True):
     """Drops notes that are older than the policy keeps them."""
 
     name: str = "prune"

@@ -6,11 +6,12 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.dream.clustering import nearest
@@ -94,7 +95,7 @@ def _words(text: str) -> set[str]:
 PAGE_ROWS = 20_000
 NEIGHBOURS = 8
 """So many of the nearest are compared with each replayed memory."""
-REPLAYER = Actor("dream.replay", ActorKind.RULE)
+REPLAYER = Actor(name="dream.replay", kind=ActorKind.RULE)
 REPLAYED = "replay: much used and fading"
 INSIGHT = "replay: several new links met in it"
 LINKED = "replay: alike and not linked yet"
@@ -261,8 +262,7 @@ def _happened(dreaming: Dreaming, memory: Memory, reason: str) -> bool:
     return any(event.reason == reason for event in events)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """Two memories that read alike and are not linked."""
 
     first: Memory

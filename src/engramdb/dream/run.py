@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.dream.bridges import BridgesStep
 from engramdb.dream.confidence import ConfidenceStep
@@ -89,11 +91,10 @@ LEASE = "dream"
 CHANGES_SHOWN = 1_000
 PAUSE_SECONDS = 0.001
 """What other processes get between two writes, since the store's own line is fair to threads only."""
-DREAMER = Actor("dream", ActorKind.RULE)
+DREAMER = Actor(name="dream", kind=ActorKind.RULE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runner:
+class Runner(Struct, frozen=True, kw_only=True):
     """What a run works with."""
 
     dreaming: Dreaming
@@ -115,8 +116,7 @@ class Runner:
             self.progress(self.steps[number].name, number / len(self.steps))
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     """What one step has done so far."""
 
     counts: Counter[str] = field(default_factory=Counter)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.dream.ground import scopes, statements
@@ -51,8 +51,7 @@ _PASSING = frozenset({Layer.WORKING, Layer.EPISODIC})
 _AGED_PAGE = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """A fact, and the summed-up sessions that it was stated in."""
 
     memory: Memory

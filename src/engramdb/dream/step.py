@@ -9,10 +9,11 @@ it has changed, and may be stopped between any two.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from engramdb.dream.proposals import Proposal
 from engramdb.models.chat import CallLog, ChatModel
@@ -45,8 +46,7 @@ class ComparesStatements(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dreaming:
+class Dreaming(Struct, frozen=True, kw_only=True):
     """One run, as a step sees it. `now` is the moment that the run began, also after it was interrupted."""
 
     store: Store

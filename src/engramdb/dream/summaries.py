@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.dream.clustering import Bough, Ground, Twig, by_key, unit
@@ -41,16 +42,14 @@ LONGEST_TITLE = 60
 NO_TITLE = "various"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """What one memory says at its shortest."""
 
     key: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Gist:
+class Gist(Struct, frozen=True):
     """A summary, and the memories whose words it uses."""
 
     text: str
@@ -140,8 +139,7 @@ CENTRAL, IMPORTANT, CERTAIN = 0.5, 0.3, 0.2
 """What makes a member speak for its cluster: standing in the middle, mattering, being believed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Foliage:
+class Foliage(Struct, frozen=True):
     """A domain in words: its nodes, and the highest level that quotes each member of each cluster."""
 
     domain: Node
@@ -153,8 +151,7 @@ class Foliage:
         return [key for members in self.quoted.values() for key, level in members.items() if level >= 2]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Canopy:
+class Canopy(Struct, frozen=True, kw_only=True):
     """What wording the groups of one scope takes."""
 
     scope: Scope

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct, field
 
 from engramdb.dream.ground import Earlier, changed, earlier, grounded, scopes, statements, withdrawn
 from engramdb.dream.neighbors import read
@@ -50,8 +50,7 @@ LISTED = {
 """Relations that hold for several objects at a time, and how they are said before a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """What grouping needs to know of a statement."""
 
     key: int
@@ -172,8 +171,7 @@ MAKER = "dream.synthesis/1"
 _NOTHING = "no chat model is configured, and no statements agree in subject and relation"
 
 
-@dataclass(slots=True)
-class Night:
+class Night(Struct):
     """One run: what may still be stated, and what came of it."""
 
     left: int = 0

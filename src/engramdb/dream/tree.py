@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.dream.clustering import FINER, Bough, Ground, Twig, ground, grown, node_id, twig, twigs_of, unit
 from engramdb.dream.proposals import Note, Proposal
@@ -53,8 +54,7 @@ class TreeStep:
             yield from _tended(dreaming, scope, teller)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A tree as it stands: its nodes, and who is in which cluster."""
 
     nodes: Mapping[str, Node]
@@ -69,8 +69,7 @@ class Standing:
         return [node for node in self.nodes.values() if node.breadth is Breadth.DOMAIN]
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(Struct):
     """What a tree should become: the domains to store, and the clusters that are left as they are."""
 
     is_anew: bool

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from engramdb.capture.extract import Extractor, HeuristicExtractor
 from engramdb.capture.extract_chat import ModelExtractor
@@ -88,8 +89,7 @@ def wired(settings: Settings, calls: CallLog, health: Health) -> tuple[ChatModel
 # What can be wrong with the settings is found out at once all the same.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class Own(Struct, frozen=True, kw_only=True):
     """What a caller brings along in place of, or beside, the built-in parts."""
 
     embedder: Embedder | None = None

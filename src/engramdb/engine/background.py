@@ -6,9 +6,11 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.engine.assemble import Parts
 from engramdb.engine.clock import Clock
@@ -47,8 +49,7 @@ STALLED = timedelta(minutes=30)
 """A job that runs for longer is shown as stalled: a dream over 100 k memories takes minutes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(Struct, frozen=True, kw_only=True):
     """Something slow, and when it is due; a trigger that is not given does not count."""
 
     name: str
@@ -71,8 +72,7 @@ class Job:
         return (self.every, self.after_extractions, self.idle) != (None, None, None)
 
 
-@dataclass(slots=True)
-class _Course:
+class _Course(Struct):
     """How a job has fared in this process."""
 
     extractions: int = 0

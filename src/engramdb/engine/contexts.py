@@ -6,7 +6,8 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from engramdb import values
 from engramdb.context.budget import Measure, room_for

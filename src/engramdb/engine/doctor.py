@@ -6,7 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from engramdb.engine.clock import Clock
 from engramdb.errors import EmbeddingError, EngramError, StorageError

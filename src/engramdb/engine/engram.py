@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
 from os import PathLike
+
+from msgspec.structs import replace
 
 from engramdb.capture.pipeline import observe
 from engramdb.documents.store import Shelf, Surroundings

@@ -130,7 +130,7 @@ class ReadNotes:
 
 BULK_ROWS = 256
 """Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
-READER = Actor("reader", ActorKind.RULE)
+READER = Actor(name="reader", kind=ActorKind.RULE)
 _ENDING = 8
 
 

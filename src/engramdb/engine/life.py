@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from engramdb.engine.handle import Handle
 from engramdb.errors import EmbeddingError, InvalidQuery, InvalidScope, StorageError

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.context.attention import Prepared
 from engramdb.context.working_memory import (
@@ -51,8 +53,7 @@ ATTENTION = "attention"
 """What health calls this part."""
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
+class _Held(Struct, eq=False):
     """One mind in this process, and who is using it."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)

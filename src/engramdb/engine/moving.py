@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from itertools import islice
 from os import PathLike
 from pathlib import Path
+
+from msgspec import Struct
 
 from engramdb import values
 from engramdb.capture.pipeline import read_turns
@@ -133,13 +134,12 @@ PAGE = 100
 """Memories of an export that are read in one go: a few milliseconds, so that nobody waits for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """What an export is to hold."""
 
     filters: Filters
     tiers: frozenset[SecurityTier]
-    history: bool = field(kw_only=True)
+    history: bool
 
     @property
     def is_open(self) -> bool:

@@ -7,11 +7,13 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.capture.pipeline import observe
 from engramdb.context.attention import Measures, Momentum, Prepared, blend, centre, fits, is_vague
@@ -97,8 +99,7 @@ class Ended(StrEnum):
     ABANDONED = "abandoned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnRequest:
+class TurnRequest(Struct, frozen=True, kw_only=True):
     """What a turn was asked for with, scope and session resolved."""
 
     message: str
@@ -113,8 +114,7 @@ class TurnRequest:
     reserve: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """Something that came up in a turn."""
 
     role: Role
@@ -122,8 +122,7 @@ class Said:
     speaker: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Begun:
+class Begun(Struct, frozen=True, kw_only=True, eq=False):
     """A turn that is under way, named by the id of its stored message."""
 
     id: str
@@ -139,8 +138,7 @@ class Begun:
     """Whether the recall had been prepared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Expected:
+class Expected(Struct, frozen=True, kw_only=True, eq=False):
     """What the next recall is prepared from."""
 
     text: str
@@ -254,8 +252,7 @@ REPLY_CHARACTERS = 1000
 """Of a reply so much is embedded: where the talk is going is said at its beginning."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     """What a turn needs of the engine around it."""
 
     room: Callable[[TurnRequest], int]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.engine.assemble import Parts
@@ -343,7 +342,7 @@ def outlooks(
 
 
 def _columns(memories: Sequence[Memory], ends: Ints) -> Population:
-    return dataclasses.replace(population_of(memories), session_ended=ends)
+    return replace(population_of(memories), session_ended=ends)
 
 
 def _changes(

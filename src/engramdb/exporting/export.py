@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
 from engramdb.text.pii import classify, is_withheld
 from engramdb.values import Exported

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from engramdb.hooks.project import chosen
 
@@ -25,8 +26,7 @@ EVENTS: Final = (SESSION_START, PROMPT, TOOL_USED, COMPACTING, STOPPED, SESSION_
 _MOST_SESSION_CHARACTERS = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """What happened, in which session."""
 
     name: str
@@ -100,8 +100,7 @@ HOOK_SECONDS: Final = 10
 """When a program ends a hook by force; our own limit comes long before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(Struct, frozen=True, kw_only=True):
     """A program that calls hooks."""
 
     name: str
@@ -165,8 +164,7 @@ OPTIONS: Final = ("store", "home", "client", "project", "squad", "agent", "chann
 SCOPE: Final = OPTIONS[3:]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One call of `engram hook`."""
 
     event: str = ""

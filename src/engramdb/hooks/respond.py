@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.context.budget import Measure, fill
 from engramdb.context.lines import BLOCK, NOTICE, framed
@@ -97,8 +99,7 @@ _ANEW = frozenset({"startup", "clear", "compact", ""})
 _UNNAMED = "the work at hand"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class Visit(Struct, frozen=True, kw_only=True):
     """An event that an opened engine is to answer."""
 
     engram: Engram

@@ -12,9 +12,10 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, NoReturn
+
+from msgspec import Struct
 
 from engramdb.errors import EngramError
 from engramdb.hooks import events, guards, transcript
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
 # one that worked, though what it keeps is kept.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(Struct, frozen=True, kw_only=True):
     """One event to answer, and until when somebody waits; by `time.monotonic`."""
 
     call: Call
@@ -99,7 +99,7 @@ def _opened(work: Work) -> Engram:
     return engine().open(
         settings=work.settings,
         scope=Scope(**work.call.scope_in(work.event.folder)),
-        actor=Actor(work.call.agent or work.call.client, ActorKind.AGENT),
+        actor=Actor(name=work.call.agent or work.call.client, kind=ActorKind.AGENT),
         background=False,
     )
 

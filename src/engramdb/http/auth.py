@@ -10,13 +10,13 @@ import secrets
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import parse_qs, urlencode
 
 import msgspec
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -32,8 +32,7 @@ from engramdb.web.page import sign_in_page
 # Who makes the request under way: a token's name, and how far it reaches.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Caller(Struct, frozen=True, kw_only=True):
     """Who asks: a token's name, and how far it reaches."""
 
     key: str = ""
@@ -205,8 +204,7 @@ class NamedTokens:
 _PARTS: Final = ("project", "squad", "agent", "channel", "user")
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """Everybody whom a server lets in."""
 
     own: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied

@@ -7,9 +7,9 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
@@ -189,8 +189,7 @@ SEND_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """How much the server takes in hand, and how patient it is."""
 
     most_working: int = MOST_WORKING

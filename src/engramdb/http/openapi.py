@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import shlex
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
@@ -17,6 +15,7 @@ from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from msgspec import Struct
 
 from engramdb import values
 from engramdb.http.authorization import READS
@@ -63,7 +62,7 @@ class Schemas:
             return self._with_computed(kind)
         if kind in _PLAIN:
             return dict(_PLAIN[kind])
-        if isinstance(kind, type) and (issubclass(kind, StrEnum) or dataclasses.is_dataclass(kind)):
+        if isinstance(kind, type) and (issubclass(kind, StrEnum | Struct)):
             return self._named(kind)
         return self._composed(get_origin(kind), get_args(kind))
 
@@ -96,8 +95,7 @@ class Schemas:
     def _fields(self, kind: Any) -> dict[str, Any]:
         hints, meanings = get_type_hints(kind, localns=self._names), field_meanings(kind)
         fields = {
-            one.name: _explained(self.of(hints[one.name]), meanings.get(one.name))
-            for one in dataclasses.fields(kind)
+            name: _explained(self.of(hints[name]), meanings.get(name)) for name in kind.__struct_fields__
         }
         return {
             "title": kind.__name__,
@@ -140,8 +138,7 @@ def _explained(schema: dict[str, Any], meaning: str | None) -> dict[str, Any]:
 _JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One parameter or field."""
 
     name: str
@@ -152,8 +149,7 @@ class Row:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class Operation(Struct, frozen=True, kw_only=True):
     """One route: what it takes, what it gives, how it refuses."""
 
     name: str
@@ -169,8 +165,7 @@ class Operation:
     """An address and a body that could be sent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thing:
+class Thing(Struct, frozen=True, kw_only=True):
     """An object or a choice of words that requests or answers hold."""
 
     name: str

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final, Generic, TypeVar, get_origin
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
 from pydantic import Field
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -365,8 +365,7 @@ _DIGITS = 19
 """Of the largest number that a store gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[One]):
+class Page(Struct, Generic[One], frozen=True):
     """Some entries of a list, and the cursor of those that follow, if any do."""
 
     entries: Sequence[One]

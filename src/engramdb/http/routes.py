@@ -5,11 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Query
+from msgspec import Struct, field
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -84,16 +85,14 @@ PREFIX: Final = "/v1"
 _Route = TypeVar("_Route", bound="Callable[..., Response]")
 
 
-@dataclass(frozen=True, slots=True)
-class With:
+class With(Struct, frozen=True):
     """A value whose answer also holds what it computes under some names."""
 
     value: type
     computed: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """What the description says of a route beside its parameters and its body."""
 
     gives: Any
@@ -344,8 +343,7 @@ def _reading(engram: Engram) -> Family:
 # Built by `api_routes` around one engine; one engine call each.
 
 
-@dataclass(frozen=True, slots=True)
-class Unrelated:
+class Unrelated(Struct, frozen=True):
     """Whether there was such a link."""
 
     was_there: bool
@@ -487,8 +485,7 @@ def _ageing(engram: Engram) -> Family:
 # Built by `api_routes` around one engine; one engine call each.
 
 
-@dataclass(frozen=True, slots=True)
-class Flushed:
+class Flushed(Struct, frozen=True):
     """How many turns were read."""
 
     turns: int

@@ -10,9 +10,11 @@ of a message is, newer logs tell themselves; for older ones the beginning of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.importing import record
 from engramdb.importing.json_stream import Object, Piece, objects
@@ -38,8 +40,7 @@ _ABOUT_PARTS = "internal_chat_message_metadata_passthrough"
 _UNKNOWN, _TYPED = "unknown", "user."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Session:
+class _Session(Struct, frozen=True, kw_only=True):
     """Which session a line belongs to."""
 
     name: str

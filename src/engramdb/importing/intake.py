@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.capture.pipeline import heard, keep
 from engramdb.errors import (
@@ -67,8 +69,7 @@ MOST_REFUSALS = 100
 """So many refused records are named; all of them are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A record on its way in: its kind, the scope that it goes to and its mark."""
 
     kind: ImportKind
@@ -77,8 +78,7 @@ class Item:
     mark: bytes
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What an import has done so far."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -155,16 +155,14 @@ def left_standing(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
 # so an import that was killed completes it, and one that is repeated brings back no link that was taken away.
 
 
-@dataclass(frozen=True, slots=True)
-class _Met:
+class _Met(Struct, frozen=True):
     """A record that was read: what it is known by, and the scope that it belongs to."""
 
     mark: bytes
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True)
-class _Carried:
+class _Carried(Struct, frozen=True):
     """A link as the source says it: the source's names of both ends, the one that it leaves first."""
 
     source: str

@@ -12,13 +12,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import msgspec
+from msgspec import Struct
 
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.exporting.export import MARK
@@ -55,8 +55,7 @@ _NAME_BEFORE = re.compile(rb"(" + _STRING + rb")\s*:\s*\Z", re.DOTALL)
 _OPENING = b"{["
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """The bytes of one object and the name of the list that it stands in, empty for the outermost list."""
 
     content: bytes
@@ -65,8 +64,7 @@ class Raw:
     """Where in the stream it begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unfit:
+class Unfit(Struct, frozen=True):
     """An object that is too large, or one that the file ends in the middle of."""
 
     is_too_large: bool
@@ -176,8 +174,7 @@ UNREADABLE_FILE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeErr
 """What reading a file or an entry may raise: an encrypted entry is a RuntimeError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One file of a source: its name as it is reported, its size and how to open it."""
 
     name: str
@@ -321,8 +318,7 @@ _SAMPLE_BYTES = 65_536
 _DECODER = msgspec.json.Decoder()
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
+class Object(Struct, frozen=True):
     """One JSON object and where it stands."""
 
     place: str
@@ -333,8 +329,7 @@ class Object:
     """Where in the file it stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
+class _Spot(Struct, frozen=True):
     """Where an object stands and which moment it is about, to find it again in the order of time."""
 
     moment: datetime

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from engramdb.importing import record
 from engramdb.importing.json_stream import Piece
@@ -36,8 +37,7 @@ _DAY = lazy(r"\d{4}-\d{2}-\d{2}")
 _BOXES = {" ": "To do: ", "x": "Done: ", "X": "Done: "}
 
 
-@dataclass(slots=True)
-class _Note:
+class _Note(Struct):
     """A note on its way through the lines: where it stands and what waits to be a statement."""
 
     title: str

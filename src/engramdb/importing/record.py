@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.text.normalize import lazy
@@ -126,8 +127,7 @@ UNREADABLE = InvalidContent.code
 TOO_LARGE = ContentTooLarge.code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(Struct, frozen=True, kw_only=True):
     """That a statement has to do with another one, which is known by the source's own name for it."""
 
     to: str
@@ -135,8 +135,7 @@ class Link:
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class Statement(Struct, frozen=True, kw_only=True):
     """A statement that some other memory, note or table holds."""
 
     content: str
@@ -162,8 +161,7 @@ class Statement:
     """What it has to do with, of the same source."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """One message of a conversation, as it was said."""
 
     content: str
@@ -177,16 +175,14 @@ class Message:
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class Broken(Struct, frozen=True, kw_only=True):
     """A record or a file that could not be read, by its place and the code of the reason."""
 
     place: str
     code: str = UNREADABLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True, kw_only=True):
     """A file that is of no kind that can be imported."""
 
     place: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from engramdb.importing import (
     agentmemory,
@@ -28,8 +29,7 @@ from engramdb.values import ImportKind
 JSON_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Importer:
+class Importer(Struct, frozen=True, kw_only=True):
     """How files of one kind are read, and how they are known: by the end of their name or by an object."""
 
     read: Callable[[Piece, Mapping[str, str]], Iterator[Record]]

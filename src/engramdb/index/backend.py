@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch
@@ -130,16 +130,14 @@ class VectorBackend(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A backend at rest: what holds for all rows, and as many bytes for each row, in their order."""
 
     head: bytes
     rows: NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Which backend, and whether the vectors themselves stay in memory beside it."""
 
     scan: Literal["exact", "compressed"]

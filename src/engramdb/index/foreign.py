@@ -14,12 +14,12 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Final, Protocol
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engramdb.store.contract import Quantised
@@ -51,8 +51,7 @@ class Clock(Protocol):
     def now(self) -> datetime: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why the stranger's answer was not used."""
 
     reason: str
@@ -153,8 +152,7 @@ class ForeignBackend:
                 self._abandoned -= ticket.is_abandoned
 
 
-@dataclass(slots=True)
-class _Ticket:
+class _Ticket(Struct):
     """One question on its way."""
 
     rows: object = ()

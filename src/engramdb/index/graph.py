@@ -6,10 +6,11 @@ import heapq
 import math
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
@@ -31,8 +32,7 @@ SHARE_APART = 8
 """Everything is laid out anew once an eighth of the memories would be set apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """Ways from memories to others, one column per field."""
 
     origins: NDArray[np.int64]
@@ -125,8 +125,7 @@ class Layout:
 NO_STEPS = Steps(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.float32))
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(Struct, frozen=True):
     """Every memory's steps at one moment: as laid out, but for the memories that are set apart."""
 
     layout: Layout = field(default_factory=lambda: Layout(NO_STEPS))
@@ -332,8 +331,7 @@ likeness was mostly found by its likeness already: docs/lab/0018-recall.md.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class GraphState:
+class GraphState(Struct, frozen=True):
     """What `status` shows of the index."""
 
     edges: int
@@ -425,8 +423,7 @@ class GraphIndex:
         self._cursor, self._is_loaded = tx.edges.latest_change(), True
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
+class _Ways(Struct, frozen=True):
     """Where activation goes from a frontier of memories, and how much of it."""
 
     tx: Transaction

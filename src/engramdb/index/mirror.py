@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal, Protocol
 
 import msgspec
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
@@ -40,8 +41,7 @@ PART_ROWS: Final = 8192
 """Rows in a part: half a megabyte, so that wiping a row touches little."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSnapshot:
+class IndexSnapshot(Struct, frozen=True):
     """The roster and the backend, as far as one change of the store."""
 
     cursor: int
@@ -63,8 +63,7 @@ class KeepsParts(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class _Head(Struct, frozen=True):
     rows: int
     scan: Literal["exact", "compressed"]
     roster: bytes
@@ -118,8 +117,7 @@ KEPT_ROWS: Final = 50_000
 """From so many memories on a snapshot is kept: fewer load in less than half a second without one."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """The mirror at one moment: all changes up to the cursor, and maybe some later ones."""
 
     cursor: int

@@ -10,11 +10,11 @@ a table says which row a key has. Keys are small and ever-growing, so the table 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
@@ -44,8 +44,7 @@ _LAYOUT = {
 _ROW_BYTES = sum(np.dtype(one).itemsize for one in _LAYOUT.values())
 
 
-@dataclass(slots=True)
-class Columns:
+class Columns(Struct):
     """Some rows of the roster."""
 
     keys: NDArray[np.int64]
@@ -63,8 +62,7 @@ NOWHERE = -1
 """The row of a key that has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class _Head(Struct, frozen=True):
     """What the numbers in a snapshot's rows stand for."""
 
     marks: list[list[str]]

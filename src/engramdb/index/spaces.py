@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.errors import EmbeddingError
@@ -26,8 +27,7 @@ LEAST_SHARED: Final = 32
 """With fewer, a chance sample is worse than the floors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """A straight line from older scores to newer ones."""
 
     factor: float
@@ -219,8 +219,7 @@ class VectorSpaces:
             self._indexes = {one: index for one, index in self._indexes.items() if one == self._latest}
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A question, to be asked of one index or another."""
 
     text: str

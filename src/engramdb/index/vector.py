@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.index.backend import check_dimension, shortlist_size, similarities
@@ -33,8 +33,7 @@ PATIENCE_SECONDS: Final = 1.0
 _TRIED_ROWS = 16  # for each that a sample needs: few may have a vector yet
 
 
-@dataclass(frozen=True, slots=True)
-class IndexState:
+class IndexState(Struct, frozen=True):
     """What `status` shows of the index."""
 
     rows: int
@@ -43,8 +42,7 @@ class IndexState:
     backend: str = "exact"
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(Struct, frozen=True):
     """
     An answer, and what could not take part in it.
 
@@ -56,7 +54,7 @@ class Nearest:
     waiting: int = 0
     unread: int = 0
     borrowed: int = 0
-    from_disk: bool = field(default=False, compare=False)
+    from_disk: bool = False
     """Whether vectors had to be read from the file: slower, not worse."""
     notes: tuple[str, ...] = ()
 
@@ -234,8 +232,7 @@ class VectorIndex:
         return proposed, ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """One question's look at the store and at its mirror."""
 
     tx: Transaction

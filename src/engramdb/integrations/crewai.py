@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +23,7 @@ from crewai.events.types.memory_events import (
 )
 from crewai.memory.types import MemoryMatch, MemoryRecord, ScopeInfo
 from crewai.memory.unified_memory import Memory as CrewMemory
+from msgspec.structs import replace
 from pydantic import PrivateAttr
 
 from engramdb.capture.extract import HeuristicExtractor

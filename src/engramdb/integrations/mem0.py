@@ -6,9 +6,10 @@ import hashlib
 import itertools
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from engramdb.errors import InvalidContent, InvalidQuery, InvalidScope, MemoryNotFound
 from engramdb.integrations.documents import GONE, MORE_TESTS, chain, latest

@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from engramdb.values import Putting, Said
 from engramdb.values.turn import Role
@@ -30,8 +31,7 @@ MEMORY_TOKENS = 800
 _ROLES = frozenset(Role)
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message as its framework writes it, who speaks in it, and what is said, if anything."""
 
     value: Any

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engramdb.errors import EmbeddingError, EngramError, SecurityError
@@ -34,8 +34,7 @@ class EmbedsDocuments(Protocol):
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Struct, frozen=True, kw_only=True):
     """What the gate needs to do its work."""
 
     store: Store
@@ -46,8 +45,7 @@ class Gate:
     judge: Judge | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """Candidates, and by place the vectors and neighbours of those that seemed new."""
 
     candidates: list[Candidate]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import (
     AccessDenied,
@@ -111,7 +112,7 @@ def correct(
 
 def renew(old: Memory, draft: Draft, gate: Gate, *, reason: str, actor: Actor, now: datetime) -> Admission:
     """Put a newer version in the place of a memory that somebody else may have changed meanwhile."""
-    newer = dataclasses.replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
+    newer = replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
     prepared = prepare([newer], gate, now=now, leaving=old.id)
     with gate.store.atomic() as tx:
         still = find_own(tx, old.id, old.scope)
@@ -375,8 +376,7 @@ GONE = frozenset({Status.FORGOTTEN, Status.ERASED})
 """What is not linked to anything any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(Struct, frozen=True):
     """Who links, from which scope, when, and why; maybe only if the memory still is as it was seen."""
 
     scope: Scope

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from engramdb.erasable_cache import kept
 from engramdb.text.normalize import lazy, normalise
@@ -46,8 +47,7 @@ class ComparesStatements(Protocol):
     def between(self, statement: str, others: Sequence[str]) -> list[float]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A memory with what its extractor knows of its meaning."""
 
     memory: Memory

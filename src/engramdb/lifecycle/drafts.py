@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from numbers import Real
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import ContentTooLarge, InjectionBlocked, InvalidContent
 from engramdb.lifecycle.conflict import Statement, is_negation
@@ -41,8 +43,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 _CATEGORY = lazy(r"[a-z][a-z0-9_-]{0,39}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """What a door knows of a statement; what it leaves out, the gate decides."""
 
     content: str
@@ -214,8 +215,7 @@ INJECTION, REDUNDANT = "injection", "redundant"
 """Flags that the gate may set on a memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A statement ready to be settled."""
 
     statement: Statement

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 
+from msgspec.structs import replace
 from rapidfuzz.fuzz import ratio
 
 from engramdb.store.contract import Transaction
@@ -91,7 +91,7 @@ def recognise(
     taken = {fold(mention.text) for mention in sure}
     for name in names:
         if _is_usable(name) and fold(name.strip()) not in taken:
-            sure.append(Mention(name.strip(), type_of(name.strip())))
+            sure.append(Mention(text=name.strip(), type=type_of(name.strip())))
             taken.add(fold(name.strip()))
     for mention in sure:
         yield mention, resolve(mention, candidates(mention), similarity=similarity)
@@ -99,10 +99,10 @@ def recognise(
         if fold(name) in taken:
             continue
         is_given = fold(name) in name_lists().given
-        mention = Mention(name, EntityType.PERSON if is_given else EntityType.UNKNOWN)
+        mention = Mention(text=name, type=EntityType.PERSON if is_given else EntityType.UNKNOWN)
         entity = resolve(mention, candidates(mention))
         if entity is not None:
-            yield Mention(name, entity.type), entity
+            yield Mention(text=name, type=entity.type), entity
 
 
 def resolve(

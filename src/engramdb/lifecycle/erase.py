@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.lifecycle.change import find_own
 from engramdb.store.contract import Store, Transaction
@@ -27,8 +29,7 @@ TOKEN = "erased-"  # noqa: S105 - a name, and no secret
 """How the name begins that stands in the place of a user who was erased."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(Struct, frozen=True, kw_only=True):
     """Who has what erased, where and why, maybe only if it still is as it was seen; a dry run only counts."""
 
     store: Store

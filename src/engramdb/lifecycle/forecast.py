@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.lifecycle.curves import TIERS, floor_of, retention, tiers
@@ -36,8 +36,7 @@ PRECISION = 1_000_000
 _WORKING = LAYERS.index(Layer.WORKING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Future:
+class Future(Struct, frozen=True, kw_only=True):
     """The first moment of each kind of change, `NEVER` where there is none before the horizon."""
 
     settled: Population
@@ -173,7 +172,7 @@ def after_leaving(population: Population, future: Future) -> Population:
     """Return the memories as they are once they have left, for what happens to them afterwards."""
     to = np.array([STATUSES.index(rule.to) for rule in future.rules] or [0], np.int8)
     has_left = future.leaves_at != NEVER
-    return dataclasses.replace(
+    return replace(
         population,
         statuses=np.where(has_left, to[np.maximum(future.leaves_by, 0)], population.statuses),
         changed=np.where(has_left, future.leaves_at, population.changed),

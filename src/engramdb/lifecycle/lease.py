@@ -9,8 +9,9 @@ import platform
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from engramdb.errors import StorageError, StoreBusy
 from engramdb.store.contract import Store, Transaction
@@ -22,15 +23,14 @@ _HELD: set[str] = set()
 """Who holds a lease in this process: a thread that failed without giving it back is not among them."""
 
 
-@dataclass(slots=True)
-class Lease:
+class Lease(Struct):
     """A right to be the only one at something."""
 
     kind: str
     lasts: timedelta
     clock: Callable[[], datetime]
     owner: str
-    _until: datetime = field(init=False)
+    _until: datetime = datetime.min.replace(tzinfo=UTC)
 
     def take(self, tx: Transaction) -> None:
         """Become the holder; raises `StoreBusy` where another one is at work."""

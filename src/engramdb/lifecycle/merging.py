@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import EdgeNotAllowed, StatusNotAllowed
 from engramdb.policy import DreamPolicy
@@ -45,16 +47,14 @@ class Dropped(Exception):
     """A proposal cannot be made true any more; the message says why, without quoting a memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What came of a proposal: whether anything changed, and the memory that was made or gained by it."""
 
     is_changed: bool
     made: MemoryId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
+class Writing(Struct, frozen=True):
     """An open write of one step."""
 
     tx: Transaction
@@ -65,7 +65,7 @@ class Writing:
     @property
     def actor(self) -> Actor:
         """The step, as history and audit name it."""
-        return Actor(f"dream.{self.step}", ActorKind.RULE)
+        return Actor(name=f"dream.{self.step}", kind=ActorKind.RULE)
 
     def again(self, *seen: Memory) -> list[Memory]:
         """Return the memories as they are now; drops the proposal where one is not what the step saw."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.lifecycle.curves import importance, retention, tiers
@@ -30,8 +30,7 @@ PASSING = (Layer.WORKING, Layer.EPISODIC)
 """The layers that count towards a project's limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measured(Struct, frozen=True, kw_only=True):
     """A population at a moment, with what was computed of it."""
 
     population: Population
@@ -60,8 +59,7 @@ class Measured:
         return ~is_protected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One way to leave: from which statuses, to which, and who is due."""
 
     name: str
@@ -219,8 +217,7 @@ _WORKING, _EPISODIC, _SEMANTIC = (
 _MINUTES_PER_DAY = 1440
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
+class Verdicts(Struct, frozen=True, kw_only=True):
     """What becomes of each memory of a population."""
 
     measured: Measured

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.lifecycle.conflict import (
     ComparesStatements,
@@ -77,8 +78,7 @@ class Verdict(StrEnum):
     """It was made before its neighbour, which holds: it comes in as history."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True):
     """A memory near a statement, how alike the two are, and whether a chat model sees a contradiction."""
 
     memory: Memory
@@ -86,8 +86,7 @@ class Neighbour:
     is_judged_contradicted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(Struct, frozen=True):
     """The decision, the neighbour that it is about, and the neighbours to link to."""
 
     verdict: Verdict

@@ -6,10 +6,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.lifecycle.curves import TIERS, retention, tiers
 from engramdb.lifecycle.rules import STAYS, Contest, Rule, Verdicts, judge
@@ -43,11 +44,10 @@ FIRST_WRITE_ROWS = 32
 MOST_WRITE_ROWS = 512
 MOVES_SHOWN = 1_000
 WHOLE_BITS = 8
-AGER = Actor("ageing", ActorKind.RULE)
+AGER = Actor(name="ageing", kind=ActorKind.RULE)
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     """What a sweep has done so far."""
 
     sweep: Sweep
@@ -72,8 +72,7 @@ class _Tally:
         self.write_rows = min(MOST_WRITE_ROWS, max(4, fitting))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweeper:
+class Sweeper(Struct, frozen=True, kw_only=True):
     """What a sweep works with."""
 
     store: Store

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.capture.echo import echoes
@@ -180,8 +181,7 @@ _OUTCOMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """The memory that now stands for the draft, and what became of the draft."""
 
     memory: Memory
@@ -190,8 +190,7 @@ class Admission:
     """Whether its vector was stored with it; if not, the backfill has something to do."""
 
 
-@dataclass(slots=True)
-class Write:
+class Write(Struct):
     """One write of the gate, and what it has stored so far."""
 
     tx: Transaction

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 MOST_BYTES: Final = 4_000_000
 """Of one message: far more than the largest turn, and than what the SDK takes over HTTP."""
@@ -28,8 +29,7 @@ _ESCAPE = re.compile(
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,15}|"(?:[^"\\]|\\.){0,200}")')
 
 
-@dataclass(frozen=True, slots=True)
-class TooLong:
+class TooLong(Struct, frozen=True):
     """A line beyond the limit, of which only the ends were kept."""
 
     start: bytes

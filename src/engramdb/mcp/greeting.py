@@ -14,8 +14,9 @@ import os
 import select
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from engramdb import __version__
 from engramdb.mcp.frames import mended
@@ -41,8 +42,7 @@ _OF_A_GREETING = frozenset({"protocolVersion", "capabilities", "clientInfo"})
 _OF_A_NAME = frozenset({"name", "title", "version", "description", "websiteUrl"})
 
 
-@dataclass(frozen=True, slots=True)
-class Greeted:
+class Greeted(Struct, frozen=True):
     """What was said while the SDK was not there yet."""
 
     heard: bytes = b""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hmac
 import socket
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from msgspec import Struct
 
 from engramdb.http.auth import OWNER, Bearer, Caller, digest_of, kept_token
 from engramdb.http.load_shedding import Guard, WholeBody
@@ -29,8 +29,7 @@ FILE_NAME: Final = "mcp.token"
 HINT: Final = f"Send Authorization: Bearer, with what {FILE_NAME} holds."
 
 
-@dataclass(frozen=True, slots=True)
-class OneToken:
+class OneToken(Struct, frozen=True):
     """Knows whoever shows the one token."""
 
     token: str

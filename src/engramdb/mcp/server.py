@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -12,6 +11,7 @@ import anyio.to_thread
 from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from msgspec import Struct
 
 from engramdb import __version__
 from engramdb.errors import EngramError, InvalidQuery
@@ -43,8 +43,7 @@ _DAY_LINES = 100
 _QUESTIONS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """One resource."""
 
     uri: str
@@ -121,8 +120,7 @@ have agreed; then use `correct` and `forget`."""
 _ENOUGH = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """One prompt; `takes` are its arguments with what they mean, all of them needed."""
 
     name: str

@@ -9,10 +9,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
+from msgspec import Struct
 
 from engramdb.errors import EngramError, StoreClosed
 from engramdb.mcp import stdio
@@ -106,8 +106,7 @@ ENDING_SECONDS = 8.0
 """How long the end may take before the process is ended by force."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where to listen."""
 
     host: str

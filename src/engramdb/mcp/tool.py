@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from engramdb.errors import ContentTooLarge, InvalidContent
 
@@ -66,24 +67,21 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What a tool takes; a name that it does not know is an error, never ignored."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class Visit(Struct, frozen=True, kw_only=True):
     """One client's visit: the engine it speaks to, in the scope it was given, and the conversation."""
 
     engram: Engram
     session: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a tool answers: text for the model to read, and the same as values."""
 
     text: str
     values: Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True, dict=True):
     """One tool."""
 
     takes: type[Arguments]
@@ -93,12 +91,14 @@ class Tool:
     reads_only: bool = False
     destroys: bool = False
     is_idempotent: bool = False
-    decoder: msgspec.json.Decoder[Arguments] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.name or self.does.__name__)
-        # Small local models send "5" and "true" for 5 and true, and are understood.
-        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.takes, strict=False))
+        force_setattr(self, "name", self.name or self.does.__name__)
+
+    @cached_property
+    def decoder(self) -> msgspec.json.Decoder[Arguments]:
+        """Decodes the arguments; small local models send "5" and "true" for 5 and true, and are understood."""
+        return msgspec.json.Decoder(self.takes, strict=False)
 
     @cached_property
     def description(self) -> str:

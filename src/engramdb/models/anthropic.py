@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from engramdb.models.chat import TIMEOUT_SECONDS, Prompt, Reply, open_server
 
@@ -16,21 +16,18 @@ SERVICE_URL: Final = "https://api.anthropic.com/v1"
 OPTIONAL: Final = ("tools", "temperature")
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     type: str
     text: str | None = None
     input: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Tokens:
+class _Tokens(Struct, frozen=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
+class _Message(Struct, frozen=True):
     content: list[_Block]
     stop_reason: str | None = None
     usage: _Tokens = field(default_factory=_Tokens)

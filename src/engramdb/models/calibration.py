@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from engramdb.models.embedder import products
@@ -36,8 +36,7 @@ LOWEST_UNRELATED: Final = 0.05
 MOST_RELATED_BELOW_SAME: Final = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two short statements and how they relate."""
 
     a: str
@@ -55,8 +54,7 @@ class Pair:
 _read_pairs = msgspec.json.Decoder(tuple[Pair, ...]).decode
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Struct, frozen=True):
     """
     A rising map from cosine to the common scale, straight between its anchors.
 

@@ -7,10 +7,12 @@ import math
 import threading
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import MissingExtra
 from engramdb.settings import check_models
@@ -42,8 +44,7 @@ _ROUTES: Final = frozenset(_HOSTS.split())
 """Words that vendors and hosts put in front of a model's name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True, kw_only=True):
     """What a model can hold and do."""
 
     name: str
@@ -188,15 +189,14 @@ class TokenCounter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class EstimatedCounter:
+class EstimatedCounter(Struct, frozen=True):
     """Counts by measured ratios."""
 
     name: str
     column: str
     """The tokenizer whose ratios are used."""
     factor: float = 1.0
-    is_exact: bool = field(default=False, init=False)
+    is_exact: bool = False
 
     def count(self, text: str) -> int:
         """Return about how many tokens a text has."""

@@ -6,8 +6,10 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import ChatError, ChatReplyInvalid, ChatUnavailable
 from engramdb.models.http import Deadline, RequestFailed, check_server, host_of, post_json
@@ -15,8 +17,7 @@ from engramdb.models.http import Deadline, RequestFailed, check_server, host_of,
 # What the calls of chat models have cost, and how they ended.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """What the calls for one purpose, or for all, have cost and how they ended."""
 
     calls: int = 0
@@ -44,13 +45,13 @@ class Usage:
         )
 
 
-@dataclass(slots=True)
 class CallLog:
     """Counts the calls of all threads by purpose; `status` shows it."""
 
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _purposes: dict[str, Usage] = field(default_factory=lambda: defaultdict(Usage))
-    _last_error: str | None = None
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._purposes: dict[str, Usage] = defaultdict(Usage)
+        self._last_error: str | None = None
 
     def note(self, purpose: str, happened: Usage) -> None:
         """Add what happened to what is known of the purpose."""
@@ -85,8 +86,7 @@ ATTEMPTS = 2
 ASK_AGAIN = "Your last reply could not be used: {reason}. Reply again, only in the form that was asked for."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """What is sent; `schema` helps servers that can hold a model to a form, the text must do without."""
 
     system: str
@@ -98,8 +98,7 @@ class Prompt:
     temperature: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What came back, and what it cost; a server that does not count tokens leaves them at 0."""
 
     text: str
@@ -135,8 +134,7 @@ class BadReply(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question(Generic[T_co]):
+class Question(Struct, Generic[T_co], frozen=True, kw_only=True):
     """A prompt that knows what it is for and how its reply is read; `parse` raises `BadReply`."""
 
     purpose: str
@@ -146,8 +144,7 @@ class Question(Generic[T_co]):
     attempts: int = ATTEMPTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[T_co]):
+class Answer(Struct, Generic[T_co], frozen=True, kw_only=True):
     """The value that a reply held, and who gave it to which version of the question."""
 
     value: T_co
@@ -212,17 +209,29 @@ LARGEST_REPLY_BYTES: Final = 4 * 1024 * 1024
 REFUSALS: Final = frozenset({400, 422})
 
 
-@dataclass(slots=True)
 class ChatServer:
-    """Sends requests to one model. Safe to share between threads: what is learned is replaced as a whole."""
+    """
+    Sends requests to one model. Safe to share between threads: what is learned is replaced as a whole.
 
-    url: str
-    model: str
-    optional: tuple[str, ...]
-    """The fields that may be refused; the first is the one to suspect when the server does not say which."""
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    timeout_seconds: float = TIMEOUT_SECONDS
-    refused: frozenset[str] = frozenset()
+    `optional` are the fields that may be refused; the first is the one to suspect when the server does
+    not say which.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        optional: tuple[str, ...],
+        headers: Mapping[str, str] | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self.url = url
+        self.model = model
+        self.optional = optional
+        self.headers = headers or {}
+        self.timeout_seconds = timeout_seconds
+        self.refused: frozenset[str] = frozenset()
 
     def send(self, path: str, build: Callable[[frozenset[str]], dict[str, Any]]) -> bytes:
         """Return the reply to the request that `build` makes of the fields refused so far."""

@@ -60,7 +60,7 @@ class E5Embedder:
     def identity(self) -> EmbedderIdentity:
         """Name, dimension and revision as the pack's manifest gives them."""
         manifest = self._pack.manifest
-        return EmbedderIdentity(manifest.name, manifest.dimension, manifest.revision)
+        return EmbedderIdentity(name=manifest.name, dimension=manifest.dimension, revision=manifest.revision)
 
     @property
     def similarity_floor(self) -> float:

@@ -12,8 +12,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engramdb.errors import InvalidSettings
 
@@ -46,8 +47,7 @@ class _Busy(Exception):
         self.wait = wait
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """How long something may take as a whole, and the moment when that is over."""
 
     seconds: float

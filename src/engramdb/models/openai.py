@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch, EmbedderUnavailable, InvalidSettings
@@ -28,26 +28,22 @@ from engramdb.values.memory import EmbedderIdentity
 OPTIONAL: Final = ("response_format", "temperature", "max_tokens")
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
+class _Message(Struct, frozen=True):
     content: str | None = None
     refusal: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     message: _Message
     finish_reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Tokens:
+class _Tokens(Struct, frozen=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Completion:
+class _Completion(Struct, frozen=True):
     choices: list[_Choice]
     usage: _Tokens | None = None
 
@@ -128,14 +124,12 @@ BATCH: Final = 32
 PROBE: Final = "dimension"
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     embedding: list[float]
     index: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
+class _Reply(Struct, frozen=True):
     data: list[_Row]
 
 
@@ -143,7 +137,6 @@ class _Reply:
 _read_reply = msgspec.json.Decoder(_Reply).decode
 
 
-@dataclass(slots=True)
 class OpenAICompatibleEmbedder:
     """
     Text in, unit vectors out, from a server.
@@ -151,28 +144,37 @@ class OpenAICompatibleEmbedder:
     Without a `dimension` the first need of it costs one call. Safe to share between threads.
     """
 
-    url: str
-    model: str
-    api_key: str | None = field(default=None, repr=False)
-    dimension: int | None = None
-    timeout_seconds: float = EMBEDDING_TIMEOUT_SECONDS
-    batch: int = BATCH
-    similarity_floor: float = 0.2
+    similarity_floor = 0.2
     """Between the floors of common models; a guess, since a server does not reveal its own."""
-    _learning: threading.Lock = field(default_factory=threading.Lock, repr=False, init=False)
-    _calibrating: threading.Lock = field(default_factory=threading.Lock, repr=False, init=False)
-    _calibration: Calibration | None = field(default=None, repr=False, init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        check_server(self.url, self.api_key, whose="embedder")
-        if self.batch < 1:
-            raise InvalidSettings(f"the batch must be at least 1, not {self.batch}")
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        api_key: str | None = None,
+        dimension: int | None = None,
+        timeout_seconds: float = EMBEDDING_TIMEOUT_SECONDS,
+        batch: int = BATCH,
+    ) -> None:
+        check_server(url, api_key, whose="embedder")
+        if batch < 1:
+            raise InvalidSettings(f"the batch must be at least 1, not {batch}")
+        self.url = url
+        self.model = model
+        self.api_key = api_key
+        self.dimension = dimension
+        self.timeout_seconds = timeout_seconds
+        self.batch = batch
+        self._learning = threading.Lock()
+        self._calibrating = threading.Lock()
+        self._calibration: Calibration | None = None
 
     @property
     def identity(self) -> EmbedderIdentity:
         """The model's name is all that a server reveals, so it is name and revision in one."""
         dimension = self.dimension if self.dimension is not None else self._learn_dimension()
-        return EmbedderIdentity(f"openai:{self.model}", dimension, self.model)
+        return EmbedderIdentity(name=f"openai:{self.model}", dimension=dimension, revision=self.model)
 
     @property
     def calibration(self) -> Calibration:

@@ -14,12 +14,12 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from engramdb.errors import EmbeddingError, MissingExtra, ModelPackBroken, UnknownModel
 from engramdb.models import e5
@@ -33,16 +33,14 @@ from engramdb.models import e5
 MANIFEST: Final = "manifest.json"
 
 
-@dataclass(frozen=True, slots=True)
-class PackFile:
+class PackFile(Struct, frozen=True):
     """One file of a pack."""
 
     sha256: str
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """What a pack says about itself."""
 
     name: str
@@ -56,8 +54,7 @@ class Manifest:
 _decode_manifest = msgspec.json.Decoder(Manifest).decode
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Struct, frozen=True):
     """An installed pack: where it is and what it holds."""
 
     folder: Path
@@ -146,8 +143,7 @@ DOWNLOAD_SECONDS: Final = 1800.0
 ATTEMPTS_TO_PLACE: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """Where a pack's weights come from; every step is pinned by a hash."""
 
     name: str

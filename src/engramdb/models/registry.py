@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from engramdb.errors import EmbedderUnavailable, InvalidSettings, MissingExtra, ModelPackBroken, UnknownModel
 from engramdb.models import e5, static
@@ -66,8 +67,7 @@ AUTO: Final = "auto"
 OPENAI_PREFIX: Final = "openai:"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCard:
+class ModelCard(Struct, frozen=True):
     """What a person needs to choose an embedder."""
 
     name: str
@@ -78,8 +78,7 @@ class ModelCard:
     good_for: str
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """Where an `openai:` embedder is served, and how to ask."""
 
     url: str

@@ -6,12 +6,12 @@ import hashlib
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.erasable_cache import Table
@@ -61,8 +61,7 @@ LETTERS_AT_ONCE: Final = 2
 MOST_LETTERS_HASHED: Final = 64  # of one unknown word: a 8 KB blob must not cost more than a page of text
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """Rows of 8-bit numbers, what each row is multiplied by, and the words they stand for."""
 
     rows: NDArray[np.int8]
@@ -165,7 +164,7 @@ def static_identity() -> EmbedderIdentity:
     except (OSError, ValueError, KeyError) as exc:
         raise _broken_installation(exc) from exc
     digest = hashlib.sha256("".join(hashes[name] for name in sorted(hashes)).encode()).hexdigest()
-    return EmbedderIdentity(NAME, dimension, f"{digest[:12]}-{ALGORITHM}")
+    return EmbedderIdentity(name=NAME, dimension=dimension, revision=f"{digest[:12]}-{ALGORITHM}")
 
 
 def _read_table(folder: Path) -> _Table:

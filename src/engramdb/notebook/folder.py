@@ -9,8 +9,9 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from engramdb.errors import InvalidContent, StorageError
 from engramdb.notebook.file_names import BOXES, ENTITIES, FACTS, PROFILE, SUFFIX, copy_path, is_copy
@@ -133,8 +134,7 @@ _NOTHING = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 _READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """One file below `facts`; without a note, `why` says what is wrong with it."""
 
     path: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from engramdb.errors import InvalidContent
 from engramdb.text.normalize import lazy
@@ -26,8 +27,7 @@ _DOUBLE = lazy(r'"(?:[^"\\]|\\.)*"')
 _SINGLE = lazy(r"'(?:[^']|'')*'")
 
 
-@dataclass(frozen=True, slots=True)
-class Front:
+class Front(Struct, frozen=True):
     """Front matter as it was read: our values by name, and the lines of everything else."""
 
     fields: Mapping[str, Value]

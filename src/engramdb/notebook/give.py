@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.errors import InvalidContent
 from engramdb.notebook.file_names import fact_path, wiki_link
@@ -36,8 +38,7 @@ SENSITIVE = "too sensitive for a file; it is in the store"
 """Why a file goes although its memory stays."""
 
 
-@dataclass(slots=True)
-class Giving:
+class Giving(Struct):
     """Memories on their way into files."""
 
     hand: Hand

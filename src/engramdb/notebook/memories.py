@@ -8,8 +8,9 @@ words, the machine of statuses for the rest, each with its history.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from engramdb.engine.clock import Clock
 from engramdb.importing import record
@@ -40,8 +41,7 @@ MOST_HEIRS = 1000
 _MOST_BOXES = 100_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hand:
+class Hand(Struct, frozen=True, kw_only=True):
     """One scope of a store, in the hand of one actor."""
 
     gate: Gate

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from engramdb.errors import InvalidContent
 from engramdb.importing import record as loose
@@ -32,8 +33,7 @@ _MOMENTS = frozenset({"created", "occurred"})
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0", ""})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class Note(Struct, frozen=True, kw_only=True):
     """What a file says: its words, our names in its front matter, and the lines that are its owner's."""
 
     body: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from engramdb.notebook.file_names import BOXES, ENTITIES, PROFILE, SUFFIX, short_id, slug
 from engramdb.notebook.folder import Folder
@@ -30,8 +31,7 @@ LEAST_IN_BOX = 2
 """A box with one memory in it says nothing that its fact does not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Struct, frozen=True, kw_only=True):
     """A memory, the path of its file, and what it speaks of."""
 
     memory: Memory
@@ -39,8 +39,7 @@ class Fact:
     entities: tuple[Entity, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EntityPage:
+class EntityPage(Struct, frozen=True):
     """Where an entity has its page, and the names of it that memories with a file use."""
 
     path: str
@@ -232,8 +231,7 @@ def _spoken_of(facts: Iterable[Fact], pages: Mapping[str, EntityPage]) -> str:
 # Write the generated pages of a notebook, and take nobody's words off them.
 
 
-@dataclass(slots=True)
-class PageFiles:
+class PageFiles(Struct):
     """The pages as the last sync left them, and as this one leaves them."""
 
     folder: Folder

@@ -5,11 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct, field
 
 from engramdb.errors import EngramError, InvalidContent
 from engramdb.notebook.note import Note
@@ -30,8 +30,7 @@ FORMAT = 1
 _BROKEN = "Move the file away and sync with adopt: what differs is then shown as a conflict."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """A memory's file as the last sync left it."""
 
     path: str
@@ -46,8 +45,7 @@ class Entry:
     """The memory that the file got its name from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class Passed(Struct, frozen=True, kw_only=True):
     """A file that was looked at and not taken: the mark of its bytes, and why."""
 
     file: str
@@ -55,8 +53,7 @@ class Passed:
     memory_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(Struct, frozen=True, kw_only=True):
     """Everything that a sync wants to know of the one before."""
 
     format: int = FORMAT
@@ -105,8 +102,7 @@ def is_inside(path: str) -> bool:
 # two files of one id, and files that cannot be read.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """A file that stands for a memory, and how the last sync left it, if it did."""
 
     memory_id: MemoryId
@@ -115,8 +111,7 @@ class Claim:
     entry: Entry | None = None
 
 
-@dataclass(slots=True)
-class Pairing:
+class Pairing(Struct):
     """Every file in its place."""
 
     claims: dict[MemoryId, Claim] = field(default_factory=dict)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
+
+from msgspec import Struct, field
 
 from engramdb.errors import InvalidContent, MemoryChanged, SecurityError, StatusNotAllowed
 from engramdb.importing.record import share
@@ -133,8 +134,7 @@ _SAID = frozenset(
 )
 
 
-@dataclass(slots=True)
-class Taking:
+class Taking(Struct):
     """Files on their way into the store, and what is known about them afterwards."""
 
     hand: Hand

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
@@ -61,8 +62,7 @@ def _type_weights() -> Mapping[str, float]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgingPolicy:
+class AgingPolicy(Struct, frozen=True, kw_only=True):
     """How memories fade, move and leave."""
 
     curve: str = "huber"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from msgspec import Struct
 
 from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
@@ -14,8 +13,7 @@ _COUNTS_AND_TIMES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapturePolicy:
+class CapturePolicy(Struct, frozen=True, kw_only=True):
     """How statements enter."""
 
     max_memory_bytes: int = 8 * 1024
@@ -77,7 +75,7 @@ class CapturePolicy:
         return self.conflict_above < 1 or self.same_above < 1 or self.version_overlap_above < 1
 
     def __post_init__(self) -> None:
-        shares = [field.name for field in dataclasses.fields(self) if field.name not in _COUNTS_AND_TIMES]
+        shares = [name for name in self.__struct_fields__ if name not in _COUNTS_AND_TIMES]
         require_positive(self, *_COUNTS_AND_TIMES)
         require_share(self, *shares)
         if not self.link_above <= self.conflict_above <= self.same_above:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from msgspec import Struct
 
 from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
@@ -29,8 +28,7 @@ _COUNTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextPolicy:
+class ContextPolicy(Struct, frozen=True, kw_only=True):
     """How a window is divided and filled."""
 
     identity_share: float = 0.08
@@ -123,8 +121,7 @@ _COUNTS_AND_TIMES = (
 _ANY = ("slots_give", "vague_terms", "uses_momentum", "leans_only_when_vague", "anticipates")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionPolicy:
+class AttentionPolicy(Struct, frozen=True, kw_only=True):
     """What an agent has in mind, and for how long."""
 
     slots: int = 7
@@ -186,7 +183,7 @@ class AttentionPolicy:
 
     def __post_init__(self) -> None:
         others = (*_COUNTS_AND_TIMES, *_ANY)
-        shares = [field.name for field in dataclasses.fields(self) if field.name not in others]
+        shares = [name for name in self.__struct_fields__ if name not in others]
         require_positive(self, *_COUNTS_AND_TIMES)
         require_share(self, *shares)
         if not 0 <= self.slots_give < self.slots or self.vague_terms < 0:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from msgspec import Struct
 
 from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
@@ -17,8 +16,7 @@ _COUNTS_AND_TIMES = (
 _SHARES = ("merge_above", "pattern_above", "pattern_confidence", "reinforce_by", "inherit_confidence")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DreamPolicy:
+class DreamPolicy(Struct, frozen=True, kw_only=True):
     """How memories are consolidated while nobody asks."""
 
     merge_above: float = 0.85
@@ -83,8 +81,7 @@ _SHARES_INSIGHT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsightPolicy:
+class InsightPolicy(Struct, frozen=True, kw_only=True):
     """What the dream asks itself about the knowledge."""
 
     probe_after_days: float = 90.0
@@ -163,8 +160,7 @@ _SHARES_KNOWLEDGE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnowledgePolicy:
+class KnowledgePolicy(Struct, frozen=True, kw_only=True):
     """How much it takes to state something new, and how far it is believed."""
 
     summaries_least: int = 5
@@ -252,8 +248,6 @@ class KnowledgePolicy:
 
     def __post_init__(self) -> None:
         require_share(self, *_SHARES_KNOWLEDGE)
-        require_positive(
-            self, *(one.name for one in dataclasses.fields(self) if one.name not in _SHARES_KNOWLEDGE)
-        )
+        require_positive(self, *(name for name in self.__struct_fields__ if name not in _SHARES_KNOWLEDGE))
         if self.inference_least > self.inference_most:
             raise InvalidSettings("policy knowledge: inference_least must not exceed inference_most")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import InvalidSettings, UnknownPolicy
 from engramdb.policy import aging, context, dream, recall
@@ -16,8 +17,7 @@ from engramdb.policy.dream import DreamPolicy, InsightPolicy, KnowledgePolicy
 from engramdb.policy.recall import RecallPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """All numbers of one preset."""
 
     name: str
@@ -81,17 +81,17 @@ def choose(name: str, overrides: Mapping[str, Any] | None = None) -> Policy:
     policy = PRESETS[name]
     for room, fields in (overrides or {}).items():
         changed: Any = {room: _override(policy, room, fields)}
-        policy = dataclasses.replace(policy, **changed)
+        policy = replace(policy, **changed)
     return policy
 
 
 def _override(policy: Policy, room: str, fields: object) -> object:
     part = getattr(policy, room, None)
-    if room == "name" or not dataclasses.is_dataclass(part) or isinstance(part, type):
+    if room == "name" or not isinstance(part, Struct):
         raise InvalidSettings(f"policy has no part {room!r}")
     if not isinstance(fields, dict):
         raise InvalidSettings(f"policy.{room} must be a table of fields, not {fields!r}")
-    known = {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
+    known = {name: getattr(part, name) for name in part.__struct_fields__}
     for name, given in fields.items():
         if name not in known:
             raise InvalidSettings(f"policy.{room} has no field {name!r}")
@@ -99,7 +99,7 @@ def _override(policy: Policy, room: str, fields: object) -> object:
     given_fields: Any = {
         name: tuple(given) if isinstance(given, list) else given for name, given in fields.items()
     }
-    return dataclasses.replace(part, **given_fields)
+    return replace(part, **given_fields)
 
 
 def _require_same_type(name: str, given: object, default: object) -> None:

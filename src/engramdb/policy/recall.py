@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
@@ -27,8 +28,7 @@ _SHARES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallPolicy:
+class RecallPolicy(Struct, frozen=True, kw_only=True):
     """How memories are found and ranked."""
 
     candidates: int = 100
@@ -158,8 +158,7 @@ MOST_HOPS = 4
 """Beyond this, everything is connected to everything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntentWeights:
+class IntentWeights(Struct, frozen=True, kw_only=True):
     """How one kind of question is searched for."""
 
     lexical: float

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from engramdb.recall.gather import FindsByWords
 from engramdb.store.contract import Transaction
@@ -50,8 +51,7 @@ Days = tuple[int | None, int | None]
 """From which day to before which day, counted from the day of the event; none is open."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
+class Anchor(Struct, frozen=True, kw_only=True):
     """An event at `first:last` of the question, with the words that relate to it, and its days."""
 
     first: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engramdb.dream.gaps import relation_words
 from engramdb.index.domains import STALE_KEEPS
@@ -76,8 +77,7 @@ ALONE_COUNTS = 0.5
 """What one memory that fits is worth by itself: it may be right, and nothing else says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """What was found for a question: hits, what lies around the best, their domain, open questions."""
 
     hits: Sequence[Hit]

@@ -14,9 +14,10 @@ words is as it is inferred today.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from engramdb.errors import StoreCorrupt
 from engramdb.store.contract import Transaction

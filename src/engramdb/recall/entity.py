@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import MemoryNotFound
 from engramdb.store.contract import Appearance, Transaction
@@ -29,8 +31,7 @@ LONGEST_NAME = 4
 """Words of the longest name in small letters that is looked up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A name that a question uses, or a few words of it that may be one."""
 
     words: tuple[str, ...]
@@ -267,7 +268,7 @@ def profile(
         entity=entity,
         memories={layer: tuple(memories[key] for key in some) for layer, some in keys.items()},
         relations=tuple(_relations(entity, memories.values())),
-        companions=tuple(Companion(one, count) for one, count in company),
+        companions=tuple(Companion(entity=one, memories=count) for one, count in company),
         months=dict(sorted(Counter(f"{one.when:%Y-%m}" for one in told).items())),
         namesakes=tuple(namesakes),
     )
@@ -356,7 +357,9 @@ def _relations(entity: Entity, memories: Iterable[Memory]) -> Iterator[Relation]
     names = folded_names(entity)
     for memory in memories:
         if memory.predicate and any(_stands_in(names, end) for end in (memory.subject, memory.object)):
-            yield Relation(memory.subject, memory.predicate, memory.object, memory.id)
+            yield Relation(
+                subject=memory.subject, predicate=memory.predicate, object=memory.object, memory_id=memory.id
+            )
 
 
 def _stands_in(names: Iterable[str], end: str | None) -> bool:

@@ -6,9 +6,11 @@ import itertools
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import ChatError
 from engramdb.models.chat import ChatModel, Prompt, Reply
@@ -274,8 +276,7 @@ def _terms(memory: Memory) -> set[str]:
 # docs/lab/0013-time-in-questions.md.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """From `start` to before `end`, how far off that may be, and where the question says it."""
 
     start: datetime | None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engramdb.models.calibration import Calibration
@@ -25,16 +25,14 @@ from engramdb.values import EmbedderIdentity, Layer, Memory, Reason
 # list to its own best and worst, and against fusing by rank: docs/lab/0003-fusion.md.
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(Struct, frozen=True):
     """A memory's key and its mixed score in [0, 1]."""
 
     key: int
     score: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
+class Signal(Struct, frozen=True, kw_only=True):
     """What one signal adds to memories that the indexes found, or finds beside them."""
 
     name: str

@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.errors import EmbeddingError
@@ -209,8 +210,7 @@ class FindsByLinks(Protocol):
     ) -> list[Found]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Struct, frozen=True, kw_only=True):
     """Everything that recall reads from."""
 
     store: Store
@@ -222,8 +222,7 @@ class Sources:
     reranker: Reranker | None = None
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(Struct):
     """What is learned on the way, for the quality of the answer."""
 
     missing: list[Missing] = field(default_factory=list)

@@ -8,12 +8,13 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from engramdb.text.mentions import mentions
 from engramdb.text.moments import find_moments
@@ -132,8 +133,7 @@ Words: TypeAlias = tuple[str, ...]
 _SIGNPOSTS = (START, BEGIN, "$", *SIGNS)
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
+class Cue(Struct, frozen=True):
     """One spelling of a listed cue: what it speaks for, how strongly, and what must follow."""
 
     line: int
@@ -143,8 +143,7 @@ class Cue:
     """Runs of words that have to come later, in this order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cues:
+class Cues(Struct, frozen=True):
     """The whole file, ready to be looked up."""
 
     runs: dict[Words, list[Cue]] = field(default_factory=dict)
@@ -311,8 +310,7 @@ class Intent(StrEnum):
     LOOKUP = "lookup"
 
 
-@dataclass(frozen=True, slots=True)
-class Classified:
+class Classified(Struct, frozen=True):
     """The intent, how sure we are of it in (0, 1], and what each intent scored."""
 
     intent: Intent

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.policy import RecallPolicy
@@ -51,8 +52,7 @@ from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall
 # A query under way, and its candidates in order: what the steps of the pipeline hand on to one another.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class Asking(Struct, frozen=True, kw_only=True):
     """A query under way: what it is asked of, how it is to be answered, and what was noted so far."""
 
     query: Query
@@ -77,8 +77,7 @@ class Asking:
         return replace(self.query, filters=widened(self.query.filters))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class Ranked(Struct, frozen=True, kw_only=True):
     """Candidates in order, and where their scores come from."""
 
     order: list[Fused]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from engramdb.policy import RecallPolicy
@@ -155,8 +156,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
+class Period(Struct, frozen=True, kw_only=True):
     """From `start` to before `end`; either may be open, and both are until its event is found."""
 
     start: datetime | None
@@ -313,8 +313,7 @@ _OPEN_UNSPACED = ("为什么", "為什麼", "怎么", "如何", "なぜ", "ど�
 _DEFINITE = ("the", "my", "our", "your", "his", "her", "their", "this", "that")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """How one query is searched for."""
 
     intent: Intent
@@ -332,8 +331,7 @@ class Plan:
     """How far the graph is followed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class Planned(Struct, frozen=True, kw_only=True):
     """What the pipeline does for one query, under a policy."""
 
     weights: Mapping[str, float]

@@ -12,8 +12,10 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.errors import ChatError, ChatUnavailable
 from engramdb.models.chat import CallLog, Question, ask
@@ -54,8 +56,7 @@ def most_questions(depth: int) -> int:
     return 4 * depth - 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reasoner:
+class Reasoner(Struct, frozen=True, kw_only=True):
     """What a question is reasoned about with."""
 
     recall: Callable[[str], Recall]
@@ -68,8 +69,7 @@ class Reasoner:
     """Hears of a model that failed."""
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """A node of the tree while it grows."""
 
     question: str

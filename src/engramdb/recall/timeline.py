@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from engramdb.recall.as_of import as_it_was, undo, without_later
 from engramdb.store.contract import Transaction
@@ -80,8 +81,7 @@ def busiest(moments: Sequence[datetime]) -> tuple[BusyPeriod, ...]:
     return tuple(BusyPeriod(start=start, end=end, entries=number) for (start, end), number in best)
 
 
-@dataclass(frozen=True, slots=True)
-class _Teller:
+class _Teller(Struct, frozen=True):
     """Makes entries of what happened to some memories."""
 
     known: Mapping[MemoryId, Memory]

@@ -30,7 +30,7 @@ from engramdb.values import (
 WITHDRAWN = "something that it was made of was forgotten"
 SHAKEN = "something that it was made of no longer holds"
 _STANDING = (Status.ACTIVE, Status.CHALLENGED)
-WITHDRAWING = Actor("forgetting", ActorKind.RULE)
+WITHDRAWING = Actor(name="forgetting", kind=ActorKind.RULE)
 RECORDED = (
     *("layer", "layer_held", "pinned", "confidence", "importance", "reinforcements"),
     *("successes", "failures", "helped", "unhelpful"),

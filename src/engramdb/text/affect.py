@@ -7,7 +7,6 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import Stemmer
+from msgspec import Struct
 
 from engramdb.text.normalize import lazy
 from engramdb.values import Affect
@@ -54,8 +54,7 @@ _NAME = lazy(r"(?<=[\w,;] )[A-Z][a-z]+\b")
 _STEMMERS = {"de": "german", "fr": "french", "es": "spanish", "ru": "russian"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Language:
+class _Language(Struct, frozen=True):
     """The words of one language: what each weighs, and which turn or strengthen the next."""
 
     weights: dict[str, float]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.text.moment_words import MONTHS
 
@@ -28,8 +30,7 @@ class Precision(StrEnum):
     VAGUE = "vague"
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """From `start` to before `end`, with what to call it: "on" and "7 May 2026"."""
 
     start: datetime

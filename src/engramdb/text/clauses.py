@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.text.normalize import lazy
 from engramdb.text.persons import ADVERBS
@@ -33,8 +34,7 @@ class Who(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clause:
+class Clause(Struct, frozen=True, kw_only=True):
     """A clause as it was said, taken apart: `lead` `subject` … `verb` `tail`."""
 
     text: str

@@ -14,10 +14,11 @@ import unicodedata
 import urllib.parse
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from engramdb.text.normalize import lazy
 
@@ -52,8 +53,7 @@ _CARRIES = lazy(
 _CARRIES_WEIGHT = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(Struct, frozen=True):
     """One thing that injected instructions say, and the words without which they do not say it."""
 
     reason: str
@@ -418,8 +418,7 @@ _QUOTES = ('"', "'", "“", "‘", "`", "«")
 """One of these opens what `_REPORT` looks for."""
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionScan:
+class InjectionScan(Struct, frozen=True):
     """How suspicious a text is, from 0 to 1, and why; reasons never quote the text."""
 
     score: float

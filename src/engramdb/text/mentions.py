@@ -59,16 +59,16 @@ def _find(text: str) -> Iterator[tuple[int, int, Mention]]:
     person, places, firms = _patterns()
     for pattern, kind in ((places, EntityType.LOCATION), (firms, EntityType.ORGANIZATION)):
         for match in pattern.finditer(text):
-            yield match.start(), match.end(), Mention(match.group(), kind)
+            yield match.start(), match.end(), Mention(text=match.group(), type=kind)
     for match in person.finditer(text):
         group = "called" if match["called"] else "acting"
         if match[group] not in _NOT_CHINESE:
-            yield match.start(group), match.end(group), Mention(match[group], EntityType.PERSON)
+            yield match.start(group), match.end(group), Mention(text=match[group], type=EntityType.PERSON)
     for match in _JAPANESE.finditer(text):
         if match["name"] not in _NOT_PEOPLE:
-            yield match.start(), match.end(), Mention(match.group(), EntityType.PERSON)
+            yield match.start(), match.end(), Mention(text=match.group(), type=EntityType.PERSON)
     for match in _KOREAN.finditer(text):
-        yield match.start("name"), match.end("name"), Mention(match["name"], EntityType.PERSON)
+        yield match.start("name"), match.end("name"), Mention(text=match["name"], type=EntityType.PERSON)
 
 
 # Find what is named without capitals: files, handles, services in small letters, "my sister".
@@ -157,11 +157,11 @@ def _file_or_handle(chunk: str, start: int) -> Placed | None:
         return None
     end = start + len(chunk)
     if _HANDLE.match(chunk):
-        return start, end, Mention(chunk, EntityType.PERSON)
+        return start, end, Mention(text=chunk, type=EntityType.PERSON)
     is_library = _LIBRARY.match(chunk) is not None or (chunk[0].isupper() and chunk.endswith(".js"))
     is_named_file = _EXTENSION.search(chunk) is not None and not is_library and "@" not in chunk
     if is_named_file or _PATH.match(chunk):
-        return start, end, Mention(chunk, EntityType.FILE)
+        return start, end, Mention(text=chunk, type=EntityType.FILE)
     return None
 
 
@@ -170,12 +170,12 @@ def lower_case_names(text: str) -> Iterator[Placed]:
     for match in _SERVICE.finditer(text):
         name = match["named"]
         if name is None:
-            yield match.start("joined"), match.end(), Mention(match["joined"], EntityType.SERVICE)
+            yield match.start("joined"), match.end(), Mention(text=match["joined"], type=EntityType.SERVICE)
         elif name.islower() and name not in name_lists().not_services:
             start = match.start("named")
-            yield start, match.end(), Mention(text[start : match.end()], EntityType.SERVICE)
+            yield start, match.end(), Mention(text=text[start : match.end()], type=EntityType.SERVICE)
     for match in _REPOSITORY.finditer(text):
-        yield match.start(), match.end(), Mention(match.group(), EntityType.PROJECT)
+        yield match.start(), match.end(), Mention(text=match.group(), type=EntityType.PROJECT)
 
 
 def relations(text: str, speaker: str | None) -> Iterator[Placed]:
@@ -186,7 +186,7 @@ def relations(text: str, speaker: str | None) -> Iterator[Placed]:
             continue
         whose = _whose(match["owner"], speaker)
         if whose:
-            yield match.start(), match.end(), Mention(f"{whose}'s {noun}", EntityType.PERSON)
+            yield match.start(), match.end(), Mention(text=f"{whose}'s {noun}", type=EntityType.PERSON)
 
 
 def _relation(written: str, *, is_by_marriage: bool) -> str | None:
@@ -299,7 +299,7 @@ def _capitalised(text: str, words: list[Word], taken: _Spans) -> Iterator[Placed
 def _tools(text: str) -> Iterator[Placed]:
     for one in find_technologies(text):
         kind = EntityType.SERVICE if one.kind in _HOSTED else EntityType.TECHNOLOGY
-        yield one.start, one.end, Mention(text[one.start : one.end], kind)
+        yield one.start, one.end, Mention(text=text[one.start : one.end], type=kind)
 
 
 class _Spans:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from engramdb.text import calendar
 from engramdb.text import moment_words as words
@@ -22,8 +23,7 @@ from engramdb.text.calendar import Direction, Stretch
 from engramdb.text.normalize import lazy
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What a rule reads: the match, from when it is seen, and which way the verbs point."""
 
     match: re.Match[str]
@@ -39,8 +39,7 @@ class Seen:
 Reader: TypeAlias = "Callable[[Seen], Stretch | None]"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A pattern, what it means, and the words or pieces of which a matching text has one."""
 
     source: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 # The words of time of five languages that write spaces: months, weekdays and the small words around them.
 #
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 # by a bar.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tongue:
+class Tongue(Struct, frozen=True, kw_only=True):
     """What a language says around its months, weekdays and years."""
 
     months: str

@@ -11,9 +11,10 @@ docs/lab/0006-extraction.md.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.erasable_cache import kept
 from engramdb.text import moment_english, moment_languages, moment_periods
@@ -34,8 +35,7 @@ class Relation(StrEnum):
     UNTIL = "until"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MomentRange:
+class MomentRange(Struct, frozen=True, kw_only=True):
     """A phrase at `first:last` of the text, and the stretch it names: from `start` to before `end`."""
 
     first: int

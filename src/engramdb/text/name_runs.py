@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engramdb.text.names import fold, name_lists
 from engramdb.text.normalize import lazy
@@ -136,8 +137,7 @@ MAX_WORDS = 6
 """Longer runs are headlines, not names."""
 
 
-@dataclass(slots=True)
-class Word:
+class Word(Struct):
     """One word where it stands; `end` leaves out a possessive 's."""
 
     start: int
@@ -148,8 +148,7 @@ class Word:
     starts_sentence: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Capitalised words in a row; `starts_sentence` says that the first capital may mean nothing."""
 
     words: tuple[Word, ...]
@@ -292,7 +291,9 @@ def run_mention(text: str, run: Run, *, is_tool: bool, is_german: bool) -> Place
     if is_tool and not is_firm and not (len(name.words) > 1 and _is_given(name)):
         return None  # the vocabulary of technologies speaks for it
     kind = _kind(text, name, before, after, is_german=is_german)
-    return None if kind is None else (name.start, name.end, Mention(text[name.start : name.end], kind))
+    return (
+        None if kind is None else (name.start, name.end, Mention(text=text[name.start : name.end], type=kind))
+    )
 
 
 def _trimmed(run: Run) -> Run | None:
@@ -328,16 +329,16 @@ def _headed(text: str, run: Run, before: str, after: str, *, is_tool: bool) -> P
     """Return a project or service whose own or next word says so: "Project X", "the X app", "X service"."""
     lists = name_lists()
     if len(run.words) > 1 and run.words[0].folded in lists.project_nouns:
-        return run.start, run.end, Mention(text[run.start : run.end], EntityType.PROJECT)
+        return run.start, run.end, Mention(text=text[run.start : run.end], type=EntityType.PROJECT)
     noun = NOUN_AFTER.match(after)
     if noun is None or run.words[-1].is_owner or _is_no_name(run.folded) or run.folded in lists.places:
         return None
     is_definite = DEFINITE.search(before) is not None or (run.starts_sentence and not is_tool)
     end = run.end + noun.end()
     if noun[1] in lists.project_nouns and is_definite:
-        return run.start, end, Mention(text[run.start : end], EntityType.PROJECT)
+        return run.start, end, Mention(text=text[run.start : end], type=EntityType.PROJECT)
     if noun[1] in ("service", "microservice") and is_definite:
-        return run.start, end, Mention(text[run.start : end], EntityType.SERVICE)
+        return run.start, end, Mention(text=text[run.start : end], type=EntityType.SERVICE)
     return None
 
 

@@ -7,9 +7,10 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from engramdb.erasable_cache import kept
 from engramdb.text.normalize import lazy
@@ -31,8 +32,7 @@ _BETWEEN_WORDS = lazy(r"[\s_\-‐–—,.;:!?\"“”«»()]+")
 _HONORIFIC = lazy(r"(?<=.)(?:さん|様|くん|君|ちゃん|先生|\s?씨)\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameLists:
+class NameLists(Struct, frozen=True, kw_only=True):
     """The words of entity_names.toml, folded."""
 
     given: frozenset[str]
@@ -269,8 +269,7 @@ _SELF = lazy(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ToldNames:
+class ToldNames(Struct, frozen=True):
     """Pairs of a name and another of the same, and the text with blanks where the others stood."""
 
     pairs: tuple[tuple[str, str], ...]

@@ -9,8 +9,9 @@ sentence would claim more than was said.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 from engramdb.text.normalize import lazy
 
@@ -27,8 +28,7 @@ class Certainty(IntEnum):
     EXPLICIT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A sentence without its opening words, and what they told."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engramdb.erasable_cache import kept
 from engramdb.text.normalize import lazy
@@ -91,8 +92,7 @@ _NOT_PEOPLE = word_set(
 _OPENING = lazy(r"(?P<pronoun>he|she|his|her)\b(?P<short>['’]s)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(Struct, frozen=True):
     """Someone who was named, and by which pronoun, where the words around the name tell."""
 
     name: str

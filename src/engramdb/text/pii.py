@@ -11,8 +11,9 @@ out of files and prompts. Numbers per kind are in docs/lab/0007-pii-and-injectio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.text import pii_numbers, pii_patterns, pii_people
 from engramdb.text import pii_people as pii_homes
@@ -44,8 +45,7 @@ EVERYDAY = frozenset({PiiKind.PERSON_NAME, PiiKind.LOCATION})
 """Kinds that every life is told with: labelled like the others, but not kept out of its owner's own files."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class PiiSpan:
+class PiiSpan(Struct, frozen=True, order=True):
     """Where one finding stands: `text[start:end]`."""
 
     start: int
@@ -53,8 +53,7 @@ class PiiSpan:
     kind: PiiKind
 
 
-@dataclass(frozen=True, slots=True)
-class PiiScan:
+class PiiScan(Struct, frozen=True):
     """What was found in a text, and the tier that the worst of it asks for."""
 
     kinds: frozenset[PiiKind]

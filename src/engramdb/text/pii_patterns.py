@@ -7,16 +7,16 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from engramdb.text.normalize import lazy
 
 # A pattern and the words without which it cannot match.
 
 
-@dataclass(frozen=True, slots=True)
-class Cued:
+class Cued(Struct, frozen=True):
     """A pattern that is only run on a text with one of its cues."""
 
     cues: tuple[str, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engramdb.text.clauses import Clause, Who, clauses, is_third, read
 from engramdb.text.normalize import lazy
@@ -54,8 +55,7 @@ def canonical(predicate: str) -> str:
 MAX_OBJECT_CHARACTERS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Struct, frozen=True):
     """A predicate and its object; `is_ended` where the verb itself says that it holds no more."""
 
     predicate: str
@@ -343,8 +343,7 @@ SOMEONE = "User"
 """Who speaks, where nobody has said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """Subject, relation and object of one statement, and what the object takes the place of."""
 
     subject: str

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from engramdb.erasable_cache import kept
 from engramdb.text.normalize import lazy
@@ -60,8 +61,7 @@ _OF_A_THING = lazy(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A technology where it stands in a text."""
 
     name: str
@@ -70,8 +70,7 @@ class Found:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     name: str
     kind: str
     everyday: frozenset[str]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from engramdb.values.memory import Layer, Memory, MemoryId
 from engramdb.values.status import Status
@@ -20,16 +21,14 @@ class Tier(StrEnum):
     EVICTABLE = "evictable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Importance:
+class Importance(Struct, frozen=True, kw_only=True):
     """How much a memory matters now, and what each of the nine factors adds or takes."""
 
     value: float
     factors: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """One thing that will happen to a memory if nobody recalls, confirms or changes it."""
 
     at: datetime
@@ -41,8 +40,7 @@ class Change:
     """What it will be, where it leaves."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Outlook(Struct, frozen=True, kw_only=True):
     """One memory's future: what is left of it, what will happen, what one more recall would change."""
 
     memory: Memory
@@ -59,8 +57,7 @@ class Outlook:
         return next((change for change in self.changes if change.kind == "leaves"), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Census:
+class Census(Struct, frozen=True, kw_only=True):
     """How many memories of a store there are in each tier at one moment, and how many have left by then."""
 
     at: datetime
@@ -74,8 +71,7 @@ class Census:
         return sum(self.tiers.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class Forecast(Struct, frozen=True, kw_only=True):
     """What will become of a store: the population by day, and the memories that change first."""
 
     made_at: datetime
@@ -86,8 +82,7 @@ class Forecast:
     soonest: tuple[Outlook, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class Moved(Struct, frozen=True, kw_only=True):
     """One move of a sweep: which memory, from where to where, by which rule."""
 
     memory_id: MemoryId
@@ -96,8 +91,7 @@ class Moved:
     status: Status | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgeReport:
+class AgeReport(Struct, frozen=True, kw_only=True):
     """What one sweep found and did; with `dry_run` nothing was changed."""
 
     started_at: datetime

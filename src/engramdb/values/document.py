@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from engramdb.values.memory import MemoryId, Source, TurnId
 from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.turn import Role
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShelfItem:
+class ShelfItem(Struct, frozen=True, kw_only=True):
     """One document as it lies on the shelf."""
 
     id: int
@@ -35,16 +35,14 @@ class ShelfItem:
     """How long after its last use it expires; None: never."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShelfHit:
+class ShelfHit(Struct, frozen=True, kw_only=True):
     """A document that a search found; no score where Engram was not told to remember its text."""
 
     item: ShelfItem
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """The message in a document, to be heard as a turn of a session."""
 
     content: str
@@ -53,8 +51,7 @@ class Said:
     speaker: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Putting:
+class Putting(Struct, frozen=True, kw_only=True):
     """A document to be put in place of what lies under its key; without one, its memory's id."""
 
     place: tuple[str, ...]
@@ -71,8 +68,7 @@ class Putting:
     """Where it belongs; the scope of the call unless given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removing:
+class Removing(Struct, frozen=True, kw_only=True):
     """A document to be taken from the shelf."""
 
     place: tuple[str, ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from engramdb.values.memory import MemoryId
 
@@ -19,8 +20,7 @@ class StepOutcome(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DreamChange:
+class DreamChange(Struct, frozen=True, kw_only=True):
     """One thing that was changed, or would be: what, to which memories, and why."""
 
     step: str
@@ -31,8 +31,7 @@ class DreamChange:
     """The memory that came of it, if one did and the run was not a rehearsal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepReport:
+class StepReport(Struct, frozen=True, kw_only=True):
     """What one step did; `why` says what was missing or what went wrong."""
 
     step: str
@@ -45,8 +44,7 @@ class StepReport:
     milliseconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DreamReport:
+class DreamReport(Struct, frozen=True, kw_only=True):
     """A whole run, step by step."""
 
     started_at: datetime
@@ -59,7 +57,7 @@ class DreamReport:
     changes: tuple[DreamChange, ...] = ()
     """The first thousand changes."""
     longest_write_milliseconds: float = 0.0
-    number: int | None = field(default=None, compare=False)
+    number: int | None = None
     """Its place among the runs, given by the store: `dreams(before=…)` shows earlier ones."""
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.errors import EdgeNotAllowed
 from engramdb.values.memory import MemoryId
@@ -42,8 +43,7 @@ _INFERENCE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class Edge(Struct, frozen=True, kw_only=True):
     """From one memory to another, with a weight in [0, 1]."""
 
     source: MemoryId

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.values.memory import Layer, Memory, MemoryId
 from engramdb.values.scope import GLOBAL, Scope
@@ -27,16 +28,14 @@ class EntityType(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True, kw_only=True):
     """A name as it stands in a text, and what sort of thing it seems to be."""
 
     text: str
     type: EntityType = EntityType.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entity:
+class Entity(Struct, frozen=True, kw_only=True):
     """One thing with a canonical name and the other names it goes by, in one scope."""
 
     id: str
@@ -52,8 +51,7 @@ class Entity:
 # EntityProfile: everything that is known about one person, project or thing, in one value.
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Struct, frozen=True, kw_only=True):
     """Subject, predicate and object of a memory that the entity takes part in."""
 
     subject: str | None
@@ -62,16 +60,14 @@ class Relation:
     memory_id: MemoryId
 
 
-@dataclass(frozen=True, slots=True)
-class Companion:
+class Companion(Struct, frozen=True, kw_only=True):
     """Another entity, and how many memories speak of both."""
 
     entity: Entity
     memories: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityProfile:
+class EntityProfile(Struct, frozen=True, kw_only=True):
     """An entity with its memories of all layers, its relations, its company and its months."""
 
     entity: Entity

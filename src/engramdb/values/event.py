@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from engramdb.values.memory import MemoryId
 from engramdb.values.status import Actor, Status
@@ -54,8 +55,7 @@ class Action(StrEnum):
     UNSHELVE = "unshelve"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryEvent:
+class HistoryEvent(Struct, frozen=True, kw_only=True):
     """One change of one memory; `changes` maps a field to its old and new value, never to text."""
 
     memory_id: MemoryId
@@ -68,11 +68,10 @@ class HistoryEvent:
     changes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEvent:
+class AuditEvent(Struct, frozen=True, kw_only=True):
     """Who did what, when; `target` is an id and `detail` holds counts and reasons only."""
 
-    number: int | None = field(default=None, compare=False)
+    number: int | None = None
     """Its place in the trail, given by the store: `audit(before=…)` tells what came before it."""
 
     at: datetime
@@ -85,8 +84,7 @@ class AuditEvent:
 # What an erasure took, or would take: ids and counts, since the words are gone.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erasure:
+class Erasure(Struct, frozen=True, kw_only=True):
     """One memory, or everything of one user, and what went along with it."""
 
     memories: tuple[MemoryId, ...] = ()

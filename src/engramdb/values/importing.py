@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 
 class ImportKind(StrEnum):
@@ -27,16 +28,14 @@ class ImportKind(StrEnum):
     JSONL = "jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(Struct, frozen=True, kw_only=True):
     """One record, or a whole file, that was not taken in: where it stands and the code of the reason."""
 
     place: str
     code: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOrigin:
+class ImportOrigin(Struct, frozen=True, kw_only=True):
     """Which source a memory was imported from, or the turn that it was read out of."""
 
     kind: ImportKind
@@ -45,8 +44,7 @@ class ImportOrigin:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReport:
+class ImportReport(Struct, frozen=True, kw_only=True):
     """What an import did, or would do."""
 
     dry_run: bool

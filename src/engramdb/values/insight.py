@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.values.memory import MemoryId
 from engramdb.values.scope import GLOBAL, Scope
@@ -38,8 +39,7 @@ class Certainty(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(Struct, frozen=True, kw_only=True):
     """One node of the tree: what a group of memories says, in short."""
 
     id: str
@@ -54,8 +54,7 @@ class Summary:
     """Raw nearness to the question that it was chosen for, where there was one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Domain:
+class Domain(Struct, frozen=True, kw_only=True):
     """A field of knowledge, and how well it is known; the four numbers are in [0, 1]."""
 
     id: str
@@ -76,8 +75,7 @@ class Domain:
     scope: Scope = GLOBAL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confidence:
+class Confidence(Struct, frozen=True, kw_only=True):
     """How sure an answer to a question can be, and why."""
 
     certainty: Certainty
@@ -107,8 +105,7 @@ class GapKind(StrEnum):
     INTERFERENCE = "interference"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(Struct, frozen=True, kw_only=True):
     """One open question, what it is about, and when it was last asked."""
 
     id: str

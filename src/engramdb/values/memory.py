@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.status import Status
@@ -158,8 +159,7 @@ SHELVED = "shelf"
 """What the extractor of a memory is called that only documents on the shelf state."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
+class Provenance(Struct, frozen=True, kw_only=True):
     """Where a memory came from: who said it, in which session, and the evidence behind it."""
 
     source: Source = Source.HUMAN
@@ -169,8 +169,7 @@ class Provenance:
     episodes: tuple[MemoryId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Affect:
+class Affect(Struct, frozen=True, kw_only=True):
     """How it felt: valence in [-1, 1], intensity and arousal in [0, 1]."""
 
     valence: float = 0.0
@@ -178,8 +177,7 @@ class Affect:
     arousal: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessLog:
+class AccessLog(Struct, frozen=True, kw_only=True):
     """How often and when it was recalled; `recent` holds twenty moments at most, oldest first."""
 
     count: int = 0
@@ -188,8 +186,7 @@ class AccessLog:
     sessions: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detail:
+class Detail(Struct, frozen=True, kw_only=True):
     """Shorter forms of the content for a tight prompt, and the tokens that each level costs."""
 
     summary: str | None = None
@@ -198,8 +195,7 @@ class Detail:
     tokens: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traits:
+class Traits(Struct, frozen=True, kw_only=True):
     """What was inferred from the content, for filters."""
 
     people: tuple[str, ...] = ()
@@ -212,8 +208,7 @@ class Traits:
     sentiment: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Struct, frozen=True, kw_only=True):
     """One statement, with everything that decides how long it lives and when it is found."""
 
     id: MemoryId
@@ -305,7 +300,7 @@ class Memory:
 
     def evolve(self, **changes: Any) -> Memory:
         """Return a copy with these fields changed."""
-        return dataclasses.replace(self, **changes)
+        return replace(self, **changes)
 
 
 # EmbedderIdentity: which vectors may be compared with one another.
@@ -313,8 +308,7 @@ class Memory:
 Metric: TypeAlias = Literal["cosine", "dot", "euclidean", "hamming"]
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedderIdentity:
+class EmbedderIdentity(Struct, frozen=True, kw_only=True):
     """The same name, dimension, revision and metric mean the same space."""
 
     name: str

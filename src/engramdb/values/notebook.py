@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from engramdb.values.edge import Edge
 from engramdb.values.event import HistoryEvent
@@ -68,8 +69,7 @@ TROUBLE = frozenset(
 """What a person should look at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotebookChange:
+class NotebookChange(Struct, frozen=True, kw_only=True):
     """One thing that a sync did, would do, or could not do."""
 
     act: NotebookAct
@@ -87,8 +87,7 @@ class NotebookChange:
         return self.act in TROUBLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotebookReport:
+class NotebookReport(Struct, frozen=True, kw_only=True):
     """What a sync did, or would do."""
 
     dry_run: bool
@@ -114,8 +113,7 @@ class NotebookReport:
         return not self.pages_changed and all(NotebookAct(act) in settled for act in self.counts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class Exported(Struct, frozen=True, kw_only=True):
     """A memory with what is known around it, as one line of an export."""
 
     memory: Memory

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.values import AccessLog, Kind, Layer, Memory, Source, Status
@@ -43,8 +43,7 @@ def is_one_of(column: NDArray[Any], values: Iterable[object]) -> Flags:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Population:
+class Population(Struct, frozen=True, kw_only=True):
     """Memories as columns; row `i` of every array is the same memory."""
 
     keys: Ints
@@ -123,9 +122,9 @@ class Population:
         place[chosen] = np.arange(len(chosen))
         is_kept = place[self.recent_rows] >= 0
         columns = {
-            column.name: getattr(self, column.name)[chosen]
-            for column in dataclasses.fields(self)
-            if not column.name.startswith("recent_")
+            name: getattr(self, name)[chosen]
+            for name in self.__struct_fields__
+            if not name.startswith("recent_")
         }
         return Population(
             **columns,
@@ -135,7 +134,7 @@ class Population:
 
     def in_layers(self, layers: Codes) -> Population:
         """Return the same memories in other layers."""
-        return dataclasses.replace(self, layers=layers)
+        return replace(self, layers=layers)
 
 
 def population_of(memories: Sequence[Memory], *, keys: Sequence[int] | None = None) -> Population:
@@ -184,8 +183,7 @@ def joined(pages: Sequence[Population]) -> Population:
         return population_of([])
     starts = np.cumsum([0, *(len(page) for page in pages)])[:-1]
     columns = {
-        column.name: np.concatenate([getattr(page, column.name) for page in pages])
-        for column in dataclasses.fields(Population)
+        name: np.concatenate([getattr(page, name) for page in pages]) for name in Population.__struct_fields__
     }
     rows = [page.recent_rows + start for page, start in zip(pages, starts, strict=True)]
     return Population(**(columns | {"recent_rows": np.concatenate(rows)}))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.errors import InvalidQuery
 from engramdb.values.memory import Kind, Layer, MemoryType
@@ -43,8 +45,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class Filters(Struct, frozen=True, kw_only=True):
     """
     What a memory must be to count; an empty part lets everything through, statuses excepted.
 
@@ -148,8 +149,7 @@ def _check_surrogates(what: str, text: str) -> None:
         raise InvalidQuery(f"{what} holds half a surrogate pair", hint="Decode the text properly first.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """One question, ready to be asked."""
 
     text: str

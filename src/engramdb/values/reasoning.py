@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.values.memory import MemoryId
 from engramdb.values.recall import Hit, Missing
@@ -35,8 +36,7 @@ class Origin(StrEnum):
     """What a model missed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceItem:
+class EvidenceItem(Struct, frozen=True, kw_only=True):
     """A memory that a question of the tree found, by id."""
 
     memory_id: MemoryId
@@ -45,8 +45,7 @@ class EvidenceItem:
     """Whether no question before this one had found it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCall:
+class ModelCall(Struct, frozen=True, kw_only=True):
     """One call of a chat model: what for, what it cost, and why it failed if it did."""
 
     purpose: str
@@ -57,8 +56,7 @@ class ModelCall:
     failure: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Struct, frozen=True, kw_only=True):
     """Whether the memories found are enough, who says so and why, and what to ask next."""
 
     sufficiency: Sufficiency
@@ -68,8 +66,7 @@ class Judgement:
     asks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceNode:
+class EvidenceNode(Struct, frozen=True, kw_only=True):
     """One question of the tree, what it found, how that was judged, and what was asked because of it."""
 
     question: str
@@ -91,8 +88,7 @@ class EvidenceNode:
             yield from child.walk()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reasoned:
+class Reasoned(Struct, frozen=True, kw_only=True):
     """The answer to one question, or why there is none, and the evidence."""
 
     question: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from engramdb.values.memory import Memory
 from engramdb.values.query import Query
@@ -27,8 +28,7 @@ class Level(StrEnum):
     TEXT_ONLY = "text only"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trust:
+class Trust(Struct, frozen=True, kw_only=True):
     """How far to believe a hit, each part in [0, 1]."""
 
     relevance: float
@@ -38,8 +38,7 @@ class Trust:
     composite: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """Why a memory was found: the index, its place there, the score it gave, its share of the result."""
 
     index: str
@@ -48,8 +47,7 @@ class Reason:
     contribution: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Struct, frozen=True, kw_only=True):
     """One memory that fits, with its score in [0, 1]."""
 
     memory: Memory
@@ -58,16 +56,14 @@ class Hit:
     reasons: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Struct, frozen=True, kw_only=True):
     """An index that could not answer fully, and why."""
 
     index: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quality:
+class Quality(Struct, frozen=True, kw_only=True):
     """How the answer came about."""
 
     answered: tuple[str, ...] = ()
@@ -95,8 +91,7 @@ class Quality:
         return bool(self.missing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
+class Recall(Struct, frozen=True, kw_only=True):
     """The answer to one query: hits best first, and the quality of the whole."""
 
     query: Query
@@ -126,8 +121,7 @@ class KnowledgeChange(StrEnum):
     """A statement counts again, or is no longer doubted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineEntry:
+class TimelineEntry(Struct, frozen=True, kw_only=True):
     """One change; memories are shown as they were right after it."""
 
     at: datetime
@@ -141,8 +135,7 @@ class TimelineEntry:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BusyPeriod:
+class BusyPeriod(Struct, frozen=True, kw_only=True):
     """A day, week or month (UTC), from `start` to before `end`, and how many entries fall into it."""
 
     start: datetime
@@ -150,8 +143,7 @@ class BusyPeriod:
     entries: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class Timeline(Struct, frozen=True, kw_only=True):
     """The changes in order of time, and the periods with most of them, busiest first."""
 
     topic: str

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 # How the parts of a store fare, and what its background does.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartHealth:
+class PartHealth(Struct, frozen=True, kw_only=True):
     """One part: when it last worked, when it last failed, and why."""
 
     name: str
@@ -27,8 +27,7 @@ class PartHealth:
         return self.last_success is None or self.last_failure >= self.last_success
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerState:
+class SchedulerState(Struct, frozen=True, kw_only=True):
     """What the background does for a store, in this process."""
 
     is_on: bool = False
@@ -49,8 +48,7 @@ class SchedulerState:
 # Built by the engine, shown unchanged by every surface.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexReport:
+class IndexReport(Struct, frozen=True, kw_only=True):
     """A vector index as it is loaded now."""
 
     kind: str
@@ -59,8 +57,7 @@ class IndexReport:
     is_loaded: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusReport:
+class StatusReport(Struct, frozen=True, kw_only=True):
     """A look at the whole."""
 
     store: str
@@ -99,8 +96,7 @@ class StatusReport:
     advice: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One thing that `doctor` looked at."""
 
     name: str
@@ -111,8 +107,7 @@ class Check:
     """What was done to repair it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorReport:
+class DoctorReport(Struct, frozen=True, kw_only=True):
     """Everything that `doctor` looked at."""
 
     checks: tuple[Check, ...]
@@ -123,8 +118,7 @@ class DoctorReport:
         return all(check.ok or check.repaired for check in self.checks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backup:
+class Backup(Struct, frozen=True, kw_only=True):
     """A copy of the store that was written."""
 
     path: str

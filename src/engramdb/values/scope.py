@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+
+from msgspec import Struct
 
 from engramdb.errors import InvalidScope
 
 MAX_NAME_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, frozen=True, kw_only=True):
     """One place in the hierarchy; a part that is not given is not restricted. `Scope()` is global."""
 
     project: str | None = None
@@ -22,8 +22,8 @@ class Scope:
     user: str | None = None
 
     def __post_init__(self) -> None:
-        for part in fields(self):
-            _check_name(part.name, getattr(self, part.name))
+        for name, part in zip(self.__struct_fields__, self.parts, strict=True):
+            _check_name(name, part)
 
     @property
     def parts(self) -> tuple[str | None, ...]:
@@ -42,9 +42,8 @@ class Scope:
             yield Scope(project=project, squad=squad, agent=agent, channel=channel, user=user)
 
     def __str__(self) -> str:
-        named = [
-            f"{part.name}={getattr(self, part.name)}" for part in fields(self) if getattr(self, part.name)
-        ]
+        pairs = zip(self.__struct_fields__, self.parts, strict=True)
+        named = [f"{name}={part}" for name, part in pairs if part]
         return " ".join(named) or "global"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.errors import StatusNotAllowed
 
@@ -40,8 +41,7 @@ class ActorKind(StrEnum):
     RULE = "rule"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True, kw_only=True):
     """The one who changes something: a person, an agent that acts for one, or a rule of ours."""
 
     name: str = "user"

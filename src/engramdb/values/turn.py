@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.values.memory import TurnId
 from engramdb.values.scope import GLOBAL, Scope
@@ -21,8 +22,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """One message: `occurred_at` is when it was said, `created_at` when we heard of it."""
 
     id: TurnId
@@ -38,8 +38,7 @@ class Turn:
 # Box: memories that were stored under one topic, one after the other.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class Box(Struct, frozen=True, kw_only=True):
     """One stretch of one topic in one scope; open until `sealed_at` is set."""
 
     id: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.values.insight import Gap
 from engramdb.values.memory import MemoryId
@@ -48,8 +49,7 @@ class Fate(StrEnum):
     """It may not enter a window by itself, whatever the room."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkingLine:
+class WorkingLine(Struct, frozen=True, kw_only=True):
     """One thing that an agent has in mind: its words, where they come from, how active they are."""
 
     text: str
@@ -57,16 +57,14 @@ class WorkingLine:
     activation: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(Struct, frozen=True, kw_only=True):
     """A memory in a section, and how much of it."""
 
     memory_id: MemoryId
     level: DetailLevel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """One part of a window: its words, what they cost, and what it was allowed to cost."""
 
     name: SectionName
@@ -77,8 +75,7 @@ class Section:
     holds: tuple[Held, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(Struct, frozen=True, kw_only=True):
     """How many things a section lost or shortened, and why."""
 
     section: SectionName
@@ -87,16 +84,14 @@ class Loss:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatMessage:
+class ChatMessage(Struct, frozen=True, kw_only=True):
     """One message as chat models take it."""
 
     role: str
     content: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(Struct, frozen=True, kw_only=True):
     """What to give a model with one message."""
 
     message: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from engramdb.values.memory import Memory, MemoryId, TurnId
 from engramdb.values.scope import GLOBAL, Scope
@@ -43,8 +44,7 @@ class Restored(StrEnum):
     """Nothing was kept, or it was too old; the day begins with a morning recall."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class Slot(Struct, frozen=True, kw_only=True):
     """One thing in mind: a memory, a turn or an open question by its id, or words of its own."""
 
     source: SlotSource
@@ -73,8 +73,7 @@ class Slot:
         return self.source is SlotSource.EXPLICIT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Struct, frozen=True, kw_only=True):
     """A slot with what it holds, read from the store this moment."""
 
     slot: Slot
@@ -82,8 +81,7 @@ class Item:
     memory: Memory | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkingMemory:
+class WorkingMemory(Struct, frozen=True, kw_only=True):
     """What an agent has in mind now, the most active first."""
 
     scope: Scope = GLOBAL

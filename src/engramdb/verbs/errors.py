@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from engramdb import errors
 
@@ -34,8 +35,7 @@ EXIT_CODES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """How the surfaces answer one class of errors."""
 
     exit_code: int

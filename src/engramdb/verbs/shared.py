@@ -7,9 +7,10 @@ import inspect
 import itertools
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Final
+
+from msgspec import Struct
 
 from engramdb.policy import aging
 from engramdb.values import Reason, Recall, Scope
@@ -69,8 +70,7 @@ def _text(statement: ast.stmt) -> str | None:
 # What the parts of a store are called and what they do, for whoever reads `engram status`.
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A name that a newcomer understands, and a phrase on what the part does."""
 
     name: str
@@ -132,8 +132,7 @@ def is_far_off(answer: Recall) -> bool:
 # What each index and signal of a recall looks at, in a person's words.
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """One signal: a word for a short list, and a phrase that completes "found by …"."""
 
     word: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from msgspec import Struct
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
@@ -61,8 +61,7 @@ NOTES: Final = {
 """What the page says after a redirect, by the word in its address; any other word says nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """What one visit to the page is about."""
 
     question: str = ""
@@ -181,8 +180,7 @@ class _Renderer:
         return (*report.advice, f"Other scopes hold memories, such as {hidden}: {_ANOTHER_SCOPE}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Listed:
+class _Listed(Struct, frozen=True, kw_only=True):
     """The recent memories, whether there are older ones, and what the engine advises."""
 
     memories: Any = ()

@@ -9,9 +9,10 @@ there is none. That the evidence holds no answer is a reply of its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engramdb.models.chat import BadReply, Prompt, Question
 from engramdb.models.prompts.replies import evidence, find_json
@@ -47,8 +48,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 _IN_BRACKETS = lazy(r"\[([0-9a-f]{8}(?:[0-9a-f-]{28})?)\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerReply:
+class AnswerReply(Struct, frozen=True, kw_only=True):
     """An answer and the ids that it names; no answer where the memories hold none."""
 
     answer: str | None

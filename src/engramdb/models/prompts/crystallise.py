@@ -8,9 +8,10 @@ lesson against those that it names. No lesson is a good reply; a story there mus
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engramdb.models.chat import BadReply, Prompt, Question
 from engramdb.models.prompts.replies import LINE, Line, find_json, numbered, quote, read_lines
@@ -42,8 +43,7 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(Struct, frozen=True):
     """A story, and the lessons in it."""
 
     narrative: str

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engramdb.models.chat import BadReply, Prompt, Question
 from engramdb.models.prompts.replies import find_json, quote
@@ -110,8 +111,7 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """One turn, or a part of a long one, as the model is to see it."""
 
     speaker: str
@@ -120,8 +120,7 @@ class Record:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class Statement(Struct, frozen=True, kw_only=True):
     """One statement as the model gave it; `turn` counts the records from 0, numbers are not yet checked."""
 
     turn: int
@@ -141,8 +140,7 @@ class Statement:
     insight: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Statements:
+class Statements(Struct, frozen=True):
     """What could be read, in the order given, and how many entries could not."""
 
     usable: tuple[Statement, ...]

@@ -6,8 +6,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engramdb.models.chat import BadReply
 
@@ -105,8 +106,7 @@ LINE: Final[dict[str, Any]] = {
 """The form of one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line, and the places, from 0, of the statements that it rests on."""
 
     text: str

@@ -8,8 +8,9 @@ with another verdict than the three counts as unreadable; the rules then judge i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engramdb.models.chat import BadReply, Prompt, Question
 from engramdb.models.prompts.replies import evidence, find_json
@@ -45,8 +46,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SufficiencyReply:
+class SufficiencyReply(Struct, frozen=True, kw_only=True):
     """The verdict, and the questions that would fill what is missing."""
 
     verdict: Sufficiency

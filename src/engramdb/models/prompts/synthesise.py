@@ -9,9 +9,10 @@ theme. A reply of any other form is a bad one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct
 
 from engramdb.models.chat import BadReply, Prompt, Question
 from engramdb.models.prompts.replies import find_json, quote
@@ -44,8 +45,7 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Principle:
+class Principle(Struct, frozen=True):
     """A sentence, and the places, from 0, of the statements that it follows from."""
 
     text: str

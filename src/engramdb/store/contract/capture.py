@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from engramdb.store.contract.memories import EdgeColumns
 from engramdb.values import (
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 # concluded in one must not rest on another.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sift:
+class Sift(Struct, frozen=True, kw_only=True):
     """Which active memories to read; what is left empty lets everything through."""
 
     layers: frozenset[Layer] = frozenset()
@@ -50,8 +50,7 @@ class Sift:
     """Only those with a later change than this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A memory that a step of an earlier dream stated, and how its sources stand now."""
 
     key: int
@@ -59,8 +58,7 @@ class Made:
     sources: Mapping[MemoryId, Status] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(Struct, frozen=True):
     """One run of a tool: the memory that counts it, when it was, and whether it worked."""
 
     key: int
@@ -68,8 +66,7 @@ class ToolRun:
     is_success: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A name by which exactly one entity of a scope goes."""
 
     entity_id: str
@@ -78,8 +75,7 @@ class Named:
     folded: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
+class Mentions(Struct, frozen=True):
     """Which statements speak of which entities of their scope, as columns, by memory."""
 
     memories: NDArray[np.int64]
@@ -144,8 +140,7 @@ class Gleanings(Protocol):
 # The table of what was imported, so that a second import brings nothing twice and nothing back.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class Imported(Struct, frozen=True, kw_only=True):
     """One record that was taken in, and the memory or the turn that it became."""
 
     mark: bytes
@@ -182,8 +177,7 @@ class Imports(Protocol):
 # The table of minds: what each agent attends to, so that it is there again after a pause or a crash.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KeptTopic:
+class KeptTopic(Struct, frozen=True, kw_only=True, eq=False):
     """What was in mind on one topic, and the vectors of what was said last, one to a row."""
 
     slots: tuple[Slot, ...]
@@ -193,8 +187,7 @@ class KeptTopic:
     """None for the topic that was still talked about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KeptMind:
+class KeptMind(Struct, frozen=True, kw_only=True, eq=False):
     """One agent's mind at rest."""
 
     topics: tuple[KeptTopic, ...]
@@ -232,8 +225,7 @@ class Attention(Protocol):
 # The history of the whole store as a feed that can be followed: what changed after a place in it.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedEntry:
+class FeedEntry(Struct, frozen=True, kw_only=True):
     """One change of one memory."""
 
     cursor: int
@@ -246,8 +238,7 @@ class FeedEntry:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedPage:
+class FeedPage(Struct, frozen=True, kw_only=True):
     """The next changes, oldest first, and the place from which to read on."""
 
     entries: tuple[FeedEntry, ...] = ()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from engramdb.values import MemoryId, Scope, ShelfItem, Status, TurnId
 
@@ -16,8 +17,7 @@ from engramdb.values import MemoryId, Scope, ShelfItem, Status, TurnId
 # scope.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corner:
+class Corner(Struct, frozen=True, kw_only=True):
     """A part of the shelf: places that begin so, in exactly a scope or in it and every narrower one."""
 
     scope: Scope
@@ -116,8 +116,7 @@ ERASED = 410
 """The status of an answer that is gone because something it named was erased."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What a request was answered with; nothing yet while it is under way."""
 
     request: bytes

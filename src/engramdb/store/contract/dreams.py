@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.values import (
     ActorKind,
@@ -31,8 +33,7 @@ if TYPE_CHECKING:
 # keeper was given, so that it can be taken back to the letter.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """A dream as it is kept: `step` is the one that it is in, `finished_at` None while it is not done."""
 
     started_at: datetime
@@ -48,16 +49,14 @@ class Run:
         return replace(self, key=key, report=replace(self.report, number=key))
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Up to where a step has looked: when its last whole run began, and the newest change at that moment."""
 
     started_at: datetime
     cursor: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class Merged(Struct, frozen=True, kw_only=True):
     """A memory that another one stands for, and what that one was given for it."""
 
     keeper: MemoryId
@@ -68,8 +67,7 @@ class Merged:
     undone_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
+class Outline(Struct, frozen=True, kw_only=True):
     """What a dream needs to know of an active memory before it reads the whole of it."""
 
     key: int
@@ -192,8 +190,7 @@ class Dreams(Protocol):
 # write, by whichever path it leaves.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """A node of the tree; `centroid` is a unit vector of `space`, and no text means that it must be made."""
 
     id: str
@@ -216,8 +213,7 @@ class Node:
     built_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What a cluster's members amount to, as they are now."""
 
     members: int
@@ -228,8 +224,7 @@ class Reading:
     """In microseconds: when one last came in, was confirmed or was recalled."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """How much a memory matters, how far it is to be believed, and whether a summary may use its words."""
 
     importance: float
@@ -237,8 +232,7 @@ class Weight:
     is_quotable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
+class Naming(Struct, frozen=True):
     """A memory that names an entity of its own scope."""
 
     key: int

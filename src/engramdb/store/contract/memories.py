@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from engramdb.values import (
     Box,
@@ -31,16 +33,14 @@ if TYPE_CHECKING:
 # Used by the tables of the contract and by the rooms above; no SQL, no driver's types.
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A memory's key and how well it fits; larger is better."""
 
     key: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Quantised:
+class Quantised(Struct, frozen=True):
     """Vectors with eight bits a number, however few are stored: row `i` is `numbers[i] * scales[i]`."""
 
     numbers: NDArray[np.int8]
@@ -50,8 +50,7 @@ class Quantised:
         return len(self.scales)
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """
     Memories that changed since a cursor, one column per field, oldest change first.
 
@@ -74,8 +73,7 @@ class Changes:
         return len(self.keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """
     Some rows of a snapshot: one key, `columns` and `codes` of equal width for each.
 
@@ -89,8 +87,7 @@ class Part:
     codes: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
+class Objection(Struct, frozen=True):
     """A question for which a memory was of no help: its fingerprint, and its vector in a space."""
 
     key: int
@@ -99,8 +96,7 @@ class Objection:
     vector: NDArray[np.float32] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sketch:
+class Sketch(Struct, frozen=True):
     """What ranking needs to know of a memory: who said it, what it is about, and when, in microseconds."""
 
     speaker: str | None
@@ -108,8 +104,7 @@ class Sketch:
     when: int
 
 
-@dataclass(frozen=True, slots=True)
-class Appearance:
+class Appearance(Struct, frozen=True):
     """A memory that speaks of an entity, the layer that it is in and the moment that it is about."""
 
     key: int
@@ -117,8 +112,7 @@ class Appearance:
     when: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """A memory that readers were given: when, and in which sessions."""
 
     memory_id: MemoryId
@@ -126,8 +120,7 @@ class Recalled:
     sessions: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class Sweep(Struct, frozen=True, kw_only=True):
     """How far an ageing sweep came; `finished_at` is None while it is not done."""
 
     started_at: datetime
@@ -143,8 +136,7 @@ class Sweep:
         return replace(self, key=key)
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeColumns:
+class EdgeColumns(Struct, frozen=True):
     """Links by the keys of their ends, one column per field; a link that was taken away weighs 0."""
 
     sources: NDArray[np.int64]
@@ -156,8 +148,7 @@ class EdgeColumns:
         return len(self.sources)
 
 
-@dataclass(frozen=True, slots=True)
-class SharedEntities:
+class SharedEntities(Struct, frozen=True):
     """Pairs of memories that speak of the same entity, and how many memories speak of it."""
 
     origins: NDArray[np.int64]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from engramdb.store.contract.capture import Attention, Feed, Gleanings, Imports
 from engramdb.store.contract.documents import Replies, Shelf
@@ -31,8 +32,7 @@ from engramdb.values import Check, Memory, MemoryId, Scope, TurnId
 # The table of parts: how each has fared and what it has cost, in every process that had the store open.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class Tally(Struct, frozen=True, kw_only=True):
     """What happened to one part: since it was last noted, or, as read from the store, ever."""
 
     name: str

@@ -135,7 +135,7 @@ def _events(rows: list[Any]) -> list[HistoryEvent]:
                 memory_id=memory,
                 at=from_microseconds(at),
                 action=Action(action),
-                actor=Actor(actor, ActorKind(kind)),
+                actor=Actor(name=actor, kind=ActorKind(kind)),
                 old_status=Status(old) if old else None,
                 new_status=Status(new) if new else None,
                 reason=reason,
@@ -168,7 +168,7 @@ class AuditTable:
                     number=key,
                     at=from_microseconds(at),
                     action=Action(action),
-                    actor=Actor(actor, ActorKind(kind)),
+                    actor=Actor(name=actor, kind=ActorKind(kind)),
                     target=target,
                     detail=from_json(detail),
                 )

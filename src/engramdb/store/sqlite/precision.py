@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
@@ -31,8 +31,7 @@ _ROTATION_STEPS = 2  # so that every number is mixed; three and four find no mor
 _BLOCK_ROWS = 512  # a block of floats stays in the processor's cache while it is turned
 
 
-@dataclass(frozen=True, slots=True)
-class _Levels:
+class _Levels(Struct, frozen=True):
     """What the codes of a precision stand for, rising, and how large a standard deviation is there."""
 
     numbers: NDArray[np.int8]

@@ -86,7 +86,10 @@ def _mind(stamp: int, at: int, embedder: str | None, topics: str, vectors: bytes
         place += size
     if not read:
         raise ValueError("a mind has a topic, be it an empty one")
-    identity = None if embedder is None else EmbedderIdentity(*from_json(embedder))
+    identity = None
+    if embedder is not None:
+        name, dimension, revision, metric = from_json(embedder)
+        identity = EmbedderIdentity(name=name, dimension=dimension, revision=revision, metric=metric)
     return KeptMind(topics=tuple(read), at=from_microseconds(at), embedder=identity, stamp=stamp)
 
 
