@@ -2,7 +2,7 @@
 Record what the reference tokenizer makes of the texts that our own is tested with.
 
 Run by a maintainer after adding a text: `python scripts/record_token_ids.py`; rewrites
-`tests/providers/token_ids.json`. Needs the `tokenizers` library, which neither Engram nor its tests need.
+`tests/models/token_ids.json`. Needs the `tokenizers` library, which neither Engram nor its tests need.
 """
 
 from __future__ import annotations
