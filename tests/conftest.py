@@ -30,6 +30,9 @@ ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:  # `evals` is not installed, and only `python -m pytest` would find it
     sys.path.insert(0, str(ROOT))
 
+# Child processes run the code of this checkout, whichever one is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+
 # Hundreds of commands are started: without compiled modules each would take twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".cache" / "pycache"))
