@@ -260,7 +260,7 @@ def statements() -> Iterator[str]:
 
 
 def fill(path: Path, size: int, embedder: Embedder) -> None:
-    """Fill a store through its own tables: a hundred thousand through the gate would take a quarter hour."""
+    """Fill a store through its own tables: a hundred thousand through admission would take a quarter hour."""
     told = islice(statements(), size)
     store = SqliteStore.open(str(path), now=BEGIN, is_durable=False)
     with store.atomic() as tx:

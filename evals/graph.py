@@ -6,7 +6,7 @@ The graph index at size: loading, room, catching up, and spreading activation fr
 The graph is made up: links lead from any memory to one drawn with a chance that falls with its rank, so that
 a few hubs have thousands of links and most memories about ten. A fifth of the memories are another user's and
 one in twenty is no longer active, so that looking at who may see what is part of what is timed. Rows go
-through the store's tables without the gate, which would take minutes and change nothing that is timed here.
+through the store's tables without admission, which would take minutes and change nothing that is timed here.
 """
 
 from __future__ import annotations

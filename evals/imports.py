@@ -141,7 +141,7 @@ def measured(name: str, path: Path, folder: Path) -> list[dict[str, Any]]:
 
 
 def straight(folder: Path, rows: int) -> dict[str, Any]:
-    """Store as many statements without importing them: what the gate alone takes."""
+    """Store as many statements without importing them: what the write pipeline alone takes."""
     settings, make = replace(Settings(), store=str(folder / "straight.db"), embedder="static"), varied(7)
     drafts = [Draft(content=make()) for _ in range(rows)]
     with Engram.open(settings=settings, background=False) as engram:

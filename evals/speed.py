@@ -7,7 +7,7 @@ Every size runs in a process of its own, so that its memory is its own. Sentence
 vocabulary with natural word frequencies; questions take words from a stored sentence. With a model pack,
 questions are embedded by it, and stored vectors are random points around a few hundred centres, since
 embedding a hundred thousand sentences would take half an hour and change nothing that is timed here.
-Above `--straight` memories the store is filled straight through its tables, past the gate, with such
+Above `--straight` memories the store is filled straight through its tables, past admission, with such
 vectors: a million would take half an hour, and bulk adding is timed on the smaller ones. These machines
 are shared: compare ratios within one run.
 """
@@ -179,7 +179,7 @@ def _fill(engram: Engram, size: int, sentences: Sentences) -> tuple[list[str], f
 
 
 def _fill_straight(path: Path, size: int, sentences: Sentences, made_up: RandomDocuments) -> list[str]:
-    """Fill a store through its own tables, as the gate would leave it, and return some of the sentences."""
+    """Fill a store through its own tables, as admission would leave it, and return some of the sentences."""
     now, samples = SystemClock().now(), []
     every = max(1, size // QUESTIONS)
     store = SqliteStore.open(str(path), now=now, is_durable=False)
@@ -301,7 +301,7 @@ def main() -> None:
     parser.add_argument("--embedder", default="static")
     parser.add_argument("--home", type=Path, default=Settings.load().home)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--straight", type=int, default=50_000, help="above, fill past the gate")
+    parser.add_argument("--straight", type=int, default=50_000, help="above, fill past the write pipeline")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """
 How well questions about someone or something find what is about them.
 
-Run by `python -m evals.queries entities`: a small world of memories goes through the gate, and each
+Run by `python -m evals.queries entities`: a small world of memories goes through the write pipeline, and each
 question is asked of `recall.entity`. What is labelled as being about someone is compared with the
 memories of the entities that the question names (`named`), and with the profile that a name gives
 (`profile`). Questions that only seem to name something must find nothing. `failures(half)` shows

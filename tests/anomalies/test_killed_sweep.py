@@ -127,7 +127,7 @@ def test_writing_goes_on_during_a_sweep(store_path: Path) -> None:
 
 
 def fill(path: Path, preset: str) -> None:
-    """Store memories of all kinds, most of which some rule is due for, past the gate."""
+    """Store memories of all kinds, most of which some rule is due for, past the write pipeline."""
     with opened(path, preset) as engram, engram._parts.store.atomic() as tx:
         for number in range(MEMORIES):
             made = BORN - timedelta(minutes=number)

@@ -277,7 +277,7 @@ def test_the_predicates_that_the_prompt_offers_are_in_the_vocabulary() -> None:
 
 
 def test_half_a_triple_is_none() -> None:
-    """The gate reads subject, predicate and object from the words where the model gave only some of them."""
+    """Admission reads subject, predicate and object from the words where the model gave only some of them."""
     bench = Bench([reply({"content": "User likes tea", "subject": "User", "predicate": "likes"})])
 
     (found,) = bench.read("I like tea")
@@ -321,7 +321,7 @@ def test_only_whole_dates_count(date: str | None, moment: datetime | None) -> No
 
 @pytest.mark.parametrize("content", ["tea " * 3000, "tea \ud800", "\x00 \x01"])
 def test_what_the_gate_would_refuse_is_dropped_here(content: str) -> None:
-    """Too long, half a character, nothing printable: none of it reaches the gate."""
+    """Too long, half a character, nothing printable: none of it reaches the write pipeline."""
     bench = Bench([reply({"content": content}, {"content": "User likes tea"})])
 
     assert [one.content for one in bench.read("I like tea")] == ["User likes tea"]

@@ -37,7 +37,7 @@ def opened(path: Path, *, policy: str = "balanced", clock: ManualClock | None = 
 
 
 def keep(engram: Engram, content: str, *, at: datetime = NOW, **fields: Any) -> Memory:
-    """Store a statement as it is, past the gate, which would take some of them for one."""
+    """Store a statement as it is, past the write pipeline, which would take some of them for one."""
     return put(engram._parts.store, content, at=at, **fields)
 
 

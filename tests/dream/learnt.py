@@ -51,7 +51,7 @@ def interrupted(engram: Engram, step: Step, *, after: int) -> None:
 
 
 def tell(engram: Engram, *contents: str, scope: Scope = GLOBAL, **fields: Any) -> list[Memory]:
-    """Store statements through the gate."""
+    """Store statements through the write pipeline."""
     return list(engram._admit([Draft(content=one, scope=scope, **fields) for one in contents]))
 
 

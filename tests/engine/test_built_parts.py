@@ -107,7 +107,9 @@ def test_looking_at_memories_builds_no_index(store_path: Path) -> None:
     """Listing needs the store alone; the first question builds what answers it."""
     with Engram.open(store_path, background=False) as engram:
         engram.list()
-        built_by_listing = [name for name in ("embedder", "spaces", "gate") if is_built(engram._parts, name)]
+        built_by_listing = [
+            name for name in ("embedder", "spaces", "pipeline") if is_built(engram._parts, name)
+        ]
         engram.recall("tea")
 
         assert built_by_listing == []

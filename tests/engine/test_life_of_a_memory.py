@@ -306,7 +306,7 @@ def test_an_unknown_id_is_named(engram: Engram, unknown: str) -> None:
     ids=["empty", "blank", "control", "surrogate", "too long", "too many bytes"],
 )
 def test_what_cannot_be_a_memory_is_refused(engram: Engram, content: str, error: type[Exception]) -> None:
-    """The gate names the reason, never the text, and nothing is stored."""
+    """The write pipeline names the reason, never the text, and nothing is stored."""
     with pytest.raises(error) as refused:
         engram.remember(content)
 

@@ -93,7 +93,7 @@ def open_aging(path: Path, clock: ManualClock, preset: str, **aging: object) -> 
 
 
 def keep(engram: Engram, *memories: Memory) -> None:
-    """Store memories as they are, past the gate, which would decide about them."""
+    """Store memories as they are, past the write pipeline, which would decide about them."""
     with engram._parts.store.atomic() as tx:
         for one in memories:
             key = tx.memories.add(one, fingerprint=one.id.encode())

@@ -18,7 +18,7 @@ POLICY = CapturePolicy()
 
 
 def statement(content: str, *, kind: Kind = Kind.NOTE) -> Statement:
-    """A statement of Ann's, as the gate reads it."""
+    """A statement of Ann's, as the write pipeline reads it."""
     draft = Draft(content=content, kind=kind, provenance=Provenance(speaker="Ann"))
     return candidate(draft, POLICY, now=ManualClock().now()).statement
 

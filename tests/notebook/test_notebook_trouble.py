@@ -269,7 +269,7 @@ def test_a_forgotten_memory_does_not_return_with_its_file(notebook: Notebook) ->
     assert TEA not in active(notebook.engram)
 
 
-# --- the gate ----------------------------------------------------------------------------------------------
+# --- admission ----------------------------------------------------------------------------------------------
 
 
 def test_what_the_gate_refuses_stays_in_its_file(notebook: Notebook) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_looking_for_a_twin_is_not_planned_again_for_every_statement(engram: Engram) -> None:
-    """The gate asks this for each statement; planning it takes thirty times as long as answering it."""
+    """Admission asks this for each statement; planning it takes thirty times as long as answering it."""
     engram.remember("Maya keeps her passport in the blue drawer")
     asked: list[int] = []
 

@@ -212,7 +212,7 @@ CHANGING = (["pin", "{id}"], ["unpin", "{id}"], ["promote", "{id}"], ["forget", 
 
 @pytest.mark.parametrize("verbs", [LOOKING, CHANGING], ids=["looking", "changing"])
 def test_a_simple_verb_loads_neither_arrays_nor_the_rooms_of_other_verbs(verbs: Sequence[list[str]]) -> None:
-    """To look at a memory, or to change what is known of it, takes the store and no index, model or gate."""
+    """To look at a memory, or to change what is known of it, takes the store, no index, no model."""
     with Engram.open(background=False) as engram:
         known = engram.remember("Helix is my editor").id
     given = [[word.format(id=known) for word in verb] for verb in verbs]

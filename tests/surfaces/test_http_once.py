@@ -193,7 +193,7 @@ def test_a_request_under_way_in_another_process_is_not_carried_out_here(kept: Ke
 
 
 def test_a_request_cut_off_by_a_crash_is_carried_out_and_adds_nothing_twice(kept: Kept) -> None:
-    """The write was durable and its answer was not: the gate recognises the statement."""
+    """The write was durable and its answer was not: the write pipeline recognises the statement."""
     kept.client.post("/v1/remember", json={"content": "I like tea", "scope": {"user": kept.user}})
     started = kept.remember("I like tea", "k1")
     cut_off(kept, "k1")

@@ -30,7 +30,7 @@ from engramdb.text.relations import Relation, relate, subject_of
 from engramdb.text.verbs import word_set
 from engramdb.values import Kind, Role, Turn, TurnId
 
-# Extracted: one statement that was found in a turn, before the gate has seen it.
+# Extracted: one statement that was found in a turn, before the write pipeline has seen it.
 
 EXTRACTED_CATEGORIES = (
     "fact",

@@ -100,7 +100,7 @@ def _numbers(text: str) -> set[str]:
 # Take from a model's statement what can be trusted.
 #
 # Called by `extract.model`; pure. Numbers are clamped, names that were not said are left out, exact words are
-# kept only where they are exact, and a statement that nobody made, or that no gate would admit, is none at
+# kept only where they are exact, and a statement that nobody made, or that admission would refuse, is none at
 # all.
 
 MOST_CONFIDENCE: Final = 0.95
@@ -139,7 +139,7 @@ def believe(statement: Statement, turn: Turn, said: Said, *, max_bytes: int) -> 
 
 
 def _triple(statement: Statement, said: Said, content: str) -> tuple[str | None, str | None, str | None]:
-    """Return subject, predicate and object, or none of them: the gate reads a whole triple from the words."""
+    """Return subject, predicate and object, or none of them: admission reads a whole triple from the words."""
     subject, target = _name(statement.subject, said, content), _name(statement.object, said, content)
     predicate = canonical(_short(statement.predicate, LONGEST_NAME_CHARACTERS) or "")
     if subject is None or not predicate or target is None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
 from engramdb.capture.extract import Extracted, Extractor
-from engramdb.context.attention import SensoryBuffer
 from engramdb.errors import EngramError, InvalidQuery
-from engramdb.lifecycle.admission import Gate, prepare, save
+from engramdb.lifecycle.admission import WritePipeline, prepare, save
 from engramdb.lifecycle.drafts import Draft, check_label, checked_text, chosen, in_utc
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
@@ -109,6 +110,46 @@ def find_turn(tx: Transaction, turn_id: TurnId, scope: Scope) -> Turn:
     return found
 
 
+# The latest turns of each agent, in memory only.
+
+CAPACITY = 20
+"""Turns kept per scope."""
+MAX_SCOPES = 1000
+"""Scopes kept; the one that was silent longest goes first."""
+SETTLED_AFTER = timedelta(seconds=30)
+
+
+class SensoryBuffer:
+    """The latest turns by scope."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rings: OrderedDict[Scope, deque[Turn]] = OrderedDict()
+
+    def add(self, turn: Turn) -> None:
+        """Take in a turn; the oldest of a full ring falls out."""
+        with self._lock:
+            self._rings.setdefault(turn.scope, deque(maxlen=CAPACITY)).append(turn)
+            self._rings.move_to_end(turn.scope)
+            if len(self._rings) > MAX_SCOPES:
+                self._rings.popitem(last=False)
+
+    def recent(self, scope: Scope, *, session: str | None = None) -> list[Turn]:
+        """Return what was just said in a scope, oldest first, of one session if that is given."""
+        with self._lock:
+            turns = list(self._rings.get(scope, ()))
+        return [turn for turn in turns if session is None or turn.session == session]
+
+    def settled(self, scope: Scope, *, now: datetime) -> list[Turn]:
+        """Return the turns that have stood long enough to be candidates for working memory."""
+        return [turn for turn in self.recent(scope) if now - turn.created_at >= SETTLED_AFTER]
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        with self._lock:
+            self._rings.clear()
+
+
 # From turns to memories: claim what nobody has read, extract, and save with the note that it was read.
 #
 # Called by the engine when a buffer is due, when it is flushed and after a store is opened. Memories and the
@@ -127,7 +168,7 @@ _PROCEDURES = frozenset({"decision", "principle", "skill"})
 class Capture(Struct, frozen=True, kw_only=True):
     """What reading turns needs."""
 
-    gate: Gate
+    pipeline: WritePipeline
     extractor: Extractor
     sensory: SensoryBuffer
 
@@ -144,8 +185,8 @@ def read_turns(
     capture: Capture, *, actor: Actor, now: datetime, within: tuple[Scope, str | None] | None = None
 ) -> Reading:
     """Read the oldest turns that wait, of one conversation; `turns` is 0 when none do."""
-    store = capture.gate.store
-    until = now + timedelta(minutes=capture.gate.policy.claim_minutes)
+    store = capture.pipeline.store
+    until = now + timedelta(minutes=capture.pipeline.policy.claim_minutes)
     with store.atomic() as tx:
         turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within)
     if not turns:
@@ -163,11 +204,11 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
     by_id = {turn.id: turn for turn in turns}
     drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name) for one in extracted]
     rejections: list[EngramError] = []
-    prepared = prepare(drafts, capture.gate, now=now, on_rejection=rejections.append)
-    with capture.gate.store.atomic() as tx:
+    prepared = prepare(drafts, capture.pipeline, now=now, on_rejection=rejections.append)
+    with capture.pipeline.store.atomic() as tx:
         if not tx.turns.settle(list(by_id), now=now):
             return Reading()  # another process was faster; its memories are the ones that count
-        admissions = save(tx, prepared, capture.gate, actor=actor, now=now)
+        admissions = save(tx, prepared, capture.pipeline, actor=actor, now=now)
         detail = {"turns": len(turns), "statements": len(drafts), "extractor": capture.extractor.name}
         tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, detail=detail))
         for rejection in rejections:
@@ -181,7 +222,7 @@ def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
     first, read = turns[0], {turn.id for turn in turns}
     ring = capture.sensory.recent(first.scope, session=first.session)
     if first.id not in {turn.id for turn in ring[1:]}:
-        with capture.gate.store.read() as tx:
+        with capture.pipeline.store.read() as tx:
             ring = list(tx.turns.list(scope=first.scope, session=first.session, limit=2 * MOST_TURNS))
     before = [turn for turn in ring if turn.created_at <= first.created_at and turn.id not in read]
     return before[-CONTEXT_TURNS:]

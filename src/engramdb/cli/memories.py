@@ -470,7 +470,7 @@ def unrelate(
 
 def links(shared: Shared, memory_id: MemoryId) -> None:
     """
-    Show what a memory is linked to, by whom it may have been: a person, the gate or a dream.
+    Show what a memory is linked to, by whom it may have been: a person, the write pipeline or a dream.
 
     Example: engram links 3f2a9c1b
     """

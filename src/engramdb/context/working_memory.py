@@ -170,7 +170,7 @@ def lines(
 
 
 def may_enter(memory: Memory, now: datetime) -> bool:
-    """Say whether a memory may come to mind by itself: not if the gate warned of it, or its time is over."""
+    """Say whether a memory may come to mind by itself: not if admission warned of it, or its time is over."""
     return memory.status is Status.ACTIVE and "injection" not in memory.flags and not memory.is_over(now)
 
 

@@ -41,7 +41,7 @@ class Ground:
         self._around = around
         self._scope = scope
         self._actor = actor
-        self._gate = unsettled(parts.gate)
+        self._pipeline = unsettled(parts.pipeline)
 
     def _corner(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> Corner:
         return Corner(scope=self._in(scope), now=self._parts.clock.now(), place=place, within=within)
@@ -221,7 +221,7 @@ class ShelfReads(Ground):
         if not due:
             return
         with self._parts.store.atomic() as tx:
-            shelving = Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now)
+            shelving = Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
             for item in tx.shelf.touch([item.id for item in due], now=now):
                 shelving.align(item.memory_id, item.scope)
 
@@ -285,14 +285,14 @@ class ShelfWrites(Ground):
         """Put and remove documents in one write, in this order, and return what lies or lay there."""
         place, now = self._in(scope), self._parts.clock.now()
         wanted = [
-            ready(one, self._gate, scope=self._inner(one.scope, place), now=now)
+            ready(one, self._pipeline, scope=self._inner(one.scope, place), now=now)
             if isinstance(one, Putting)
             else one
             for one in changes
         ]
         self._around.before_write()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
-            shelving = Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now)
+            shelving = Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
             done = [
                 shelving.remove(one, self._inner(one.scope, place))
                 if isinstance(one, Removing)
@@ -322,7 +322,7 @@ class ShelfWrites(Ground):
         self._around.before_write()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             items = list(tx.shelf.walk(corner))
-            Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now).drop(items, REMOVED)
+            Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).drop(items, REMOVED)
         return len(items)
 
     def take_back(
@@ -339,7 +339,7 @@ class ShelfWrites(Ground):
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             latest = tx.shelf.latest(corner, limit=most)
             for item in latest:
-                Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now).unsay(item)
+                Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).unsay(item)
         return latest
 
     def patrol(self) -> None:
@@ -355,7 +355,7 @@ class ShelfWrites(Ground):
                 if not tx.shelf.expired(now, limit=1):
                     return total
             with self._parts.store.atomic() as tx:
-                shelving = Shelving(tx=tx, gate=self._gate, actor=self._actor, now=now)
+                shelving = Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
                 total += shelving.prune(limit=PRUNED_AT_ONCE)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from engramdb.capture.pipeline import observe
 from engramdb.errors import ContentTooLarge, EngramError, InvalidContent
-from engramdb.lifecycle.admission import Gate, Prepared, prepare, save
+from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.change import find, put_in_place
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.write import Admission
@@ -38,7 +38,7 @@ from engramdb.values import (
 from engramdb.values.memory import SHELVED
 from engramdb.values.query import MAX_LIMIT
 
-# Make a document ready for the shelf: checked, and what it says gone through the first half of the gate.
+# Make a document ready for the shelf: checked, and what it says gone through the first half of admission.
 #
 # Called by `writes` before any write, so that an embedder that takes its time holds nobody up;
 # `shelving` does the rest. A document that JSON cannot hold raises here; one whose text may not be
@@ -49,10 +49,10 @@ MAX_NAME_CHARACTERS = 1000
 _DEEPEST = 100
 
 
-def unsettled(gate: Gate) -> Gate:
-    """Return the gate for documents: it takes the same words for the same, and compares nothing else."""
-    policy = replace(gate.policy, conflict_above=1.0, same_above=1.0, version_overlap_above=1.0)
-    return replace(gate, policy=policy, judge=None)
+def unsettled(pipeline: WritePipeline) -> WritePipeline:
+    """Return admission for documents: it takes the same words for the same, and compares nothing else."""
+    policy = replace(pipeline.policy, conflict_above=1.0, same_above=1.0, version_overlap_above=1.0)
+    return replace(pipeline, policy=policy, judge=None)
 
 
 def plain(value: Any, *, depth: int = 0) -> Any:
@@ -88,7 +88,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     """The code of the reason why nothing may be remembered of it."""
 
 
-def ready(putting: Putting, gate: Gate, *, scope: Scope, now: datetime) -> Ready:
+def ready(putting: Putting, pipeline: WritePipeline, *, scope: Scope, now: datetime) -> Ready:
     """Check a document and its statement, and embed it; raises where it cannot lie on the shelf."""
     check_names((*putting.place, putting.key or ""))
     made = Ready(putting=putting, value=plain(putting.value), scope=scope)
@@ -96,14 +96,14 @@ def ready(putting: Putting, gate: Gate, *, scope: Scope, now: datetime) -> Ready
     if not text or not is_text(text):
         return made
     draft = Draft(
-        content=fitting(text, gate.policy.max_memory_bytes),
+        content=fitting(text, pipeline.policy.max_memory_bytes),
         scope=scope,
         provenance=Provenance(source=putting.source),
         forget_after=None if putting.lifetime is None else now + putting.lifetime,
         extractor=SHELVED,
     )
     refusals: list[EngramError] = []
-    prepared = prepare([draft], gate, now=now, on_rejection=refusals.append)
+    prepared = prepare([draft], pipeline, now=now, on_rejection=refusals.append)
     if refusals:
         return replace(made, refusal=refusals[0].code)
     return replace(made, prepared=prepared)
@@ -131,10 +131,10 @@ def fitting(text: str, max_bytes: int) -> str:
 
 # Put a document on the shelf, or take it away, and let what is remembered of it follow.
 #
-# Used by `writes` inside one write. The text of a document goes through the gate like every statement, but
+# Used by `writes` inside one write. The text of a document goes through admission like every statement, but
 # is not settled against its neighbours: two documents stay two, and a program that changes its mind
 # overwrites one of them, which corrects the memory. Only what the shelf itself has made, and no other
-# document points to, is corrected or forgotten with a document. What the gate refuses stays a document,
+# document points to, is corrected or forgotten with a document. What admission refuses stays a document,
 # unremembered.
 
 PRUNING = Actor(name="shelf", kind=ActorKind.RULE)
@@ -148,7 +148,7 @@ class Shelving(Struct, kw_only=True):
     """One write to the shelf, and the turns that were heard in it."""
 
     tx: Transaction
-    gate: Gate
+    pipeline: WritePipeline
     actor: Actor
     now: datetime
     heard: list[Turn] = field(default_factory=list)
@@ -209,7 +209,7 @@ class Shelving(Struct, kw_only=True):
         """Take documents away whose time is over, and return how many."""
         items = self.tx.shelf.expired(self.now, limit=limit)
         if items:
-            by_rule = Shelving(tx=self.tx, gate=self.gate, actor=PRUNING, now=self.now)
+            by_rule = Shelving(tx=self.tx, pipeline=self.pipeline, actor=PRUNING, now=self.now)
             by_rule.drop(items, EXPIRED)
         return len(items)
 
@@ -233,14 +233,14 @@ class Shelving(Struct, kw_only=True):
         if said is None or not clean(said.content) or not is_text(said.content):
             return None
         turn = observe(
-            fitting(said.content, self.gate.policy.max_turn_bytes),
+            fitting(said.content, self.pipeline.policy.max_turn_bytes),
             role=said.role,
             speaker=said.speaker,
             session=said.session,
             occurred_at=None,
             scope=ready.scope,
-            store=self.gate.store,
-            policy=self.gate.policy,
+            store=self.pipeline.store,
+            policy=self.pipeline.policy,
             actor=self.actor,
             now=self.now,
         )
@@ -264,13 +264,13 @@ class Shelving(Struct, kw_only=True):
     def _admitted(self, prepared: Prepared, leaving: Memory | None) -> Admission:
         """Store a statement, in the place of one that leaves with its document."""
         if leaving is None:
-            (admission,) = save(self.tx, prepared, self.gate, actor=self.actor, now=self.now)
+            (admission,) = save(self.tx, prepared, self.pipeline, actor=self.actor, now=self.now)
             return admission
         return put_in_place(
             self.tx,
             leaving,
             _in_the_place_of(leaving, prepared),
-            self.gate,
+            self.pipeline,
             reason=OVERWRITTEN,
             actor=self.actor,
             now=self.now,

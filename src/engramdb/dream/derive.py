@@ -38,7 +38,7 @@ _FADED = (Status.ARCHIVED, Status.PRUNED)
 
 
 class Pen(Struct, frozen=True, kw_only=True):
-    """What it takes to state something as the gate would."""
+    """What it takes to state something as the write pipeline would."""
 
     screen: Callable[[Memory], Memory] = lambda memory: memory
     """Returns the memory with what is inferred from its words; raises `SecurityError` for an attack."""
@@ -64,7 +64,7 @@ def prepare(proposal: Derive, pen: Pen, *, now: datetime) -> Draft:
     try:
         memory = pen.screen(_born(proposal, now))
     except SecurityError as exc:
-        raise Dropped("the gate would refuse it") from exc
+        raise Dropped("the write pipeline would refuse it") from exc
     memory = memory.evolve(
         security=strictest((memory.security, *(one.security for one in sources))),
         flags=joined(memory.flags, *(one.flags for one in sources)),

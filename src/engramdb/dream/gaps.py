@@ -16,6 +16,7 @@ from engramdb.dream.proposals import Note, Proposal
 from engramdb.dream.step import Dreaming
 from engramdb.store.contract import Transaction
 from engramdb.text.names import fold_name
+from engramdb.text.vocabulary import RELATION_QUESTIONS
 from engramdb.values import ActorKind, Entity, EntityType, Gap, GapKind, Memory, Scope, SecurityTier
 
 # Put an open question into words, under an id that is the same whenever the same question is found.
@@ -28,22 +29,6 @@ LONGEST_NAME = 60
 """Characters of a name that a question repeats."""
 INJECTION = "injection"
 """The flag of what may be an instruction in disguise; nothing is asked or concluded from it."""
-
-_RELATIONS = {
-    "lives_in": "where {} lives",
-    "works_at": "where {} works",
-    "works_as": "what {} works as",
-    "born_on": "when {} was born",
-    "born_in": "where {} was born",
-    "is_named": "what {} is called",
-    "is_married_to": "whom {} is married to",
-    "is_allergic_to": "what {} is allergic to",
-    "age": "how old {} is",
-    "uses": "what {} uses",
-    "likes": "what {} likes",
-    "prefers": "what {} prefers",
-    "has_pet": "which pet {} has",
-}
 
 
 def gap_id(scope: Scope, kind: GapKind, *parts: str) -> str:
@@ -121,17 +106,12 @@ def matter(memory: Memory) -> str:
     if not memory.subject or not memory.subject.strip():
         return "something" if memory.category == "general" else _one(memory.category)
     name = shortened(memory.subject)
-    template = _RELATIONS.get(memory.predicate or "")
+    template = RELATION_QUESTIONS.get(memory.predicate or "")
     return template.format(name) if template else name
 
 
 def _one(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
-
-
-def relation_words(predicate: str) -> str:
-    """Return the words by which a relation is asked for; none for one that has no question of its own."""
-    return _RELATIONS.get(predicate, "").format("")
 
 
 def shortened(name: str) -> str:

@@ -391,7 +391,7 @@ def _kin(parts: Parts, memory: Memory, asked: Query) -> list[tuple[Memory, float
         near = parts.spaces.search(tx, vector, scope=asked.scope, filters=asked.filters, limit=KIN_LOOKED_AT)
         found = tx.memories.by_keys([one.key for one in near.found])
     others = [one for one in found.values() if one.id != memory.id and INJECTION not in one.flags]
-    alike = parts.gate.likeness.between(memory.content, [one.content for one in others])
+    alike = parts.pipeline.likeness.between(memory.content, [one.content for one in others])
     return list(zip(others, alike, strict=True))
 
 

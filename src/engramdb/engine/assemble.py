@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from engramdb.capture.extract import Extractor, HeuristicExtractor
 from engramdb.capture.extract_chat import ModelExtractor
-from engramdb.capture.pipeline import Capture
-from engramdb.context.attention import SensoryBuffer
+from engramdb.capture.pipeline import Capture, SensoryBuffer
 from engramdb.engine.built import built
 from engramdb.engine.clock import Clock
 from engramdb.engine.doctor import Backfill, rebuild_terms
@@ -29,7 +28,7 @@ from engramdb.index.foreign import ForeignBackend, ProposesRows
 from engramdb.index.graph import GraphIndex
 from engramdb.index.lexical import LexicalIndex
 from engramdb.index.spaces import VectorSpaces
-from engramdb.lifecycle.admission import Gate
+from engramdb.lifecycle.admission import WritePipeline
 from engramdb.models.calibration import Likeness
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.models.e5 import NAME
@@ -170,9 +169,9 @@ class Parts:
         return AnswerLog(lambda: self.policy.recall)
 
     @built
-    def gate(self) -> Gate:
+    def pipeline(self) -> WritePipeline:
         """What every memory goes through."""
-        return Gate(
+        return WritePipeline(
             store=self.store,
             embedder=self.embedder,
             index=self.spaces,
@@ -184,7 +183,7 @@ class Parts:
     @built
     def capture(self) -> Capture:
         """What reads turns."""
-        return Capture(gate=self.gate, extractor=self._talker[2], sensory=SensoryBuffer())
+        return Capture(pipeline=self.pipeline, extractor=self._talker[2], sensory=SensoryBuffer())
 
     @built
     def chat(self) -> ChatModel | None:

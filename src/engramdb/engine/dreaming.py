@@ -87,7 +87,7 @@ class Dreams(Handle):
 # What a dream is handed, and how it is begun.
 #
 # Called by the verbs of `dreaming`; loads the room `dream`. Hands it what it may not reach for itself: how
-# capture judges a contradiction, how the gate screens a statement, how it is embedded.
+# capture judges a contradiction, how the write pipeline screens a statement, how it is embedded.
 
 PROFILES = "dream.profiles"
 
@@ -154,7 +154,7 @@ def dreaming_of(parts: Parts) -> Dreaming:
         policy=parts.policy,
         now=parts.clock.now(),
         since=None,
-        likeness=parts.gate.likeness,
+        likeness=parts.pipeline.likeness,
         contradict=contradict,
         says_more=says_more,
         identity=_embedder_identity(parts),
@@ -166,7 +166,7 @@ def dreaming_of(parts: Parts) -> Dreaming:
 
 
 def pen_of(parts: Parts) -> Pen:
-    """Return what writes a statement of the dream as the gate would."""
+    """Return what writes a statement of the dream as the write pipeline would."""
     now = parts.clock.now()
 
     def known(tx: Transaction, memory: Memory) -> None:
@@ -182,7 +182,7 @@ def pen_of(parts: Parts) -> Pen:
 
 
 def _screened(parts: Parts, memory: Memory) -> Memory:
-    """Return a statement of the dream as the gate sees it; raises where the gate would refuse it."""
+    """Return a statement of the dream as admission sees it; raises where admission would refuse it."""
     draft = Draft(
         content=memory.content,
         scope=memory.scope,
@@ -192,7 +192,7 @@ def _screened(parts: Parts, memory: Memory) -> Memory:
         importance=memory.importance,
         extractor=memory.extractor,
     )
-    seen = candidate(draft, parts.gate.policy, now=memory.created_at).memory
+    seen = candidate(draft, parts.pipeline.policy, now=memory.created_at).memory
     return memory.evolve(
         content=seen.content,
         subject=seen.subject,

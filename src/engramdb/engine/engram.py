@@ -250,7 +250,7 @@ class Engram(
         corrected = correct(
             target,
             content,
-            self._parts.gate,
+            self._parts.pipeline,
             scope=self._in(scope),
             reason=reason,
             actor=self._actor,

@@ -207,7 +207,7 @@ class Handle:
         with self._parts.health.watch("write"):
             admissions = admit(
                 drafts,
-                self._parts.gate,
+                self._parts.pipeline,
                 actor=self._actor,
                 now=self._now(),
                 enrich=len(drafts) < BULK_ROWS,
@@ -250,7 +250,7 @@ class Handle:
             renewed = renew(
                 before,
                 draft,
-                self._parts.gate,
+                self._parts.pipeline,
                 reason="the session went on",
                 actor=self._actor,
                 now=self._now(),

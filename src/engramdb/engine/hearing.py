@@ -167,7 +167,7 @@ def _words(said: Message | Turn) -> tuple[str, str]:
 
 # Doors for what agents produce besides talk: `engram.capture`.
 #
-# Held by `Engram`; each verb makes drafts of one such thing and hands them to the same gate as everything
+# Held by `Engram`; each verb makes drafts of one such thing and hands them to the same admission as everything
 # else.
 
 
@@ -410,7 +410,7 @@ class Turns(Contexts):
         )
 
     def _keep_result(self, request: TurnRequest, result: str) -> None:
-        """Remember how a task ended; what the gate refuses is noted, for the turn itself is stored."""
+        """Remember how a task ended; what admission refuses is noted, for the turn itself is stored."""
         draft = task_result(
             request.message,
             result,

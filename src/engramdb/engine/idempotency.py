@@ -25,7 +25,7 @@ from engramdb.values.query import check_limit
 # carries a key out holds a lease of it in the store, renewed for as long as that takes, so other processes
 # leave it alone. A key whose answer was never kept and whose lease ran out, because the process was killed,
 # is
-# carried out anew: the gate recognises a statement that is stored already, and `observed` a message, so
+# carried out anew: admission recognises a statement that is stored already, and `observed` a message, so
 # nothing is added twice.
 
 KEPT_FOR: Final = timedelta(days=1)

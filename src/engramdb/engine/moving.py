@@ -42,7 +42,7 @@ from engramdb.values import (
 # The verbs of import: bring in what other programs know, and say where a memory came from.
 #
 # Part of `Engram`; calls `portability` for the records and `engine.intake` to take them in. Conversations
-# become turns, which are read as if they had just been said; everything else goes through the gate as
+# become turns, which are read as if they had just been said; everything else goes through admission as
 # imported.
 
 QUICK_BATCH = 64
@@ -77,7 +77,7 @@ class Imports(Handle):
         told = None if kind is None else chosen(ImportKind, kind)
         self._reads.write(self._now())
         intake = Intake(
-            self._parts.gate,
+            self._parts.pipeline,
             scope=self._in(scope),
             actor=self._actor,
             embeds_later=self._parts.embedder.batch < QUICK_BATCH,
@@ -256,7 +256,7 @@ class Notebooks(Handle):
 
     def _hand(self, scope: Scope) -> Hand:
         return Hand(
-            gate=self._parts.gate,
+            pipeline=self._parts.pipeline,
             clock=self._parts.clock,
             actor=self._actor,
             scope=scope,

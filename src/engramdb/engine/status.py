@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # Which parts work: the last success and the last failure of each, with the reason.
 #
 # Kept by the engine for its own process and shown by `status`. The embedder is watched by a wrapper that
-# notes how each call ended, so neither the gate nor recall has to.
+# notes how each call ended, so neither the write pipeline nor recall has to.
 
 EMBEDDER = "embedder"
 CHAT = "chat model"

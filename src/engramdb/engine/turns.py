@@ -439,7 +439,7 @@ class TurnLifecycle:
             occurred_at=None,
             scope=request.scope,
             store=self._parts.store,
-            policy=self._parts.gate.policy,
+            policy=self._parts.pipeline.policy,
             actor=self._actor,
             now=self._now(),
         )

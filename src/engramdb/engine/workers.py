@@ -224,7 +224,7 @@ class Listener:
 
     @built
     def _buffer(self) -> SmartBuffer:
-        return SmartBuffer(self._capture.gate.policy)
+        return SmartBuffer(self._capture.pipeline.policy)
 
     def start(self) -> None:
         """Read in the background from now on, beginning with what an earlier process left unread."""
@@ -261,9 +261,9 @@ class Listener:
 
     def _is_overfull(self, place: tuple[Scope, str | None]) -> bool:
         """Say whether more waits than this process has counted: every shell command is a new process."""
-        with self._capture.gate.store.read() as tx:
+        with self._capture.pipeline.store.read() as tx:
             count, oldest = tx.turns.pending(place)
-        policy = self._capture.gate.policy
+        policy = self._capture.pipeline.policy
         is_old = oldest is not None and self._clock.now() - oldest > timedelta(minutes=policy.buffer_minutes)
         return count >= policy.buffer_turns or is_old
 

@@ -22,7 +22,7 @@ from engramdb.errors import (
 )
 from engramdb.importing.read import Kinded, read_source
 from engramdb.importing.record import Broken, LeftOut, Link, Message, Statement
-from engramdb.lifecycle.admission import Gate, Prepared, prepare, save
+from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.change import GONE, SAID
 from engramdb.lifecycle.drafts import INJECTION, Draft, candidate, checked_text
 from engramdb.lifecycle.write import Outcome
@@ -224,7 +224,7 @@ def _set(
     return True
 
 
-# Take records of an import into the store: statements through the gate, messages as turns, each with its
+# Take records of an import into the store: statements through admission, messages as turns, each with its
 # mark.
 #
 # Used by `engine.imports`, a batch to a write. A record and its mark are one write, so an import that is
@@ -243,7 +243,7 @@ class Intake:
 
     def __init__(
         self,
-        gate: Gate,
+        pipeline: WritePipeline,
         *,
         scope: Scope,
         actor: Actor,
@@ -251,15 +251,15 @@ class Intake:
         speaker: str | None = None,
         may_enter: Callable[[Scope], bool] | None = None,
     ) -> None:
-        self._gate = gate
+        self._pipeline = pipeline
         # In bulk, neighbours are found by relation and by words: nothing waits for the vectors but recall.
-        self._bulk_gate = replace(gate, embedder=AbsentEmbedder(_LATER)) if embeds_later else gate
+        self._bulk_pipeline = replace(pipeline, embedder=AbsentEmbedder(_LATER)) if embeds_later else pipeline
         self._scope = scope
         self._actor = actor
         self._speaker = speaker
         self._may_enter = may_enter or (lambda _scope: True)
         self._foreseen: set[bytes] = set()
-        self._bare = BareScopes(gate.store)
+        self._bare = BareScopes(pipeline.store)
         self._links = CarriedLinks()
         self.tally = Tally()
 
@@ -274,7 +274,7 @@ class Intake:
     def foresee(self, batch: Sequence[Kinded], *, now: datetime) -> None:
         """Count what `take` would do with a batch, and write nothing."""
         fresh = self._fresh([one for one in self._items(batch) if self._is_first(one)])
-        with self._gate.store.read() as tx:
+        with self._pipeline.store.read() as tx:
             for item in fresh:
                 self._foresee_one(tx, item, now=now)
 
@@ -302,7 +302,7 @@ class Intake:
     def _fresh(self, items: Sequence[Item]) -> list[Item]:
         """Return the items that no import has brought, each once."""
         first = {item.mark: item for item in reversed(items)}
-        with self._gate.store.read() as tx:
+        with self._pipeline.store.read() as tx:
             known = tx.imports.known(list(first))
         fresh = [item for item in items if item.mark not in known and first[item.mark] is item]
         self.tally.counts["already"] += len(items) - len(fresh)
@@ -318,10 +318,10 @@ class Intake:
     def _stored(self, items: Sequence[Item], *, now: datetime, enrich: bool) -> bool:
         """Store the items with their marks; says False, and writes nothing, if one was brought meanwhile."""
         prepared, admitted, refusals = self._prepared(items, now=now, enrich=enrich)
-        with self._gate.store.atomic() as tx:
+        with self._pipeline.store.atomic() as tx:
             if tx.imports.known([item.mark for item in items]):
                 return False
-            admissions = save(tx, prepared, self._gate, actor=self._actor, now=now)
+            admissions = save(tx, prepared, self._pipeline, actor=self._actor, now=now)
             noted = [
                 _noted(item, memory_id=one.memory.id) for item, one in zip(admitted, admissions, strict=True)
             ]
@@ -340,12 +340,12 @@ class Intake:
     def _prepared(
         self, items: Sequence[Item], *, now: datetime, enrich: bool
     ) -> tuple[Prepared, list[Item], list[tuple[Item, str]]]:
-        """Return what the gate makes of the statements, which of them it lets in, and why not the others."""
+        """Return what admission makes of the statements, which of them it lets in, and why not the others."""
         statements = [(item, item.record) for item in items if isinstance(item.record, Statement)]
         rejections: list[EngramError] = []
         prepared = prepare(
             [_draft(record, item.scope) for item, record in statements],
-            self._gate if enrich else self._bulk_gate,
+            self._pipeline if enrich else self._bulk_pipeline,
             now=now,
             enrich=enrich,
             most_siblings=MOST_SIBLINGS,
@@ -373,7 +373,7 @@ class Intake:
                 session=message.session,
                 occurred_at=message.occurred_at,
                 scope=item.scope,
-                policy=self._gate.policy,
+                policy=self._pipeline.policy,
                 now=now,
             )
         except SecurityError as exc:
@@ -392,7 +392,7 @@ class Intake:
         self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
 
     def _foresee_one(self, tx: Transaction, item: Item, *, now: datetime) -> None:
-        record, counts, policy = item.record, self.tally.counts, self._gate.policy
+        record, counts, policy = item.record, self.tally.counts, self._pipeline.policy
         try:
             if isinstance(record, Message):
                 checked_text(record.content, what="turn", max_bytes=policy.max_turn_bytes)
@@ -454,7 +454,7 @@ def _noted(item: Item, *, memory_id: str | None = None, turn_id: str | None = No
 
 
 def _matched(items: list[Item], prepared: Prepared, *, has_refused: bool) -> tuple[list[Item], list[Item]]:
-    """Return which items the gate let in, known by what it made of them in their order, and which not."""
+    """Return which items admission let in, known by what it made of them in their order, and which not."""
     if not has_refused:
         return items, []
     admitted: list[Item] = []

@@ -68,7 +68,7 @@ def share(value: object) -> float | None:
 
 
 def category(value: object) -> str:
-    """Return a category of the form that the gate takes; `general` for anything else."""
+    """Return a category of the form that the write pipeline takes; `general` for anything else."""
     found = text(value)
     slug = "" if found is None else found.strip().lower().replace(" ", "_")
     return slug if _SLUG.fullmatch(slug) else "general"

@@ -54,7 +54,7 @@ def fit_scale(
 
 # The vector indexes by space: that of the present embedder, and older ones while they are needed.
 #
-# Asked by `recall` and the gate in place of a single index. A changed embedder begins a new, empty space.
+# Asked by `recall` and admission in place of a single index. A changed embedder begins a new, empty space.
 # While its memories are embedded anew, those that still wait are looked up where they have a vector, with
 # the older embedder, and their scores are put on the newer one's scale. Some embedders learn their
 # dimension only by being asked, so an index is made when its space is first known.

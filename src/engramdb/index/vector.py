@@ -1,7 +1,7 @@
 """
 The vector index: which memories mean something like this?
 
-Asked by `recall` and by the gate; looks at a mirror of the store, which its own process's writes and
+Asked by `recall` and by admission; looks at a mirror of the store, which its own process's writes and
 others' reach alike. A backend proposes rows, and they are scored exactly from eight-bit vectors, held in
 memory while they fit the budget and read from the store when not. A question asked of a large store that
 is still being loaded waits for it, up to its patience, and then says how much it has not seen. Why not a

@@ -92,7 +92,7 @@ def _read(result: str, *, speaker: str | None, now: datetime) -> list[str]:
 #
 # Used by `EngramMemory`, and by CrewAI's `Memory` itself as its storage for everything but searching:
 # listing, changing and deleting by path, category, age and metadata. What a record states goes through the
-# gate, so what contradicts an older statement takes its place and keeps the record's id; reports are kept
+# pipeline, so what contradicts an older statement takes its place and keeps the record's id; reports are kept
 # as they are.
 
 ROOT = "crewai"
@@ -149,7 +149,7 @@ class Records:
         if item is None or statement is None:
             self._engram.shelf.write([Removing(place=putting.place, key=str(putting.key))], scope=self._scope)
             raise InvalidContent(
-                "the report was refused at the gate", hint="`engram audit` names the reason."
+                "the report was refused on admission", hint="`engram audit` names the reason."
             )
         return record_of(item, statement)
 

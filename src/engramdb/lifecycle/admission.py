@@ -25,7 +25,7 @@ NEAR_SHARE = 0.25
 
 
 class EmbedsDocuments(Protocol):
-    """The part of an embedder that the gate needs."""
+    """The part of an embedder that the write pipeline needs."""
 
     @property
     def identity(self) -> EmbedderIdentity: ...
@@ -34,8 +34,8 @@ class EmbedsDocuments(Protocol):
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
-class Gate(Struct, frozen=True, kw_only=True):
-    """What the gate needs to do its work."""
+class WritePipeline(Struct, frozen=True, kw_only=True):
+    """What the write pipeline needs to do its work."""
 
     store: Store
     embedder: EmbedsDocuments
@@ -59,7 +59,7 @@ class Prepared(Struct, frozen=True):
 
 
 def admit(
-    drafts: Sequence[Draft], gate: Gate, *, actor: Actor, now: datetime, enrich: bool = True
+    drafts: Sequence[Draft], pipeline: WritePipeline, *, actor: Actor, now: datetime, enrich: bool = True
 ) -> list[Admission]:
     """
     Store all drafts in one write, in their order; if one is not valid, raises and writes none.
@@ -67,14 +67,14 @@ def admit(
     Without `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbours
     are looked for by relation and not by likeness.
     """
-    prepared = prepare(drafts, gate, now=now, enrich=enrich)
-    with gate.store.atomic() as tx:
-        return save(tx, prepared, gate, actor=actor, now=now)
+    prepared = prepare(drafts, pipeline, now=now, enrich=enrich)
+    with pipeline.store.atomic() as tx:
+        return save(tx, prepared, pipeline, actor=actor, now=now)
 
 
 def prepare(
     drafts: Sequence[Draft],
-    gate: Gate,
+    pipeline: WritePipeline,
     *,
     now: datetime,
     leaving: MemoryId | None = None,
@@ -89,36 +89,40 @@ def prepare(
     against so many of its own batch, the most alike. A draft that may not enter raises, or goes to
     `on_rejection` where that is given, and the others go on.
     """
-    candidates = list(_candidates(drafts, gate.policy, now=now, enrich=enrich, on_rejection=on_rejection))
-    places = _novel(candidates, gate.store, leaving)
+    candidates = list(_candidates(drafts, pipeline.policy, now=now, enrich=enrich, on_rejection=on_rejection))
+    places = _novel(candidates, pipeline.store, leaving)
     if not places:
         return Prepared(candidates)
-    identity, vectors = _embed([candidates[place] for place in places], gate)
+    identity, vectors = _embed([candidates[place] for place in places], pipeline)
     by_place = dict(zip(places, vectors, strict=False))
-    if not gate.policy.settles:
+    if not pipeline.policy.settles:
         return Prepared(candidates, identity, by_place)
-    with gate.store.read() as tx:
+    with pipeline.store.read() as tx:
         neighbours, far = gather(
             tx,
             {place: candidates[place] for place in places},
             by_place if enrich else {},
-            index=gate.index,
-            floor=near_floor(gate.embedder.similarity_floor),
-            likeness=gate.likeness,
-            policy=gate.policy,
+            index=pipeline.index,
+            floor=near_floor(pipeline.embedder.similarity_floor),
+            likeness=pipeline.likeness,
+            policy=pipeline.policy,
         )
-    if gate.judge is not None:
+    if pipeline.judge is not None:
         neighbours = {
-            place: judged(candidates[place], near, gate.judge, gate.policy)
+            place: judged(candidates[place], near, pipeline.judge, pipeline.policy)
             for place, near in neighbours.items()
         }
-    siblings = _siblings(candidates, gate, most=most_siblings)
+    siblings = _siblings(candidates, pipeline, most=most_siblings)
     return Prepared(candidates, identity, by_place, neighbours, far, siblings)
 
 
-def save(tx: Transaction, prepared: Prepared, gate: Gate, *, actor: Actor, now: datetime) -> list[Admission]:
+def save(
+    tx: Transaction, prepared: Prepared, pipeline: WritePipeline, *, actor: Actor, now: datetime
+) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
-    write = Write(tx=tx, policy=gate.policy, likeness=gate.likeness, actor=actor, now=now, order=Order(tx))
+    write = Write(
+        tx=tx, policy=pipeline.policy, likeness=pipeline.likeness, actor=actor, now=now, order=Order(tx)
+    )
     admissions = [
         store_candidate(
             write,
@@ -170,15 +174,15 @@ def _novel(candidates: Sequence[Candidate], store: Store, leaving: MemoryId | No
 
 
 def _siblings(
-    candidates: Sequence[Candidate], gate: Gate, *, most: int | None
+    candidates: Sequence[Candidate], pipeline: WritePipeline, *, most: int | None
 ) -> dict[int, dict[int, float]]:
     """Return how alike the candidates are to the nearest of those before them, in one comparison for all."""
     if len(candidates) < 2:
         return {}
-    alike = gate.likeness.within([one.memory.content for one in candidates])
+    alike = pipeline.likeness.within([one.memory.content for one in candidates])
     numbers: dict[Scope, int] = {}
     homes = np.array([numbers.setdefault(one.memory.scope, len(numbers)) for one in candidates])
-    is_near = np.tril(alike > gate.policy.link_above, k=-1) & (homes[:, None] == homes)
+    is_near = np.tril(alike > pipeline.policy.link_above, k=-1) & (homes[:, None] == homes)
     found = {}
     for place in np.flatnonzero(is_near.any(axis=1)).tolist():
         earlier = np.flatnonzero(is_near[place])
@@ -189,10 +193,10 @@ def _siblings(
 
 
 def _embed(
-    candidates: Sequence[Candidate], gate: Gate
+    candidates: Sequence[Candidate], pipeline: WritePipeline
 ) -> tuple[EmbedderIdentity | None, Sequence[NDArray[np.float32]]]:
     try:
-        rows = gate.embedder.embed_documents([passage(one.memory) for one in candidates])
-        return gate.embedder.identity, list(rows)
+        rows = pipeline.embedder.embed_documents([passage(one.memory) for one in candidates])
+        return pipeline.embedder.identity, list(rows)
     except EmbeddingError:  # counted by the engine, shown by `status` and by every recall until mended
         return None, []

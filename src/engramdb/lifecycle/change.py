@@ -16,7 +16,7 @@ from engramdb.errors import (
     MemoryNotFound,
     StatusNotAllowed,
 )
-from engramdb.lifecycle.admission import Gate, Prepared, prepare, save
+from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.drafts import Draft, checked
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
@@ -91,7 +91,7 @@ def _check_still(memory: Memory, seen: Memory) -> None:
 def correct(
     memory_id: MemoryId,
     text: str,
-    gate: Gate,
+    pipeline: WritePipeline,
     *,
     scope: Scope,
     reason: str,
@@ -100,35 +100,46 @@ def correct(
     if_still: Memory | None = None,
 ) -> Admission:
     """Put a new statement in the place of an old one, which stays in the history, and return the new."""
-    with gate.store.read() as tx:
+    with pipeline.store.read() as tx:
         draft = _replacement(find_own(tx, memory_id, scope, if_still=if_still), text, now)
-    prepared = prepare([draft], gate, now=now, leaving=memory_id)
-    with gate.store.atomic() as tx:
+    prepared = prepare([draft], pipeline, now=now, leaving=memory_id)
+    with pipeline.store.atomic() as tx:
         old = find_own(tx, memory_id, scope, if_still=if_still)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
-        return put_in_place(tx, old, prepared, gate, reason=reason, actor=actor, now=now)
+        return put_in_place(tx, old, prepared, pipeline, reason=reason, actor=actor, now=now)
 
 
-def renew(old: Memory, draft: Draft, gate: Gate, *, reason: str, actor: Actor, now: datetime) -> Admission:
+def renew(
+    old: Memory, draft: Draft, pipeline: WritePipeline, *, reason: str, actor: Actor, now: datetime
+) -> Admission:
     """Put a newer version in the place of a memory that somebody else may have changed meanwhile."""
     newer = replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
-    prepared = prepare([newer], gate, now=now, leaving=old.id)
-    with gate.store.atomic() as tx:
+    prepared = prepare([newer], pipeline, now=now, leaving=old.id)
+    with pipeline.store.atomic() as tx:
         still = find_own(tx, old.id, old.scope)
         if still.status.is_terminal:  # then there is nothing to take the place of
-            (admission,) = save(tx, prepared, gate, actor=actor, now=now)
+            (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
             return admission
-        return put_in_place(tx, still, prepared, gate, reason=reason, actor=actor, now=now)
+        return put_in_place(tx, still, prepared, pipeline, reason=reason, actor=actor, now=now)
 
 
 def put_in_place(
-    tx: Transaction, old: Memory, prepared: Prepared, gate: Gate, *, reason: str, actor: Actor, now: datetime
+    tx: Transaction,
+    old: Memory,
+    prepared: Prepared,
+    pipeline: WritePipeline,
+    *,
+    reason: str,
+    actor: Actor,
+    now: datetime,
 ) -> Admission:
     """Store the one statement that was prepared where an old one stood, and return it."""
     gone = old.evolve(status=Status.SUPERSEDED, valid_to=now, updated_at=now)
-    tx.memories.replace(gone)  # or else the gate would take the new statement for a repetition of it
-    (admission,) = save(tx, prepared, gate, actor=actor, now=now)
+    tx.memories.replace(
+        gone
+    )  # or else the write pipeline would take the new statement for a repetition of it
+    (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
     new = admission.memory
     gone = gone.evolve(superseded_by=new.id)
     tx.memories.replace(gone)
@@ -360,7 +371,7 @@ def relabel(
 
 # Link two memories by hand, or take such a link away.
 #
-# Called by the engine. The gate and the dream set links of their own, with other words (`supersedes`,
+# Called by the engine. Admission and the dream set links of their own, with other words (`supersedes`,
 # `derived_from`, …) that only they may use; a person or an agent says the ones in `SAID`. A link is written
 # with a row in the history of each end and one in the audit; recall follows it at once.
 

@@ -34,7 +34,7 @@ from engramdb.values import (
     new_id,
 )
 
-# Draft: a statement at the gate, before it is a memory.
+# Draft: a statement at the write pipeline, before it is a memory.
 #
 # Made by every door (`remember`, `correct`, imports); checked and turned into a memory by `capture.admit`.
 
@@ -44,7 +44,7 @@ _CATEGORY = lazy(r"[a-z][a-z0-9_-]{0,39}")
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """What a door knows of a statement; what it leaves out, the gate decides."""
+    """What a door knows of a statement; what it leaves out, the write pipeline decides."""
 
     content: str
     scope: Scope = GLOBAL
@@ -206,13 +206,13 @@ def _with_source(made: Provenance) -> Provenance:
     return made if source is made.source else replace(made, source=source)
 
 
-# Candidate: a draft that has been checked, scanned and classified, on its way through the gate.
+# Candidate: a draft that has been checked, scanned and classified, on its way through the write pipeline.
 #
 # Made by `capture.admit` before any write; reads nothing but the draft. What is inferred here can be inferred
 # again from the content, and a field that a door has set is never overruled.
 
 INJECTION, REDUNDANT = "injection", "redundant"
-"""Flags that the gate may set on a memory."""
+"""Flags that the write pipeline may set on a memory."""
 
 
 class Candidate(Struct, frozen=True):

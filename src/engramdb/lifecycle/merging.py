@@ -162,7 +162,7 @@ def evidence(memory: Memory) -> int:
 # away again, also after further evidence has come in.
 
 REDUNDANT = "redundant"
-"""The gate's flag for what repeats something: merging is the answer to it, so the keeper is not given it."""
+"""Admission's flag for what repeats something: merging is the answer to it, so the keeper is not given it."""
 _EVIDENCE = ("turns", "episodes")
 _MEASURES = ("confidence", "importance")
 

@@ -36,7 +36,7 @@ class Judge(Protocol):
 
 
 class FindsNeighbours(Protocol):
-    """The part of the vector index that the gate needs."""
+    """The part of the vector index that the write pipeline needs."""
 
     def neighbours(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int

@@ -60,7 +60,7 @@ def _held_from(memory: Memory) -> datetime:
 
 # Decide what a new statement does to what is already known: reinforce, replace, weaken, or stand beside it.
 #
-# Called by the gate for each candidate with its neighbours. Pure: it returns a decision and changes nothing.
+# Called by admission for each candidate with its neighbours. Pure: it returns a decision and changes nothing.
 # Similarity finds the neighbours; `conflict` decides. A statement that says things have changed replaces the
 # old one however well that was supported, because the old one was true in its time; a plain contradiction is
 # weighed by evidence. Of two that contradict each other the one that was made later holds, in whatever order

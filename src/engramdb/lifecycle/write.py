@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.capture.echo import echoes
 from engramdb.lifecycle.conflict import ComparesStatements, conflict
 from engramdb.lifecycle.drafts import REDUNDANT, Candidate
+from engramdb.lifecycle.echo import echoes
 from engramdb.lifecycle.enrich import introduce
 from engramdb.lifecycle.settle import Neighbour, Order, Settlement, Verdict, as_said, settle, surprise
 from engramdb.policy import CapturePolicy
@@ -40,7 +40,7 @@ from engramdb.values.memory import SHELVED
 
 # Let one statement take the place of another; the earlier one stays as history, with until when it held.
 #
-# Called by the gate's write for both directions: `retire` where the new statement replaces a known one,
+# Called by admission's write for both directions: `retire` where the new statement replaces a known one,
 # `precede` where it was made before the one that is known and only comes in later. Either way the chain of
 # what
 # held is in the order of time, each link ending when the next one begins.
@@ -159,7 +159,7 @@ def _trace(tx: Transaction, box: Box, policy: CapturePolicy) -> str:
 
 # Write one settled candidate: the memory, its indexes, links, entities, box, history and audit.
 #
-# Called by the gate for each candidate inside one write. What was prepared outside may be out of date by now,
+# Called by admission for each candidate inside one write. What was prepared outside may be stale by now,
 # so a neighbour is read again before it is changed.
 
 
@@ -191,7 +191,7 @@ class Admission(Struct, frozen=True):
 
 
 class Write(Struct):
-    """One write of the gate, and what it has stored so far."""
+    """One write of the write pipeline, and what it has stored so far."""
 
     tx: Transaction
     policy: CapturePolicy

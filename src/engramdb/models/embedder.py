@@ -89,7 +89,9 @@ class AbsentEmbedder:
     similarity_floor = 0.0
 
     def __init__(self, error: EngramError) -> None:
-        is_ours = isinstance(error, EmbeddingError)  # what the gate and recall know how to do without
+        is_ours = isinstance(
+            error, EmbeddingError
+        )  # what the write pipeline and recall know how to do without
         self._error = error if is_ours else EmbedderUnavailable(error.message, hint=error.hint)
 
     @property

@@ -25,7 +25,9 @@ NAME: Final = "static"
 TABLE_FOLDER: Final = Path(__file__).parent / "static_table"
 ALGORITHM: Final = 1  # raise it whenever the same table would give other vectors
 BATCH: Final = 256
-MOST_KEPT: Final = 2 * BATCH  # texts with their rows at hand: the gate asks for those of a batch thrice
+MOST_KEPT: Final = (
+    2 * BATCH
+)  # texts with their rows at hand: the write pipeline asks for those of a batch thrice
 
 # Printed by `python -m evals.calibration --embedder static`; to be fitted anew with every new table.
 CALIBRATION: Final = Calibration(

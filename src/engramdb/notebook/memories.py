@@ -1,7 +1,7 @@
 """
 What a sync of a notebook may do to a store: read memories of one scope, and change them as a person would.
 
-Held by both halves of the sync. Every change goes through the same doors as everywhere else: the gate for
+Held by both halves of the sync. Every change goes through the same doors as everywhere else: admission for
 words, the machine of statuses for the rest, each with its history.
 """
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from engramdb.engine.clock import Clock
 from engramdb.importing import record
-from engramdb.lifecycle.admission import Gate
+from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.change import correct, relabel, set_layer, set_pinned, set_status
 from engramdb.lifecycle.drafts import Draft
 from engramdb.notebook.note import Note, truth
@@ -44,7 +44,7 @@ _MOST_BOXES = 100_000
 class Hand(Struct, frozen=True, kw_only=True):
     """One scope of a store, in the hand of one actor."""
 
-    gate: Gate
+    pipeline: WritePipeline
     clock: Clock
     actor: Actor
     scope: Scope
@@ -56,7 +56,7 @@ class Hand(Struct, frozen=True, kw_only=True):
         """Yield the memories of exactly this scope that are held to be true, those to be withheld too."""
         before: MemoryId | None = None
         while True:
-            with self.gate.store.read() as tx:
+            with self.pipeline.store.read() as tx:
                 page = tx.memories.list(
                     scope=self.scope, filters=Filters(statuses=LIVING), limit=MAX_LIMIT, before=before
                 )
@@ -67,7 +67,7 @@ class Hand(Struct, frozen=True, kw_only=True):
 
     def get(self, memory_id: MemoryId) -> Memory | None:
         """Return a memory of exactly this scope, whatever has become of it."""
-        with self.gate.store.read() as tx:
+        with self.pipeline.store.read() as tx:
             memory = tx.memories.get(memory_id, scope=self.scope)
         return memory if memory is not None and memory.scope == self.scope else None
 
@@ -87,12 +87,12 @@ class Hand(Struct, frozen=True, kw_only=True):
 
     def entities_of(self, memories: Sequence[Memory]) -> list[tuple[Entity, ...]]:
         """Return what each memory speaks of."""
-        with self.gate.store.read() as tx:
+        with self.pipeline.store.read() as tx:
             return [tuple(tx.entities.of_memory(one.id, scope=self.scope)) for one in memories]
 
     def boxes(self) -> dict[str, Box]:
         """Return the boxes of the scope by id."""
-        with self.gate.store.read() as tx:
+        with self.pipeline.store.read() as tx:
             current = tx.boxes.open_in(self.scope)
             sealed = tx.boxes.sealed(self.scope, limit=_MOST_BOXES)
         return {box.id: box for box in (*sealed, *([] if current is None else [current]))}
@@ -100,7 +100,7 @@ class Hand(Struct, frozen=True, kw_only=True):
     # --- changing -------------------------------------------------------------------------------------------
 
     def admit(self, note: Note) -> Memory:
-        """Take the words of a new note to the gate, with the labels that it gives itself."""
+        """Take the words of a new note to the write pipeline, with the labels that it gives itself."""
         told: dict[str, Any] = {name: value for name, value in note.fields.items() if isinstance(value, str)}
         word = str(told.get("layer", "")).strip().lower()
         draft = Draft(
@@ -121,7 +121,7 @@ class Hand(Struct, frozen=True, kw_only=True):
         return correct(
             memory.id,
             words,
-            self.gate,
+            self.pipeline,
             scope=self.scope,
             reason=reason,
             actor=self.actor,
@@ -134,7 +134,7 @@ class Hand(Struct, frozen=True, kw_only=True):
         set_status(
             memory.id,
             Status.FORGOTTEN,
-            store=self.gate.store,
+            store=self.pipeline.store,
             scope=self.scope,
             action=Action.FORGET,
             reason=reason,
@@ -146,7 +146,7 @@ class Hand(Struct, frozen=True, kw_only=True):
     def label(self, memory: Memory, name: str, value: str, *, reason: str) -> Memory:
         """Change one label of a memory and return it as it is now."""
         way: dict[str, Any] = {
-            "store": self.gate.store,
+            "store": self.pipeline.store,
             "scope": self.scope,
             "actor": self.actor,
             "now": self.clock.now(),
@@ -162,7 +162,7 @@ class Hand(Struct, frozen=True, kw_only=True):
             action = Action.FORGET if new is Status.FORGOTTEN else Action.SET_STATUS
             return set_status(memory.id, new, action=action, reason=reason, **way)
         given: dict[str, Any] = {name: float(value) if name == "importance" else value}
-        return relabel(memory.id, policy=self.gate.policy, reason=reason, **given, **way)
+        return relabel(memory.id, policy=self.pipeline.policy, reason=reason, **given, **way)
 
 
 def is_withheld(memory: Memory) -> bool:

@@ -27,7 +27,7 @@ SHOWN_ONLY = ("confidence", "source", "created", "occurred", "entities")
 """What is shown there and cannot be changed there."""
 KEYS = ("id", *EDITABLE, *SHOWN_ONLY, "tags")
 MOST_BYTES = 4_000_000
-"""A larger file is no note: the gate takes far less."""
+"""A larger file is no note: the write pipeline takes far less."""
 _SHARES = frozenset({"importance", "confidence"})
 _MOMENTS = frozenset({"created", "occurred"})
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0", ""})

@@ -35,7 +35,7 @@ def synced(
     progress: Callable[[int], None] | None,
 ) -> NotebookReport:
     """Sync a folder with the scope in hand, and return what that did."""
-    folder, store = folder_at(path), hand.gate.store
+    folder, store = folder_at(path), hand.pipeline.store
     with held(store, LEASE, minutes=LEASE_MINUTES, clock=hand.clock.now) as lease:
         state = _opened(folder, hand.scope, adopt=adopt)
         _check_store(state, hand)

@@ -117,7 +117,7 @@ def _is_too_many(gone: int, total: int) -> bool:
 #
 # Used by `engine.notebook.sync`. Edited words are a correction, edited labels a change of labels, a new
 # file a
-# statement at the gate, a deleted one a memory to be forgotten where that was asked for. Words that the store
+# statement at admission, a deleted one a memory to be forgotten where that was asked for. Words that the store
 # does not hold afterwards are kept in a copy beside the file before anything is written over it.
 
 EDITED = "edited in the notebook"
@@ -247,7 +247,7 @@ class Taking(Struct):
         return standing
 
     def _fresh(self, found: Found, note: Note) -> None:
-        """Take a new file to the gate, once for the same words."""
+        """Take a new file to the write pipeline, once for the same words."""
         if not note.body:
             return
         if self._is_passed(found):

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from engramdb.dream.gaps import relation_words
 from engramdb.index.domains import STALE_KEEPS
 from engramdb.policy import InsightPolicy
 from engramdb.text.mentions import mentions
 from engramdb.text.normalize import counted
 from engramdb.text.terms import query_terms, terms
+from engramdb.text.vocabulary import relation_words
 from engramdb.values import Certainty, Confidence, Domain, Hit, Memory, Status
 
 # What a question asks of somebody that nothing known of them speaks of.

@@ -174,3 +174,26 @@ ROLES = lazy(
     r"accountant|teacher|coach|tutor|assistant|client|customer|contact|student|trainer|director|designer)\b",
     re.IGNORECASE,
 )
+
+
+RELATION_QUESTIONS = {
+    "lives_in": "where {} lives",
+    "works_at": "where {} works",
+    "works_as": "what {} works as",
+    "born_on": "when {} was born",
+    "born_in": "where {} was born",
+    "is_named": "what {} is called",
+    "is_married_to": "whom {} is married to",
+    "is_allergic_to": "what {} is allergic to",
+    "age": "how old {} is",
+    "uses": "what {} uses",
+    "likes": "what {} likes",
+    "prefers": "what {} prefers",
+    "has_pet": "which pet {} has",
+}
+"""How a relation is asked for: the subject goes into the braces."""
+
+
+def relation_words(predicate: str) -> str:
+    """Return the words by which a relation is asked for; none for one that has no question of its own."""
+    return RELATION_QUESTIONS.get(predicate, "").format("")

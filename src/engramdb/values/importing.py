@@ -52,7 +52,7 @@ class ImportReport(Struct, frozen=True, kw_only=True):
     """Statements and messages in the source."""
     by_kind: Mapping[str, int] = field(default_factory=dict)
     statements: int = 0
-    """Statements that went through the gate: `added` of them are new, the others were known otherwise."""
+    """Statements that went through admission: `added` of them are new, the others were known otherwise."""
     added: int = 0
     turns: int = 0
     """Messages that were stored as turns."""

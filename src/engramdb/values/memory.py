@@ -247,7 +247,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     detail: Detail = field(default_factory=Detail)
     traits: Traits = Traits()
     flags: tuple[str, ...] = ()
-    """Warnings of the gate in a word each, such as `injection`, which keeps it out of automatic context."""
+    """Warnings of admission in a word each, such as `injection`, which keeps it out of automatic context."""
     extractor: str | None = None
     """Which extractor and version read it out of a turn; None for what was stated outright."""
     verbatim: str | None = None

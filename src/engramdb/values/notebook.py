@@ -38,7 +38,7 @@ class NotebookAct(StrEnum):
     NOT_TAKEN = "not taken"
     """Something in its front matter cannot be changed there."""
     REFUSED = "refused"
-    """The gate did not let its words in; the file is left as it is."""
+    """The write pipeline did not let its words in; the file is left as it is."""
     KNOWN = "known"
     """A new file says what is known; it made that stronger, and is left as it is."""
     DUPLICATE = "duplicate"

@@ -350,7 +350,7 @@ def _sifted(sift: Sift) -> tuple[str, list[Any]]:
 
 # The table `boxes`: stretches of one topic.
 #
-# Written by the gate as memories come in; there is at most one open box in a scope.
+# Written by the write pipeline as memories come in; there is at most one open box in a scope.
 
 _COLUMNS_BOXES = "id, scope, trace, topics, opened_at, last_at, sealed_at, memories"
 _SELECT_BOXES = (

@@ -1,7 +1,7 @@
 """
 Notice when an agent repeats what it was given from memory: that is an echo, and no news.
 
-Asked by the gate about statements whose source is the assistant. Without it a hallucination that was once
+Asked by admission about statements whose source is the assistant. Without it a hallucination that was once
 stored comes back as its own evidence, which filled other memories with hundreds of copies. Whatever a
 statement adds or changes, a date, a name, a "not", makes it news: an echo is dropped, so nothing may be lost.
 """

@@ -1,4 +1,4 @@
-"""The gate: what every memory goes through, alone or in bulk, and what it costs."""
+"""The write pipeline: what every memory goes through, alone or in bulk, and what it costs."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def test_a_bulk_reinforces_what_it_repeats(engram: Engram) -> None:
 def test_a_twin_that_is_forgotten_meanwhile_does_not_swallow_the_statement(engram: Engram) -> None:
     """Between the look and the write another may forget the twin: the statement is then a new memory."""
     twin = engram.remember("I like tea")
-    gate = engram._parts.gate
-    prepared = prepare([Draft(content="I like tea")], gate, now=engram._now())
+    pipeline = engram._parts.gate
+    prepared = prepare([Draft(content="I like tea")], pipeline, now=engram._now())
     engram.forget(twin.id)
 
-    with gate.store.atomic() as tx:
-        (admission,) = save(tx, prepared, gate, actor=engram._actor, now=engram._now())
+    with pipeline.store.atomic() as tx:
+        (admission,) = save(tx, prepared, pipeline, actor=engram._actor, now=engram._now())
     embedded = engram.embed_pending()
 
     assert admission.memory.id != twin.id
@@ -168,7 +168,7 @@ def test_evidence_of_a_repetition_is_kept(engram: Engram) -> None:
     ids=["layer", "type", "kind", "source"],
 )
 def test_an_unknown_mark_never_reaches_the_file(engram: Engram, draft: Draft) -> None:
-    """A row that could not be read again would make every list fail; the gate names the word instead."""
+    """A row that could not be read again would make every list fail; admission names the word instead."""
     with pytest.raises(InvalidContent) as refused:
         list(engram.remember_many([draft]))
 
