@@ -35,7 +35,7 @@ SWEEP = """
     import json, sys
     from datetime import datetime
     from engramdb import Engram, Settings
-    from engramdb.dream import age
+    from engramdb.lifecycle import sweep as age
     from engramdb.testing import ManualClock, TinyEmbedder
 
     path, preset, now, limits = sys.argv[1:]

@@ -1,8 +1,9 @@
-"""The staircase: a room imports from lower steps only, never sideways or up. DESIGN.md draws it."""
+"""The staircase that CONTRIBUTING.md draws: a package imports from lower steps only."""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -10,85 +11,90 @@ import pytest
 import engramdb
 
 SOURCE = Path(engramdb.__file__).parent
-STEPS = (
-    {"errors", "kept", "late"},
-    {"values", "settings", "policy"},
-    {"text", "aging"},
-    {"store", "providers", "vault"},
-    {"index"},
-    {"attention"},
-    {"capture", "recall", "context", "dream", "sharing", "portability"},
-    {"engine"},
-    {"surfaces", "testing"},
-)
-ALLOWED_SIDEWAYS = {("settings", "policy")}
-"""Settings hand out the chosen policy; everything else on a step stands alone."""
-
-HEIGHT = {room: height for height, rooms in enumerate(STEPS) for room in rooms}
-MODULES = sorted(SOURCE.rglob("*.py"))
+DRAWING = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+STAIRCASE, SIDEWAYS = re.findall(r"```text\n(.*?)```", DRAWING, flags=re.DOTALL)
+STEPS = [re.split(r" {2,}", line)[0].split() for line in STAIRCASE.splitlines()]
+HEIGHT = {package: -depth for depth, packages in enumerate(STEPS) for package in packages}
+ALLOWED = {
+    (package, other)
+    for package, others in (line.split(" -> ") for line in SIDEWAYS.splitlines())
+    for other in others.split()
+}
+LAZY = {"engine", "verbs", *STEPS[0]}
+"""Packages that may import one of ours inside a function, so that a command loads only what it uses."""
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if not path.relative_to(SOURCE).parts[0].startswith("_"))
 
 
-def room_of(module: str) -> str:
-    """The room that a module belongs to: `engramdb.store.sqlite.rows` is in `store`."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else ""
+def package_of(path: Path) -> str:
+    """Return the package of a file; a module beside the packages counts as one."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imports(path: Path) -> set[str]:
-    """Every module of ours that a file imports, for use and for types alike."""
+def imports(node: ast.AST) -> set[str]:
+    """Return the packages of ours that a piece of code imports, for use and for types alike."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} uses a relative import"
-            names = [alias.name for alias in node.names]
-            if node.module == "engram" and all(map(is_module, names)):
-                found |= {f"engram.{name}" for name in names}
-            else:
-                found.add(node.module or "")
-    return {name for name in found if name == "engram" or name.startswith("engram.")}
+    for one in ast.walk(node):
+        if isinstance(one, ast.Import):
+            found |= {alias.name for alias in one.names}
+        elif isinstance(one, ast.ImportFrom):
+            assert one.level == 0, "a relative import"
+            found |= {f"{one.module}.{alias.name}" for alias in one.names}
+    parts = [name.split(".") for name in found if name.split(".")[0] == "engramdb"]
+    return {name[1] if len(name) > 1 and is_package(name[1]) else "" for name in parts}
 
 
-def is_module(name: str) -> bool:
-    """Whether a name of the package is a room and not a value."""
+def is_package(name: str) -> bool:
+    """Whether a name in `engramdb` is a package or module and not a value."""
     return (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").is_file()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(SOURCE)) for path in MODULES])
 def test_imports_point_down(path: Path) -> None:
-    """Each module imports from its own room and from lower steps, and says so in its import lines."""
-    relative = path.relative_to(SOURCE)
-    room = relative.parts[0].removesuffix(".py")
-    if room in ("__init__", "__main__"):
-        return
+    """Each module imports from its own package, from lower steps, and sideways only as the drawing allows."""
+    package = package_of(path)
 
-    for module in sorted(imports(path)):
-        other = room_of(module)
-        if other in (room, "") or (room, other) in ALLOWED_SIDEWAYS:
-            assert other or HEIGHT[room] == len(STEPS) - 1, f"{relative} imports the package itself"
-            continue
-        assert other in HEIGHT, f"{relative} imports {module}, which has no step"
-        assert HEIGHT[other] < HEIGHT[room], f"{relative} ({room}) may not import {module}"
+    for other in imports(ast.parse(path.read_text(encoding="utf-8"))) - {package}:
+        if other == "":
+            assert package in STEPS[0], f"{package} imports the public names"
+        elif (package, other) not in ALLOWED:
+            assert HEIGHT[other] < HEIGHT[package], f"{package} may not import {other}"
 
 
-def test_every_room_has_a_step() -> None:
-    """A new room is put on the staircase before it is used."""
-    rooms = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if not path.name.startswith("_")}
+def test_the_drawing_shows_every_package() -> None:
+    """What stands in `src/engramdb` is drawn, and what is drawn exists."""
+    packages = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if not path.name.startswith("_")}
 
-    assert rooms - {"py.typed"} <= set(HEIGHT)
+    assert packages - {"py.typed"} == set(HEIGHT)
 
 
-def test_no_import_of_another_room_hides_inside_a_function() -> None:
-    """A late import to avoid a circle means that the rooms are wrong; surfaces may be late to start fast."""
-    hidden = [
-        f"{path.relative_to(SOURCE)}:{node.lineno}"
+def test_the_drawing_allows_nothing_that_is_not_used() -> None:
+    """A sideways import that has gone is taken off the list."""
+    used = {
+        (package_of(path), other)
         for path in MODULES
+        for other in imports(ast.parse(path.read_text(encoding="utf-8")))
+    }
+
+    assert ALLOWED <= used
+
+
+def test_the_files_named_in_the_guide_exist() -> None:
+    """The table of where to look points at files that are there."""
+    named = re.findall(r"\| `([\w/]+\.py)` \|", DRAWING)
+
+    assert named
+    assert [name for name in named if not (SOURCE / name).is_file()] == []
+
+
+def test_no_import_hides_inside_a_function() -> None:
+    """An import inside a function to avoid a cycle means that the packages are wrong."""
+    hidden = [
+        f"{path.relative_to(SOURCE)}: {other}"
+        for path in MODULES
+        if package_of(path) not in LAZY
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("engram")
-        if room_of(node.module or "") != path.relative_to(SOURCE).parts[0]
+        for other in imports(function) - {package_of(path)}
     ]
 
-    assert [place for place in hidden if not place.startswith("surfaces")] == []
+    assert hidden == []

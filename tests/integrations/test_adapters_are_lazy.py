@@ -47,4 +47,4 @@ def test_an_adapter_without_its_package_names_the_extra(child: RunChild) -> None
 
     told = child(MISSING).splitlines()
 
-    assert told == [f"E5009 pip install 'engram-memory[{name}]'" for name in extras]
+    assert told == [f"E5009 pip install 'engramdb[{name}]'" for name in extras]

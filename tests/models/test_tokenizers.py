@@ -36,7 +36,7 @@ WITHOUT_THE_EXTRA = """
     print(counter.name, counter.is_exact, counter.count("I like tea.") <= counter.most("I like tea."))
     try:
         exact_counter("o200k")
-    except engram.EngramError as error:
+    except engramdb.EngramError as error:
         print(error.hint)
 """
 
@@ -135,7 +135,7 @@ def test_without_the_extra_there_is_an_estimate(child: RunChild) -> None:
     """Nothing is imported before it is needed, nothing fails without it, and the hint names it."""
     lines = child(WITHOUT_THE_EXTRA).splitlines()
 
-    assert lines == ["False", "o200k False True", "pip install 'engram-memory[tokens]'"]
+    assert lines == ["False", "o200k False True", "pip install 'engramdb[tokens]'"]
 
 
 def test_no_other_tokenizer_has_an_exact_counter() -> None:

@@ -175,7 +175,7 @@ def test_every_listed_cue_can_be_met() -> None:
 
 def test_every_list_has_a_weight_and_an_intent() -> None:
     """The file speaks only of intents and strengths that the code knows."""
-    listed = tomllib.loads(Path(intent_cues.__file__).with_suffix(".toml").read_text("utf-8"))
+    listed = tomllib.loads(Path(intent_cues.__file__).with_name("intent_cues.toml").read_text("utf-8"))
     lists = {name: table for name, table in listed.items() if name not in ("lead", "subject", "grammar")}
 
     assert set(lists) == {*Intent, "about"}

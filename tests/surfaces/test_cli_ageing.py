@@ -277,7 +277,7 @@ def test_without_matplotlib_the_extra_is_named(
     result = engram_command(*words)
 
     assert (result.exit_code, result.stdout) == (8, "")
-    assert "engram-memory[plots]" in result.stderr
+    assert "engramdb[plots]" in result.stderr
 
 
 def test_presets_are_listed_with_a_sentence_each(engram_command: Command) -> None:

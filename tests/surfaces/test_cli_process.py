@@ -164,7 +164,7 @@ def test_serve_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 8
-    assert "engram-memory[server]" in done.stderr
+    assert "engramdb[server]" in done.stderr
 
 
 def modules_after(script: str) -> set[str]:

@@ -11,7 +11,7 @@ from engramdb.verbs.errors import ANSWERS, EXIT_CODES, answer_for
 def family(kind: type[EngramError]) -> list[type[EngramError]]:
     """Return a class and every class below it that Engram itself defines."""
     below = [one for child in kind.__subclasses__() for one in family(child)]
-    return [kind, *(one for one in below if one.__module__.startswith("engram."))]
+    return [kind, *(one for one in below if one.__module__.startswith("engramdb."))]
 
 
 def test_no_error_is_missing_from_the_table() -> None:

@@ -118,7 +118,7 @@ def test_without_its_extra_the_command_says_what_to_install(
     done = engram_command("mcp")
 
     assert done.exit_code == 8
-    assert "engram-memory[mcp]" in done.stderr
+    assert "engramdb[mcp]" in done.stderr
 
 
 def test_help_does_not_load_the_sdk() -> None:

@@ -173,7 +173,7 @@ def _doubts(title: str) -> Iterator[str]:
     if os.environ.get("ENGRAM_KEY"):
         yield f"The store's key was not written: {title} needs ENGRAM_KEY in its own environment."
     if importlib.util.find_spec("mcp") is None:
-        yield "The server needs one more package: pip install 'engram-memory[mcp]'"
+        yield "The server needs one more package: pip install 'engramdb[mcp]'"
     if any(part in sys.prefix for part in _FLEETING):
         yield f"The command is in {sys.prefix}, which may be cleared away: install Engram, and connect again."
 

@@ -93,7 +93,7 @@ Picture = Annotated[str, typer.Argument(metavar="FILE", help="Where to, as .png 
 def require_plots(file: Path | None) -> None:
     """Raise if a picture is wanted and there is nothing to draw it with."""
     if file is not None and importlib.util.find_spec("matplotlib") is None:
-        raise MissingExtra("a picture needs matplotlib", hint="pip install 'engram-memory[plots]'")
+        raise MissingExtra("a picture needs matplotlib", hint="pip install 'engramdb[plots]'")
 
 
 # The options that commands share: which store, which scope, which form of answer, which memories.

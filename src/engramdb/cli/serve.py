@@ -124,9 +124,7 @@ def _say_ready(url: str, tokens: Tokens | None, home: Path) -> None:
 def _require_extra() -> None:
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise MissingExtra(
-            f"the server needs {', '.join(missing)}", hint="pip install 'engram-memory[server]'"
-        )
+        raise MissingExtra(f"the server needs {', '.join(missing)}", hint="pip install 'engramdb[server]'")
 
 
 # `engram mcp`: memory for a model, over the Model Context Protocol.
@@ -279,7 +277,7 @@ def _require_extra_mcp(*needed: str) -> None:
     if missing:
         extras = "mcp" if missing == ["mcp"] else "mcp,server"
         raise MissingExtra(
-            f"the MCP server needs {', '.join(missing)}", hint=f"pip install 'engram-memory[{extras}]'"
+            f"the MCP server needs {', '.join(missing)}", hint=f"pip install 'engramdb[{extras}]'"
         )
 
 

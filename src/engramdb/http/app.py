@@ -23,7 +23,7 @@ from engramdb.http.load_shedding import Guard, Load, Pressure
 from engramdb.http.requests import RequestIds
 from engramdb.http.routes_questions import api_routes
 from engramdb.http.telemetry import METRICS, PROBES, Meter, Metered, Traced, probe_routes
-from engramdb.web.docs import docs_routes
+from engramdb.http.docs import docs_routes
 from engramdb.web.page import page_routes, static_files
 
 if TYPE_CHECKING:

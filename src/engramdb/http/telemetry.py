@@ -219,7 +219,7 @@ def open_spans(exporter: str) -> Spans:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ImportError as exc:
         raise MissingExtra(
-            "telemetry needs opentelemetry-sdk", hint="pip install 'engram-memory[telemetry]'"
+            "telemetry needs opentelemetry-sdk", hint="pip install 'engramdb[telemetry]'"
         ) from exc
     found = next(iter(entry_points(group=_EXPORTERS, name=exporter)), None)
     if found is None:

@@ -29,7 +29,7 @@ def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
         from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415
     except ImportError as exc:
         raise MissingExtra(
-            "reading a PDF needs pypdf", hint="Install it: pip install 'engram-memory[pdf]'."
+            "reading a PDF needs pypdf", hint="Install it: pip install 'engramdb[pdf]'."
         ) from exc
     failures = (PyPdfError, DependencyError, NotImplementedError, OSError, *_ODD)
     try:

@@ -12,22 +12,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from crewai.events.event_bus import crewai_event_bus
-from crewai.events.types.memory_events import (
-    MemoryQueryCompletedEvent,
-    MemoryQueryFailedEvent,
-    MemoryQueryStartedEvent,
-    MemorySaveCompletedEvent,
-    MemorySaveFailedEvent,
-    MemorySaveStartedEvent,
-)
-from crewai.memory.types import MemoryMatch, MemoryRecord, ScopeInfo
-from crewai.memory.unified_memory import Memory as CrewMemory
 from msgspec.structs import replace
-from pydantic import PrivateAttr
 
 from engramdb.capture.extract import HeuristicExtractor
-from engramdb.errors import EngramError, InvalidContent, InvalidQuery, MemoryNotFound
+from engramdb.errors import EngramError, InvalidContent, InvalidQuery, MemoryNotFound, MissingExtra
 from engramdb.integrations.documents import latest
 from engramdb.lifecycle.drafts import Draft
 from engramdb.text.sentences import sentences
@@ -37,6 +25,22 @@ from engramdb.values.query import MAX_LIMIT, MAX_QUERY_CHARACTERS
 
 if TYPE_CHECKING:
     from engramdb import Engram, Memory, Scope
+
+try:
+    from crewai.events.event_bus import crewai_event_bus
+    from crewai.events.types.memory_events import (
+        MemoryQueryCompletedEvent,
+        MemoryQueryFailedEvent,
+        MemoryQueryStartedEvent,
+        MemorySaveCompletedEvent,
+        MemorySaveFailedEvent,
+        MemorySaveStartedEvent,
+    )
+    from crewai.memory.types import MemoryMatch, MemoryRecord, ScopeInfo
+    from crewai.memory.unified_memory import Memory as CrewMemory
+    from pydantic import PrivateAttr
+except ImportError as exc:
+    raise MissingExtra("crewai is not installed", hint="pip install 'engramdb[crewai]'") from exc
 
 
 # What a report of CrewAI states, read by rules.

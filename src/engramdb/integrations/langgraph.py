@@ -12,21 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-    TTLConfig,
-    get_text_at_path,
-)
-
 from engramdb.errors import InvalidContent, MissingExtra
 from engramdb.integrations.documents import matches, words_of
 from engramdb.integrations.transcript import in_thread
@@ -47,7 +32,7 @@ try:
         get_text_at_path,
     )
 except ImportError as exc:
-    raise MissingExtra("langgraph is not installed", hint="pip install 'engram-memory[langgraph]'") from exc
+    raise MissingExtra("langgraph is not installed", hint="pip install 'engramdb[langgraph]'") from exc
 
 
 ROOT = "langgraph"

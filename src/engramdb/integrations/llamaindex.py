@@ -11,11 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
-from llama_index.core.memory.memory import BaseMemoryBlock
-from llama_index.core.memory.types import BaseMemory
-
 from engramdb.errors import MissingExtra
 from engramdb.integrations.transcript import MEMORY_TOKENS, ROLES, Message, Transcript, in_thread, memory_text
 from engramdb.text.tokens import count_tokens
@@ -30,7 +25,7 @@ try:
     from llama_index.core.memory.types import BaseMemory
 except ImportError as exc:
     raise MissingExtra(
-        "llama-index-core is not installed", hint="pip install 'engram-memory[llamaindex]'"
+        "llama-index-core is not installed", hint="pip install 'engramdb[llamaindex]'"
     ) from exc
 
 

@@ -12,10 +12,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from agents import Agent, FunctionTool, RunContextWrapper, default_tool_error_function, function_tool
-from agents.items import TResponseInputItem
-from agents.memory import SessionABC, SessionSettings
-
 from engramdb.errors import EngramError, InvalidContent, MissingExtra
 from engramdb.integrations.tools import MemoryCalls
 from engramdb.integrations.transcript import MEMORY_TOKENS, ROLES, Message, Transcript, in_thread, memory_text
@@ -28,7 +24,7 @@ try:
     from agents.memory import SessionABC, SessionSettings
 except ImportError as exc:
     raise MissingExtra(
-        "openai-agents is not installed", hint="pip install 'engram-memory[openai-agents]'"
+        "openai-agents is not installed", hint="pip install 'engramdb[openai-agents]'"
     ) from exc
 
 

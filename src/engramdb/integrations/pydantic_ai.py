@@ -14,15 +14,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai import FunctionToolset, ModelRetry, RunContext
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelMessagesTypeAdapter,
-    ModelRequest,
-    TextPart,
-    UserPromptPart,
-)
-
 from engramdb.errors import MissingExtra
 from engramdb.integrations.tools import MemoryCalls
 from engramdb.integrations.transcript import MEMORY_TOKENS, in_thread, memory_text
@@ -41,9 +32,7 @@ try:
         UserPromptPart,
     )
 except ImportError as exc:
-    raise MissingExtra(
-        "pydantic-ai is not installed", hint="pip install 'engram-memory[pydantic-ai]'"
-    ) from exc
+    raise MissingExtra("pydantic-ai is not installed", hint="pip install 'engramdb[pydantic-ai]'") from exc
 
 
 ROOT = "pydantic-ai"

@@ -256,9 +256,7 @@ def exact_counter(name: str) -> ExactCounter:
     """Return the exact counter of a tokenizer, or say which extra it needs."""
     counter = _counter(name)
     if not isinstance(counter, ExactCounter):
-        raise MissingExtra(
-            f"there is no exact counter for {name!r}", hint="pip install 'engram-memory[tokens]'"
-        )
+        raise MissingExtra(f"there is no exact counter for {name!r}", hint="pip install 'engramdb[tokens]'")
     return counter
 
 

@@ -129,6 +129,6 @@ def _import_runtime() -> Any:
     except ImportError as exc:
         raise EmbedderUnavailable(
             "the model pack 'e5-small' needs onnxruntime, which is not installed",
-            hint="pip install 'engram-memory[models]'",
+            hint="pip install 'engramdb[models]'",
         ) from exc
     return onnxruntime

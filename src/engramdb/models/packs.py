@@ -234,7 +234,7 @@ def _require(*libraries: str) -> None:
     missing = [library for library in libraries if importlib.util.find_spec(library) is None]
     if missing:
         raise MissingExtra(
-            f"adding a model pack needs {' and '.join(missing)}", hint="pip install 'engram-memory[models]'"
+            f"adding a model pack needs {' and '.join(missing)}", hint="pip install 'engramdb[models]'"
         )
 
 

@@ -145,7 +145,7 @@ def _open_e5(home: Path, threads: int) -> Embedder:
             f"the model pack {e5.NAME!r} is not installed", hint=f"Add it: `engram models add {e5.NAME}`."
         )
     if not _runtime_is_installed():
-        raise MissingExtra(f"{e5.NAME!r} needs onnxruntime", hint="pip install 'engram-memory[models]'")
+        raise MissingExtra(f"{e5.NAME!r} needs onnxruntime", hint="pip install 'engramdb[models]'")
     return E5Embedder(pack, threads=threads)
 
 

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse
 
 from engramdb.http.openapi import curl, operations, things
 
-_TEMPLATES: Final = Path(__file__).parent / "templates"
+_TEMPLATES: Final = Path(__file__).parents[1] / "web" / "templates"
 _ADDRESSES: Final = 8
 """The page is kept for so many addresses that it was asked for by."""
 
