@@ -118,7 +118,7 @@ def test_a_bulk_reinforces_what_it_repeats(engram: Engram) -> None:
 def test_a_twin_that_is_forgotten_meanwhile_does_not_swallow_the_statement(engram: Engram) -> None:
     """Between the look and the write another may forget the twin: the statement is then a new memory."""
     twin = engram.remember("I like tea")
-    pipeline = engram._parts.gate
+    pipeline = engram._parts.pipeline
     prepared = prepare([Draft(content="I like tea")], pipeline, now=engram._now())
     engram.forget(twin.id)
 

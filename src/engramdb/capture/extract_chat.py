@@ -139,7 +139,7 @@ def believe(statement: Statement, turn: Turn, said: Said, *, max_bytes: int) -> 
 
 
 def _triple(statement: Statement, said: Said, content: str) -> tuple[str | None, str | None, str | None]:
-    """Return subject, predicate and object, or none of them: admission reads a whole triple from the words."""
+    """Return subject, predicate and object, or none of them: admission reads them from the words."""
     subject, target = _name(statement.subject, said, content), _name(statement.object, said, content)
     predicate = canonical(_short(statement.predicate, LONGEST_NAME_CHARACTERS) or "")
     if subject is None or not predicate or target is None:

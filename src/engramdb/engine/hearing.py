@@ -167,7 +167,7 @@ def _words(said: Message | Turn) -> tuple[str, str]:
 
 # Doors for what agents produce besides talk: `engram.capture`.
 #
-# Held by `Engram`; each verb makes drafts of one such thing and hands them to the same admission as everything
+# Held by `Engram`; each verb makes drafts of one such thing and hands them to admission, as everything
 # else.
 
 

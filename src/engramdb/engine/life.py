@@ -287,7 +287,7 @@ class Life(Handle):
 
 # The verbs of links: relate two memories, take it back, and tell what a memory is linked to.
 #
-# Part of `Engram`. What links do to answers is in `recall`; which links admission and the dream set is theirs.
+# Part of `Engram`. What links do to answers is in `recall`; which links admission and dreams set is theirs.
 
 
 class Links(Handle):
