@@ -311,7 +311,7 @@ def stored(conversation: Conversation, embedder: RememberingEmbedder, folder: Pa
     """Store every turn of a conversation and return it ready to be asked."""
     settings = Settings(home=folder, durability="relaxed", store=str(folder / f"{conversation.name}.db"))
     with Engram.open(settings=settings, embedder=embedder, background=False) as engram:
-        memories = list(engram.remember_many(conversation.drafts.values()))
+        memories = engram.remember_many(conversation.drafts.values())
         engram.enrich()
     turn_of: defaultdict[str, set[str]] = defaultdict(set)
     for turn_id, memory in zip(conversation.drafts, memories, strict=True):

@@ -115,7 +115,7 @@ def ask_all(
     path = folder / f"{conversation.name}.db"
     clock = ManualClock()
     with Engram.open(path, settings=settings, clock=clock, embedder=embedder, background=False) as engram:
-        stored = list(engram.remember_many(conversation.drafts.values()))
+        stored = engram.remember_many(conversation.drafts.values())
         engram.enrich()
         clock.advance(days=30)  # nothing of it was stored today
         memories = {

@@ -146,7 +146,7 @@ def straight(folder: Path, rows: int) -> dict[str, Any]:
     drafts = [Draft(content=make()) for _ in range(rows)]
     with Engram.open(settings=settings, background=False) as engram:
         wall, busy = time.perf_counter(), time.process_time()
-        count = sum(1 for _ in engram.remember_many(drafts))
+        count = sum(1 for _ in engram.remember_stream(drafts))
         wall, busy = time.perf_counter() - wall, time.process_time() - busy
         stored = engram.status().memories
     return {

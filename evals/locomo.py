@@ -156,7 +156,7 @@ def ask_all(
     path = folder / f"{conversation.name}.db"
     settings = Settings(home=folder, durability="relaxed")
     with Engram.open(path, settings=settings, embedder=embedder, background=False) as engram:
-        stored = list(engram.remember_many(conversation.drafts.values()))
+        stored = engram.remember_many(conversation.drafts.values())
         engram.enrich()
     turns_of: defaultdict[str, set[str]] = defaultdict(set)  # the same words said twice are one memory
     for turn_id, memory in zip(conversation.drafts, stored, strict=True):

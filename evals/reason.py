@@ -122,7 +122,7 @@ def ask_locomo(path: Path, embedder: Embedder, folder: Path) -> Iterator[tuple[s
         settings = Settings(home=folder, durability="relaxed")
         file = folder / f"{conversation.name}.db"
         with Engram.open(file, settings=settings, embedder=embedder, background=False) as engram:
-            stored = list(engram.remember_many(conversation.drafts.values()))
+            stored = engram.remember_many(conversation.drafts.values())
             engram.enrich()
             turns_of: defaultdict[str, set[str]] = defaultdict(set)
             for turn, memory in zip(conversation.drafts, stored, strict=True):

@@ -173,7 +173,7 @@ def _fill(engram: Engram, size: int, sentences: Sentences) -> tuple[list[str], f
 
     prepared = list(drafts())  # making sentences up is not part of adding them
     started = time.perf_counter()
-    for _ in engram.remember_many(prepared):
+    for _ in engram.remember_stream(prepared):
         pass
     return samples, size / (time.perf_counter() - started)
 

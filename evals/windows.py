@@ -75,7 +75,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         settings = replace(Settings(), store=f"{name}/memory.db", embedder="static")
         with Engram.open(settings=settings, background=False) as engram:
-            stored = list(engram.remember_many(Draft(content=make()) for _ in range(told.memories)))
+            stored = engram.remember_many(Draft(content=make()) for _ in range(told.memories))
             engram.enrich()
             questions = [" ".join(memory.content.split()[:5]) for memory in stored[: told.questions]]
             engram.context(questions[0], budget=BUDGETS[0], history=said)  # loads what is loaded once

@@ -23,7 +23,7 @@ UNKNOWN = "00000000-0000-7000-8000-000000000000"
     "call",
     [
         lambda engram: engram.remember("I like tea"),
-        lambda engram: list(engram.remember_many([Draft(content="I like tea")])),
+        lambda engram: engram.remember_many([Draft(content="I like tea")]),
         lambda engram: engram.observe("I like tea"),
         lambda engram: engram.recall("tea"),
         lambda engram: engram.get(UNKNOWN),

@@ -29,7 +29,7 @@ def filled(store_path: Path) -> Path:
     with open_quietly(store_path) as engram:
         said = Provenance(speaker="Ann")
         drafts = [Draft(content=f"note {n} about topic {n % 7}", provenance=said) for n in range(200)]
-        memories = list(engram.remember_many(drafts))
+        memories = engram.remember_many(drafts)
         engram.forget(memories[0].id)
         engram.correct(memories[1].id, "a corrected note")
         engram.pin(memories[2].id)

@@ -27,7 +27,7 @@ def engram(store_path: Path) -> Iterator[Engram]:
 
 def test_bulk_is_findable_at_once_and_enriched_afterwards(engram: Engram) -> None:
     """Until then it counts as sensitive, and `status` says how many wait."""
-    stored = list(engram.remember_many(Draft(content=fact) for fact in FACTS))
+    stored = engram.remember_many(Draft(content=fact) for fact in FACTS)
     before = engram.status().awaiting_enrichment
     found = engram.recall("Clara77", limit=1).hits[0].memory
 
@@ -46,7 +46,7 @@ def test_changes_in_bulk_settle_by_relation(engram: Engram) -> None:
     engram.remember("Bob lives in Rome")
     drafts = [*FACTS[:255], "Bob moved to Oslo"]
 
-    list(engram.remember_many(Draft(content=fact) for fact in drafts))
+    engram.remember_many(Draft(content=fact) for fact in drafts)
 
     assert [hit.memory.content for hit in engram.recall("where is Bob?", limit=1).hits] == [
         "Bob moved to Oslo"
@@ -59,7 +59,7 @@ def test_an_attack_in_bulk_is_refused(engram: Engram) -> None:
     drafts = [*FACTS[:255], attack]
 
     with pytest.raises(InjectionBlocked):
-        list(engram.remember_many(Draft(content=fact) for fact in drafts))
+        engram.remember_many(Draft(content=fact) for fact in drafts)
 
     assert engram.list() == []
 
@@ -67,7 +67,7 @@ def test_an_attack_in_bulk_is_refused(engram: Engram) -> None:
 def test_the_background_enriches_by_itself(store_path: Path) -> None:
     """Nobody has to ask for it."""
     with Engram.open(store_path, settings=Settings(embedder="static")) as engram:
-        list(engram.remember_many(Draft(content=fact) for fact in FACTS))
+        engram.remember_many(Draft(content=fact) for fact in FACTS)
         deadline = time.monotonic() + 30
         while engram.status().awaiting_enrichment and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -34,7 +34,7 @@ def lived(engram: Engram, clock: ManualClock) -> Engram:
     for days, words in ((40, "paint the fence"), (2, "send the report to Maya"), (9, "call the bank")):
         content = f"I will {words}"
         draft = Draft(content=content, category="commitment", occurred_at=now + timedelta(days=days))
-        list(engram.remember_many([draft]))
+        engram.remember_many([draft])
     told = Draft(
         content="Session s7, 12 turns: we chose Postgres; the tests are green",
         type=MemoryType.NARRATIVE,
@@ -43,7 +43,7 @@ def lived(engram: Engram, clock: ManualClock) -> Engram:
         extractor="session-1",
         provenance=Provenance(session="s7"),
     )
-    list(engram.remember_many([told]))
+    engram.remember_many([told])
     return engram
 
 

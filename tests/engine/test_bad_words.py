@@ -109,7 +109,7 @@ def test_a_filter_that_is_one_word_is_not_taken_for_its_letters(part: str) -> No
 def test_many_statements_are_drafts(engram: Engram, wrong: Any) -> None:
     """The error shows how to make one."""
     with pytest.raises(InvalidContent) as caught:
-        list(engram.remember_many([Draft(content="The API uses JWT tokens"), wrong]))
+        engram.remember_many([Draft(content="The API uses JWT tokens"), wrong])
 
     assert "Draft(content=" in caught.value.hint
 

@@ -224,7 +224,7 @@ def test_in_a_full_store_everybody_has_its_share(
     with Engram.open(
         path, settings=Settings(durability="relaxed"), clock=clock, embedder=TinyEmbedder(), background=False
     ) as engram:
-        list(engram.remember_many(_shelves()))
+        engram.remember_many(_shelves())
         clock.advance(days=2)
 
         for budget in (1_500, 4_000):

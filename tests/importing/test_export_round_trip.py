@@ -177,7 +177,7 @@ def test_what_is_erased_is_in_no_export(engram: Engram) -> None:
 def test_many_come_oldest_first(engram: Engram) -> None:
     """However many there are, the order is that of their making."""
     words = [f"Item {number} of house {number * 37}" for number in range(230)]
-    list(engram.remember_many(Draft(content=one) for one in words))
+    engram.remember_many(Draft(content=one) for one in words)
 
     found = [one.memory.content for one in engram.export(tiers=list(SecurityTier))]
 

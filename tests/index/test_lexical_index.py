@@ -28,8 +28,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
     with Engram.open(path, settings=settings, embedder=TinyEmbedder(), background=False) as engram:
         drafts = [Draft(content=f"meeting number {number}") for number in range(MANY)]
         drafts.insert(100, Draft(content="meeting about the aardvark"))
-        for _ in engram.remember_many(drafts):
-            pass
+        engram.remember_many(drafts)
         yield engram
 
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Draft, Engram, Layer, Source
+from engramdb.engine.handle import BULK_ROWS
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.lifecycle.admission import prepare, save
 from engramdb.testing import TinyEmbedder
 from engramdb.values import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -55,7 +56,7 @@ def test_what_is_known_is_not_embedded_again(store_path: Path) -> None:
     with Engram.open(store_path, embedder=embedder, background=False) as engram:
         engram.remember("I like tea")
         engram.remember("i like tea.")
-        list(engram.remember_many([Draft(content=text) for text in ("I like tea", "coffee", "Coffee!")]))
+        engram.remember_many([Draft(content=text) for text in ("I like tea", "coffee", "Coffee!")])
 
         assert embedder.texts == ["I like tea", "coffee"]
 
@@ -76,30 +77,49 @@ def test_a_slow_embedder_does_not_hold_up_other_writers(store_path: Path) -> Non
         assert [memory.content for memory in engram.list()] == ["I like tea"]
 
 
-def test_an_invalid_draft_stops_its_bulk_and_keeps_what_came_before(engram: Engram) -> None:
-    """What was yielded is stored; of the batch with the bad draft nothing is."""
-    drafts = [Draft(content=f"note {number}") for number in range(300)]
-    drafts[280] = Draft(content=" ")
-    stored = engram.remember_many(drafts)
+def test_a_bulk_is_stored_by_the_call_itself(engram: Engram) -> None:
+    """As a statement it stores everything; what it returns is a list in the order of the drafts."""
+    engram.remember_many(Draft(content=f"note {number}") for number in range(300))
+    stored = engram.remember_many([Draft(content="tea"), Draft(content="coffee")])
 
-    kept = [next(stored).id for _ in range(256)]
-    with pytest.raises(InvalidContent):
-        next(stored)
+    assert engram.status().memories == 302
+    assert [memory.content for memory in stored] == ["tea", "coffee"]
 
-    assert {memory.id for memory in engram.list(limit=1000)} == set(kept)
+
+@pytest.mark.parametrize("bad", [0, 255, 256, 280, 599])
+def test_an_invalid_draft_stops_its_bulk_and_keeps_what_came_before(engram: Engram, bad: int) -> None:
+    """Of the write with the bad draft nothing is stored, of those before it everything; the error says so."""
+    drafts = [Draft(content=f"note {number}") for number in range(600)]
+    drafts[bad] = Draft(content=" ")
+
+    with pytest.raises(InvalidContent) as refused:
+        engram.remember_many(drafts)
+
+    kept = bad // BULK_ROWS * BULK_ROWS
+    contents = {memory.content for memory in engram.list(limit=1000)}
+    assert contents == {f"note {number}" for number in range(kept)}
+    assert refused.value.hint.count("are stored") == (kept > 0)
+    assert kept == 0 or f"The first {kept} drafts are stored." in str(refused.value)
     assert engram.doctor().ok
 
 
-def test_a_bulk_is_lazy(engram: Engram) -> None:
-    """Nothing is stored that is not asked for, and progress is told as it is made."""
+def test_a_stream_is_lazy(engram: Engram) -> None:
+    """Drafts are taken and stored only as the result is read, and progress is reported as it is made."""
     told: list[int] = []
+    taken: list[int] = []
 
-    stored = engram.remember_many((Draft(content=f"note {n}") for n in range(600)), progress=told.append)
+    def drafts() -> Iterator[Draft]:
+        for number in range(600):
+            taken.append(number)
+            yield Draft(content=f"note {number}")
+
+    stored = engram.remember_stream(drafts(), progress=told.append)
     before = engram.status().memories
-    for _ in stored:
-        pass
+    next(stored)
+    after_one, read = engram.status().memories, len(taken)
+    rest = sum(1 for _ in stored)
 
-    assert before == 0
+    assert (before, after_one, read, rest) == (0, BULK_ROWS, BULK_ROWS, 599)
     assert told == [256, 256, 88]
     assert engram.status().memories == 600
 
@@ -170,7 +190,7 @@ def test_evidence_of_a_repetition_is_kept(engram: Engram) -> None:
 def test_an_unknown_mark_never_reaches_the_file(engram: Engram, draft: Draft) -> None:
     """A row that could not be read again would make every list fail; admission names the word instead."""
     with pytest.raises(InvalidContent) as refused:
-        list(engram.remember_many([draft]))
+        engram.remember_many([draft])
 
     assert "Use one of" in refused.value.hint
     assert engram.list() == []

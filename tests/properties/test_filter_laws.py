@@ -87,7 +87,7 @@ def test_the_roster_the_store_and_the_definition_agree(
             )
             for number, (where, layer, type_, kind, category, _, at) in enumerate(stored)
         ]
-        for memory, (*_, status, _at) in zip(list(engram.remember_many(drafts)), stored, strict=True):
+        for memory, (*_, status, _at) in zip(engram.remember_many(drafts), stored, strict=True):
             if status is not Status.ACTIVE:
                 engram.set_status(memory.id, status, scope=memory.scope)
 

@@ -68,7 +68,7 @@ def test_no_statement_is_active_twice(contents: list[str], is_bulk: bool) -> Non
         ) as engram,
     ):
         if is_bulk:
-            list(engram.remember_many([Draft(content=content) for content in contents]))
+            engram.remember_many([Draft(content=content) for content in contents])
         else:
             for content in contents:
                 engram.remember(content)

@@ -24,7 +24,7 @@ def test_vectors_that_do_not_fit_into_memory_are_read_from_the_file(
     """The answer is the same, and says that it took the longer way."""
     settings = Settings(embedder="static", policy="notebook", vector_memory_megabytes=megabytes)
     with Engram.open(store_path, settings=settings, background=False) as engram:
-        list(engram.remember_many(Draft(content=f"note {number}") for number in range(MANY)))
+        engram.remember_many(Draft(content=f"note {number}") for number in range(MANY))
         engram.remember("I like green tea")
 
         answer = engram.recall("green tea")

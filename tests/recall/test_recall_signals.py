@@ -34,7 +34,7 @@ def engram(store_path: Path, clock: ManualClock) -> Iterator[Engram]:
     settings = Settings(policy="notebook", embedder="static")
     with Engram.open(store_path, settings=settings, clock=clock, background=False) as opened:
         drafts = [_said(speaker, text) for speaker, text in TALK]
-        list(opened.remember_many(drafts))
+        opened.remember_many(drafts)
         for thing in ("bread", "copper", "rain", "violins", "chess"):
             opened.remember(f"A note about {thing}")
         yield opened
@@ -58,7 +58,7 @@ def test_an_answer_is_found_beside_its_question(engram: Engram) -> None:
 def test_neighbours_of_another_scope_stay_hidden(engram: Engram) -> None:
     """A session name that two scopes share joins nothing across them."""
     other = Scope(project="other")
-    list(engram.remember_many([_said("Eve", "The vault combination is on the blue card", other)]))
+    engram.remember_many([_said("Eve", "The vault combination is on the blue card", other)])
 
     answer = engram.recall("dog from the shelter", limit=50)
 
@@ -67,7 +67,7 @@ def test_neighbours_of_another_scope_stay_hidden(engram: Engram) -> None:
 
 def test_whoever_the_question_names_comes_first(engram: Engram) -> None:
     """Two said the same; the question asks about one of them."""
-    list(engram.remember_many([_said("Tom", "I adore fresh figs"), _said("Anna", "I adore fresh figs!")]))
+    engram.remember_many([_said("Tom", "I adore fresh figs"), _said("Anna", "I adore fresh figs!")])
 
     answer = engram.recall("What fruit does Anna adore, fresh figs?")
 

@@ -17,6 +17,7 @@ NOT_FOR_A_SHELL = {
     "turn": "a block around a running model",
     "schedule": "a hint to the background of a process that stays",
     "remember_many": "`import` reads many",
+    "remember_stream": "`import` reads many",
     "compare_policies": "`engram policy compare`",
     "embed_pending": "`engram enrich`, `engram doctor --fix` and `engram models`",
     "import_from": "`engram import`",

@@ -191,7 +191,7 @@ def test_rebuilding_changes_no_answer(engram_command: Command) -> None:
 def test_what_came_in_bulk_is_enriched_on_request(engram_command: Command, home: Path) -> None:
     """A store that was filled without a server has its vectors and its people afterwards."""
     with Engram.open(settings=Settings(home=home), embedder=TinyEmbedder(), background=False) as engram:
-        list(engram.remember_many(Draft(content=statement(number)) for number in range(256)))
+        engram.remember_many(Draft(content=statement(number)) for number in range(256))
 
     done = answer(engram_command, "enrich")
 

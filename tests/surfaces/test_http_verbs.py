@@ -66,6 +66,7 @@ OUTSIDE = {
     "open": "makes the engine",
     "close": "ends it",
     "turn": "lasts while a model thinks: `context` before it and `observe` after it",
+    "remember_stream": "lazy, for Python; `remember_many` takes the same drafts",
     "rebuild": "for whoever sits at the machine",
     "embed_pending": "the server does it by itself",
     "enrich": "the server does it by itself",

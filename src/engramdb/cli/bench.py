@@ -72,7 +72,7 @@ def _measured(engram: Engram, memories: int) -> Bench:
     begun = time.perf_counter()
     with counting("remembering", total=memories) as progress:
         drafts = (Draft(content=statement(number)) for number in range(memories))
-        stored = sum(1 for _ in engram.remember_many(drafts, progress=progress))
+        stored = sum(1 for _ in engram.remember_stream(drafts, progress=progress))
     bulk = stored / (time.perf_counter() - begun)
     remembered = _timed(engram.remember, (statement(memories + number) for number in range(SINGLE)))
     recalled = _timed(engram.recall, (question(number) for number in range(SINGLE)))

@@ -22,6 +22,7 @@ from engramdb.engine.idempotency import Served
 from engramdb.engine.life import Life, Links
 from engramdb.engine.moving import Imports, Notebooks
 from engramdb.engine.upkeep import Upkeep
+from engramdb.errors import EngramError
 from engramdb.index.foreign import ProposesRows
 from engramdb.lifecycle.change import correct
 from engramdb.lifecycle.drafts import Draft, chosen
@@ -211,15 +212,32 @@ class Engram(
 
     def remember_many(
         self, drafts: Iterable[Draft], *, progress: Callable[[int], None] | None = None
-    ) -> Iterator[Memory]:
+    ) -> list[Memory]:
         """
-        Store many statements, some hundreds to a write, and yield each as it is durable.
+        Store many statements, a few hundred per write, and return them in their order.
 
         What is inferred from their words (affect, traits, entities) follows in the background; `status` shows
         how many wait, and `enrich` does it now. Repetitions in other words are not looked for in the store.
 
-        Lazy: nothing is stored that is not asked for. A draft that is not valid raises, and what was
-        yielded before it stays stored.
+        A draft that is not valid raises. What was written before it stays stored, and the error's hint says
+        how many drafts that was.
+        """
+        stored: list[Memory] = []
+        try:
+            stored.extend(self.remember_stream(drafts, progress=progress))
+        except EngramError as exc:
+            if stored:
+                exc.hint = f"{exc.hint} The first {len(stored)} drafts are stored.".lstrip()
+            raise
+        return stored
+
+    def remember_stream(
+        self, drafts: Iterable[Draft], *, progress: Callable[[int], None] | None = None
+    ) -> Iterator[Memory]:
+        """
+        Store many statements as `remember_many` does, but yield each as it is durable.
+
+        Lazy, for more than fits into memory: drafts are read, and stored, only as the result is iterated.
         """
         waiting: list[Draft] = []
         for draft in drafts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from os import PathLike
@@ -91,13 +91,11 @@ class CallersEngram:
         report: ImportReport = self.call("import_from", Engram, self._engram.import_from, path, **options)
         return report
 
-    def remember_many(self, drafts: Iterable[Draft]) -> Iterator[Memory]:
+    def remember_many(self, drafts: Iterable[Draft]) -> list[Memory]:
         """Store many statements, each in a scope that the caller may write to."""
         checked = (_in_reach(draft, caller()) for draft in drafts)
-        found: Iterator[Memory] = self.call(
-            "remember_many", CallersEngram, self._engram.remember_many, checked
-        )
-        return found
+        stored: list[Memory] = self.call("remember_many", CallersEngram, self._engram.remember_many, checked)
+        return stored
 
 
 class _Doors:

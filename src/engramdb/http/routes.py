@@ -222,7 +222,7 @@ def memory_routes(engram: Engram) -> Family:
         again is harmless. What is inferred from the words of many follows in the background.
         """
         scope = body.chosen_scope() or engram.scope
-        return reply(list(engram.remember_many(one.draft(scope) for one in body.statements)))
+        return reply(engram.remember_many(one.draft(scope) for one in body.statements))
 
     @family.write("/correct", gives=Memory, refusals=ONE, is_tagged=True)
     def correct(body: CorrectBody, if_match: IfMatch = None) -> Response:
