@@ -1,8 +1,8 @@
 """
 Fit what each kind of piece costs, and write it down for the product.
 
-Used by `tokens --fit` on the tune half; writes src/engramdb/text/token_ratios.py. Least squares of the relative
-error, pulled towards its mean by weighing far-off texts less, with no cost below zero: then a longer text
+Used by `tokens --fit` on the tune half; writes src/engramdb/text/token_ratios.py. Least squares of the
+relative error, pulled towards its mean by weighing far-off texts less, with no cost below zero: then a longer text
 cannot cost less. The margins of the bound are quantiles of what passages cost beyond the estimate.
 """
 

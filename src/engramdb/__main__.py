@@ -1,8 +1,8 @@
 """
 Run the command line with `python -m engramdb`.
 
-A hook goes straight to `hooks`: an agent waits for it at every prompt, and loading the command line would take
-a third of the time.
+A hook goes straight to `hooks`: an agent waits for it at every prompt, and loading the command line would
+take a third of the time.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from engramdb import __version__
 from engramdb.http import errors, openapi
 from engramdb.http.auth import OPEN, OWN_FILE, Bearer
 from engramdb.http.authorization import CallersEngram
+from engramdb.http.docs import docs_routes
 from engramdb.http.errors import SafeHeaders, Unforeseen
 from engramdb.http.etags import Heads
 from engramdb.http.events import PATH as EVENTS
@@ -23,7 +24,6 @@ from engramdb.http.load_shedding import Guard, Load, Pressure
 from engramdb.http.requests import RequestIds
 from engramdb.http.routes_questions import api_routes
 from engramdb.http.telemetry import METRICS, PROBES, Meter, Metered, Traced, probe_routes
-from engramdb.http.docs import docs_routes
 from engramdb.web.page import page_routes, static_files
 
 if TYPE_CHECKING:

@@ -18,6 +18,8 @@ from engramdb.integrations.transcript import in_thread
 from engramdb.values import Putting, Removing, ShelfItem
 
 if TYPE_CHECKING:
+    from langgraph.store.base import MatchCondition, Op, Result, TTLConfig
+
     from engramdb import Engram, Scope
 
 try:

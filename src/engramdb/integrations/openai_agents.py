@@ -17,6 +17,8 @@ from engramdb.integrations.tools import MemoryCalls
 from engramdb.integrations.transcript import MEMORY_TOKENS, ROLES, Message, Transcript, in_thread, memory_text
 
 if TYPE_CHECKING:
+    from agents.items import TResponseInputItem
+
     from engramdb import Engram, Scope
 
 try:
