@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter
+from msgspec import Struct
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
@@ -30,35 +31,35 @@ if TYPE_CHECKING:
     from engramdb.http.load_shedding import Load
 
 
-# Count requests and tell the state of the server and the store in Prometheus' text form.
-#
-# `Metered` stands around everything and counts by route, never by address: addresses hold ids and
-# questions, and there is no end of them. `told` writes the page; it knows counts and names of ours, and
-# nothing of a memory.
+# Metrics for Prometheus. Requests are counted by route, never by address: addresses hold ids and questions,
+# and there is no end of them. Labels are names of ours and hold nothing of a memory.
 
-Sample = tuple[Mapping[str, object], float]
-
-MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper bounds in seconds."""
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Meter:
-    """What was counted since the server started; written to in its loop only."""
+    """Counts of requests since the server started, in a registry of its own."""
 
     def __init__(self) -> None:
-        self.requests: Counter[tuple[str, str, int]] = Counter()
-        self.seconds: dict[str, list[int]] = {}
-        self.sums: Counter[str] = Counter()
-        self.in_flight = 0
-
-    def add(self, *, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one request."""
-        self.requests[method, route, status] += 1
-        counts = self.seconds.setdefault(route, [0] * (len(BUCKETS) + 1))
-        counts[bisect_left(BUCKETS, seconds)] += 1
-        self.sums[route] += seconds  # type: ignore[assignment] # a Counter adds up fractions, too
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "engram_http_requests",
+            "Requests answered.",
+            ("method", "route", "status"),
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "engram_http_request_seconds",
+            "Time until the answer was sent.",
+            ("route",),
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.in_flight = Gauge(
+            "engram_http_requests_in_flight", "Requests that are not answered yet.", registry=self.registry
+        )
 
 
 class Metered:
@@ -81,13 +82,13 @@ class Metered:
                 status = message["status"]
             await send(message)
 
-        self._meter.in_flight += 1
         try:
-            await self._app(scope, receive, noting)
+            with self._meter.in_flight.track_inprogress():
+                await self._app(scope, receive, noting)
         finally:
-            self._meter.in_flight -= 1
-            seconds = time.perf_counter() - start
-            self._meter.add(method=method_of(scope), route=route_of(scope), status=status, seconds=seconds)
+            route = route_of(scope)
+            self._meter.requests.labels(method_of(scope), route, status).inc()
+            self._meter.seconds.labels(route).observe(time.perf_counter() - start)
 
 
 def method_of(scope: AsgiScope) -> str:
@@ -102,102 +103,89 @@ def route_of(scope: AsgiScope) -> str:
     return path if isinstance(path, str) else "other"
 
 
-def told(report: StatusReport, *, meter: Meter, load: Load, streams: Streams, version: str) -> str:
-    """Return the whole page."""
-    lines = [*_of_server(meter, load, streams, version), *_of_store(report), *_of_parts(report)]
-    return "\n".join(lines) + "\n"
+class MetricsPage(Struct, frozen=True, kw_only=True):
+    """Collects what the server counted and what the store reports, for one scrape."""
+
+    report: StatusReport
+    meter: Meter
+    load: Load
+    streams: Streams
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric."""
+        yield _gauge("engram_build_info", "The version.", {__version__: 1}, label="version")
+        for metric in self.meter.registry.collect():
+            # When a series began is of no use here, and would double the page.
+            metric.samples = [one for one in metric.samples if not one.name.endswith("_created")]
+            yield metric
+        yield from self._server_metrics()
+        yield from self._store_metrics()
+        yield from self._recall_metrics()
+        yield from self._model_metrics()
+
+    def _server_metrics(self) -> Iterator[Metric]:
+        load, streams = self.load, self.streams
+        yield _gauge("engram_http_requests_working", "Requests that are carried out now.", load.working)
+        yield _gauge("engram_http_requests_waiting", "Requests that wait for their turn.", load.waiting)
+        yield _gauge("engram_http_streams", "Streams of events that are open.", streams.open)
+        refused = {**load.refused, "streams": streams.refused}
+        yield _counter("engram_http_refused", "Requests sent away.", refused, label="reason")
+
+    def _store_metrics(self) -> Iterator[Metric]:
+        report = self.report
+        yield _gauge("engram_memories", "Memories in the store.", report.by_status, label="status")
+        yield _gauge("engram_memories_by_layer", "Memories in the store.", report.by_layer, label="layer")
+        yield _gauge("engram_turns", "Turns in the store.", report.turns)
+        yield _gauge("engram_store_bytes", "Size of the store.", report.size_bytes)
+        queues = {
+            "embedding": report.awaiting_embedding,
+            "enrichment": report.awaiting_enrichment,
+            "reading": report.awaiting_reading,
+        }
+        yield _gauge("engram_queue", "Memories and turns that wait.", queues, label="for")
+        failing = {part.name: int(part.is_failing) for part in report.parts}
+        yield _gauge("engram_part_failing", "Whether its last attempt failed.", failing, label="part")
+        failures = {part.name: part.failures for part in report.parts}
+        yield _counter("engram_part_failures", "Failed attempts.", failures, label="part")
+
+    def _recall_metrics(self) -> Iterator[Metric]:
+        recalls = self.report.recalls
+        yield _counter("engram_recalls", "Answers given.", recalls.get("answers", 0))
+        names = {"0.5": "milliseconds_p50", "0.95": "milliseconds_p95"}
+        quantiles = {quantile: recalls[name] / 1000 for quantile, name in names.items() if name in recalls}
+        yield _gauge("engram_recall_seconds", "Time of the latest answers.", quantiles, label="quantile")
+
+    def _model_metrics(self) -> Iterator[Metric]:
+        chat = self.report.chat
+        calls = {purpose: spent["calls"] for purpose, spent in chat.items()}
+        yield _counter("engram_model_calls", "Questions to the chat model.", calls, label="purpose")
+        tokens = CounterMetricFamily(
+            "engram_model_tokens", "Tokens to and from the chat model.", labels=("purpose", "direction")
+        )
+        for purpose, spent in chat.items():
+            for direction in ("input", "output"):
+                tokens.add_metric((purpose, direction), spent[f"{direction}_tokens"])
+        yield tokens
 
 
-def _of_server(meter: Meter, load: Load, streams: Streams, version: str) -> Iterator[str]:
-    yield from _metric("engram_build_info", "gauge", "The version.", [({"version": version}, 1)])
-    yield from _metric(
-        "engram_http_requests_total",
-        "counter",
-        "Requests answered.",
-        [
-            ({"method": method, "route": route, "status": status}, number)
-            for (method, route, status), number in list(meter.requests.items())
-        ],
-    )
-    yield from _histogram(meter)
-    for name, meaning, value in (
-        ("engram_http_requests_in_flight", "Requests that are not answered yet.", meter.in_flight),
-        ("engram_http_requests_working", "Requests that are carried out now.", load.working),
-        ("engram_http_requests_waiting", "Requests that wait for their turn.", load.waiting),
-        ("engram_http_streams", "Streams of events that are open.", streams.open),
-    ):
-        yield from _metric(name, "gauge", meaning, [({}, value)])
-    refused = {**load.refused, "streams": streams.refused}
-    samples = [({"reason": reason}, number) for reason, number in refused.items()]
-    yield from _metric("engram_http_refused_total", "counter", "Requests sent away.", samples)
+def _gauge(name: str, meaning: str, value: float | Mapping[str, float], *, label: str = "") -> Metric:
+    return _labeled(GaugeMetricFamily(name, meaning, labels=(label,) if label else ()), value)
 
 
-def _histogram(meter: Meter) -> Iterator[str]:
-    name = "engram_http_request_seconds"
-    yield f"# HELP {name} Time until the answer was sent."
-    yield f"# TYPE {name} histogram"
-    for route, counts in list(meter.seconds.items()):
-        total = 0
-        for bound, count in zip((*BUCKETS, "+Inf"), list(counts), strict=True):
-            total += count
-            yield _sample(f"{name}_bucket", {"route": route, "le": bound}, total)
-        yield _sample(f"{name}_sum", {"route": route}, meter.sums[route])
-        yield _sample(f"{name}_count", {"route": route}, total)
+def _counter(name: str, meaning: str, value: float | Mapping[str, float], *, label: str = "") -> Metric:
+    return _labeled(CounterMetricFamily(name, meaning, labels=(label,) if label else ()), value)
 
 
-def _of_store(report: StatusReport) -> Iterator[str]:
-    by_status = [({"status": status}, number) for status, number in report.by_status.items()]
-    yield from _metric("engram_memories", "gauge", "Memories in the store.", by_status)
-    by_layer = [({"layer": layer}, number) for layer, number in report.by_layer.items()]
-    yield from _metric("engram_memories_by_layer", "gauge", "Memories in the store.", by_layer)
-    yield from _metric("engram_turns", "gauge", "Turns in the store.", [({}, report.turns)])
-    yield from _metric("engram_store_bytes", "gauge", "Size of the store.", [({}, report.size_bytes)])
-    waiting = {
-        "embedding": report.awaiting_embedding,
-        "enrichment": report.awaiting_enrichment,
-        "reading": report.awaiting_reading,
-    }
-    queued = [({"for": what}, number) for what, number in waiting.items()]
-    yield from _metric("engram_queue", "gauge", "Memories and turns that wait.", queued)
-
-
-def _of_parts(report: StatusReport) -> Iterator[str]:
-    failing = [({"part": part.name}, int(part.is_failing)) for part in report.parts]
-    yield from _metric("engram_part_failing", "gauge", "Whether its last attempt failed.", failing)
-    failures = [({"part": part.name}, part.failures) for part in report.parts]
-    yield from _metric("engram_part_failures_total", "counter", "Failed attempts.", failures)
-    recalls = report.recalls
-    yield from _metric("engram_recalls_total", "counter", "Answers given.", [({}, recalls.get("answers", 0))])
-    quantiles = [
-        ({"quantile": quantile}, recalls[name] / 1000)
-        for quantile, name in (("0.5", "milliseconds_p50"), ("0.95", "milliseconds_p95"))
-        if name in recalls
-    ]
-    yield from _metric("engram_recall_seconds", "gauge", "Time of the latest answers.", quantiles)
-    calls = [({"purpose": purpose}, spent["calls"]) for purpose, spent in report.chat.items()]
-    yield from _metric("engram_model_calls_total", "counter", "Questions to the chat model.", calls)
-    tokens = [
-        ({"purpose": purpose, "direction": way}, spent[f"{way}_tokens"])
-        for purpose, spent in report.chat.items()
-        for way in ("input", "output")
-    ]
-    yield from _metric("engram_model_tokens_total", "counter", "Tokens to and from the chat model.", tokens)
-
-
-def _metric(name: str, kind: str, meaning: str, samples: Iterable[Sample]) -> Iterator[str]:
-    yield f"# HELP {name} {meaning}"
-    yield f"# TYPE {name} {kind}"
-    for labels, value in samples:
-        yield _sample(name, labels, value)
-
-
-def _sample(name: str, labels: Mapping[str, object], value: float) -> str:
-    inside = ",".join(f'{label}="{_escaped(str(text))}"' for label, text in labels.items())
-    return f"{name}{{{inside}}} {value:g}" if inside else f"{name} {value:g}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _labeled(
+    family: GaugeMetricFamily | CounterMetricFamily, value: float | Mapping[str, float]
+) -> GaugeMetricFamily | CounterMetricFamily:
+    """Fill a metric with one number, or with one for each value of its label."""
+    if not isinstance(value, Mapping):
+        family.add_metric((), value)
+        return family
+    for text, number in value.items():
+        family.add_metric((str(text),), number)
+    return family
 
 
 # Spans for OpenTelemetry, where the setting `telemetry` asks for them: one per request, one per verb
@@ -315,6 +303,7 @@ class Traced:
 # What monitors ask: is the process alive, is it ready, and what are its numbers.
 
 METRICS: Final = "/metrics"
+MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 PROBES: Final = ("/healthz", "/readyz", METRICS)
 _TEXT: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -347,7 +336,7 @@ def probe_routes(
     def metrics() -> Response:
         """Return counts of requests, memories, queues, failures and model calls as Prometheus reads them."""
         report = (engram if open_metrics else guarded).status()
-        page = told(report, meter=meter, load=load, streams=streams, version=__version__)
-        return PlainTextResponse(page, media_type=MEDIA_TYPE)
+        page = MetricsPage(report=report, meter=meter, load=load, streams=streams)
+        return Response(generate_latest(page), media_type=MEDIA_TYPE)
 
     return router
