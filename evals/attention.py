@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from engramdb import Engram, Filters, Settings
-from engramdb.context.attention import Prepared, blend, centre, fits, is_vague, moved
-from engramdb.context.working_memory import Experience, Message, Mind, attend, settle
+from engramdb.context.attention import AnticipatedAnswer, blend, centre, fits, is_vague, moved
+from engramdb.context.working_memory import AttendedMessage, AttentionState, Experience, attend, settle
 from engramdb.engine.assemble import Own, assemble
 from engramdb.models.registry import open_embedder
 from engramdb.policy.context import AttentionPolicy
@@ -186,10 +186,10 @@ def far(asker: Asker, question: Question) -> tuple[Question, str] | None:
 def attended(asker: Asker, said: Sequence[str], text: str, policy: AttentionPolicy) -> Momentum:
     """Return where the talk is going when a message comes in after a question and its answer."""
     now, (asked, reply) = ManualClock().now(), said
-    first = Message(text=asked, vector=asker.vector(asked))
+    first = AttendedMessage(text=asked, vector=asker.vector(asked))
     experience = Experience(message=first, reply=asker.vector(reply))
-    mind = settle(Mind(), experience, asker.measure, policy, now=now)
-    meets = Message(text=text, vector=asker.vector(text))
+    mind = settle(AttentionState(), experience, asker.measure, policy, now=now)
+    meets = AttendedMessage(text=text, vector=asker.vector(text))
     return attend(mind, meets, asker.measure, policy, now=now)[0].momentum
 
 
@@ -219,7 +219,7 @@ def talk(asker: Asker) -> Iterator[Score]:
         earlier = {
             one for other, ids in asker.sessions().items() if starts[other] < starts[name] for one in ids
         }
-        momentum = Mind().momentum
+        momentum = AttentionState().momentum
         for before, now in pairwise(turns):
             momentum = moved(momentum, asker.vector(asker.said(before)), asker.measure)
             for place, wanted in (
@@ -240,7 +240,7 @@ def anticipations(asker: Asker) -> Iterator[dict[str, Any]]:
     drafts = asker.conversation.drafts
     for turns in asker.sessions().values():
         start = drafts[turns[0]].occurred_at
-        momentum, user = Mind().momentum, drafts[turns[0]].provenance.speaker
+        momentum, user = AttentionState().momentum, drafts[turns[0]].provenance.speaker
         mine = [one for one in turns if drafts[one].provenance.speaker == user]
         for before, after in pairwise(mine):
             replies = turns[turns.index(before) + 1 : turns.index(after)]
@@ -249,7 +249,7 @@ def anticipations(asker: Asker) -> Iterator[dict[str, Any]]:
             text = asker.said(after)
             prepared = asker.ask(asker.said(before), centre(momentum, policy), until=start)
             actual = asker.ask(text, asker.vector(text), until=start)
-            kept = Prepared(expected=momentum, answer=prepared, made_at=now)
+            kept = AnticipatedAnswer(expected=momentum, answer=prepared, made_at=now)
             best = [hit.memory.id for hit in actual.hits[:5]]
             found = {hit.memory.id for hit in prepared.hits[:10]}
             if best:
@@ -263,13 +263,13 @@ def anticipations(asker: Asker) -> Iterator[dict[str, Any]]:
 
 def shifts(asker: Asker, policy: AttentionPolicy) -> Counter[str]:
     """Replay the whole conversation and count what was noticed at its boundaries and within sessions."""
-    mind, counts, now = Mind(), Counter[str](), ManualClock().now()
+    mind, counts, now = AttentionState(), Counter[str](), ManualClock().now()
     turned = (TopicShift.SWITCH, TopicShift.RETURN)
     for number, turns in enumerate(asker.sessions().values()):
         telling = [one for one in turns if not is_vague(asker.said(one), policy)]
         noticed = False
         for place, turn_id in enumerate(telling):
-            message = Message(text=asker.said(turn_id), vector=asker.vector(asker.said(turn_id)))
+            message = AttendedMessage(text=asker.said(turn_id), vector=asker.vector(asker.said(turn_id)))
             mind, shift = attend(mind, message, asker.measure, policy, now=now)
             mind = settle(mind, Experience(message=message), asker.measure, policy, now=now)
             if number and place < SOON:

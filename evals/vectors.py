@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engramdb.models.embedder import Embedder
-    from engramdb.store.contract import Part, Transaction
+    from engramdb.store.contract import SnapshotPart, Transaction
     from evals.locomo import Conversation
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -57,13 +57,13 @@ class Shelf:
     """Keeps snapshots in memory, as a table would in the file."""
 
     def __init__(self) -> None:
-        self._parts: dict[int, Sequence[Part]] = {}
+        self._parts: dict[int, Sequence[SnapshotPart]] = {}
 
-    def load_snapshot(self, space: int) -> Sequence[Part]:
+    def load_snapshot(self, space: int) -> Sequence[SnapshotPart]:
         """Return the parts of a space."""
         return self._parts.get(space, ())
 
-    def save_snapshot(self, space: int, parts: Sequence[Part]) -> None:
+    def save_snapshot(self, space: int, parts: Sequence[SnapshotPart]) -> None:
         """Keep the parts of a space."""
         self._parts[space] = parts
 

@@ -8,39 +8,39 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ParamSpec, TypeVar, cast
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
+Params = ParamSpec("Params")
+Value = TypeVar("Value")
 
 _FUNCTIONS: list[Any] = []
-_TABLES: weakref.WeakValueDictionary[int, Table[Any]] = weakref.WeakValueDictionary()
-_registering = threading.Lock()
+_TABLES: weakref.WeakValueDictionary[int, ErasableTable[Any]] = weakref.WeakValueDictionary()
+_tables_lock = threading.Lock()
 
 
-def kept(most: int) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
-    """Keep the answers of a function for the `most` recent of what it was asked."""
+def cached(max_entries: int) -> Callable[[Callable[Params, Value]], Callable[Params, Value]]:
+    """Cache the results of a function for its `max_entries` most recent arguments."""
 
-    def keeping(function: Callable[Given, Found]) -> Callable[Given, Found]:
-        asked = lru_cache(maxsize=most)(function)
-        _FUNCTIONS.append(asked)
-        return cast("Callable[Given, Found]", asked)
+    def decorate(function: Callable[Params, Value]) -> Callable[Params, Value]:
+        caching = lru_cache(maxsize=max_entries)(function)
+        _FUNCTIONS.append(caching)
+        return cast("Callable[Params, Value]", caching)
 
-    return keeping
+    return decorate
 
 
-class Table(dict[str, Found]):
-    """What one object has worked out, by the text; the object sees to it that it does not grow too large."""
+class ErasableTable(dict[str, Value]):
+    """What one object has computed, by text; the object itself limits its size."""
 
     def __init__(self) -> None:
         super().__init__()
-        with _registering:
+        with _tables_lock:
             _TABLES[id(self)] = self
 
 
-def let_go() -> None:
-    """Forget everything that is kept, in all threads; whoever needs it next works it out again."""
+def clear_caches() -> None:
+    """Empty every cache, in all threads; the next caller computes its value again."""
     for function in _FUNCTIONS:
         function.cache_clear()
-    with _registering:
+    with _tables_lock:
         tables = list(_TABLES.values())
     for table in tables:
         table.clear()

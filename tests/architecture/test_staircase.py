@@ -22,7 +22,9 @@ ALLOWED = {
 }
 LAZY = {"engine", "verbs", *STEPS[0]}
 """Packages that may import one of ours inside a function, so that a command loads only what it uses."""
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if not path.relative_to(SOURCE).parts[0].startswith("_"))
+MODULES = sorted(
+    path for path in SOURCE.rglob("*.py") if not path.relative_to(SOURCE).parts[0].startswith("_")
+)
 
 
 def package_of(path: Path) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engramdb.context.budget import Measure
-from engramdb.context.build import Asked, Sources, build
+from engramdb.context.build import WindowRequest, WindowSources, build
 from engramdb.context.sections import StandingMemories
 from engramdb.models.capabilities import counter_for
 from engramdb.policy import ContextPolicy
@@ -54,7 +54,7 @@ class Maker:
 
     def window(self, budget: int, hits: Sequence[Hit] = (), **given: Any) -> Window:
         """A window for a message, of these hits; `sources` are further fields of `Sources`."""
-        sources = Sources(
+        sources = WindowSources(
             store=self.store,
             standing=StandingMemories(self.policy),
             recall=recalling(hits),
@@ -62,7 +62,7 @@ class Maker:
             policy=self.policy,
             **given.pop("sources", {}),
         )
-        asked = Asked(message="deploy it", scope=GLOBAL, now=NOW, budget=budget, **given)
+        asked = WindowRequest(message="deploy it", scope=GLOBAL, now=NOW, budget=budget, **given)
         return build(asked, sources)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb import Actor, Engram, Scope, Settings
-from engramdb.context.working_memory import Mind
+from engramdb.context.working_memory import AttentionState
 from engramdb.store import moves
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Restored, SlotSource
@@ -266,7 +266,7 @@ def test_a_silent_agent_is_put_away_and_wiped(store_path: Path, clock: ManualClo
     with opened(store_path, clock) as engram:
         talk(engram, "coder", BILLING, "Ann is in a hurry")
         held = engram._agents._attending._held[coder]
-        rows = (held.mind or Mind()).momentum.rows
+        rows = (held.mind or AttentionState()).momentum.rows
         assert rows.any()
 
         clock.advance(minutes=31)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engramdb.context.attention import LeftTopic, Momentum
-from engramdb.context.working_memory import Mind, from_kept, to_keep
+from engramdb.context.working_memory import AttentionState, from_kept, to_keep
 from engramdb.errors import StoreCorrupt
 from engramdb.settings import Settings
 from engramdb.store.opening import open_store
@@ -35,7 +35,7 @@ def store(store_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def mind(word: str = "note") -> Mind:
+def mind(word: str = "note") -> AttentionState:
     """A mind with slots of every sort, on one topic and with another left."""
     slots = (
         Slot(source=SlotSource.RECALL, activation=0.25, tokens=3, used_at=NOW, memory_id="m1", text="secret"),
@@ -49,7 +49,7 @@ def mind(word: str = "note") -> Mind:
         left_at=NOW - timedelta(hours=1),
     )
     rows = np.array([[1, 0, 0], [0, 0.5, 0.5]], np.float32)
-    return Mind(slots=slots, momentum=Momentum(rows, 0.7), topics=(left,), at=NOW)
+    return AttentionState(slots=slots, momentum=Momentum(rows, 0.7), topics=(left,), at=NOW)
 
 
 def test_a_mind_comes_back_as_it_was(store: Store) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from engramdb.context.history import (
     Exchange,
+    HistoryMessage,
     ModelSummaries,
-    Said,
     exchange_line,
     exchanges,
     heard,
@@ -30,7 +30,7 @@ from engramdb.values import Fate, Missing, Role, Turn
 from .made import EXACT, MEASURE
 
 if TYPE_CHECKING:
-    from engramdb.context.history import History
+    from engramdb.context.history import RenderedHistory
 
 POLICY = ContextPolicy()
 CODE = "```python\n" + "\n".join(f"value_{number} = compute({number})" for number in range(30)) + "\n```"
@@ -57,12 +57,12 @@ def exchange(number: int) -> list[dict[str, str]]:
     ]
 
 
-def session(count: int) -> list[Said]:
+def session(count: int) -> list[HistoryMessage]:
     """A session of so many exchanges."""
     return heard([one for number in range(count) for one in exchange(number)])
 
 
-def written(said: list[Said], allowance: int = 100_000, **given_: object) -> History:
+def written(said: list[HistoryMessage], allowance: int = 100_000, **given_: object) -> RenderedHistory:
     """The history of a conversation within an allowance."""
     return write(said, allowance, measure=MEASURE, policy=POLICY, **given_)  # type: ignore[arg-type]
 
@@ -161,16 +161,16 @@ def test_histories_come_as_turns_or_as_chat_messages() -> None:
 
     said = heard([turn, {"role": "user", "content": " "}, {"role": "critic", "content": "why?"}])
 
-    assert said == [Said(Role.ASSISTANT, "hello"), Said(Role.USER, "why?")]
+    assert said == [HistoryMessage(Role.ASSISTANT, "hello"), HistoryMessage(Role.USER, "why?")]
     assert len(exchanges(said)) == 2
     assert written([]).section is None
 
 
 def test_lines_of_odd_exchanges() -> None:
     """An answer without a question, a question without an answer, code alone."""
-    answer = exchange_line(Exchange((Said(Role.ASSISTANT, "I fixed the build."),)))
-    question = exchange_line(Exchange((Said(Role.USER, "why?"),)))
-    code = exchange_line(Exchange((Said(Role.USER, CODE), Said(Role.ASSISTANT, CODE))))
+    answer = exchange_line(Exchange((HistoryMessage(Role.ASSISTANT, "I fixed the build."),)))
+    question = exchange_line(Exchange((HistoryMessage(Role.USER, "why?"),)))
+    code = exchange_line(Exchange((HistoryMessage(Role.USER, CODE), HistoryMessage(Role.ASSISTANT, CODE))))
 
     assert answer == "- (nothing) → I fixed the build."
     assert question == "- why?"

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from engramdb.context.attention import (
+    AnticipatedAnswer,
     Momentum,
-    Prepared,
     alike,
     blend,
     centre,
@@ -20,7 +20,15 @@ from engramdb.context.attention import (
     leaning,
     moved,
 )
-from engramdb.context.working_memory import Experience, Message, Mind, attend, awake, settle, wipe
+from engramdb.context.working_memory import (
+    AttendedMessage,
+    AttentionState,
+    Experience,
+    attend,
+    awake,
+    settle,
+    wipe,
+)
 from engramdb.errors import InvalidSettings
 from engramdb.models.calibration import IDENTITY
 from engramdb.policy.context import AttentionPolicy
@@ -36,9 +44,9 @@ BILLING = "the billing service runs in the cluster beside the database"
 GARDEN = "tomatoes and beans want rain, sun, compost and patience"
 
 
-def message(text: str) -> Message:
+def message(text: str) -> AttendedMessage:
     """A message with its vector."""
-    return Message(text=text, vector=vector_of(text))
+    return AttendedMessage(text=text, vector=vector_of(text))
 
 
 def vector_of(text: str) -> NDArray[np.float32]:
@@ -48,7 +56,9 @@ def vector_of(text: str) -> NDArray[np.float32]:
     return found
 
 
-def said(mind: Mind, text: str, *slots: Slot, at: datetime = NOW) -> tuple[Mind, TopicShift]:
+def said(
+    mind: AttentionState, text: str, *slots: Slot, at: datetime = NOW
+) -> tuple[AttentionState, TopicShift]:
     """The mind after a whole turn."""
     attending, shift = attend(mind, message(text), IDENTITY, POLICY, now=at)
     return settle(attending, Experience(message=message(text), found=slots), IDENTITY, POLICY, now=at), shift
@@ -59,7 +69,7 @@ def memory(name: str, *, source: SlotSource = SlotSource.RECALL) -> Slot:
     return Slot(source=source, activation=0.8, tokens=10, used_at=NOW, memory_id=name)
 
 
-def keys(mind: Mind) -> set[str]:
+def keys(mind: AttentionState) -> set[str]:
     """What is in mind."""
     return {slot.key for slot in mind.slots}
 
@@ -135,7 +145,7 @@ def test_words_that_tell_nothing_are_vague(text: str) -> None:
 
 def test_more_of_the_same_is_a_continuation() -> None:
     """The slots stay; they only fade a little with the turn."""
-    mind, first = said(Mind(), BILLING, memory("helm"))
+    mind, first = said(AttentionState(), BILLING, memory("helm"))
 
     mind, second = said(mind, BILLING + " today")
 
@@ -146,7 +156,7 @@ def test_more_of_the_same_is_a_continuation() -> None:
 def test_a_drift_lets_everything_fade_faster() -> None:
     """Half of the words are new."""
     policy = replace(POLICY, continues_above=0.7, drifts_above=0.3)
-    mind, _ = said(Mind(), "billing service cluster database", memory("helm"))
+    mind, _ = said(AttentionState(), "billing service cluster database", memory("helm"))
 
     drifted, shift = attend(mind, message("billing service invoices customers"), IDENTITY, policy, now=NOW)
 
@@ -156,7 +166,7 @@ def test_a_drift_lets_everything_fade_faster() -> None:
 
 def test_another_topic_clears_the_slots_and_the_old_one_brings_them_back() -> None:
     """Billing, then the garden, then billing again: what was in mind for it is there."""
-    mind, _ = said(Mind(), BILLING, memory("helm"), memory("go"))
+    mind, _ = said(AttentionState(), BILLING, memory("helm"), memory("go"))
 
     away, switch = said(mind, GARDEN, memory("tomatoes"))
     back, returned = said(away, BILLING)
@@ -169,7 +179,7 @@ def test_another_topic_clears_the_slots_and_the_old_one_brings_them_back() -> No
 def test_what_was_noted_on_purpose_stays_through_a_change_of_topic() -> None:
     """Whether the topic changed is a guess; the note is not."""
     note = Slot(source=SlotSource.EXPLICIT, activation=1, tokens=4, used_at=NOW, text="answer in French")
-    mind, _ = said(Mind(), BILLING, memory("helm"), note)
+    mind, _ = said(AttentionState(), BILLING, memory("helm"), note)
 
     away, _ = said(mind, GARDEN)
 
@@ -178,7 +188,7 @@ def test_what_was_noted_on_purpose_stays_through_a_change_of_topic() -> None:
 
 def test_a_word_of_assent_is_no_turn_away() -> None:
     """The words “ok, do it” have nothing in common with anything, and change no topic."""
-    mind, _ = said(Mind(), BILLING, memory("helm"))
+    mind, _ = said(AttentionState(), BILLING, memory("helm"))
 
     after, shift = said(mind, "ok, do it")
 
@@ -189,7 +199,7 @@ def test_a_word_of_assent_is_no_turn_away() -> None:
 
 def test_only_so_many_topics_are_kept() -> None:
     """The one that was left first is let go of first."""
-    mind = Mind()
+    mind = AttentionState()
     for number in range(POLICY.kept_topics + 3):
         words = " ".join(f"word{number}x{place}" for place in range(6))
         mind, _ = said(mind, words, memory(f"m{number}"))
@@ -209,7 +219,7 @@ def test_a_short_sleep_changes_nothing_and_a_longer_one_dims(
     hours: float, restored: Restored, activation: float
 ) -> None:
     """Up to four hours as it was; then fainter with every hour."""
-    mind, _ = said(Mind(), BILLING, memory("helm"))
+    mind, _ = said(AttentionState(), BILLING, memory("helm"))
 
     woken, state = awake(mind, POLICY, now=NOW + timedelta(hours=hours))
 
@@ -220,7 +230,7 @@ def test_a_short_sleep_changes_nothing_and_a_longer_one_dims(
 
 def test_after_a_day_nothing_is_left() -> None:
     """The day begins anew."""
-    mind, _ = said(Mind(), BILLING, memory("helm"))
+    mind, _ = said(AttentionState(), BILLING, memory("helm"))
 
     woken, state = awake(mind, POLICY, now=NOW + timedelta(hours=24))
 
@@ -229,7 +239,7 @@ def test_after_a_day_nothing_is_left() -> None:
 
 def test_a_wiped_mind_holds_no_number_of_what_was_said() -> None:
     """Not even in the topics that it had left."""
-    mind, _ = said(Mind(), BILLING)
+    mind, _ = said(AttentionState(), BILLING)
     mind, _ = said(mind, GARDEN)
     rows = [mind.momentum.rows, *(topic.momentum.rows for topic in mind.topics)]
     assert all(each.any() for each in rows)
@@ -253,7 +263,7 @@ def test_what_was_prepared_serves_what_was_expected_and_soon(
 ) -> None:
     """A question like what was said, within a minute; anything else is a miss."""
     momentum = moved(Momentum(), vector_of(BILLING), IDENTITY)
-    prepared = Prepared(expected=momentum, answer=Recall(query=Query(text="x")), made_at=NOW)
+    prepared = AnticipatedAnswer(expected=momentum, answer=Recall(query=Query(text="x")), made_at=NOW)
 
     is_served = fits(prepared, vector_of(text), IDENTITY, POLICY, now=NOW + timedelta(seconds=seconds))
 

@@ -20,7 +20,7 @@ from engramdb.errors import (
     StoreClosed,
 )
 from engramdb.settings import Settings
-from engramdb.store.contract import Run
+from engramdb.store.contract import DreamRun
 from engramdb.store.opening import open_store
 from engramdb.values import (
     GLOBAL,
@@ -379,7 +379,8 @@ def test_dreams_are_read_on_from_a_number(store: Store) -> None:
     report = DreamReport(started_at=NOW)
     with store.atomic() as tx:
         runs = [
-            tx.dreams.put(Run(started_at=NOW, policy="balanced", steps=(), report=report)) for _ in range(3)
+            tx.dreams.put(DreamRun(started_at=NOW, policy="balanced", steps=(), report=report))
+            for _ in range(3)
         ]
         again = tx.dreams.put(runs[1])
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from engramdb import Engram
     from engramdb.dream.proposals import Proposal
-    from engramdb.dream.step import Step
+    from engramdb.dream.step import DreamStep
     from engramdb.policy import Policy
     from engramdb.values import DreamReport
 
 
-def take(engram: Engram, *steps: Step, policy: Policy | None = None, **dreaming: Any) -> DreamReport:
+def take(engram: Engram, *steps: DreamStep, policy: Policy | None = None, **dreaming: Any) -> DreamReport:
     """Dream these steps and apply what they propose."""
     given = dreaming_of(engram._parts)
     return dream(
@@ -34,7 +34,7 @@ def take(engram: Engram, *steps: Step, policy: Policy | None = None, **dreaming:
     )
 
 
-def proposed(engram: Engram, step: Step, **dreaming: Any) -> Sequence[Proposal]:
+def proposed(engram: Engram, step: DreamStep, **dreaming: Any) -> Sequence[Proposal]:
     """What a step would change, without applying anything."""
     return list(step.propose(replace(dreaming_of(engram._parts), **dreaming)))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from engramdb.dream.step import Step
+    from engramdb.dream.step import DreamStep
     from engramdb.models.chat import ChatModel
     from engramdb.values import Edge, StepReport
 
@@ -35,7 +35,7 @@ def take(engram: Engram, step: str) -> StepReport:
     return engram.dream(steps=[step]).steps[0]
 
 
-def interrupted(engram: Engram, step: Step, *, after: int) -> None:
+def interrupted(engram: Engram, step: DreamStep, *, after: int) -> None:
     """Dream of one step, and stop when it has asked so often whether to."""
     asked = iter(range(after))
     dreaming = replace(dreaming_of(engram._parts), is_stopped=lambda: next(asked, None) is None)

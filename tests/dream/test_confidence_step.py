@@ -19,7 +19,7 @@ from engramdb.dream.tree import TreeStep
 from engramdb.index.domains import domain_of
 from engramdb.policy import PRESETS, InsightPolicy
 from engramdb.recall.answerability import Evidence, assess
-from engramdb.store.contract import Node
+from engramdb.store.contract import SummaryNode
 from engramdb.testing import ManualClock
 from engramdb.values import Breadth, Certainty, Domain, Scope, Status
 
@@ -98,9 +98,9 @@ def test_measuring_twice_changes_nothing(known: Engram) -> None:
     assert counts(take(known, GapsStep(), TreeStep(), ConfidenceStep())) == {}
 
 
-def node(**numbers: Any) -> Node:
+def node(**numbers: Any) -> SummaryNode:
     """A domain with these numbers."""
-    plain = Node(
+    plain = SummaryNode(
         id="d",
         scope=Scope(),
         breadth=Breadth.DOMAIN,

@@ -24,7 +24,7 @@ from .learnt import awake, contents, everything, interrupted, made, take, tell, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engramdb.dream.step import Step
+    from engramdb.dream.step import DreamStep
 
 FAILED, DONE, AGAIN = Outcome.FAILURE, Outcome.SUCCESS, Outcome.RETRY
 
@@ -173,7 +173,7 @@ def a_life(path: Path) -> Engram:
     [SemanticStep(), ProceduresStep(), SynthesisStep(), CrystalsStep(), InferenceStep()],
     ids=lambda step: step.name,
 )
-def test_a_step_that_is_stopped_anywhere_ends_where_it_would_have(step: Step, tmp_path: Path) -> None:
+def test_a_step_that_is_stopped_anywhere_ends_where_it_would_have(step: DreamStep, tmp_path: Path) -> None:
     """Stopped once at every place and taken again, it leaves the same memories as in one go."""
     with a_life(tmp_path / "whole.db") as whole:
         take(whole, step.name)

@@ -9,14 +9,14 @@ import pytest
 
 from engramdb.dream.derive import Pen
 from engramdb.dream.proposals import (
+    AddLink,
     Adjust,
     Applier,
     Derive,
-    Link,
     Merge,
-    Note,
     Proposal,
     Restatus,
+    SideWrite,
     Supersede,
     apply,
 )
@@ -117,7 +117,7 @@ def test_ground_that_has_shifted_drops_a_proposal(bench: Bench, changes: dict[st
         derived(one, two),
         Merge(keep=one, lose=(two,), reason=""),
         Supersede(winner=one, loser=two, reason=""),
-        Link(source=one, target=two, reason="") if "content" in changes else derived(two, one),
+        AddLink(source=one, target=two, reason="") if "content" in changes else derived(two, one),
     ):
         applied = bench.apply(proposal)
 
@@ -136,7 +136,7 @@ def test_no_proposal_joins_two_scopes(bench: Bench) -> None:
         derived(two, one),
         Merge(keep=two, lose=(one,), reason=""),
         Supersede(winner=two, loser=one, reason=""),
-        Link(source=two, target=one, reason=""),
+        AddLink(source=two, target=one, reason=""),
         Restatus(memory=two, along=(one,), status=Status.CHALLENGED, reason=""),
     ):
         assert bench.apply(proposal).is_dropped
@@ -325,8 +325,8 @@ def test_every_change_is_in_the_history_and_the_audit(bench: Bench) -> None:
 def test_a_circle_of_inference_is_dropped(bench: Bench) -> None:
     """A memory never comes to prove itself; a link that is there is not made twice."""
     one, two = bench.put("I like green tea"), bench.put("I like black tea")
-    forth = Link(source=one, target=two, type=EdgeType.CAUSED_BY, reason="")
-    back = Link(source=two, target=one, type=EdgeType.CAUSED_BY, reason="")
+    forth = AddLink(source=one, target=two, type=EdgeType.CAUSED_BY, reason="")
+    back = AddLink(source=two, target=one, type=EdgeType.CAUSED_BY, reason="")
 
     results = [bench.apply(proposal) for proposal in (forth, forth, back)]
 
@@ -336,8 +336,8 @@ def test_a_circle_of_inference_is_dropped(bench: Bench) -> None:
 
 def test_a_note_that_changes_nothing_is_no_change(bench: Bench) -> None:
     """The function that writes it says so."""
-    changing = Note(what="question", write=lambda _tx: True, reason="")
-    idle = Note(what="question", write=lambda _tx: False, reason="")
+    changing = SideWrite(what="question", write=lambda _tx: True, reason="")
+    idle = SideWrite(what="question", write=lambda _tx: False, reason="")
 
     answers = [bench.apply(changing), bench.apply(idle)]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engramdb.dream.merge import Stars, stars
-from engramdb.dream.neighbors import Groups, Scene, _relation, other_word, read, supports
+from engramdb.dream.neighbors import ScopeStatements, WordingGroups, _relation, other_word, read, supports
 from engramdb.store.contract import Outline
 from engramdb.text.relations import read_statement
 from engramdb.values import GLOBAL, Layer, SecurityTier
@@ -28,7 +28,7 @@ statements = st.builds(
 )
 
 
-def scene(*contents: str, fresh: bool = True) -> Scene:
+def scene(*contents: str, fresh: bool = True) -> ScopeStatements:
     """These statements as a dream sees them."""
     outlines = []
     for key, content in enumerate(contents, start=1):
@@ -56,14 +56,14 @@ def scene(*contents: str, fresh: bool = True) -> Scene:
             )
         )
     wordings = [read(content) for content in contents]
-    return Scene(GLOBAL, outlines, wordings, [_relation(one) for one in outlines])
+    return ScopeStatements(GLOBAL, outlines, wordings, [_relation(one) for one in outlines])
 
 
 @given(st.lists(statements, min_size=2, max_size=12, unique=True))
 def test_whoever_may_say_the_same_is_filed_together(contents: list[str]) -> None:
     """What comparing all with all would find, filing finds too."""
     seen = scene(*contents)
-    groups = Groups(seen)
+    groups = WordingGroups(seen)
     number_of = {place: number for number, group in enumerate(groups.members) for place in group}
 
     for one, other in itertools.permutations(range(len(seen)), 2):
@@ -98,7 +98,7 @@ def test_a_list_of_things_is_not_a_list_of_synonyms() -> None:
     """Where many statements differ in one word alone, that word tells them apart; nobody compares them."""
     brands = scene(*(f"I drink brand{number} green tea" for number in range(40)))
 
-    assert all(not Groups(brands).beside(number) for number in range(40))
+    assert all(not WordingGroups(brands).beside(number) for number in range(40))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb.dream.drift import GONE, DriftStep, Sight, look
+from engramdb.dream.drift import GONE, DriftStep, PathCheck, look
 from engramdb.dream.step import Skipped
 from engramdb.values import Layer, Status
 
@@ -95,7 +95,7 @@ def test_no_path_leads_out_of_the_folder(root: Path, named: str) -> None:
     (root.parent / "secret.txt").write_text("")
     (root / "leaving").symlink_to(root.parent)
 
-    assert look(root, named) is Sight.UNKNOWN
+    assert look(root, named) is PathCheck.UNKNOWN
 
 
 def test_links_inside_of_the_folder_are_followed_and_circles_end(root: Path) -> None:
@@ -104,8 +104,8 @@ def test_links_inside_of_the_folder_are_followed_and_circles_end(root: Path) -> 
     (root / "whole").symlink_to(root / "src")
     (root / "circle").symlink_to("circle")
 
-    assert look(root, "source/parser.py") is Sight.THERE
-    assert look(root, "whole/parser.py") is Sight.THERE
-    assert look(root, str(root / "src" / "parser.py")) is Sight.THERE
-    assert look(root, str(root / "src" / "gone.py")) is Sight.ABSENT
-    assert look(root, "circle/parser.py") is Sight.UNKNOWN
+    assert look(root, "source/parser.py") is PathCheck.THERE
+    assert look(root, "whole/parser.py") is PathCheck.THERE
+    assert look(root, str(root / "src" / "parser.py")) is PathCheck.THERE
+    assert look(root, str(root / "src" / "gone.py")) is PathCheck.ABSENT
+    assert look(root, "circle/parser.py") is PathCheck.UNKNOWN

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from engramdb.dream.proposals import Link
+from engramdb.dream.proposals import AddLink
 from engramdb.dream.replay import REPLAYED, ReplayStep, differ_in_a_detail, moved_by, readiness, strengthened
 from engramdb.lifecycle.curves import retention_of
 from engramdb.policy import PRESETS, InsightPolicy
@@ -42,9 +42,9 @@ def aged(days: float, **fields: object) -> Memory:
     return Memory(id="m", content="a statement", created_at=then, updated_at=then).evolve(**fields)
 
 
-def links(proposals: Sequence[Proposal]) -> list[Link]:
+def links(proposals: Sequence[Proposal]) -> list[AddLink]:
     """The links among proposals."""
-    return [one for one in proposals if isinstance(one, Link)]
+    return [one for one in proposals if isinstance(one, AddLink)]
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if PRESETS[name].aging.curve != "none"])

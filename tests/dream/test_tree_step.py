@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from engramdb.dream.clustering import groups, partition, unit
 from engramdb.dream.step import Skipped
-from engramdb.dream.summaries import DOMAIN_TOKENS, Fact, cluster_gist, fact_of, global_gist, title
+from engramdb.dream.summaries import DOMAIN_TOKENS, ShortFact, cluster_gist, fact_of, global_gist, title
 from engramdb.dream.tree import TreeStep
 from engramdb.index.domains import summaries
 from engramdb.policy import PRESETS, InsightPolicy
@@ -288,7 +288,7 @@ def test_a_fact_keeps_its_negation() -> None:
 
 def test_gists_stay_within_their_tokens_and_name_whom_they_quote() -> None:
     """However many facts there are, and repetitions are told once."""
-    facts = [Fact(key, f"statement number {key % 30} about a rather long matter") for key in range(90)]
+    facts = [ShortFact(key, f"statement number {key % 30} about a rather long matter") for key in range(90)]
 
     gist = cluster_gist(facts)
     whole = global_gist([("a title", fact) for fact in facts], tokens=200)

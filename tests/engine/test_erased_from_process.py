@@ -11,7 +11,7 @@ import pytest
 
 from engramdb import Engram
 from engramdb import erasable_cache as kept
-from engramdb.erasable_cache import Table
+from engramdb.erasable_cache import ErasableTable
 from engramdb.models.static import StaticEmbedder
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def test_an_embedder_lets_go_of_texts() -> None:
     embedder = StaticEmbedder()
     first = embedder.embed_documents([SAID])
 
-    kept.let_go()
+    kept.clear_caches()
 
     assert not embedder._kept
     assert (embedder.embed_documents([SAID]) == first).all()
@@ -121,7 +121,7 @@ def test_an_embedder_lets_go_of_texts() -> None:
 
 def test_a_table_goes_with_its_owner() -> None:
     """What keeps texts is not itself kept because of that."""
-    table = Table[int]()
+    table = ErasableTable[int]()
     table["text"] = 1
     number = id(table)
 
@@ -135,13 +135,13 @@ def test_a_kept_answer_is_worked_out_once() -> None:
     """A function is asked again only after its answers were let go of."""
     asked: list[str] = []
 
-    @kept.kept(2)
+    @kept.cached(2)
     def length(text: str) -> int:
         asked.append(text)
         return len(text)
 
     found = [length("one"), length("one")]
-    kept.let_go()
+    kept.clear_caches()
     found.append(length("one"))
 
     assert found == [3, 3, 3]

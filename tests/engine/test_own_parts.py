@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engramdb.store.contract import Quantised
+    from engramdb.store.contract import QuantizedVectors
     from engramdb.testing import ManualClock
 
 
@@ -49,12 +49,12 @@ class Whole:
         self.rows: set[int] = set()
         self.kinds: set[Any] = set()
 
-    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+    def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         """Keep the row numbers."""
         self.rows |= set(rows.tolist())
         self.kinds.add(vectors.numbers.dtype)
 
-    def shortlist(self, query: Quantised, count: int) -> NDArray[np.intp]:
+    def shortlist(self, query: QuantizedVectors, count: int) -> NDArray[np.intp]:
         """Propose every row."""
         del count
         self.kinds.add(query.numbers.dtype)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engramdb import Engram, Scope, Settings
 from engramdb.errors import InvalidQuery
-from engramdb.store.contract import Run
+from engramdb.store.contract import DreamRun
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id
 
@@ -58,7 +58,7 @@ def add_dreams(tx: Transaction, numbers: Sequence[int]) -> None:
     """Note so many dreams, all begun at the same moment."""
     for number in numbers:
         report = DreamReport(started_at=NOW, milliseconds=float(number))
-        tx.dreams.put(Run(started_at=NOW, policy="balanced", steps=(), report=report, finished_at=NOW))
+        tx.dreams.put(DreamRun(started_at=NOW, policy="balanced", steps=(), report=report, finished_at=NOW))
 
 
 def add_events(tx: Transaction, numbers: Sequence[int]) -> None:

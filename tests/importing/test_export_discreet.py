@@ -9,7 +9,7 @@ import pytest
 from engramdb import Engram
 from engramdb.exporting.export import discreet, line_of
 from engramdb.testing import TinyEmbedder
-from engramdb.values import Exported, SecurityTier, Status
+from engramdb.values import ExportedMemory, SecurityTier, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def test_a_memory_of_an_earlier_version_is_exported_without_its_secret_sentence(
     """Those have such words in the store; whoever asks for what is confidential gets them."""
     memory = engram.remember("My name is Maya").evolve(verbatim=f"My name is Maya, key {KEY}")
 
-    shown = discreet(Exported(memory=memory))
+    shown = discreet(ExportedMemory(memory=memory))
 
     assert shown.memory.verbatim is None
     assert shown.memory.content == "My name is Maya"

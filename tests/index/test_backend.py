@@ -14,9 +14,9 @@ from engramdb.index.backend import (
     METRICS,
     MIN_SHORTLIST,
     PICKED_SHARE,
-    Choice,
-    Codes,
-    Resident,
+    BackendChoice,
+    SignCodes,
+    VectorRows,
     build_codes,
     choose_backend,
     shortlist_size,
@@ -35,21 +35,21 @@ IN_MEMORY, ON_DISK = 10**9, 0
 @pytest.mark.parametrize(
     ("count", "memory_bytes", "selectivity", "choice"),
     [
-        (0, ON_DISK, 1.0, Choice("exact", keeps_vectors=True)),
-        (EXACT_ROWS, ON_DISK, 1.0, Choice("exact", keeps_vectors=True)),
-        (EXACT_ROWS + 1, IN_MEMORY, 1.0, Choice("compressed", keeps_vectors=True)),
-        (EXACT_ROWS + 1, ON_DISK, 1.0, Choice("compressed", keeps_vectors=False)),
-        (100_000, 100_000 * ROW_BYTES, 1.0, Choice("compressed", keeps_vectors=True)),
-        (100_000, 100_000 * ROW_BYTES - 1, 1.0, Choice("compressed", keeps_vectors=False)),
-        (100_000, IN_MEMORY, EXACT_ROWS / 100_000, Choice("exact", keeps_vectors=True)),
-        (100_000, IN_MEMORY, (EXACT_ROWS + 1) / 100_000, Choice("compressed", keeps_vectors=True)),
-        (100_000, ON_DISK, MIN_SHORTLIST / 100_000, Choice("exact", keeps_vectors=False)),
-        (100_000, ON_DISK, (MIN_SHORTLIST + 1) / 100_000, Choice("compressed", keeps_vectors=False)),
-        (100_000, ON_DISK, 0.0, Choice("exact", keeps_vectors=False)),
+        (0, ON_DISK, 1.0, BackendChoice("exact", keeps_vectors=True)),
+        (EXACT_ROWS, ON_DISK, 1.0, BackendChoice("exact", keeps_vectors=True)),
+        (EXACT_ROWS + 1, IN_MEMORY, 1.0, BackendChoice("compressed", keeps_vectors=True)),
+        (EXACT_ROWS + 1, ON_DISK, 1.0, BackendChoice("compressed", keeps_vectors=False)),
+        (100_000, 100_000 * ROW_BYTES, 1.0, BackendChoice("compressed", keeps_vectors=True)),
+        (100_000, 100_000 * ROW_BYTES - 1, 1.0, BackendChoice("compressed", keeps_vectors=False)),
+        (100_000, IN_MEMORY, EXACT_ROWS / 100_000, BackendChoice("exact", keeps_vectors=True)),
+        (100_000, IN_MEMORY, (EXACT_ROWS + 1) / 100_000, BackendChoice("compressed", keeps_vectors=True)),
+        (100_000, ON_DISK, MIN_SHORTLIST / 100_000, BackendChoice("exact", keeps_vectors=False)),
+        (100_000, ON_DISK, (MIN_SHORTLIST + 1) / 100_000, BackendChoice("compressed", keeps_vectors=False)),
+        (100_000, ON_DISK, 0.0, BackendChoice("exact", keeps_vectors=False)),
     ],
 )
 def test_size_memory_and_filter_choose_the_backend(
-    count: int, memory_bytes: int, selectivity: float, choice: Choice
+    count: int, memory_bytes: int, selectivity: float, choice: BackendChoice
 ) -> None:
     """Few rows are all looked at; of many, vectors stay in memory while they fit to the byte."""
     assert choose_backend(count, 384, memory_bytes, selectivity) == choice
@@ -58,7 +58,7 @@ def test_size_memory_and_filter_choose_the_backend(
 @pytest.mark.parametrize("metric", [metric for metric in METRICS if metric != "cosine"])
 def test_a_metric_that_looks_at_more_than_directions_is_never_compressed(metric: str) -> None:
     """Sign bits cannot rank by length, so such a space is scanned exactly, and kept in memory for that."""
-    assert choose_backend(10**6, 384, ON_DISK, metric=metric) == Choice("exact", keeps_vectors=True)
+    assert choose_backend(10**6, 384, ON_DISK, metric=metric) == BackendChoice("exact", keeps_vectors=True)
 
 
 @pytest.mark.parametrize("from_memory", [True, False])
@@ -73,7 +73,7 @@ def test_more_results_take_a_longer_shortlist(*, from_memory: bool) -> None:
 def backends(count: int) -> list[VectorBackend]:
     """Both built-in backends with the same rows."""
     rows, vectors = np.arange(count * FAMILY), quantise(families(count))
-    resident = Resident(DIMENSION)
+    resident = VectorRows(DIMENSION)
     resident.put(rows, vectors)
     return [resident, build_codes(resident.read, np.ones(len(rows), np.bool_))]
 
@@ -106,12 +106,12 @@ def test_nothing_allowed_means_nothing_proposed() -> None:
 def test_a_restored_backend_proposes_the_same(count: int, dimension: int, seed: int) -> None:
     """Taking a snapshot and restoring it changes no answer, whatever the size and the dimension."""
     vectors = families(count, seed=seed, dimension=dimension)
-    resident = Resident(dimension)
+    resident = VectorRows(dimension)
     resident.put(np.arange(len(vectors)), quantise(vectors))
     codes = build_codes(resident.read, np.ones(len(vectors), np.bool_))
     allowed = np.random.default_rng(seed).random(len(vectors)) < 0.7
 
-    again, codes_again = Resident.restore(resident.snapshot()), Codes.restore(codes.snapshot())
+    again, codes_again = VectorRows.restore(resident.snapshot()), SignCodes.restore(codes.snapshot())
 
     rows = np.arange(len(vectors))
     np.testing.assert_array_equal(again.scores(rows, vectors[0]), resident.scores(rows, vectors[0]))
@@ -125,7 +125,7 @@ def test_a_restored_backend_takes_in_more() -> None:
     vectors = families(40)
     _, codes = backends(20)
 
-    again = Codes.restore(codes.snapshot())
+    again = SignCodes.restore(codes.snapshot())
     for one in (codes, again):
         one.put(np.arange(100, 400), quantise(vectors[100:400]))
 

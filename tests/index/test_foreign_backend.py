@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from engramdb.index import foreign
-from engramdb.index.foreign import ForeignBackend, Refusal
-from engramdb.store.contract import Quantised
+from engramdb.index.foreign import BackendRefusal, ForeignBackend
+from engramdb.store.contract import QuantizedVectors
 from engramdb.store.sqlite.precision import quantise
 from engramdb.testing import ManualClock
 from engramdb.values import GLOBAL, Filters
@@ -41,7 +41,7 @@ class Stranger:
         self.gate = threading.Event()
         self.gate.set()
 
-    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+    def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         """Keep the vectors."""
         self.given.append((rows, vectors))
         grown = np.zeros((max(len(self.vectors), int(rows.max()) + 1), DIMENSION), np.float32)
@@ -49,7 +49,7 @@ class Stranger:
         grown[rows] = vectors.numbers * vectors.scales[:, None]
         self.vectors = grown
 
-    def shortlist(self, query: Quantised, count: int) -> NDArray[np.intp]:
+    def shortlist(self, query: QuantizedVectors, count: int) -> NDArray[np.intp]:
         """The nearest rows, unless told to fail or to wait."""
         self.given.append(query)
         if self.failure is not None:
@@ -123,7 +123,7 @@ def test_a_stranger_is_given_row_numbers_and_eight_bits_only(store: SqliteStore)
     (rows, vectors), query = fenced.stranger.given
     assert rows.tolist() == list(range(MANY * FAMILY))
     for one in (vectors, query):
-        assert isinstance(one, Quantised)
+        assert isinstance(one, QuantizedVectors)
         assert one.numbers.dtype == np.int8
 
 
@@ -194,12 +194,12 @@ def test_a_slow_stranger_is_not_waited_for_twice(store: SqliteStore) -> None:
     busy = fenced.backend.shortlist(query, allowed, 3)
     fenced.stranger.gate.set()
 
-    assert isinstance(late, Refusal)
+    assert isinstance(late, BackendRefusal)
     assert "in time" in late.reason
-    assert isinstance(busy, Refusal)
+    assert isinstance(busy, BackendRefusal)
     assert "still busy" in busy.reason
     wait_until_free(fenced)
-    assert not isinstance(fenced.backend.shortlist(query, allowed, 3), Refusal)
+    assert not isinstance(fenced.backend.shortlist(query, allowed, 3), BackendRefusal)
 
 
 def wait_until_free(fenced: Fenced) -> None:
@@ -221,7 +221,7 @@ def test_a_stranger_that_cannot_keep_up_is_given_up() -> None:
     refused = fenced.backend.shortlist(families(1)[0], np.ones(FAMILY, np.bool_), 3)
     fenced.stranger.gate.set()
 
-    assert refused == Refusal("the foreign index fell behind")
+    assert refused == BackendRefusal("the foreign index fell behind")
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_proposal_that_makes_no_sense_is_not_used(store: SqliteStore, proposal
     """Whatever a stranger returns, the answer is right."""
 
     class Odd(Stranger):
-        def shortlist(self, query: Quantised, count: int) -> NDArray[np.intp]:
+        def shortlist(self, query: QuantizedVectors, count: int) -> NDArray[np.intp]:
             return proposal  # type: ignore[no-any-return]
 
     fenced = Fenced()
@@ -267,5 +267,5 @@ def test_a_closed_stranger_is_asked_nothing_more() -> None:
     fenced.backend.close()
 
     refused = fenced.backend.shortlist(families(1)[0], np.ones(FAMILY, np.bool_), 3)
-    assert refused == Refusal("the foreign index was closed")
+    assert refused == BackendRefusal("the foreign index was closed")
     assert fenced.stranger.given == []

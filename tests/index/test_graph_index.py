@@ -38,7 +38,7 @@ from engramdb.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engramdb.store.contract import Found
+    from engramdb.store.contract import ScoredKey
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RELATED = EdgeType.SUPPORTS
@@ -139,7 +139,7 @@ class World:
         return as_dict(found)
 
 
-def as_dict(found: Sequence[Found]) -> dict[int, float]:
+def as_dict(found: Sequence[ScoredKey]) -> dict[int, float]:
     """Keys and scores, in order."""
     return {one.key: one.score for one in found}
 

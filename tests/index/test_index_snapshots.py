@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from engramdb.store.contract import Part, Transaction
+    from engramdb.store.contract import SnapshotPart, Transaction
     from engramdb.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.xdist_group("index-snapshots")
@@ -34,15 +34,15 @@ class Shelf:
     """A place for snapshots, such as a store's table."""
 
     def __init__(self) -> None:
-        self.parts: dict[int, Sequence[Part]] = {}
+        self.parts: dict[int, Sequence[SnapshotPart]] = {}
         self.loads = 0
 
-    def load_snapshot(self, space: int) -> Sequence[Part]:
+    def load_snapshot(self, space: int) -> Sequence[SnapshotPart]:
         """The parts of a space, or none."""
         self.loads += 1
         return self.parts.get(space, ())
 
-    def save_snapshot(self, space: int, parts: Sequence[Part]) -> None:
+    def save_snapshot(self, space: int, parts: Sequence[SnapshotPart]) -> None:
         """Keep the parts of a space."""
         self.parts[space] = parts
 
@@ -146,7 +146,7 @@ def test_small_stores_keep_no_snapshot(store: SqliteStore, shelf: Shelf) -> None
     ids=["part missing", "no head", "other scan", "short", "from the future"],
 )
 def test_a_snapshot_that_cannot_be_read_is_passed_over(
-    store: SqliteStore, shelf: Shelf, spoil: Callable[[list[Part]], list[Part]]
+    store: SqliteStore, shelf: Shelf, spoil: Callable[[list[SnapshotPart]], list[SnapshotPart]]
 ) -> None:
     """It is derived: the index reads the memories instead, and says the same."""
     vectors = families(MANY)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engramdb.store.contract import Part
+from engramdb.store.contract import SnapshotPart
 from engramdb.store.sqlite.vectors import SnapshotsTable
 
 from .made import IDENTITY, families, fill, open_store
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def parts(width: int = 6) -> list[Part]:
+def parts(width: int = 6) -> list[SnapshotPart]:
     """Two parts of ten memories each."""
     rng = np.random.default_rng(0)
     return [
-        Part(
+        SnapshotPart(
             cursor=7,
             head=b"{}",
             keys=np.arange(first, first + 10),

@@ -9,7 +9,7 @@ import pytest
 
 from engramdb.errors import EmbedderUnavailable
 from engramdb.index.spaces import LEAST_SHARED, Scale, VectorSpaces, fit_scale
-from engramdb.store.contract import Found
+from engramdb.store.contract import ScoredKey
 from engramdb.testing import TinyEmbedder
 from engramdb.values import GLOBAL, EmbedderIdentity, Filters, Scope
 
@@ -127,7 +127,9 @@ def test_memories_in_both_spaces_teach_the_scale() -> None:
 
     scale = fit_scale(older, newer, floors=(0.7, 0.1))
 
-    assert [one.score for one in scale([Found(1, 0.75), Found(2, 0.80)])] == pytest.approx([0.30, 0.50])
+    assert [one.score for one in scale([ScoredKey(1, 0.75), ScoredKey(2, 0.80)])] == pytest.approx(
+        [0.30, 0.50]
+    )
 
 
 @pytest.mark.parametrize("shared", [0, LEAST_SHARED - 1])
@@ -137,7 +139,7 @@ def test_too_few_memories_in_both_spaces_leave_the_floors(shared: int) -> None:
 
     scale = fit_scale(scores, scores, floors=(0.7, 0.1))
 
-    assert [one.score for one in scale([Found(1, 0.7), Found(2, 1.0)])] == pytest.approx([0.1, 1.0])
+    assert [one.score for one in scale([ScoredKey(1, 0.7), ScoredKey(2, 1.0)])] == pytest.approx([0.1, 1.0])
 
 
 def test_equal_scores_teach_nothing() -> None:

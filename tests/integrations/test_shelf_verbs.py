@@ -11,7 +11,7 @@ import pytest
 
 from engramdb import Engram, Scope
 from engramdb.errors import ContentTooLarge, InvalidContent, InvalidQuery, InvalidScope
-from engramdb.values import Action, Putting, Removing, Said, Source, Status
+from engramdb.values import Action, DocumentMessage, PutDocument, RemoveDocument, Source, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +156,7 @@ def test_scopes_do_not_leak(engram: Engram) -> None:
     assert len(everywhere) == 2
     assert engram.shelf.get(NOTES, "tea") is None
     with pytest.raises(InvalidScope, match="not inside"):
-        engram.shelf.write([Putting(place=NOTES, key="x", value=1, scope=ben)], scope=ann)
+        engram.shelf.write([PutDocument(place=NOTES, key="x", value=1, scope=ben)], scope=ann)
 
 
 def test_search_ranks_what_fits_then_what_does_not_then_what_says_nothing(engram: Engram) -> None:
@@ -177,7 +177,7 @@ def test_a_small_place_is_found_among_many_other_memories(engram: Engram) -> Non
     """Recall looks among the documents of the place, and not among the best of the whole store."""
     put(engram, "tea", TEA["text"])
     crowd = [
-        Putting(place=("crowd",), key=str(n), value=n, text=f"Maya drinks green tea number {n}")
+        PutDocument(place=("crowd",), key=str(n), value=n, text=f"Maya drinks green tea number {n}")
         for n in range(60)
     ]
     engram.shelf.write(crowd)
@@ -273,8 +273,8 @@ def test_what_the_gate_refuses_stays_a_document_that_nothing_is_known_of(engram:
 
 def test_a_write_is_all_or_nothing(engram: Engram) -> None:
     """One document that is no JSON keeps the others out as well."""
-    good = Putting(place=NOTES, key="good", value=TEA, text=TEA["text"])
-    bad = Putting(place=NOTES, key="bad", value={"when": object()})
+    good = PutDocument(place=NOTES, key="good", value=TEA, text=TEA["text"])
+    bad = PutDocument(place=NOTES, key="bad", value={"when": object()})
 
     with pytest.raises(InvalidContent, match="not JSON"):
         engram.shelf.write([good, bad])
@@ -330,8 +330,8 @@ def test_without_an_embedder_documents_are_found_by_their_words(
 
 def test_what_is_said_in_a_document_is_heard_as_a_turn(engram: Engram) -> None:
     """Both are one write; taking the last document back takes back what was learnt from it."""
-    said = Said(content="I prefer tea over coffee.", session="s1")
-    engram.shelf.write([Putting(place=("chat",), key="1", value={"role": "user"}, said=said)])
+    said = DocumentMessage(content="I prefer tea over coffee.", session="s1")
+    engram.shelf.write([PutDocument(place=("chat",), key="1", value={"role": "user"}, said=said)])
     engram.flush(session="s1")
     (learnt,) = engram.list()
 
@@ -345,8 +345,8 @@ def test_what_is_said_in_a_document_is_heard_as_a_turn(engram: Engram) -> None:
 
 def test_clearing_a_place_leaves_the_turns(engram: Engram) -> None:
     """A new conversation begins; what was learnt in the old one stays."""
-    said = Said(content="I prefer tea over coffee.", session="s1")
-    engram.shelf.write([Putting(place=("chat", "1"), key="1", value=1, said=said)])
+    said = DocumentMessage(content="I prefer tea over coffee.", session="s1")
+    engram.shelf.write([PutDocument(place=("chat", "1"), key="1", value=1, said=said)])
     engram.shelf.put(("chat", "2"), "1", 1)
 
     assert engram.shelf.clear(("chat", "1")) == 1
@@ -357,7 +357,7 @@ def test_clearing_a_place_leaves_the_turns(engram: Engram) -> None:
 def test_following_finds_what_stands_there_today(engram: Engram) -> None:
     """A document about a memory that was corrected is found by what is true now, where asked for."""
     known = engram.remember("The meeting room is on the second floor")
-    engram.shelf.write([Putting(place=NOTES, key="room", value={}, memory_id=known.id)])
+    engram.shelf.write([PutDocument(place=NOTES, key="room", value={}, memory_id=known.id)])
     new = engram.correct(known.id, "The meeting room is on the ninth floor")
 
     (plain,) = engram.shelf.search("where is the meeting room?", NOTES)
@@ -371,7 +371,7 @@ def test_following_finds_what_stands_there_today(engram: Engram) -> None:
 def test_the_audit_tells_of_every_document_without_its_words(engram: Engram) -> None:
     """Who put or removed what, by number and id."""
     item = engram.shelf.put(NOTES, "tea", TEA, text=TEA["text"], source=Source.HUMAN)
-    engram.shelf.write([Removing(place=NOTES, key="tea")])
+    engram.shelf.write([RemoveDocument(place=NOTES, key="tea")])
 
     told = [
         (event.action, event.target, dict(event.detail))

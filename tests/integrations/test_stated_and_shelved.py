@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb.values import Putting, Said, Source, Status
+from engramdb.values import DocumentMessage, PutDocument, Source, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,8 +131,8 @@ def test_taking_a_message_back_leaves_what_was_also_stated_outright(engram: Engr
     """Before or after the message: somebody has said it without it."""
     words = "I prefer tea over coffee"
     told = engram.remember(words) if is_first else None
-    said = Said(content=f"{words}.", session="s1")
-    engram.shelf.write([Putting(place=("chat",), key="1", value={}, said=said)])
+    said = DocumentMessage(content=f"{words}.", session="s1")
+    engram.shelf.write([PutDocument(place=("chat",), key="1", value={}, said=said)])
     engram.flush(session="s1")
     told = told or engram.remember(words)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb.policy import PRESETS
-from engramdb.store.contract import Recalled
+from engramdb.store.contract import RecallCount
 from engramdb.testing import ManualClock
 from engramdb.values import Affect, Kind, Layer, Memory, MemoryId, Provenance, Scope, Source, Status, new_id
 
@@ -251,7 +251,7 @@ def _recall(engram: Engram, lived: Year, chance: random.Random, now: datetime) -
     recalled = []
     for one in dict.fromkeys(asked):
         moments = [now + timedelta(minutes=chance.randint(0, 59)) for _ in range(chance.choice([1, 1, 1, 4]))]
-        recalled.append(Recalled(one, tuple(moments), frozenset({f"s{chance.randint(0, 30)}"})))
+        recalled.append(RecallCount(one, tuple(moments), frozenset({f"s{chance.randint(0, 30)}"})))
     policy = engram._parts.policy.aging
     with engram._parts.store.atomic() as tx:
         tx.ages.count_recalls(

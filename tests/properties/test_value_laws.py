@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engramdb.errors import EdgeNotAllowed, StatusNotAllowed
 from engramdb.recall.fuse import fuse
-from engramdb.store.contract import Found
+from engramdb.store.contract import ScoredKey
 from engramdb.store.sqlite.precision import quantise
 from engramdb.values import Actor, ActorKind, Edge, EdgeType, Status, check_edge, check_move, new_id
 
@@ -113,12 +113,12 @@ def test_eight_bits_are_off_by_half_a_step_at_most(rows: list[list[float]]) -> N
 
 
 found = st.dictionaries(st.integers(1, 40), st.floats(0, 1), max_size=12).map(
-    lambda scores: sorted((Found(key, score) for key, score in scores.items()), key=lambda f: -f.score)
+    lambda scores: sorted((ScoredKey(key, score) for key, score in scores.items()), key=lambda f: -f.score)
 )
 
 
 @given(words=found, meaning=found, weight=st.floats(0, 1))
-def test_fusing_loses_nothing(words: list[Found], meaning: list[Found], weight: float) -> None:
+def test_fusing_loses_nothing(words: list[ScoredKey], meaning: list[ScoredKey], weight: float) -> None:
     """Every memory that an index found is in the fused list once, best first, scored in [0, 1]."""
     fused = fuse({"lexical": words, "vector": meaning}, {"lexical": 1 - weight, "vector": weight})
 
@@ -130,7 +130,7 @@ def test_fusing_loses_nothing(words: list[Found], meaning: list[Found], weight: 
 
 
 @given(words=found, weight=st.floats(0, 1))
-def test_one_index_alone_decides_alone(words: list[Found], weight: float) -> None:
+def test_one_index_alone_decides_alone(words: list[ScoredKey], weight: float) -> None:
     """Where only one index answered its scores are the result: a perfect match stays perfect."""
     fused = fuse({"lexical": words}, {"lexical": 1 - weight, "vector": weight})
 

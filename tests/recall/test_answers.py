@@ -12,7 +12,7 @@ from engramdb.policy import RecallPolicy
 from engramdb.recall.fuse import explain, fuse
 from engramdb.recall.pipeline import average, ndcg
 from engramdb.recall.signals import trust
-from engramdb.store.contract import Found
+from engramdb.store.contract import ScoredKey
 from engramdb.values import Memory
 
 if TYPE_CHECKING:
@@ -25,21 +25,24 @@ HALF = {"lexical": 0.5, "vector": 0.5}
 
 def test_agreement_beats_one_strong_vote() -> None:
     """A memory that both indexes like outranks one that a single index likes a little better."""
-    answers = {"lexical": [Found(1, 0.9), Found(2, 0.8)], "vector": [Found(3, 0.9), Found(2, 0.8)]}
+    answers = {
+        "lexical": [ScoredKey(1, 0.9), ScoredKey(2, 0.8)],
+        "vector": [ScoredKey(3, 0.9), ScoredKey(2, 0.8)],
+    }
 
     assert fuse(answers, HALF)[0].key == 2
 
 
 def test_equal_scores_put_the_newest_first() -> None:
     """Keys only grow, so the larger one is the newer memory; the same input gives the same output."""
-    fused = fuse({"lexical": [Found(1, 0.5), Found(9, 0.5), Found(4, 0.5)]}, HALF)
+    fused = fuse({"lexical": [ScoredKey(1, 0.5), ScoredKey(9, 0.5), ScoredKey(4, 0.5)]}, HALF)
 
     assert [one.key for one in fused] == [9, 4, 1]
 
 
 def test_reasons_add_up_to_the_score() -> None:
     """What the indexes gave to a memory is exactly its score."""
-    answers = {"lexical": [Found(1, 0.9), Found(2, 0.4)], "vector": [Found(2, 0.8)]}
+    answers = {"lexical": [ScoredKey(1, 0.9), ScoredKey(2, 0.4)], "vector": [ScoredKey(2, 0.8)]}
     weights = {"lexical": 0.3, "vector": 0.7}
 
     fused = fuse(answers, weights)

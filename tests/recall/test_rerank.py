@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engramdb.errors import InvalidQuery
 from engramdb.recall.fuse import Fused, by_difference, by_model, by_rank, normalised
-from engramdb.store.contract import Found
+from engramdb.store.contract import ScoredKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,10 @@ class Longest:
 
 def test_rank_fusion_counts_places_and_not_scores() -> None:
     """Second in both lists beats first in one, however high that one was scored."""
-    answers = {"lexical": [Found(1, 1.0), Found(2, 0.2)], "vector": [Found(3, 1.0), Found(2, 0.2)]}
+    answers = {
+        "lexical": [ScoredKey(1, 1.0), ScoredKey(2, 0.2)],
+        "vector": [ScoredKey(3, 1.0), ScoredKey(2, 0.2)],
+    }
     ranked = [Fused(1, 0.5), Fused(3, 0.5), Fused(2, 0.2)]
 
     assert by_rank(ranked, answers, HALF, constant=60)[0].key == 2
@@ -72,7 +75,7 @@ def test_a_model_orders_what_it_has_read() -> None:
 def test_no_strategy_loses_a_candidate(scores: list[float], relevance: float) -> None:
     """Every order holds each candidate once."""
     ranked = [Fused(key, score) for key, score in enumerate(sorted(scores, reverse=True))]
-    answers = {"lexical": [Found(one.key, one.score) for one in ranked[::2]]}
+    answers = {"lexical": [ScoredKey(one.key, one.score) for one in ranked[::2]]}
     vectors = {one.key: np.eye(4, dtype=np.float32)[one.key % 4] for one in ranked[::3]}
 
     orders = [

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from engramdb.errors import StoreCorrupt
-from engramdb.store.contract import Corner
+from engramdb.store.contract import DocumentRange
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import ManualClock
 from engramdb.values import GLOBAL, Memory, Traits, new_id
@@ -50,7 +50,7 @@ def statement(tx: Transaction) -> Any:
 
 def shelf(tx: Transaction) -> Any:
     """Documents that somebody stopped reading."""
-    walk = tx.shelf.walk(Corner(scope=GLOBAL, now=NOW))
+    walk = tx.shelf.walk(DocumentRange(scope=GLOBAL, now=NOW))
     next(walk)
     return walk
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from msgspec.structs import replace
 
-from engramdb.store.contract.whole import Tally
+from engramdb.store.contract.whole import PartTally
 from engramdb.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ MOMENTS = some.none() | some.integers(1, 9).map(lambda minutes: NOON + timedelta
 
 
 @some.composite
-def tallies(draw: some.DrawFn) -> Tally:
+def tallies(draw: some.DrawFn) -> PartTally:
     """A note of one process: it worked, it failed, or both."""
     failed = draw(MOMENTS)
-    return Tally(
+    return PartTally(
         name="",
         last_success=draw(MOMENTS),
         last_failure=failed,
@@ -45,7 +45,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     opened.close()
 
 
-def noted(store: SqliteStore, given_tallies: list[Tally]) -> Tally:
+def noted(store: SqliteStore, given_tallies: list[PartTally]) -> PartTally:
     """Return what the store holds of one part after these notes."""
     name = f"part {next(NUMBERS)}"
     with store.atomic() as tx:
@@ -57,7 +57,7 @@ def noted(store: SqliteStore, given_tallies: list[Tally]) -> Tally:
 
 @settings(max_examples=20)
 @given(some.lists(tallies(), min_size=1, max_size=5))
-def test_notes_add_up_in_any_order(store: SqliteStore, given_tallies: list[Tally]) -> None:
+def test_notes_add_up_in_any_order(store: SqliteStore, given_tallies: list[PartTally]) -> None:
     """Counts are sums, moments the latest, and the reason that of the latest failure."""
     forwards = noted(store, given_tallies)
     backwards = noted(store, given_tallies[::-1])

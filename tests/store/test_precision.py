@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engramdb.store.contract import Quantised, Transaction
+    from engramdb.store.contract import QuantizedVectors, Transaction
 
 Floats: TypeAlias = "NDArray[np.float32]"
 
@@ -70,7 +70,7 @@ def to_length_one(rows: NDArray[np.floating[Any]]) -> Floats:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
-def floats(vectors: Quantised) -> Floats:
+def floats(vectors: QuantizedVectors) -> Floats:
     """What the eight bits stand for."""
     return np.asarray(vectors.numbers * vectors.scales[:, None], np.float32)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from engramdb import Scope
 from engramdb.errors import ContentTooLarge
-from engramdb.store.contract import Corner
+from engramdb.store.contract import DocumentRange
 from engramdb.store.sqlite import documents as shelf
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.values import GLOBAL
@@ -50,7 +50,7 @@ def scope() -> Scope:
     return Scope(user=f"user {next(NUMBERS)}")
 
 
-def keys(store: SqliteStore, corner: Corner) -> list[str]:
+def keys(store: SqliteStore, corner: DocumentRange) -> list[str]:
     """Return the keys of a part of the shelf, in order."""
     with store.read() as tx:
         return [item.key for item in tx.shelf.walk(corner)]
@@ -73,7 +73,7 @@ def test_half_a_surrogate_pair_survives(store: SqliteStore, scope: Scope) -> Non
     with store.atomic() as tx:
         tx.shelf.put(("odd",), "one", {"text": "half \ud800 pair"}, scope=scope, now=NOON)
 
-        (found,) = tx.shelf.walk(Corner(scope=scope, now=NOON))
+        (found,) = tx.shelf.walk(DocumentRange(scope=scope, now=NOON))
 
     assert found.value == {"text": "half \ud800 pair"}
 
@@ -89,7 +89,7 @@ def test_a_place_holds_what_lies_below_it_and_nothing_else(
         for number, place in enumerate(places):
             tx.shelf.put(place, str(number), number, scope=own, now=NOON)
 
-    found = keys(store, Corner(scope=own, now=NOON, place=prefix))
+    found = keys(store, DocumentRange(scope=own, now=NOON, place=prefix))
 
     assert found == [str(n) for n, place in enumerate(places) if place[: len(prefix)] == prefix]
 
@@ -103,7 +103,7 @@ def test_overwriting_keeps_number_and_beginning(store: SqliteStore, scope: Scope
         changed = tx.shelf.put(("a",), "first", 2, scope=scope, now=later)
 
     assert (changed.value, changed.created_at, changed.updated_at) == (2, NOON, later)
-    assert keys(store, Corner(scope=scope, now=later)) == ["first", "second"]
+    assert keys(store, DocumentRange(scope=scope, now=later)) == ["first", "second"]
 
 
 def test_what_has_expired_is_on_no_answer(store: SqliteStore, scope: Scope) -> None:
@@ -114,12 +114,12 @@ def test_what_has_expired_is_on_no_answer(store: SqliteStore, scope: Scope) -> N
     over = NOON + timedelta(minutes=5)
 
     with store.read() as tx:
-        places = tx.shelf.places(Corner(scope=scope, now=over))
-        pointers = tx.shelf.pointers(Corner(scope=scope, now=over))
+        places = tx.shelf.places(DocumentRange(scope=scope, now=over))
+        pointers = tx.shelf.pointers(DocumentRange(scope=scope, now=over))
         got = tx.shelf.get(("a",), "short", scope=scope, now=over)
-        latest = tx.shelf.latest(Corner(scope=scope, now=over), limit=9)
+        latest = tx.shelf.latest(DocumentRange(scope=scope, now=over), limit=9)
 
-    assert keys(store, Corner(scope=scope, now=over)) == ["long"]
+    assert keys(store, DocumentRange(scope=scope, now=over)) == ["long"]
     assert (places, len(pointers), got, [item.key for item in latest]) == ([("b",)], 1, None, ["long"])
 
 
@@ -143,10 +143,10 @@ def test_a_scope_sees_neither_wider_nor_narrower_documents(store: SqliteStore) -
         for key, scope in (("wide", wide), ("narrow", narrow), ("beside", beside)):
             tx.shelf.put(("a",), key, 1, scope=scope, now=NOON)
 
-    assert keys(store, Corner(scope=wide, now=NOON)) == ["wide"]
-    assert keys(store, Corner(scope=narrow, now=NOON)) == ["narrow"]
-    assert keys(store, Corner(scope=wide, now=NOON, within=True)) == ["wide", "narrow"]
-    assert keys(store, Corner(scope=narrow, now=NOON, within=True)) == ["narrow"]
+    assert keys(store, DocumentRange(scope=wide, now=NOON)) == ["wide"]
+    assert keys(store, DocumentRange(scope=narrow, now=NOON)) == ["narrow"]
+    assert keys(store, DocumentRange(scope=wide, now=NOON, within=True)) == ["wide", "narrow"]
+    assert keys(store, DocumentRange(scope=narrow, now=NOON, within=True)) == ["narrow"]
 
 
 def test_a_document_has_a_largest_size(store: SqliteStore, scope: Scope) -> None:
@@ -154,4 +154,4 @@ def test_a_document_has_a_largest_size(store: SqliteStore, scope: Scope) -> None
     with store.atomic() as tx, pytest.raises(ContentTooLarge):
         tx.shelf.put(("a",), "huge", "x" * shelf.MAX_DOCUMENT_BYTES, scope=scope, now=NOON)
 
-    assert keys(store, Corner(scope=scope, now=NOON)) == []
+    assert keys(store, DocumentRange(scope=scope, now=NOON)) == []

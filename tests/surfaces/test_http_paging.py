@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engramdb.errors import InvalidQuery
 from engramdb.http import requests as paging
-from engramdb.store.contract import Run
+from engramdb.store.contract import DreamRun
 from engramdb.testing import ManualClock
 from engramdb.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id
 
@@ -72,7 +72,7 @@ def lengthen(tx: Transaction, number: int, now: datetime) -> None:
         Turn(id=new_id(now), content=f"turn {number}", role=Role.USER, occurred_at=now, created_at=now)
     )
     tx.gaps.put(Gap(id=f"gap{number}", kind=GapKind.STALE, question=f"Is {number} so?", found_at=now))
-    run = Run(started_at=now, policy="balanced", steps=(), report=DreamReport(started_at=now))
+    run = DreamRun(started_at=now, policy="balanced", steps=(), report=DreamReport(started_at=now))
     tx.dreams.put(run)
     tx.audit.add(AuditEvent(at=now, action=Action.PIN, target=str(number)))
 

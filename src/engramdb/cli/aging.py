@@ -29,7 +29,7 @@ from engramdb.cli.output import (
     warning,
 )
 from engramdb.text.normalize import counted, memories
-from engramdb.values import AgeReport, Census, Change, Forecast, Importance, Moved, Outlook, Tier
+from engramdb.values import AgeMove, AgeReport, Census, Forecast, ForecastChange, Importance, Outlook, Tier
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -128,16 +128,16 @@ def _both_futures(outlook: Outlook, found: Forecast) -> list[list[str]]:
     return rows + [[_named(one), "not " + horizon, _dated(one.at, found.made_at)] for one in new]
 
 
-def _same(change: Change, others: Sequence[Change]) -> Change | None:
+def _same(change: ForecastChange, others: Sequence[ForecastChange]) -> ForecastChange | None:
     return next((one for one in others if (one.kind, one.what) == (change.kind, change.what)), None)
 
 
-def _moved(change: Change, other: Change) -> str:
+def _moved(change: ForecastChange, other: ForecastChange) -> str:
     shift = shifted(change.at, other.at)
     return shift if shift == "the same" else f"{minute(other.at)}, {shift}"
 
 
-def _named(change: Change) -> str:
+def _named(change: ForecastChange) -> str:
     if change.kind == "leaves":
         return f"is {change.status} by the rule {change.what}"
     return f"turns {change.what}" if change.kind == "tier" else f"becomes {change.what}"
@@ -228,7 +228,7 @@ def _show_moves(report: AgeReport) -> None:
         out(f"and {report.changed - SHOWN} more; --json shows up to a thousand")
 
 
-def _new_state(moved: Moved) -> str:
+def _new_state(moved: AgeMove) -> str:
     return str(moved.status or moved.layer or "")
 
 

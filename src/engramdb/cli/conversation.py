@@ -24,7 +24,7 @@ from engramdb.cli.output import (
     warning,
 )
 from engramdb.text.normalize import counted
-from engramdb.values import Item, Memory, Restored, Role, Section, Turn, Window, WorkingMemory
+from engramdb.values import Memory, Restored, Role, Section, Turn, Window, WorkingItem, WorkingMemory
 
 # `engram observe`: keep one message as it was said.
 
@@ -285,7 +285,7 @@ def _show_working_memory(found: WorkingMemory) -> None:
         )
 
 
-def _row_working_memory(item: Item) -> list[str]:
+def _row_working_memory(item: WorkingItem) -> list[str]:
     slot = item.slot
     named = short(slot.reference) if slot.reference else ""
     return [f"{slot.activation:.2f}", str(slot.source), named, one_line(item.content)]

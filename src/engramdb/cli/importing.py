@@ -25,7 +25,7 @@ from engramdb.text.normalize import counted, memories
 from engramdb.values import (
     BELIEVED,
     GLOBAL,
-    Exported,
+    ExportedMemory,
     Filters,
     ImportKind,
     ImportReport,
@@ -298,7 +298,7 @@ def _filters(narrowing: Narrowing, *, history: bool) -> Filters:
 
 
 def _lines(
-    found: Iterable[Exported],
+    found: Iterable[ExportedMemory],
     count: Counter[str],
     progress: Callable[[int], None],
     *,

@@ -151,7 +151,7 @@ def returning_to(
 # What will be asked next: a recall prepared for where the talk is going.
 
 
-class Prepared(Struct, frozen=True, kw_only=True, eq=False):
+class AnticipatedAnswer(Struct, frozen=True, kw_only=True, eq=False):
     """An answer to a question that nobody has asked yet."""
 
     expected: Momentum
@@ -160,7 +160,7 @@ class Prepared(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def fits(
-    prepared: Prepared,
+    prepared: AnticipatedAnswer,
     vector: NDArray[np.float32],
     measure: Measures,
     policy: AttentionPolicy,

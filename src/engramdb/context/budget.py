@@ -25,7 +25,17 @@ from engramdb.context.lines import (
 )
 from engramdb.models.capabilities import TokenCounter
 from engramdb.policy import ContextPolicy
-from engramdb.values import Breadth, DetailLevel, Fate, Held, Loss, Memory, Section, SectionName, Summary
+from engramdb.values import (
+    Breadth,
+    DetailLevel,
+    Fate,
+    Loss,
+    Memory,
+    Section,
+    SectionName,
+    ShownMemory,
+    Summary,
+)
 
 # Count tokens with whatever counter there is, and never too few.
 
@@ -182,7 +192,7 @@ class Wish(Struct, frozen=True):
     value: float
 
 
-class Step(Struct, frozen=True):
+class DetailStep(Struct, frozen=True):
     """One level of one memory: what it costs and what it is worth, its line included."""
 
     level: DetailLevel
@@ -207,15 +217,17 @@ def full_tokens(wishes: Sequence[Wish], measure: Measure) -> int:
     return measure.planned(lines) + days * DAY_TOKENS
 
 
-def steps(wish: Wish, worth: Mapping[DetailLevel, float], measure: Measure, *, power: float) -> list[Step]:
+def steps(
+    wish: Wish, worth: Mapping[DetailLevel, float], measure: Measure, *, power: float
+) -> list[DetailStep]:
     """Return the levels worth choosing from, shortest first; each further token brings less than the last."""
     value = max(wish.value, 1e-3) ** power
     lead = lead_tokens(wish.memory)
-    found: list[Step] = []
+    found: list[DetailStep] = []
     for level in SHORTEST_FIRST:
         words = stored_tokens(wish.memory, level)
         around = _TAG_MARK_TOKENS if level is DetailLevel.TAG else lead
-        step = Step(level, measure.planned(words + around), value * worth[level])
+        step = DetailStep(level, measure.planned(words + around), value * worth[level])
         while found and (step.tokens <= found[-1].tokens or _is_beaten(found, step)):
             found.pop()
         found.append(step)
@@ -234,7 +246,7 @@ def choose(
     return _climb(wishes, ladders, room, whole)
 
 
-def _whole(wishes: Sequence[Wish], ladders: Sequence[Sequence[Step]], room: int) -> list[int]:
+def _whole(wishes: Sequence[Wish], ladders: Sequence[Sequence[DetailStep]], room: int) -> list[int]:
     """Return the places of the best memories that are shown whole before any other gets room at all."""
     found, days = [], set()
     for place, (wish, ladder) in enumerate(zip(wishes, ladders, strict=True)):
@@ -248,7 +260,7 @@ def _whole(wishes: Sequence[Wish], ladders: Sequence[Sequence[Step]], room: int)
 
 
 def _climb(
-    wishes: Sequence[Wish], ladders: Sequence[Sequence[Step]], room: int, whole: Sequence[int]
+    wishes: Sequence[Wish], ladders: Sequence[Sequence[DetailStep]], room: int, whole: Sequence[int]
 ) -> list[DetailLevel | None]:
     """Return the levels: some whole, then the step with the most worth for its tokens while any fits."""
     reached = [-1] * len(ladders)
@@ -278,16 +290,16 @@ def _climb(
     return [ladder[at].level if at >= 0 else None for ladder, at in zip(ladders, reached, strict=True)]
 
 
-def _gain(ladder: Sequence[Step], at: int) -> float:
+def _gain(ladder: Sequence[DetailStep], at: int) -> float:
     """Return the worth that the next step adds for each token."""
-    below = ladder[at] if at >= 0 else Step(DetailLevel.TAG, 0, 0.0)
+    below = ladder[at] if at >= 0 else DetailStep(DetailLevel.TAG, 0, 0.0)
     above = ladder[at + 1]
     return (above.worth - below.worth) / max(1, above.tokens - below.tokens)
 
 
-def _is_beaten(found: Sequence[Step], step: Step) -> bool:
+def _is_beaten(found: Sequence[DetailStep], step: DetailStep) -> bool:
     """Say whether the last level adds less for its tokens than going past it to this one."""
-    last, below = found[-1], (found[-2] if len(found) > 1 else Step(DetailLevel.TAG, 0, 0.0))
+    last, below = found[-1], (found[-2] if len(found) > 1 else DetailStep(DetailLevel.TAG, 0, 0.0))
     by_last = (last.worth - below.worth) / max(1, last.tokens - below.tokens)
     by_step = (step.worth - below.worth) / max(1, step.tokens - below.tokens)
     return by_step >= by_last
@@ -310,7 +322,7 @@ LEAST_LEFT = 4
 """Fewer tokens than this hold nothing."""
 
 
-class _Page(Struct):
+class _SectionPage(Struct):
     """A section while it is being written."""
 
     name: SectionName
@@ -358,7 +370,7 @@ def fill(
 
     Where memories would stay out altogether, `wider` is asked for summaries of many of them.
     """
-    page = _Page(name, allowance, measure, used=measure.of(f"{TITLES[name]}\n"))
+    page = _SectionPage(name, allowance, measure, used=measure.of(f"{TITLES[name]}\n"))
     fitted = _fitted(measure, wishes)
     levels = choose(wishes, allowance - page.used, measure=fitted, policy=policy)
     if wider is not None and None in levels:
@@ -372,7 +384,9 @@ def fill(
     if not page.levels and not page.wider:
         return None, losses
     text = section_text(name, page.lines.values(), list(page.tags.values()), page.wider)
-    holds = tuple(Held(memory_id=wishes[place].memory.id, level=page.levels[place]) for place in page.levels)
+    holds = tuple(
+        ShownMemory(memory_id=wishes[place].memory.id, level=page.levels[place]) for place in page.levels
+    )
     return Section(name=name, text=text, tokens=page.used, allowance=allowance, holds=holds), losses
 
 
@@ -393,7 +407,7 @@ def fill_lines(
     return Section(name=name, text=text, tokens=measure.of(f"{text}\n"), allowance=allowance)
 
 
-def _write_wider(page: _Page, wider: Callable[[Breadth], Sequence[Summary]]) -> None:
+def _write_wider(page: _SectionPage, wider: Callable[[Breadth], Sequence[Summary]]) -> None:
     """Write summaries of many memories, of the narrowest breadth of which any fits into their part."""
     room = page.used + round((page.room - page.used) * WIDER_SHARE)
     for breadth in Breadth:
@@ -407,7 +421,7 @@ def _write_wider(page: _Page, wider: Callable[[Breadth], Sequence[Summary]]) -> 
             return
 
 
-def _write_best(page: _Page, place: int, memory: Memory, level: DetailLevel) -> None:
+def _write_best(page: _SectionPage, place: int, memory: Memory, level: DetailLevel) -> None:
     """Write a memory at the level, or at the first shorter one that fits."""
     before = None
     for shorter in LEVELS[LEVELS.index(level) :]:
@@ -417,7 +431,7 @@ def _write_best(page: _Page, place: int, memory: Memory, level: DetailLevel) -> 
         before = words
 
 
-def _use_the_rest(page: _Page, wishes: Sequence[Wish]) -> None:
+def _use_the_rest(page: _SectionPage, wishes: Sequence[Wish]) -> None:
     """Give the room that is left, because stored counts were too large, to those that stayed out."""
     failures = 0
     for place, wish in enumerate(wishes):
@@ -434,7 +448,7 @@ def _fitted(measure: Measure, wishes: Sequence[Wish]) -> Measure:
     return measure.fitted([(one.content, stored_tokens(one, DetailLevel.FULL)) for one in some])
 
 
-def _losses(page: _Page, wishes: Sequence[Wish]) -> list[Loss]:
+def _losses(page: _SectionPage, wishes: Sequence[Wish]) -> list[Loss]:
     dropped = len(wishes) - len(page.levels)
     degraded = sum(level is not DetailLevel.FULL for level in page.levels.values())
     found = []

@@ -21,7 +21,7 @@ from engramdb.context.budget import (
     full_tokens,
 )
 from engramdb.context.history import LEAST_TOKENS as LEAST_HISTORY
-from engramdb.context.history import History, Said, Summarise, need, write
+from engramdb.context.history import HistoryMessage, RenderedHistory, Summarise, need, write
 from engramdb.context.lines import BLOCK, NOTICE, NOTICE_AGAIN, framed
 from engramdb.context.sections import (
     StandingMemories,
@@ -71,7 +71,7 @@ SPARE = 1.2
 """Stored counts may be too small: so much more is asked for, and what is not used goes on to others."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class WindowRequest(Struct, frozen=True, kw_only=True):
     """What a window is built for."""
 
     message: str
@@ -81,12 +81,12 @@ class Asked(Struct, frozen=True, kw_only=True):
     session: str | None = None
     fixed: str = ""
     fixed_tokens: int = 0
-    history: Sequence[Said] = ()
+    history: Sequence[HistoryMessage] = ()
     working: Sequence[WorkingLine] = ()
     agents: Sequence[str] = ()
 
 
-class Sources(Struct, frozen=True, kw_only=True):
+class WindowSources(Struct, frozen=True, kw_only=True):
     """What a window is built from."""
 
     store: Store
@@ -101,16 +101,16 @@ class Sources(Struct, frozen=True, kw_only=True):
     questions_left: int = 0
 
 
-class Desk(Struct):
+class WindowDraft(Struct):
     """A window while it is being built."""
 
-    asked: Asked
-    sources: Sources
+    asked: WindowRequest
+    sources: WindowSources
     needs: dict[SectionName, int] = field(default_factory=dict)
     wishes: dict[SectionName, Sequence[Wish]] = field(default_factory=dict)
     lines: dict[SectionName, list[str]] = field(default_factory=dict)
     sections: dict[SectionName, Section] = field(default_factory=dict)
-    history: History = field(default_factory=lambda: History(None))
+    history: RenderedHistory = field(default_factory=lambda: RenderedHistory(None))
     answer: Recall | None = None
     losses: list[Loss] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
@@ -168,9 +168,9 @@ QUESTIONS_TOKENS = 60
 """What one or two open questions take."""
 
 
-def build(asked: Asked, sources: Sources) -> Window:
+def build(asked: WindowRequest, sources: WindowSources) -> Window:
     """Return the window for a message; raises where working memory alone does not fit."""
-    desk = Desk(asked, sources)
+    desk = WindowDraft(asked, sources)
     _ask_around(desk)
     room = _room(desk)
     _recall(desk, room)
@@ -178,7 +178,7 @@ def build(asked: Asked, sources: Sources) -> Window:
     return _framed(desk)
 
 
-def _room(desk: Desk) -> int:
+def _room(desk: WindowDraft) -> int:
     """Return what there is for sections, once the blocks around them are paid for."""
     measure, asked = desk.measure, desk.asked
     notices = [NOTICE, NOTICE_AGAIN] if any(name in desk.needs for name in STABLE) else [NOTICE]
@@ -198,7 +198,7 @@ def _room(desk: Desk) -> int:
     return max(0, asked.budget - around)
 
 
-def _ask_around(desk: Desk) -> None:
+def _ask_around(desk: WindowDraft) -> None:
     """Ask the sections that do not depend on recall what they would like."""
     asked, sources = desk.asked, desk.sources
     with sources.store.read() as tx:
@@ -212,7 +212,7 @@ def _ask_around(desk: Desk) -> None:
     desk.needs[SectionName.HISTORY] = need(asked.history, measure=desk.measure, policy=sources.policy)
 
 
-def _recall(desk: Desk, room: int) -> None:
+def _recall(desk: WindowDraft, room: int) -> None:
     """Recall as much as could fit, and ask the sections that follow from it."""
     asked, sources = desk.asked, desk.sources
     needs = _needs(desk, room) | {SectionName.RECALLED: room}
@@ -233,13 +233,13 @@ def _recall(desk: Desk, room: int) -> None:
         desk.needs[SectionName.REFLECTION] = known + QUESTIONS_TOKENS
 
 
-def _needs(desk: Desk, room: int) -> dict[SectionName, int]:
+def _needs(desk: WindowDraft, room: int) -> dict[SectionName, int]:
     """Return what each section would take, within what the modest ones may grow to."""
     most = _most(desk, room)
     return {name: min(tokens, most.get(name, tokens)) for name, tokens in desk.needs.items()}
 
 
-def _most(desk: Desk, room: int) -> dict[SectionName, int]:
+def _most(desk: WindowDraft, room: int) -> dict[SectionName, int]:
     """Return what the modest sections may grow to, whatever others leave."""
     sure = bases(room, desk.needs.get(SectionName.WORKING, 0), desk.sources.policy)
     return {name: max(2 * sure[name], 4 * LEAST_TOKENS) for name in MODEST}
@@ -249,7 +249,7 @@ def _least() -> Mapping[SectionName, int]:
     return {name: LEAST_HISTORY if name is SectionName.HISTORY else LEAST_TOKENS for name in DROP_ORDER}
 
 
-def _fill_all(desk: Desk, room: int) -> None:
+def _fill_all(desk: WindowDraft, room: int) -> None:
     """Fill the sections by priority; what one leaves is added to the next that was cut short."""
     needs, most = _needs(desk, room), _most(desk, room)
     given = allocate(room, needs, least=_least(), policy=desk.sources.policy)
@@ -265,7 +265,7 @@ def _fill_all(desk: Desk, room: int) -> None:
                 _say_dropped(desk, name)
 
 
-def _fill(desk: Desk, name: SectionName, allowance: int) -> int:
+def _fill(desk: WindowDraft, name: SectionName, allowance: int) -> int:
     """Fill one section, and return what it used."""
     sources = desk.sources
     if not allowance:
@@ -291,14 +291,14 @@ def _fill(desk: Desk, name: SectionName, allowance: int) -> int:
     return _kept(desk, name, section)
 
 
-def _kept(desk: Desk, name: SectionName, section: Section | None) -> int:
+def _kept(desk: WindowDraft, name: SectionName, section: Section | None) -> int:
     if section is None:
         return 0
     desk.sections[name] = section
     return section.tokens
 
 
-def _asking(desk: Desk) -> list[str]:
+def _asking(desk: WindowDraft) -> list[str]:
     """Return the lines of the open questions that this window brings up."""
     sources = desk.sources
     if sources.gaps is None or not sources.questions_left:
@@ -309,7 +309,7 @@ def _asking(desk: Desk) -> list[str]:
     return [question_line(gap) for gap in desk.gaps]
 
 
-def _say_dropped(desk: Desk, name: SectionName) -> None:
+def _say_dropped(desk: WindowDraft, name: SectionName) -> None:
     if any(loss.section is name and loss.fate is Fate.DROPPED for loss in desk.losses):
         return
     shown = desk.shown
@@ -320,7 +320,7 @@ def _say_dropped(desk: Desk, name: SectionName) -> None:
         desk.losses.append(Loss(section=name, fate=Fate.DROPPED, count=count, reason=NO_ROOM))
 
 
-def _framed(desk: Desk) -> Window:
+def _framed(desk: WindowDraft) -> Window:
     """Return the window; where joining the lines made it too long after all, the least goes."""
     asked, measure = desk.asked, desk.measure
     while True:
@@ -354,16 +354,16 @@ def _framed(desk: Desk) -> Window:
     )
 
 
-def _history_sections(desk: Desk) -> Sequence[Section]:
+def _history_sections(desk: WindowDraft) -> Sequence[Section]:
     return () if desk.history.section is None else (desk.history.section,)
 
 
-def _drop_least(desk: Desk) -> bool:
+def _drop_least(desk: WindowDraft) -> bool:
     """Take the first section of the drop order away, and say whether there was one."""
     for name in DROP_ORDER:
         if desk.sections.pop(name, None) is not None:
             if name is SectionName.HISTORY:
-                desk.history = History(None)
+                desk.history = RenderedHistory(None)
             _say_dropped(desk, name)
             return True
     return False

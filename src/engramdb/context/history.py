@@ -67,7 +67,7 @@ _WANTED = re.compile(
 )
 
 
-class Said(Struct, frozen=True):
+class HistoryMessage(Struct, frozen=True):
     """One message of the conversation."""
 
     role: Role
@@ -77,7 +77,7 @@ class Said(Struct, frozen=True):
 class Exchange(Struct, frozen=True):
     """What one side asked and what came of it, up to the next question."""
 
-    said: tuple[Said, ...]
+    said: tuple[HistoryMessage, ...]
 
     @property
     def asked(self) -> str:
@@ -90,14 +90,14 @@ class Exchange(Struct, frozen=True):
         return "\n".join(one.content for one in self.said if one.role is Role.ASSISTANT)
 
 
-def heard(history: Iterable[Turn | Mapping[str, Any]]) -> list[Said]:
+def heard(history: Iterable[Turn | Mapping[str, Any]]) -> list[HistoryMessage]:
     """Return the messages of a history, given as turns or as chat interfaces write them."""
     found = []
     for one in history:
         role = one.get("role", Role.USER) if isinstance(one, Mapping) else one.role
         content = _words(one.get("content")) if isinstance(one, Mapping) else one.content
         if content.strip():
-            found.append(Said(Role(role) if role in list(Role) else Role.USER, content))
+            found.append(HistoryMessage(Role(role) if role in list(Role) else Role.USER, content))
     return found
 
 
@@ -113,9 +113,9 @@ def _words(content: object) -> str:
     raise InvalidQuery(f"a message's content must be text or a list of parts, not {type(content).__name__}")
 
 
-def exchanges(said: Sequence[Said]) -> list[Exchange]:
+def exchanges(said: Sequence[HistoryMessage]) -> list[Exchange]:
     """Return the exchanges, oldest first; each begins where the user speaks after somebody else."""
-    cut: list[list[Said]] = []
+    cut: list[list[HistoryMessage]] = []
     for one in said:
         is_answered = bool(cut) and any(before.role is not Role.USER for before in cut[-1])
         is_long = bool(cut) and len(cut[-1]) >= MESSAGES_MOST
@@ -228,7 +228,7 @@ SUMMARISED_MOST = 20
 _SPEAKERS = {Role.USER: "user:", Role.ASSISTANT: "assistant:", Role.TOOL: "tool:", Role.SYSTEM: "note:"}
 
 
-class _Page(Struct):
+class _HistoryPage(Struct):
     """The history while it is being written, newest first."""
 
     room: int
@@ -247,7 +247,7 @@ class _Page(Struct):
         return True
 
 
-class History(Struct, frozen=True):
+class RenderedHistory(Struct, frozen=True):
     """The section, the block for a single prompt, the messages for a chat interface, and what was lost."""
 
     section: Section | None
@@ -256,7 +256,7 @@ class History(Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
 
 
-def need(said: Sequence[Said], *, measure: Measure, policy: ContextPolicy) -> int:
+def need(said: Sequence[HistoryMessage], *, measure: Measure, policy: ContextPolicy) -> int:
     """Return what the history would take, roughly: its last exchanges, its lines and its summary."""
     cut = exchanges(said)
     last = cut[-policy.verbatim_exchanges :]
@@ -267,18 +267,18 @@ def need(said: Sequence[Said], *, measure: Measure, policy: ContextPolicy) -> in
 
 
 def write(
-    said: Sequence[Said],
+    said: Sequence[HistoryMessage],
     allowance: int,
     *,
     measure: Measure,
     policy: ContextPolicy,
     summarise: Summarise | None = None,
-) -> History:
+) -> RenderedHistory:
     """Return the history within its allowance."""
     cut = exchanges(said)
-    page = _Page(allowance, measure, used=measure.of(framed(" ", tag=CONVERSATION, notice=NOTICE)))
+    page = _HistoryPage(allowance, measure, used=measure.of(framed(" ", tag=CONVERSATION, notice=NOTICE)))
     if not cut or page.used >= page.room:
-        return History(None, losses=_dropped(len(cut)))
+        return RenderedHistory(None, losses=_dropped(len(cut)))
     last, before = cut[-policy.verbatim_exchanges :], cut[: -policy.verbatim_exchanges]
     shortened = _write_last(page, last)
     written = 0
@@ -304,7 +304,7 @@ def summary_of(rest: Sequence[Exchange], *, words: int) -> str:
     return clipped(" ".join(parts), words)
 
 
-def _write_last(page: _Page, last: Sequence[Exchange]) -> int:
+def _write_last(page: _HistoryPage, last: Sequence[Exchange]) -> int:
     """Write the last exchanges word for word, the newest first; return how many had to become lines."""
     shortened = 0
     for exchange in reversed(last):
@@ -321,12 +321,12 @@ def _write_last(page: _Page, last: Sequence[Exchange]) -> int:
     return shortened
 
 
-def _as_much_as_fits(page: _Page, exchange: Exchange) -> Exchange | None:
+def _as_much_as_fits(page: _HistoryPage, exchange: Exchange) -> Exchange | None:
     """Return the newest of a long exchange, the message at its edge cut in the middle, where room allows."""
     room = int((page.room - page.used) * PART_SHARE)
     if room < LEAST_PART_TOKENS:
         return None
-    kept: list[Said] = []
+    kept: list[HistoryMessage] = []
     for one in reversed(exchange.said):
         cost = page.measure.of(_verbatim(Exchange((one,)))) + MESSAGE_TOKENS
         if cost > room:
@@ -353,7 +353,7 @@ def _cut_out(text: str, characters: int) -> str:
     return f"{text[:half].rstrip()} … {text[-half:].lstrip()}"
 
 
-def _write_lines(page: _Page, some: Sequence[Exchange]) -> int:
+def _write_lines(page: _HistoryPage, some: Sequence[Exchange]) -> int:
     """Write a line for each exchange, the newest first, while they fit; return how many did."""
     for count, exchange in enumerate(reversed(some)):
         line = exchange_line(exchange)
@@ -364,7 +364,7 @@ def _write_lines(page: _Page, some: Sequence[Exchange]) -> int:
 
 
 def _write_summary(
-    page: _Page, rest: Sequence[Exchange], policy: ContextPolicy, summarise: Summarise | None
+    page: _HistoryPage, rest: Sequence[Exchange], policy: ContextPolicy, summarise: Summarise | None
 ) -> None:
     """Write the summary of the rest, as long as there is room for it, by the model where there is one."""
     words = round(min(policy.summary_tokens, page.room - page.used) * 0.6)
@@ -376,32 +376,32 @@ def _write_summary(
     page.summary = EARLIER + text if words > 8 else ""
 
 
-def _finished(page: _Page, losses: Sequence[Loss]) -> History:
+def _finished(page: _HistoryPage, losses: Sequence[Loss]) -> RenderedHistory:
     told = "\n".join(([page.summary] if page.summary else []) + page.lines)
     spoken_ = "\n".join(_verbatim(one) for one in page.verbatim)
     body = "\n".join(part for part in (told, spoken_) if part)
     if not body:
-        return History(None, losses=tuple(losses))
+        return RenderedHistory(None, losses=tuple(losses))
     block = framed(body, tag=CONVERSATION, notice=NOTICE)
     before = framed(told, tag=CONVERSATION, notice=NOTICE)
     turns = [ChatMessage(role="user", content=before)] if before else []
     turns += [_message(one) for exchange in page.verbatim for one in exchange.said]
     section = Section(name=SectionName.HISTORY, text=body, tokens=page.used, allowance=page.room)
-    return History(section, block=block, turns=tuple(turns), losses=tuple(losses))
+    return RenderedHistory(section, block=block, turns=tuple(turns), losses=tuple(losses))
 
 
 def _verbatim(exchange: Exchange) -> str:
     return "\n".join(f"{_SPEAKERS[one.role]}\n{quoted(_kept(one))}" for one in exchange.said)
 
 
-def _message(one: Said) -> ChatMessage:
+def _message(one: HistoryMessage) -> ChatMessage:
     """Return what was said as a message; of tools and notes interfaces know nothing without a call's id."""
     if one.role in (Role.USER, Role.ASSISTANT):
         return ChatMessage(role=one.role.value, content=spoken(one.content))
     return ChatMessage(role="user", content=f"{_SPEAKERS[one.role]}\n{quoted(_kept(one))}")
 
 
-def _kept(one: Said) -> str:
+def _kept(one: HistoryMessage) -> str:
     """Return the words that are kept of a message: all, or the beginning of what a tool put out."""
     if one.role is not Role.TOOL or len(one.content) <= TOOL_CHARACTERS:
         return one.content

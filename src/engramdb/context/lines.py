@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.tokens import count_tokens
 from engramdb.values import ConfidenceTier, DetailLevel, Memory, SectionName, SecurityTier, Source, Status
 
@@ -227,12 +227,12 @@ def section_text(
     return "\n".join(lines)
 
 
-@kept(64)
+@cached(64)
 def _lead_tokens(written: str) -> int:
     return count_tokens(written)
 
 
-@kept(64)
+@cached(64)
 def _lead(speaker: str | None, source: Source, tier: ConfidenceTier, *, is_disputed: bool) -> str:
     who = name(speaker) if speaker else _SOURCES[source]
     told = ", ".join(mark for mark in (_CONFIDENCE[tier], "disputed" if is_disputed else "") if mark)

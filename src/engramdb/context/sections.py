@@ -47,7 +47,7 @@ _NO_SPACE = -1
 _NO_WIDTH = 8
 
 
-class Standing(Struct, frozen=True):
+class StandingSet(Struct, frozen=True):
     """The standing memories of a scope at a moment."""
 
     cursor: int
@@ -68,9 +68,9 @@ class StandingMemories:
     def __init__(self, policy: ContextPolicy) -> None:
         self._policy = policy
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Scope, Standing] = OrderedDict()
+        self._kept: OrderedDict[Scope, StandingSet] = OrderedDict()
 
-    def of(self, tx: Transaction, scope: Scope) -> Standing:
+    def of(self, tx: Transaction, scope: Scope) -> StandingSet:
         """Return the standing memories that a scope may see, as of this transaction."""
         cursor = tx.vectors.latest_change()
         with self._lock:
@@ -91,7 +91,7 @@ class StandingMemories:
         with self._lock:
             self._kept.clear()
 
-    def _searched(self, tx: Transaction, scope: Scope, cursor: int) -> Standing:
+    def _searched(self, tx: Transaction, scope: Scope, cursor: int) -> StandingSet:
         narrowed = (
             Filters(categories=frozenset(self._policy.identity_categories)),
             Filters(layers=frozenset({Layer.PROCEDURAL})),
@@ -103,9 +103,9 @@ class StandingMemories:
             for memory in tx.memories.list(scope=scope, filters=filters, limit=KINDS_MOST, before=None)
         ]
         pinned = tx.memories.pinned(scope=scope, limit=KINDS_MOST)
-        return Standing(cursor, {one.id: one for one in [*pinned, *found] if may_stand(one)})
+        return StandingSet(cursor, {one.id: one for one in [*pinned, *found] if may_stand(one)})
 
-    def _caught_up(self, tx: Transaction, scope: Scope, known: Standing, cursor: int) -> Standing:
+    def _caught_up(self, tx: Transaction, scope: Scope, known: StandingSet, cursor: int) -> StandingSet:
         """Return what stands after the changes since then: only what changed is read."""
         changed = tx.vectors.changes(
             _NO_SPACE, dimension=_NO_WIDTH, since=known.cursor, limit=CHANGES_MOST + 1
@@ -115,7 +115,7 @@ class StandingMemories:
             memories.pop(memory.id, None)
             if scope.sees(memory.scope) and may_stand(memory) and self._stands(memory):
                 memories[memory.id] = memory
-        return Standing(cursor, memories)
+        return StandingSet(cursor, memories)
 
     def _stands(self, memory: Memory) -> bool:
         is_active = memory.status is Status.ACTIVE
@@ -143,7 +143,7 @@ def weight(memory: Memory) -> float:
 # Hints about the code: the memories of the codebase layer.
 
 
-def hints(standing: Standing) -> list[Wish]:
+def hints(standing: StandingSet) -> list[Wish]:
     """Return what coding hints would like to show, best first."""
     return [Wish(one, weight(one)) for one in best_first(standing.in_layer(Layer.CODEBASE))]
 
@@ -151,7 +151,7 @@ def hints(standing: Standing) -> list[Wish]:
 # Who the agent and the user are: pinned memories, instructions, principles and preferences of the scope.
 
 
-def identity(standing: Standing, policy: ContextPolicy) -> list[Wish]:
+def identity(standing: StandingSet, policy: ContextPolicy) -> list[Wish]:
     """Return what identity would like to show, best first."""
     return [Wish(one, weight(one)) for one in best_first(standing.identity(policy))]
 
@@ -159,7 +159,7 @@ def identity(standing: Standing, policy: ContextPolicy) -> list[Wish]:
 # How things are done: the procedural memories of the scope, what worked most often first.
 
 
-def skills(standing: Standing) -> list[Wish]:
+def skills(standing: StandingSet) -> list[Wish]:
     """Return what skills would like to show, best first."""
     return [Wish(one, weight(one)) for one in best_first(standing.in_layer(Layer.PROCEDURAL))]
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from engramdb.context.attention import LeftTopic, Measures, Momentum, is_vague, moved, returning_to, shift_of
 from engramdb.policy.context import AttentionPolicy
-from engramdb.store.contract import KeptMind, KeptTopic, Transaction
+from engramdb.store.contract import AttentionSnapshot, TopicSnapshot, Transaction
 from engramdb.text.detail import levels
 from engramdb.text.terms import query_terms, terms
 from engramdb.text.tokens import count_tokens
@@ -20,7 +20,6 @@ from engramdb.values import (
     EmbedderIdentity,
     Filters,
     Gap,
-    Item,
     Kind,
     Memory,
     MemoryType,
@@ -31,6 +30,7 @@ from engramdb.values import (
     Status,
     TopicShift,
     Turn,
+    WorkingItem,
     WorkingLine,
 )
 
@@ -130,13 +130,13 @@ LINE_TOKENS = 8
 """What a line costs beside its words: its dash, its source, its end."""
 
 
-def items(tx: Transaction, slots: Sequence[Slot], *, scope: Scope, now: datetime) -> tuple[Item, ...]:
+def items(tx: Transaction, slots: Sequence[Slot], *, scope: Scope, now: datetime) -> tuple[WorkingItem, ...]:
     """Return what these slots hold, the most active first, without those whose ground is gone."""
     found = (_item(tx, slot, scope, now) for slot in strongest_first(slots))
     return tuple(one for one in found if one is not None)
 
 
-def with_ground(tx: Transaction, mind: Mind, *, scope: Scope, now: datetime) -> Mind:
+def with_ground(tx: Transaction, mind: AttentionState, *, scope: Scope, now: datetime) -> AttentionState:
     """Return the mind without slots whose memory, turn or question is no longer there to be seen."""
     return replace(
         mind,
@@ -145,14 +145,14 @@ def with_ground(tx: Transaction, mind: Mind, *, scope: Scope, now: datetime) -> 
     )
 
 
-def used_by(reply: str, held: Sequence[Item]) -> frozenset[str]:
+def used_by(reply: str, held: Sequence[WorkingItem]) -> frozenset[str]:
     """Return the keys of the slots whose telling words come back in a reply."""
     spoken = set(terms(reply))
     return frozenset(item.slot.key for item in held if _shared(item.content, spoken) >= USED_SHARE)
 
 
 def lines(
-    held: Sequence[Item], *, room: int, count: Callable[[str], int] = count_tokens
+    held: Sequence[WorkingItem], *, room: int, count: Callable[[str], int] = count_tokens
 ) -> tuple[WorkingLine, ...]:
     """
     Return what is in mind as lines for a prompt, in no more than so many tokens by the reader's count.
@@ -212,7 +212,7 @@ def of_words(text: str, source: SlotSource, *, activation: float, now: datetime)
     return Slot(source=source, activation=activation, tokens=count_tokens(text), used_at=now, text=text)
 
 
-def _line(item: Item, text: str) -> WorkingLine:
+def _line(item: WorkingItem, text: str) -> WorkingLine:
     return WorkingLine(text=text, source=item.slot.source, activation=item.slot.activation)
 
 
@@ -220,7 +220,7 @@ def _cost(told: Sequence[WorkingLine], count: Callable[[str], int]) -> int:
     return sum(count(line.text) + LINE_TOKENS for line in told)
 
 
-def _key_fact(item: Item) -> str:
+def _key_fact(item: WorkingItem) -> str:
     known = None if item.memory is None else item.memory.detail.key_fact
     return known or levels(item.content).key_fact or item.content
 
@@ -235,19 +235,19 @@ def _standing(tx: Transaction, slots: Sequence[Slot], scope: Scope, now: datetim
     return tuple(slot for slot in slots if slot.key in held)
 
 
-def _item(tx: Transaction, slot: Slot, scope: Scope, now: datetime) -> Item | None:
+def _item(tx: Transaction, slot: Slot, scope: Scope, now: datetime) -> WorkingItem | None:
     if slot.memory_id is not None:
         memory = tx.memories.get(slot.memory_id, scope=scope)
         is_there = memory is not None and may_enter(memory, now)
-        return Item(slot=slot, content=memory.content, memory=memory) if memory and is_there else None
+        return WorkingItem(slot=slot, content=memory.content, memory=memory) if memory and is_there else None
     if slot.turn_id is not None:
         turn = tx.turns.get(slot.turn_id, scope=scope)
-        return None if turn is None else Item(slot=slot, content=_gist(turn.content))
+        return None if turn is None else WorkingItem(slot=slot, content=_gist(turn.content))
     if slot.gap_id is not None:
         gap = tx.gaps.get(slot.gap_id, scope=scope)
         is_open = gap is not None and gap.closed_at is None
-        return Item(slot=slot, content=gap.question) if gap and is_open else None
-    return Item(slot=slot, content=slot.text)
+        return WorkingItem(slot=slot, content=gap.question) if gap and is_open else None
+    return WorkingItem(slot=slot, content=slot.text)
 
 
 def _gist(said: str) -> str:
@@ -262,7 +262,7 @@ def _gist(said: str) -> str:
 # changed is a guess, the note is not.
 
 
-class Mind(Struct, frozen=True, kw_only=True, eq=False):
+class AttentionState(Struct, frozen=True, kw_only=True, eq=False):
     """What one agent attends to."""
 
     slots: tuple[Slot, ...] = ()
@@ -273,7 +273,7 @@ class Mind(Struct, frozen=True, kw_only=True, eq=False):
     """The moment of the latest turn."""
 
 
-class Message(Struct, frozen=True, kw_only=True, eq=False):
+class AttendedMessage(Struct, frozen=True, kw_only=True, eq=False):
     """What was said, and its vector where there is one."""
 
     text: str
@@ -283,7 +283,7 @@ class Message(Struct, frozen=True, kw_only=True, eq=False):
 class Experience(Struct, frozen=True, kw_only=True, eq=False):
     """What a turn brings to mind."""
 
-    message: Message
+    message: AttendedMessage
     found: tuple[Slot, ...] = ()
     """What was recalled, promoted or noted, weakest last."""
     used: frozenset[str] = frozenset()
@@ -293,8 +293,13 @@ class Experience(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def attend(
-    mind: Mind, message: Message, measure: Measures, policy: AttentionPolicy, *, now: datetime
-) -> tuple[Mind, TopicShift]:
+    mind: AttentionState,
+    message: AttendedMessage,
+    measure: Measures,
+    policy: AttentionPolicy,
+    *,
+    now: datetime,
+) -> tuple[AttentionState, TopicShift]:
     """Return the mind as it meets a message, faded and on topic, and what the message does to the topic."""
     slots = fade(mind.slots, policy.turn_decay * _left(mind, policy, now=now), policy)
     faded = replace(mind, slots=slots, at=now)
@@ -311,8 +316,8 @@ def attend(
 
 
 def settle(
-    mind: Mind, experience: Experience, measure: Measures, policy: AttentionPolicy, *, now: datetime
-) -> Mind:
+    mind: AttentionState, experience: Experience, measure: Measures, policy: AttentionPolicy, *, now: datetime
+) -> AttentionState:
     """Return the attending mind after its turn: what was found is in mind, what was used is stronger."""
     message, momentum = experience.message, mind.momentum
     if message.vector is not None and not is_vague(message.text, policy):
@@ -323,29 +328,29 @@ def settle(
     return replace(mind, slots=slots, momentum=momentum, at=now)
 
 
-def awake(mind: Mind, policy: AttentionPolicy, *, now: datetime) -> tuple[Mind, Restored]:
+def awake(mind: AttentionState, policy: AttentionPolicy, *, now: datetime) -> tuple[AttentionState, Restored]:
     """Return a mind that slept: as it was, fainter, or, after a long time, empty."""
     asleep = timedelta() if mind.at is None else max(timedelta(), now - mind.at)
     full, decayed = timedelta(hours=policy.full_hours), timedelta(hours=policy.decayed_hours)
     if mind.at is None or asleep >= decayed:
-        return Mind(), Restored.FRESH
+        return AttentionState(), Restored.FRESH
     if asleep < full:
         return replace(mind, at=now), Restored.FULL
     lost = (1 - policy.decayed_least) * ((asleep - full) / (decayed - full))
     return replace(mind, slots=fade(mind.slots, 1 - lost, policy), at=now), Restored.DECAYED
 
 
-def wipe(mind: Mind) -> None:
+def wipe(mind: AttentionState) -> None:
     """Overwrite every number of a mind's vectors; words are let go of, which is all that Python can do."""
     for momentum in (mind.momentum, *(topic.momentum for topic in mind.topics)):
         momentum.rows.fill(0)
 
 
-def _left(mind: Mind, policy: AttentionPolicy, *, now: datetime) -> float:
+def _left(mind: AttentionState, policy: AttentionPolicy, *, now: datetime) -> float:
     return 1.0 if mind.at is None else left_after(now - mind.at, policy)
 
 
-def _left_behind(mind: Mind, policy: AttentionPolicy, *, now: datetime) -> Mind:
+def _left_behind(mind: AttentionState, policy: AttentionPolicy, *, now: datetime) -> AttentionState:
     """Return the mind ready for another topic; the one that it leaves is kept."""
     gone = tuple(slot for slot in mind.slots if not slot.is_explicit)
     explicit = tuple(slot for slot in mind.slots if slot.is_explicit)
@@ -354,7 +359,7 @@ def _left_behind(mind: Mind, policy: AttentionPolicy, *, now: datetime) -> Mind:
     return replace(mind, slots=explicit, momentum=Momentum(), topics=topics)
 
 
-def _back_to(mind: Mind, topic: LeftTopic, policy: AttentionPolicy) -> Mind:
+def _back_to(mind: AttentionState, topic: LeftTopic, policy: AttentionPolicy) -> AttentionState:
     """Return the mind on a topic that it had left, with what was in mind then."""
     held = {slot.key for slot in mind.slots}
     slots = (*mind.slots, *(slot for slot in topic.slots if slot.key not in held))
@@ -365,19 +370,19 @@ def _back_to(mind: Mind, topic: LeftTopic, policy: AttentionPolicy) -> Mind:
 # A mind at rest: from the value that is attended with to the one that the store keeps, and back.
 
 
-def to_keep(mind: Mind, *, identity: EmbedderIdentity | None, now: datetime) -> KeptMind:
+def to_keep(mind: AttentionState, *, identity: EmbedderIdentity | None, now: datetime) -> AttentionSnapshot:
     """Return a mind for the store."""
     left = [_topic(topic.slots, topic.momentum, topic.left_at) for topic in mind.topics]
     present = _topic(mind.slots, mind.momentum, None)
-    return KeptMind(topics=(*left, present), at=mind.at or now, embedder=identity)
+    return AttentionSnapshot(topics=(*left, present), at=mind.at or now, embedder=identity)
 
 
-def from_kept(kept: KeptMind, *, identity: EmbedderIdentity | None) -> Mind:
+def from_kept(kept: AttentionSnapshot, *, identity: EmbedderIdentity | None) -> AttentionState:
     """Return the mind that was kept, with its vectors where they are of this embedder."""
     *left, present = kept.topics
     if identity is None or kept.embedder != identity:
-        return Mind(slots=present.slots, at=kept.at)
-    return Mind(
+        return AttentionState(slots=present.slots, at=kept.at)
+    return AttentionState(
         slots=present.slots,
         momentum=Momentum(present.vectors, present.confidence),
         topics=tuple(_left_kept(one, kept.at) for one in left),
@@ -385,13 +390,13 @@ def from_kept(kept: KeptMind, *, identity: EmbedderIdentity | None) -> Mind:
     )
 
 
-def _left_kept(topic: KeptTopic, at: datetime) -> LeftTopic:
+def _left_kept(topic: TopicSnapshot, at: datetime) -> LeftTopic:
     momentum = Momentum(topic.vectors, topic.confidence)
     return LeftTopic(momentum=momentum, slots=topic.slots, left_at=topic.left_at or at)
 
 
-def _topic(slots: tuple[Slot, ...], momentum: Momentum, left_at: datetime | None) -> KeptTopic:
-    return KeptTopic(slots=slots, vectors=momentum.rows, confidence=momentum.confidence, left_at=left_at)
+def _topic(slots: tuple[Slot, ...], momentum: Momentum, left_at: datetime | None) -> TopicSnapshot:
+    return TopicSnapshot(slots=slots, vectors=momentum.rows, confidence=momentum.confidence, left_at=left_at)
 
 
 # Morning recall: what an agent begins with after a long pause, so that it feels remembered.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engramdb.index.vector import Nearest
 from engramdb.recall.gather import FindsByLinks, FindsByVector, FindsByWords, Sources
 from engramdb.recall.pipeline import recall
-from engramdb.store.contract import Found, Pointer, Transaction
+from engramdb.store.contract import Pointer, ScoredKey, Transaction
 from engramdb.values import Filters, Hit, Query, Recall, Scope, Status
 from engramdb.values.query import MAX_LIMIT, MAX_QUERY_CHARACTERS
 
@@ -35,7 +35,7 @@ class _WordsAmong(Struct, frozen=True):
 
     def search(
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
-    ) -> list[Found]:
+    ) -> list[ScoredKey]:
         """Return those of the memories that cover most of the question."""
         size = limit
         while True:
@@ -89,7 +89,7 @@ class _LinksAmong(Struct, frozen=True):
         decay: float,
         floor: float,
         through_entities: bool,
-    ) -> list[Found]:
+    ) -> list[ScoredKey]:
         """Return those of the memories that activation reaches."""
         found = self.inner.activate(
             tx,

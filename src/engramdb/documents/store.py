@@ -12,18 +12,29 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.documents.search import followed, ordered, recalled
-from engramdb.documents.write import REMOVED, Shelving, check_names, ready, unsettled
+from engramdb.documents.write import REMOVED, DocumentWrite, check_names, ready, unsettled
 from engramdb.engine.assemble import Parts
 from engramdb.engine.workers import READING_PATIENCE_SECONDS
 from engramdb.errors import EngramError, InvalidQuery, InvalidScope
-from engramdb.store.contract import Corner
-from engramdb.values import Actor, Hit, MemoryId, Putting, Removing, Scope, ShelfHit, ShelfItem, Source, Turn
+from engramdb.store.contract import DocumentRange
+from engramdb.values import (
+    Actor,
+    Document,
+    DocumentHit,
+    Hit,
+    MemoryId,
+    PutDocument,
+    RemoveDocument,
+    Scope,
+    Source,
+    Turn,
+)
 from engramdb.values.query import MAX_LIMIT
 
 # What every verb of the shelf stands on: the opened parts, scope and actor, and the engine around it.
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class DocumentEvents(Struct, frozen=True, kw_only=True):
     """What a shelf tells the rest of the engine."""
 
     before_write: Callable[[], None]
@@ -33,18 +44,18 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     wait: Callable[[float], bool]
 
 
-class Ground:
+class DocumentScope:
     """An opened store, seen from one scope by one actor."""
 
-    def __init__(self, parts: Parts, around: Surroundings, *, scope: Scope, actor: Actor) -> None:
+    def __init__(self, parts: Parts, around: DocumentEvents, *, scope: Scope, actor: Actor) -> None:
         self._parts = parts
         self._around = around
         self._scope = scope
         self._actor = actor
         self._pipeline = unsettled(parts.pipeline)
 
-    def _corner(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> Corner:
-        return Corner(scope=self._in(scope), now=self._parts.clock.now(), place=place, within=within)
+    def _corner(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> DocumentRange:
+        return DocumentRange(scope=self._in(scope), now=self._parts.clock.now(), place=place, within=within)
 
     def _in(self, scope: Scope | None) -> Scope:
         return self._scope if scope is None else scope
@@ -63,18 +74,18 @@ class Ground:
 # Half of `Engram.shelf`; calls `search` to find by meaning. Changes nothing but lifetimes, which begin
 # again where a reader asks for that, and the count of what was recalled.
 
-Keeps = Callable[[ShelfItem], bool]
+Keeps = Callable[[Document], bool]
 
 REFRESH_SHARE = 0.01
 """A lifetime begins again once more than this share of it has passed: reading must not always write."""
 
 
-class ShelfReads(Ground):
+class DocumentReads(DocumentScope):
     """What gives documents."""
 
     def get(
         self, place: tuple[str, ...], key: str, *, refresh: bool = False, scope: Scope | None = None
-    ) -> ShelfItem | None:
+    ) -> Document | None:
         """Return a document, or None; with `refresh` its lifetime begins again."""
         with self._parts.store.read() as tx:
             item = tx.shelf.get(place, key, scope=self._in(scope), now=self._parts.clock.now())
@@ -92,7 +103,7 @@ class ShelfReads(Ground):
         refresh: bool = False,
         within: bool = False,
         scope: Scope | None = None,
-    ) -> Sequence[ShelfItem]:
+    ) -> Sequence[Document]:
         """Return the documents of a place and below it, first stored first; `keep` says which count."""
         _check_page(limit, offset)
         end = None if limit is None else offset + limit
@@ -112,7 +123,7 @@ class ShelfReads(Ground):
 
     def latest(
         self, place: tuple[str, ...], *, limit: int, within: bool = False, scope: Scope | None = None
-    ) -> Sequence[ShelfItem]:
+    ) -> Sequence[Document]:
         """Return the documents of a place that were stored last, the oldest of them first."""
         with self._parts.store.read() as tx:
             found = tx.shelf.latest(self._corner(place, scope, within=within), limit=limit)
@@ -125,14 +136,14 @@ class ShelfReads(Ground):
         with self._parts.store.read() as tx:
             return tx.shelf.places(self._corner(place, scope, within=within))
 
-    def find(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> Sequence[ShelfItem]:
+    def find(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> Sequence[Document]:
         """Return what goes by a key in a place or below it, in this scope and every narrower one."""
         check_names([key])
         corner = replace(self._corner(place, scope, within=True), key=key)
         with self._parts.store.read() as tx:
             return list(tx.shelf.walk(corner))
 
-    def holders(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[ShelfItem]:
+    def holders(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[Document]:
         """Return the documents that point to a memory and belong to this scope or a narrower one."""
         with self._parts.store.read() as tx:
             found = tx.shelf.holders(memory_id)
@@ -150,7 +161,7 @@ class ShelfReads(Ground):
         follow: bool = False,
         within: bool = False,
         scope: Scope | None = None,
-    ) -> Sequence[ShelfHit]:
+    ) -> Sequence[DocumentHit]:
         """
         Return the documents of a place and below it that fit a question best, best first.
 
@@ -166,7 +177,7 @@ class ShelfReads(Ground):
             pointers = list(tx.shelf.pointers(corner))
             pointers = followed(tx, pointers) if follow else pointers
         end = offset + limit
-        found: Sequence[ShelfHit] = []
+        found: Sequence[DocumentHit] = []
         for wanted in (end, MAX_LIMIT):
             with self._parts.health.watch("recall"):
                 answers = recalled(query, pointers, self._parts.sources, wanted=wanted, now=corner.now)
@@ -190,16 +201,16 @@ class ShelfReads(Ground):
         *,
         keep: Keeps | None,
         end: int,
-    ) -> Sequence[ShelfHit]:
+    ) -> Sequence[DocumentHit]:
         """Return the best documents that count, fetched a page at a time until there are enough."""
-        found: list[ShelfHit] = []
+        found: list[DocumentHit] = []
         page = max(end, 64)
         with self._parts.store.read() as tx:
             for start in range(0, len(ranked), page):
                 part = ranked[start : start + page]
                 items = tx.shelf.by_ids([number for number, _ in part], now=now)
                 found += [
-                    ShelfHit(item=items[number], score=score)
+                    DocumentHit(item=items[number], score=score)
                     for number, score in part
                     if number in items and (keep is None or keep(items[number]))
                 ]
@@ -207,21 +218,21 @@ class ShelfReads(Ground):
                     break
         return found[:end]
 
-    def _given(self, shown: Sequence[ShelfHit], hits: Sequence[Hit]) -> None:
+    def _given(self, shown: Sequence[DocumentHit], hits: Sequence[Hit]) -> None:
         """Count what was given as recalled, in the scope of each."""
         by_id = {hit.memory.id: hit for hit in hits}
         for scope in {one.item.scope for one in shown}:
             ids = {one.item.memory_id for one in shown if one.item.scope == scope}
             self._around.given([by_id[one] for one in ids if one in by_id], scope)
 
-    def _refresh(self, items: Sequence[ShelfItem]) -> None:
+    def _refresh(self, items: Sequence[Document]) -> None:
         """Let lifetimes begin again, of those that have used up some of theirs."""
         now = self._parts.clock.now()
         due = [item for item in items if _is_worn(item, now)]
         if not due:
             return
         with self._parts.store.atomic() as tx:
-            shelving = Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
+            shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
             for item in tx.shelf.touch([item.id for item in due], now=now):
                 shelving.align(item.memory_id, item.scope)
 
@@ -232,13 +243,13 @@ def _check_page(limit: int | None, offset: int) -> None:
         raise InvalidQuery(f"limit={limit} and offset={offset} must not be negative")
 
 
-def _is_worn(item: ShelfItem, now: datetime) -> bool:
+def _is_worn(item: Document, now: datetime) -> bool:
     if item.lifetime is None or item.expires_at is None:
         return False
     return now + item.lifetime - item.expires_at > item.lifetime * REFRESH_SHARE
 
 
-def _pointing_to(hit: ShelfHit, memory_id: MemoryId | None) -> ShelfHit:
+def _pointing_to(hit: DocumentHit, memory_id: MemoryId | None) -> DocumentHit:
     """Return the hit with the memory that stands for its document today."""
     return (
         hit if memory_id == hit.item.memory_id else replace(hit, item=replace(hit.item, memory_id=memory_id))
@@ -254,7 +265,7 @@ PRUNED_AT_ONCE = 100
 """So many expired documents leave with one write, so that none takes long."""
 
 
-class ShelfWrites(Ground):
+class DocumentWrites(DocumentScope):
     """What changes documents."""
 
     def put(
@@ -267,35 +278,35 @@ class ShelfWrites(Ground):
         lifetime: timedelta | None = None,
         source: Source = Source.INGEST,
         scope: Scope | None = None,
-    ) -> ShelfItem:
+    ) -> Document:
         """
         Put a document under a key, in place of what lies there, and remember its `text`.
 
         Another text than before corrects the memory; none forgets it. A document with a `lifetime`
         expires so long after it was last written or read.
         """
-        putting = Putting(place=place, key=key, value=value, text=text, lifetime=lifetime, source=source)
+        putting = PutDocument(place=place, key=key, value=value, text=text, lifetime=lifetime, source=source)
         (item,) = self.write([putting], scope=scope)
         assert item is not None  # noqa: S101 - a putting always has one
         return item
 
     def write(
-        self, changes: Sequence[Putting | Removing], *, scope: Scope | None = None
-    ) -> Sequence[ShelfItem | None]:
+        self, changes: Sequence[PutDocument | RemoveDocument], *, scope: Scope | None = None
+    ) -> Sequence[Document | None]:
         """Put and remove documents in one write, in this order, and return what lies or lay there."""
         place, now = self._in(scope), self._parts.clock.now()
         wanted = [
             ready(one, self._pipeline, scope=self._inner(one.scope, place), now=now)
-            if isinstance(one, Putting)
+            if isinstance(one, PutDocument)
             else one
             for one in changes
         ]
         self._around.before_write()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
-            shelving = Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
+            shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
             done = [
                 shelving.remove(one, self._inner(one.scope, place))
-                if isinstance(one, Removing)
+                if isinstance(one, RemoveDocument)
                 else shelving.put(one)
                 for one in wanted
             ]
@@ -308,7 +319,7 @@ class ShelfWrites(Ground):
 
     def remove(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> bool:
         """Take a document away and forget what was remembered of it; says whether there was one."""
-        (item,) = self.write([Removing(place=place, key=key)], scope=scope)
+        (item,) = self.write([RemoveDocument(place=place, key=key)], scope=scope)
         return item is not None
 
     def clear(self, place: tuple[str, ...], *, within: bool = False, scope: Scope | None = None) -> int:
@@ -318,28 +329,28 @@ class ShelfWrites(Ground):
         Turns stay, and so does what was read out of them.
         """
         now = self._parts.clock.now()
-        corner = Corner(scope=self._in(scope), now=now, place=place, within=within)
+        corner = DocumentRange(scope=self._in(scope), now=now, place=place, within=within)
         self._around.before_write()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             items = list(tx.shelf.walk(corner))
-            Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).drop(items, REMOVED)
+            DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).drop(items, REMOVED)
         return len(items)
 
     def take_back(
         self, place: tuple[str, ...], *, most: int = 1, scope: Scope | None = None
-    ) -> Sequence[ShelfItem]:
+    ) -> Sequence[Document]:
         """
         Take the latest documents of a place away, and return them, the last one first.
 
         The turns that they were heard as leave with them, and what was read out of these alone.
         """
         now = self._parts.clock.now()
-        corner = Corner(scope=self._in(scope), now=now, place=place)
+        corner = DocumentRange(scope=self._in(scope), now=now, place=place)
         self._around.before_write()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             latest = tx.shelf.latest(corner, limit=most)
             for item in latest:
-                Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).unsay(item)
+                DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).unsay(item)
         return latest
 
     def patrol(self) -> None:
@@ -355,14 +366,14 @@ class ShelfWrites(Ground):
                 if not tx.shelf.expired(now, limit=1):
                     return total
             with self._parts.store.atomic() as tx:
-                shelving = Shelving(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
+                shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
                 total += shelving.prune(limit=PRUNED_AT_ONCE)
 
 
 # The shelf of an open memory: exact documents of other programs, and recall among what they say.
 
-__all__ = ["Shelf", "Surroundings"]
+__all__ = ["DocumentEvents", "DocumentStore"]
 
 
-class Shelf(ShelfWrites, ShelfReads):
+class DocumentStore(DocumentWrites, DocumentReads):
     """Documents by place and key."""

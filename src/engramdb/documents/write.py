@@ -23,14 +23,14 @@ from engramdb.values import (
     Actor,
     ActorKind,
     AuditEvent,
+    Document,
     Filters,
     Memory,
     MemoryId,
     Provenance,
-    Putting,
-    Removing,
+    PutDocument,
+    RemoveDocument,
     Scope,
-    ShelfItem,
     Status,
     Turn,
     new_id,
@@ -77,10 +77,10 @@ def plain(value: Any, *, depth: int = 0) -> Any:
     )
 
 
-class Ready(Struct, frozen=True, kw_only=True):
+class PreparedDocument(Struct, frozen=True, kw_only=True):
     """A document with its statement checked and embedded, outside any write."""
 
-    putting: Putting
+    putting: PutDocument
     value: Any
     scope: Scope
     prepared: Prepared | None = None
@@ -88,10 +88,10 @@ class Ready(Struct, frozen=True, kw_only=True):
     """The code of the reason why nothing may be remembered of it."""
 
 
-def ready(putting: Putting, pipeline: WritePipeline, *, scope: Scope, now: datetime) -> Ready:
+def ready(putting: PutDocument, pipeline: WritePipeline, *, scope: Scope, now: datetime) -> PreparedDocument:
     """Check a document and its statement, and embed it; raises where it cannot lie on the shelf."""
     check_names((*putting.place, putting.key or ""))
-    made = Ready(putting=putting, value=plain(putting.value), scope=scope)
+    made = PreparedDocument(putting=putting, value=plain(putting.value), scope=scope)
     text = None if putting.memory_id is not None or putting.text is None else clean(putting.text)
     if not text or not is_text(text):
         return made
@@ -144,7 +144,7 @@ UNSAID = "the message was taken back"
 OVERWRITTEN = "its document was overwritten"
 
 
-class Shelving(Struct, kw_only=True):
+class DocumentWrite(Struct, kw_only=True):
     """One write to the shelf, and the turns that were heard in it."""
 
     tx: Transaction
@@ -154,7 +154,7 @@ class Shelving(Struct, kw_only=True):
     heard: list[Turn] = field(default_factory=list)
     is_all_embedded: bool = True
 
-    def put(self, ready: Ready) -> ShelfItem:
+    def put(self, ready: PreparedDocument) -> Document:
         """Put a document in place of what lies under its key."""
         putting, scope = ready.putting, ready.scope
         turn = self._observed(ready)
@@ -177,21 +177,21 @@ class Shelving(Struct, kw_only=True):
         self._note(Action.SHELVE, item, {} if ready.refusal is None else {"refused": ready.refusal})
         return item
 
-    def remove(self, removing: Removing, scope: Scope) -> ShelfItem | None:
+    def remove(self, removing: RemoveDocument, scope: Scope) -> Document | None:
         """Take a document from the shelf, and forget what was made of it."""
         item = self.tx.shelf.occupied(removing.place, removing.key, scope=scope)
         if item is not None:
             self.drop([item], REMOVED)
         return item
 
-    def drop(self, items: Sequence[ShelfItem], reason: str) -> None:
+    def drop(self, items: Sequence[Document], reason: str) -> None:
         """Take documents from the shelf, and forget what was made of them."""
         self.tx.shelf.drop([item.id for item in items])
         for item in items:
             self._let_go(item, reason)
             self._note(Action.UNSHELVE, item, {})
 
-    def unsay(self, item: ShelfItem) -> None:
+    def unsay(self, item: Document) -> None:
         """Take the message of a document back: the turn, and what was read out of it alone."""
         turn = None if item.turn_id is None else self.tx.turns.get(item.turn_id, scope=item.scope)
         self.drop([item], UNSAID)
@@ -209,7 +209,7 @@ class Shelving(Struct, kw_only=True):
         """Take documents away whose time is over, and return how many."""
         items = self.tx.shelf.expired(self.now, limit=limit)
         if items:
-            by_rule = Shelving(tx=self.tx, pipeline=self.pipeline, actor=PRUNING, now=self.now)
+            by_rule = DocumentWrite(tx=self.tx, pipeline=self.pipeline, actor=PRUNING, now=self.now)
             by_rule.drop(items, EXPIRED)
         return len(items)
 
@@ -224,11 +224,11 @@ class Shelving(Struct, kw_only=True):
         if memory.forget_after != last:
             self.tx.memories.replace(memory.evolve(forget_after=last))
 
-    def _under(self, key: str | None, ready: Ready) -> ShelfItem | None:
+    def _under(self, key: str | None, ready: PreparedDocument) -> Document | None:
         """Return what lies where a document is to be put."""
         return None if key is None else self.tx.shelf.occupied(ready.putting.place, key, scope=ready.scope)
 
-    def _observed(self, ready: Ready) -> Turn | None:
+    def _observed(self, ready: PreparedDocument) -> Turn | None:
         said = ready.putting.said
         if said is None or not clean(said.content) or not is_text(said.content):
             return None
@@ -247,7 +247,7 @@ class Shelving(Struct, kw_only=True):
         self.heard.append(turn)
         return turn
 
-    def _remembered(self, ready: Ready, old: ShelfItem | None) -> MemoryId | None:
+    def _remembered(self, ready: PreparedDocument, old: Document | None) -> MemoryId | None:
         """Return the memory that stands for a document from now on: the same, a corrected, a new one."""
         if ready.putting.memory_id is not None:
             return find(self.tx, ready.putting.memory_id, ready.scope).id
@@ -276,19 +276,19 @@ class Shelving(Struct, kw_only=True):
             now=self.now,
         )
 
-    def _memory_of(self, item: ShelfItem | None) -> Memory | None:
+    def _memory_of(self, item: Document | None) -> Memory | None:
         if item is None or item.memory_id is None:
             return None
         return self.tx.memories.get(item.memory_id, scope=item.scope)
 
-    def _leaving(self, memory: Memory | None, item: ShelfItem) -> Memory | None:
+    def _leaving(self, memory: Memory | None, item: Document) -> Memory | None:
         """Return a memory that is the shelf's own and that no other document points to."""
         if memory is None or memory.status.is_terminal or not _is_own(memory):
             return None
         others = [one for one in self.tx.shelf.holders(memory.id) if one.id != item.id]
         return None if others else memory
 
-    def _let_go(self, item: ShelfItem | None, reason: str) -> None:
+    def _let_go(self, item: Document | None, reason: str) -> None:
         """Forget what was made of a document that is gone or says something else now."""
         memory = self._memory_of(item)
         if memory is None or item is None or self.tx.shelf.holders(memory.id):
@@ -307,7 +307,7 @@ class Shelving(Struct, kw_only=True):
             now=self.now,
         )
 
-    def _note(self, action: Action, item: ShelfItem, more: Mapping[str, str]) -> None:
+    def _note(self, action: Action, item: Document, more: Mapping[str, str]) -> None:
         made = {"memory": item.memory_id, "turn": item.turn_id}
         detail = {**{name: one for name, one in made.items() if one is not None}, **more}
         target = f"shelf:{item.id}"

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from engramdb.dream.gaps import gap_id
 from engramdb.dream.ground import PAGE, grounded, is_ground, scopes
-from engramdb.dream.proposals import Link, Note, Proposal
+from engramdb.dream.proposals import AddLink, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.store.contract import Transaction
-from engramdb.store.contract.capture import Mentions, Named
+from engramdb.store.contract.capture import Mentions, UniqueName
 from engramdb.text.mentions import mentions, possible_names
 from engramdb.text.names import fold_name
 from engramdb.text.terms import terms
@@ -36,7 +36,7 @@ _ALIKE_PRIORITY = 0.4
 _LOOKED_AT = 20
 
 
-def late_links(dreaming: Dreaming, scope: Scope) -> Iterator[Note]:
+def late_links(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
     """Yield links from older statements to the entities whose names they hold."""
     with dreaming.store.read() as tx:
         fresh = tx.gleanings.names(scope=scope, since=dreaming.since)
@@ -44,7 +44,7 @@ def late_links(dreaming: Dreaming, scope: Scope) -> Iterator[Note]:
         found = [memory for memory in _holding(dreaming, scope, name) if _calls(memory, name)]
         for begin in range(0, len(found), _FOR_ONE_WRITE):
             some = found[begin : begin + _FOR_ONE_WRITE]
-            yield Note(
+            yield SideWrite(
                 what="mention",
                 about=tuple(memory.id for memory in some),
                 write=partial(_link, name=name, memories=some),
@@ -52,7 +52,7 @@ def late_links(dreaming: Dreaming, scope: Scope) -> Iterator[Note]:
             )
 
 
-def _holding(dreaming: Dreaming, scope: Scope, name: Named) -> Iterator[Memory]:
+def _holding(dreaming: Dreaming, scope: Scope, name: UniqueName) -> Iterator[Memory]:
     """Yield statements that hold the words of a name and are not linked to what it means."""
     words, after, left = _words(name), 0, dreaming.policy.knowledge.mentions_reach
     while words and left > 0:
@@ -64,14 +64,14 @@ def _holding(dreaming: Dreaming, scope: Scope, name: Named) -> Iterator[Memory]:
         after, left = max(page), left - len(page)
 
 
-def _words(name: Named) -> list[str]:
+def _words(name: UniqueName) -> list[str]:
     """Return the terms that every way of writing the name has: "Acme Inc." is also called Acme."""
     needed = set(name.folded.split())
     own = " ".join(word for word in name.name.split() if fold_name(word) in needed)
     return list(dict.fromkeys(terms(own or name.folded)))
 
 
-def _calls(memory: Memory, name: Named) -> bool:
+def _calls(memory: Memory, name: UniqueName) -> bool:
     """Say whether a statement uses the name as a name."""
     written = [one.text for one in mentions(memory.content, speaker=memory.provenance.speaker)]
     return any(
@@ -79,7 +79,7 @@ def _calls(memory: Memory, name: Named) -> bool:
     )
 
 
-def _link(tx: Transaction, *, name: Named, memories: Sequence[Memory]) -> bool:
+def _link(tx: Transaction, *, name: UniqueName, memories: Sequence[Memory]) -> bool:
     linked = [link(tx, name.entity_id, memory, name=name.name) for memory in memories]
     return any(linked)
 
@@ -93,7 +93,7 @@ def link(tx: Transaction, entity_id: str, memory: Memory, *, name: str) -> bool:
     return tx.entities.link(entity_id, memory.id, name=name, at=memory.when)
 
 
-def same_names(dreaming: Dreaming, scope: Scope) -> Iterator[Note]:
+def same_names(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
     """Yield a question for every two entities of a scope that may be one."""
     with dreaming.store.read() as tx:
         pairs = {(one, other) for _, one, other in tx.gleanings.shared_names(scope=scope)}
@@ -101,7 +101,7 @@ def same_names(dreaming: Dreaming, scope: Scope) -> Iterator[Note]:
         found = [_question(tx, pair, scope, now=dreaming.now) for pair in sorted(pairs)]
         asked = [gap for gap in found if gap is not None and tx.gaps.is_news(gap)]
     for gap in asked:
-        yield Note(
+        yield SideWrite(
             what="question",
             about=gap.memories,
             write=partial(_ask, gap=gap),
@@ -113,7 +113,7 @@ def _ask(tx: Transaction, *, gap: Gap) -> bool:
     return tx.gaps.put(gap)
 
 
-def _bare_and_full(names: Sequence[Named]) -> Iterator[tuple[str, str]]:
+def _bare_and_full(names: Sequence[UniqueName]) -> Iterator[tuple[str, str]]:
     """Yield a person known by a given name alone with the only one whose full name begins with it."""
     full: defaultdict[str, set[str]] = defaultdict(set)
     people = [name for name in names if name.type is EntityType.PERSON and "'s " not in name.folded]
@@ -177,7 +177,7 @@ Topics = dict[str, frozenset[str]]
 """What memories are about, by id: a memory is looked at for every pair that it names."""
 
 
-class Context(Struct, frozen=True):
+class BridgeContext(Struct, frozen=True):
     """A context that a pair turns up in: its topics, and the memory that stands for it."""
 
     memory: Memory
@@ -226,7 +226,7 @@ def _pairs(spoken: Mentions, *, most: int) -> dict[Pair, list[int]]:
     return {pair: found[pair] for pair in sorted(found) if len(found[pair]) > 1}
 
 
-def _links(dreaming: Dreaming, keys: Sequence[int], topics: Topics) -> Iterator[Link]:
+def _links(dreaming: Dreaming, keys: Sequence[int], topics: Topics) -> Iterator[AddLink]:
     """Yield links between the contexts that these memories, all of one pair, belong to."""
     with dreaming.store.read() as tx:
         memories = grounded(tx, keys[-MOST_OF_PAIR:])
@@ -236,7 +236,7 @@ def _links(dreaming: Dreaming, keys: Sequence[int], topics: Topics) -> Iterator[
         }
     for one, other in pairwise(contexts):
         if frozenset({one.memory.id, other.memory.id}) not in linked:
-            yield Link(
+            yield AddLink(
                 source=one.memory,
                 target=other.memory,
                 type=EdgeType.RELATED_TO,
@@ -251,13 +251,13 @@ def _topics(memory: Memory) -> frozenset[str]:
     return topic_terms(memory.content).difference(*named)
 
 
-def _contexts(memories: Sequence[Memory], topics: Topics, *, most: int) -> list[Context]:
+def _contexts(memories: Sequence[Memory], topics: Topics, *, most: int) -> list[BridgeContext]:
     """Return the contexts of these memories, each with its weightiest memory, in the order of time."""
-    found: list[Context] = []
+    found: list[BridgeContext] = []
     for memory in sorted(memories, key=lambda one: (-one.importance * one.confidence, one.id)):
         if memory.id not in topics:
             topics[memory.id] = _topics(memory)
         about = topics[memory.id]
         if len(found) < most and all(one.is_other(memory, about) for one in found):
-            found.append(Context(memory, about))
+            found.append(BridgeContext(memory, about))
     return sorted(found, key=lambda one: (one.memory.when, one.memory.id))

@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.policy import InsightPolicy
-from engramdb.store.contract import Naming, Quantised, Transaction
+from engramdb.store.contract import EntityNaming, QuantizedVectors, Transaction
 from engramdb.values import Breadth, EmbedderIdentity, Scope
 
 # The nearest memories of exactly the same scope, by the vectors that the store holds, for a few at once.
@@ -60,7 +60,7 @@ def unit_vectors(tx: Transaction, space: int, keys: Sequence[int]) -> tuple[list
     return [found[place] for place in order], unit(dequantised(quantised)[order])
 
 
-def dequantised(quantised: Quantised) -> Rows:
+def dequantised(quantised: QuantizedVectors) -> Rows:
     """Return vectors as plain numbers."""
     rows: Rows = quantised.numbers.astype(np.float32) * quantised.scales[:, None]
     return rows
@@ -98,7 +98,6 @@ def _merged(
 # two
 # steps, because comparing everyone with all of them would grow with the square of the set.
 
-RowsPartition = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
 SAMPLE_ROWS = 4_000
@@ -111,14 +110,14 @@ MOST_GROUPS_AT_ONCE = 64
 """Comparing with more groups than this at once would grow with the square of the set."""
 
 
-def spread(rows: RowsPartition) -> RowsPartition:
+def spread(rows: Rows) -> Rows:
     """Return the rows without what they all share, at length one."""
     if len(rows) < CENTRED_FROM:
         return rows
     return unit(rows - rows.mean(axis=0, keepdims=True))
 
 
-def partition(rows: RowsPartition, count: int, *, anchors: RowsPartition | None = None) -> Labels:
+def partition(rows: Rows, count: int, *, anchors: Rows | None = None) -> Labels:
     """Return for each row the number of its group, from 0; at most `count` groups, none of them empty."""
     count = max(1, min(count, len(rows)))
     if count == 1:
@@ -136,7 +135,7 @@ def groups(labels: Labels) -> list[NDArray[np.intp]]:
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(labels) else []
 
 
-def _in_two_steps(rows: RowsPartition, count: int) -> Labels:
+def _in_two_steps(rows: Rows, count: int) -> Labels:
     """Cut coarsely first, and then each part by itself, with its share of the groups."""
     coarse = partition(rows, min(MOST_GROUPS_AT_ONCE, math.ceil(math.sqrt(count))))
     labels, used = np.zeros(len(rows), np.int64), 0
@@ -148,7 +147,7 @@ def _in_two_steps(rows: RowsPartition, count: int) -> Labels:
     return labels
 
 
-def _starts(rows: RowsPartition, count: int, anchors: RowsPartition | None) -> RowsPartition:
+def _starts(rows: Rows, count: int, anchors: Rows | None) -> Rows:
     """Return where groups begin: at the anchors that differ, then at the row farthest from all others."""
     chosen = [] if anchors is None else list(anchors[:count])
     if not chosen:
@@ -161,7 +160,7 @@ def _starts(rows: RowsPartition, count: int, anchors: RowsPartition | None) -> R
     return np.array(chosen, np.float32)
 
 
-def _settle(rows: RowsPartition, centres: RowsPartition) -> RowsPartition:
+def _settle(rows: Rows, centres: Rows) -> Rows:
     """Move every centre to the middle of those who are nearest to it, until nobody moves."""
     labels = np.full(len(rows), -1, np.int64)
     for _ in range(ROUNDS):
@@ -176,7 +175,7 @@ def _settle(rows: RowsPartition, centres: RowsPartition) -> RowsPartition:
     return centres
 
 
-def _nearest(rows: RowsPartition, centres: RowsPartition) -> Labels:
+def _nearest(rows: Rows, centres: Rows) -> Labels:
     nearest: Labels = np.argmax(rows @ centres.T, axis=1).astype(np.int64)
     return nearest
 
@@ -198,7 +197,6 @@ def _dense(labels: Labels) -> Labels:
 # rather than a place in space. The same memories give the same tree, and an id names what a group began with,
 # so it stays while the group changes little by little.
 
-RowsGrow = NDArray[np.float32]
 
 READ_ROWS = 10_000
 LEAST_ANCHORED = 3
@@ -211,19 +209,19 @@ FINER = 2
 """A weak domain is cut into clusters of half the usual size."""
 
 
-class Twig(Struct, frozen=True):
+class Cluster(Struct, frozen=True):
     """A cluster: its members, in order, and the middle of them."""
 
     id: str
     keys: tuple[int, ...]
-    centroid: RowsGrow
+    centroid: Rows
 
 
-class Bough(Struct, frozen=True):
+class DomainGroup(Struct, frozen=True):
     """A domain: its clusters, the largest first."""
 
     id: str
-    twigs: tuple[Twig, ...]
+    twigs: tuple[Cluster, ...]
     grain: int = 0
 
     @property
@@ -232,34 +230,34 @@ class Bough(Struct, frozen=True):
         return tuple(sorted(key for twig in self.twigs for key in twig.keys))
 
 
-class Ground(Struct, frozen=True):
+class ScopeVectors(Struct, frozen=True):
     """The memories of a scope that have a vector, in order, and their vectors at length one."""
 
     scope: Scope
     keys: NDArray[np.int64]
-    rows: RowsGrow
+    rows: Rows
 
-    def of(self, keys: Sequence[int]) -> Ground:
+    def of(self, keys: Sequence[int]) -> ScopeVectors:
         """Return some of them, those that are there."""
         wanted = np.sort(np.array(keys, np.int64))
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         places = places[self.keys[places] == wanted] if len(self.keys) else places[:0]
-        return Ground(self.scope, self.keys[places], self.rows[places])
+        return ScopeVectors(self.scope, self.keys[places], self.rows[places])
 
 
-def ground(tx: Transaction, space: int, keys: Sequence[int], *, scope: Scope) -> Ground:
+def ground(tx: Transaction, space: int, keys: Sequence[int], *, scope: Scope) -> ScopeVectors:
     """Return these memories with their vectors, as far as they have one."""
     pages = [
         unit_vectors(tx, space, keys[start : start + READ_ROWS]) for start in range(0, len(keys), READ_ROWS)
     ]
     found = [key for page, _ in pages for key in page]
     rows = [rows for page, rows in pages if page]
-    return Ground(
+    return ScopeVectors(
         scope, np.array(found, np.int64), np.concatenate(rows) if rows else np.zeros((0, 1), np.float32)
     )
 
 
-def grown(on: Ground, namings: Sequence[Naming], policy: InsightPolicy) -> list[Bough]:
+def grown(on: ScopeVectors, namings: Sequence[EntityNaming], policy: InsightPolicy) -> list[DomainGroup]:
     """Return the domains of a scope with their clusters, those that began at an entity first."""
     if not len(on.keys):
         return []
@@ -272,23 +270,23 @@ def grown(on: Ground, namings: Sequence[Naming], policy: InsightPolicy) -> list[
     ]
 
 
-def bough(on: Ground, *, size: int, grain: int, bough_id: str | None = None) -> Bough:
+def bough(on: ScopeVectors, *, size: int, grain: int, bough_id: str | None = None) -> DomainGroup:
     """Return one domain over these memories, cut into clusters of about this size."""
     twigs = twigs_of(on, size=size)
-    return Bough(bough_id or node_id(on.scope, "domain", on.keys), tuple(twigs), grain)
+    return DomainGroup(bough_id or node_id(on.scope, "domain", on.keys), tuple(twigs), grain)
 
 
-def twigs_of(on: Ground, *, size: int) -> list[Twig]:
+def twigs_of(on: ScopeVectors, *, size: int) -> list[Cluster]:
     """Return these memories as clusters of about this size, the largest first."""
     labels = partition(spread(on.rows), math.ceil(len(on.keys) / size))
     twigs = [twig(on.of(on.keys[members].tolist())) for members in groups(labels)]
     return sorted(twigs, key=lambda one: (-len(one.keys), one.id))
 
 
-def twig(on: Ground, *, twig_id: str | None = None) -> Twig:
+def twig(on: ScopeVectors, *, twig_id: str | None = None) -> Cluster:
     """Return one cluster of these memories."""
-    middle: RowsGrow = unit(on.rows.mean(axis=0))
-    return Twig(twig_id or node_id(on.scope, "cluster", on.keys), tuple(on.keys.tolist()), middle)
+    middle: Rows = unit(on.rows.mean(axis=0))
+    return Cluster(twig_id or node_id(on.scope, "cluster", on.keys), tuple(on.keys.tolist()), middle)
 
 
 def domain_count(memories: int, policy: InsightPolicy) -> int:
@@ -302,17 +300,17 @@ def node_id(scope: Scope, breadth: Breadth | str, keys: Sequence[int] | NDArray[
     return f"{breadth}-{hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
 
 
-def _anchors(on: Ground, wide: RowsGrow, namings: Sequence[Naming], count: int) -> RowsGrow | None:
+def _anchors(on: ScopeVectors, wide: Rows, namings: Sequence[EntityNaming], count: int) -> Rows | None:
     """Return where domains begin: amid the memories of the entities spoken of most, those that differ."""
-    chosen: list[RowsGrow] = []
+    chosen: list[Rows] = []
     for members in _by_entity(on, namings):
-        middle: RowsGrow = unit(wide[members].mean(axis=0))
+        middle: Rows = unit(wide[members].mean(axis=0))
         if len(chosen) < count and all(float(middle @ other) < TOO_ALIKE for other in chosen):
             chosen.append(middle)
     return np.array(chosen, np.float32) if chosen else None
 
 
-def _by_entity(on: Ground, namings: Sequence[Naming]) -> list[NDArray[np.int64]]:
+def _by_entity(on: ScopeVectors, namings: Sequence[EntityNaming]) -> list[NDArray[np.int64]]:
     """Return the rows that speak of each entity that enough speak of, the most spoken of first."""
     speaking: defaultdict[str, set[int]] = defaultdict(set)
     for naming in namings:
@@ -322,7 +320,7 @@ def _by_entity(on: Ground, namings: Sequence[Naming]) -> list[NDArray[np.int64]]
     return [np.searchsorted(on.keys, np.array(sorted(keys), np.int64)) for _, keys in often[:200]]
 
 
-def by_key(namings: Sequence[Naming]) -> Mapping[int, list[str]]:
+def by_key(namings: Sequence[EntityNaming]) -> Mapping[int, list[str]]:
     """Return the names that each memory speaks of."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     for naming in namings:

@@ -16,12 +16,12 @@ from functools import partial
 from msgspec.structs import replace
 
 from engramdb.dream.clustering import FINER, bough, ground
-from engramdb.dream.proposals import Note, Proposal
+from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.dream.summaries import needs_words
-from engramdb.dream.tree import Standing, canopy, standing, storing
+from engramdb.dream.tree import StoredTree, canopy, standing, storing
 from engramdb.index.domains import confidence_of
-from engramdb.store.contract import Node, Reading, Transaction
+from engramdb.store.contract import ClusterStats, SummaryNode, Transaction
 from engramdb.values import Breadth, Scope
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,11 +46,11 @@ class ConfidenceStep:
                 readings = tx.tree.readings(scope)
                 changed = list(_measured(tree, readings))
             for node in changed:
-                yield Note(what="measure", reason=MEASURED, write=partial(_put, node))
+                yield SideWrite(what="measure", reason=MEASURED, write=partial(_put, node))
             yield from _finer(dreaming, scope)
 
 
-def _put(node: Node, tx: Transaction) -> bool:
+def _put(node: SummaryNode, tx: Transaction) -> bool:
     """Store new numbers; a node whose words were blanked meanwhile stays without them."""
     known = tx.tree.get(node.id)
     if known is None:
@@ -61,9 +61,9 @@ def _put(node: Node, tx: Transaction) -> bool:
     return tx.tree.put(measured)
 
 
-def _measured(tree: Standing, readings: dict[str, Reading]) -> Iterator[Node]:
+def _measured(tree: StoredTree, readings: dict[str, ClusterStats]) -> Iterator[SummaryNode]:
     """Yield the domains and the whole with their numbers as they are now, where those differ."""
-    by_domain: defaultdict[str, list[Reading]] = defaultdict(list)
+    by_domain: defaultdict[str, list[ClusterStats]] = defaultdict(list)
     for cluster, reading in readings.items():
         by_domain[tree.nodes[cluster].parent or ""].append(reading)
     every = [reading for found in by_domain.values() for reading in found]
@@ -82,13 +82,13 @@ def _measured(tree: Standing, readings: dict[str, Reading]) -> Iterator[Node]:
                 yield now
 
 
-def _numbers(node: Node) -> tuple[object, ...]:
+def _numbers(node: SummaryNode) -> tuple[object, ...]:
     return (node.members, node.certainty, node.doubted, node.latest_at)
 
 
-def _together(readings: Sequence[Reading]) -> Reading:
+def _together(readings: Sequence[ClusterStats]) -> ClusterStats:
     members = sum(one.members for one in readings)
-    return Reading(
+    return ClusterStats(
         members=members,
         certainty=round(sum(one.certainty * one.members for one in readings) / members, 6),
         doubted=sum(one.doubted for one in readings),

@@ -18,7 +18,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from engramdb.dream.gaps import CONTRADICTED, asking, contradiction
-from engramdb.dream.neighbors import MOST_FILED, Scene, scenes
+from engramdb.dream.neighbors import MOST_FILED, ScopeStatements, scenes
 from engramdb.dream.proposals import Proposal, Restatus, Supersede
 from engramdb.dream.step import Dreaming
 from engramdb.lifecycle.merging import evidence, last_stated
@@ -81,7 +81,7 @@ def _settled(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Proposa
     )
 
 
-def _among_notes(scene: Scene, dreaming: Dreaming) -> Iterator[Proposal]:
+def _among_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterator[Proposal]:
     """Let newer notes supersede older ones that they contradict, the oldest first."""
     files: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, (outline, wording) in enumerate(zip(scene.outlines, scene.wordings, strict=True)):

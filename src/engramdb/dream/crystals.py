@@ -9,14 +9,14 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from engramdb.dream.ground import Earlier, earlier, scopes, statements, withdrawn
+from engramdb.dream.ground import EarlierDerivation, earlier, scopes, statements, withdrawn
 from engramdb.dream.proposals import Derive, Proposal
 from engramdb.dream.step import Dreaming
 from engramdb.dream.synthesis import invention
 from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import crystallise
-from engramdb.store.contract.capture import Sift
+from engramdb.store.contract.capture import DreamFilter
 from engramdb.text.normalize import lazy, normalise
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import long_date
@@ -167,7 +167,7 @@ class CrystalsStep:
                 yield from _crystal(dreaming, name, chain, lessons)
 
 
-def _told(crystals: Sequence[Earlier]) -> set[MemoryId]:
+def _told(crystals: Sequence[EarlierDerivation]) -> set[MemoryId]:
     """Return the actions that a story tells of; what was taken back for want of ground tells of none."""
     left = [one for one in crystals if not one.was_withdrawn and not (one.may_change and one.is_shaken)]
     return {source for one in left for source in one.sources}
@@ -177,8 +177,8 @@ def _chains(dreaming: Dreaming, scope: Scope, *, taken: set[MemoryId]) -> Iterat
     """Yield the chains of a scope that are over and were not told, in the order of their names."""
     policy = dreaming.policy.knowledge
     groups: defaultdict[str, list[Memory]] = defaultdict(list)
-    tasks = statements(dreaming, scope, Sift(extractors=frozenset({TASK})))
-    decisions = statements(dreaming, scope, Sift(categories=frozenset({"decision"})))
+    tasks = statements(dreaming, scope, DreamFilter(extractors=frozenset({TASK})))
+    decisions = statements(dreaming, scope, DreamFilter(categories=frozenset({"decision"})))
     for memory in {memory.id: memory for _, memory in (*tasks, *decisions)}.values():
         if memory.id not in taken:
             groups[_group(memory)].append(memory)
@@ -198,7 +198,7 @@ def _group(memory: Memory) -> str:
 
 
 def _crystal(
-    dreaming: Dreaming, name: str, chain: Sequence[Memory], known: Sequence[Earlier]
+    dreaming: Dreaming, name: str, chain: Sequence[Memory], known: Sequence[EarlierDerivation]
 ) -> Iterator[Derive]:
     policy = dreaming.policy.knowledge
     story, lessons = _told_by_model(dreaming, chain) or (story_of(name, chain), lessons_of(chain))

@@ -48,7 +48,7 @@ class Pen(Struct, frozen=True, kw_only=True):
     identity: EmbedderIdentity | None = None
 
 
-class Draft(Struct, frozen=True):
+class DerivedDraft(Struct, frozen=True):
     """A statement that is ready to be written."""
 
     memory: Memory
@@ -56,7 +56,7 @@ class Draft(Struct, frozen=True):
     vector: NDArray[np.float32] | None
 
 
-def prepare(proposal: Derive, pen: Pen, *, now: datetime) -> Draft:
+def prepare(proposal: Derive, pen: Pen, *, now: datetime) -> DerivedDraft:
     """Return the memory that the proposal would make; raises `Dropped` where it may not be stated at all."""
     sources = proposal.sources
     if not sources or len({one.scope for one in sources}) != 1 or not clean(proposal.content):
@@ -69,7 +69,9 @@ def prepare(proposal: Derive, pen: Pen, *, now: datetime) -> Draft:
         security=strictest((memory.security, *(one.security for one in sources))),
         flags=joined(memory.flags, *(one.flags for one in sources)),
     )
-    return Draft(memory, fingerprint(memory.content, speaker=memory.provenance.speaker), _vector(memory, pen))
+    return DerivedDraft(
+        memory, fingerprint(memory.content, speaker=memory.provenance.speaker), _vector(memory, pen)
+    )
 
 
 def _born(proposal: Derive, now: datetime) -> Memory:
@@ -110,7 +112,7 @@ def _vector(memory: Memory, pen: Pen) -> NDArray[np.float32] | None:
     return np.asarray(row, np.float32)
 
 
-def state(writing: Writing, proposal: Derive, draft: Draft, pen: Pen) -> Result:
+def state(writing: Writing, proposal: Derive, draft: DerivedDraft, pen: Pen) -> Result:
     """Store the statement, or give its evidence to the memory that says it already."""
     sources = writing.standing(*proposal.sources)
     old = None if proposal.replaces is None else writing.again(proposal.replaces, sources[0])[0]
@@ -130,7 +132,7 @@ def state(writing: Writing, proposal: Derive, draft: Draft, pen: Pen) -> Result:
     return Result(is_changed=True, made=memory.id)
 
 
-def _store(writing: Writing, memory: Memory, draft: Draft, pen: Pen, reason: str) -> None:
+def _store(writing: Writing, memory: Memory, draft: DerivedDraft, pen: Pen, reason: str) -> None:
     tx = writing.tx
     key = tx.memories.add(memory, fingerprint=draft.fingerprint)
     tx.terms.put(key, index_terms(memory))
@@ -198,7 +200,7 @@ def _link(writing: Writing, proposal: Derive, memory: Memory, sources: Sequence[
     return added
 
 
-def _refuse_what_was_taken_back(writing: Writing, draft: Draft, sources: Sequence[Memory]) -> None:
+def _refuse_what_was_taken_back(writing: Writing, draft: DerivedDraft, sources: Sequence[Memory]) -> None:
     """Drop what was said once and taken back; what only faded may be said again on new ground."""
     for gone in writing.tx.dreams.taken_back(draft.fingerprint, scope=draft.memory.scope):
         if gone.status in _FADED and max(one.created_at for one in sources) > gone.updated_at:

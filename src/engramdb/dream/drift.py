@@ -25,7 +25,7 @@ MOST_LINKS = 16
 MOST_PARTS = 64
 
 
-class Sight(Enum):
+class PathCheck(Enum):
     """What a look at one path in one folder showed."""
 
     THERE = "there"
@@ -34,17 +34,17 @@ class Sight(Enum):
     """It is not for this folder to say: elsewhere, refused, or unreadable."""
 
 
-def look(root: Path, named: str) -> Sight:
+def look(root: Path, named: str) -> PathCheck:
     """Say whether a path, as a memory names it, is there in a folder."""
     parts = inside(root, named)
     if parts is None or not parts:
-        return Sight.UNKNOWN
+        return PathCheck.UNKNOWN
     try:
         found = _walk(Path(os.path.realpath(root)), parts)
     except OSError:
-        return Sight.UNKNOWN
-    if found is Sight.ABSENT and not _is_of_this_folder(root, named, parts):
-        return Sight.UNKNOWN
+        return PathCheck.UNKNOWN
+    if found is PathCheck.ABSENT and not _is_of_this_folder(root, named, parts):
+        return PathCheck.UNKNOWN
     return found
 
 
@@ -77,7 +77,7 @@ def _settled(parts: list[str]) -> list[str] | None:
     return kept if len(kept) <= MOST_PARTS else None
 
 
-def _walk(root: Path, parts: list[str]) -> Sight:
+def _walk(root: Path, parts: list[str]) -> PathCheck:
     """Follow the parts from a folder, links by hand and only as long as they stay below it."""
     waiting, reached, links = list(parts), list[str](), 0
     while waiting:
@@ -86,16 +86,16 @@ def _walk(root: Path, parts: list[str]) -> Sight:
         try:
             mode = here.lstat().st_mode
         except (FileNotFoundError, NotADirectoryError):
-            return Sight.ABSENT
+            return PathCheck.ABSENT
         if not stat.S_ISLNK(mode):
             reached.append(part)
             continue
         links += 1
         target = _target(root, reached, here.readlink())
         if target is None or links > MOST_LINKS:
-            return Sight.UNKNOWN
+            return PathCheck.UNKNOWN
         waiting, reached = [*target, *waiting], []
-    return Sight.THERE
+    return PathCheck.THERE
 
 
 def _target(root: Path, reached: list[str], link: Path) -> list[str] | None:
@@ -169,9 +169,9 @@ def _judged(dreaming: Dreaming, memory: Memory, roots: Sequence[Path]) -> Iterat
     if _SPEAKS_OF_ABSENCE.search(memory.content):
         return
     sights = [_sight(roots, path) for path in memory.traits.paths]
-    if Sight.ABSENT not in sights:
+    if PathCheck.ABSENT not in sights:
         return
-    if all(sight is Sight.ABSENT for sight in sights) and not memory.pinned:
+    if all(sight is PathCheck.ABSENT for sight in sights) and not memory.pinned:
         yield Restatus(memory=memory, status=Status.INVALIDATED, reason=GONE)
         return
     gap = moved(memory, priority=PRIORITY, now=dreaming.now)
@@ -181,10 +181,10 @@ def _judged(dreaming: Dreaming, memory: Memory, roots: Sequence[Path]) -> Iterat
         yield asking(gap)
 
 
-def _sight(roots: Sequence[Path], path: str) -> Sight:
+def _sight(roots: Sequence[Path], path: str) -> PathCheck:
     """Return what the folders together say: there in one is there, and absent only where one must know."""
     seen = {look(root, path) for root in roots}
-    for sight in (Sight.THERE, Sight.ABSENT):
+    for sight in (PathCheck.THERE, PathCheck.ABSENT):
         if sight in seen:
             return sight
-    return Sight.UNKNOWN
+    return PathCheck.UNKNOWN

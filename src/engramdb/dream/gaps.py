@@ -12,7 +12,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from engramdb.dream.proposals import Note, Proposal
+from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.store.contract import Transaction
 from engramdb.text.names import fold_name
@@ -284,9 +284,9 @@ class GapsStep:
                 yield asking(gap)
 
 
-def asking(gap: Gap) -> Note:
+def asking(gap: Gap) -> SideWrite:
     """Return the proposal to ask a question."""
-    return Note(
+    return SideWrite(
         what="question",
         about=gap.memories,
         reason=f"{gap.kind.replace('_', ' ')}: a question is open",
@@ -294,8 +294,8 @@ def asking(gap: Gap) -> Note:
     )
 
 
-def _closing(gap: Gap, because: str, dreaming: Dreaming) -> Note:
-    return Note(
+def _closing(gap: Gap, because: str, dreaming: Dreaming) -> SideWrite:
+    return SideWrite(
         what="answer",
         about=gap.memories,
         reason=because,

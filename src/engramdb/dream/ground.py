@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from engramdb.dream.proposals import Derive, Restatus
 from engramdb.dream.step import Dreaming, Skipped
 from engramdb.store.contract import Transaction
-from engramdb.store.contract.capture import Sift
+from engramdb.store.contract.capture import DreamFilter
 from engramdb.text.normalize import clean, fingerprint
 from engramdb.values import ActorKind, Memory, MemoryId, Scope, SecurityTier, Status
 
@@ -30,7 +30,7 @@ _UNDONE = frozenset(
 """Statuses of a source that pull away what rests on it; what was only archived or merged still holds."""
 
 
-class Earlier(Struct, frozen=True):
+class EarlierDerivation(Struct, frozen=True):
     """Something that a step stated before."""
 
     memory: Memory
@@ -75,14 +75,16 @@ def scopes(dreaming: Dreaming, *, changed: bool = False) -> list[Scope]:
         return [scope for scope in every if tx.gleanings.is_changed(scope, since=dreaming.cursor)]
 
 
-def statements(dreaming: Dreaming, scope: Scope, sift: Sift | None = None) -> Iterator[tuple[int, Memory]]:
+def statements(
+    dreaming: Dreaming, scope: Scope, sift: DreamFilter | None = None
+) -> Iterator[tuple[int, Memory]]:
     """Yield what may be built on in a scope, with its key, a page to a snapshot, the oldest first."""
     after = 0
     while True:
         if dreaming.is_stopped():  # asked before every page, which also shows that the run is alive
             raise Skipped("stopped before its end")
         with dreaming.store.read() as tx:
-            page = tx.gleanings.page(scope=scope, sift=sift or Sift(), after_key=after, limit=PAGE)
+            page = tx.gleanings.page(scope=scope, sift=sift or DreamFilter(), after_key=after, limit=PAGE)
         yield from ((key, memory) for key, memory in page.items() if is_ground(memory))
         if len(page) < PAGE:
             return
@@ -95,11 +97,11 @@ def grounded(tx: Transaction, keys: Sequence[int]) -> dict[int, Memory]:
     return {key: found[key] for key in keys if key in found and is_ground(found[key])}
 
 
-def earlier(dreaming: Dreaming, maker: str, scope: Scope) -> list[Earlier]:
+def earlier(dreaming: Dreaming, maker: str, scope: Scope) -> list[EarlierDerivation]:
     """Return what makers whose name begins so have stated in a scope, oldest first."""
     with dreaming.store.read() as tx:
         return [
-            Earlier(
+            EarlierDerivation(
                 made.memory,
                 frozenset(made.sources),
                 is_shaken=any(status in _UNDONE for status in made.sources.values()),
@@ -117,7 +119,7 @@ def stored(dreaming: Dreaming, new: Derive) -> Memory | None:
         return tx.memories.active_twin(mark, scope=new.sources[0].scope)
 
 
-def changed(new: Derive, known: Earlier | None) -> Derive | None:
+def changed(new: Derive, known: EarlierDerivation | None) -> Derive | None:
     """
     Return what to propose where a step would state something now and knew something before, if anything.
 
@@ -134,7 +136,7 @@ def changed(new: Derive, known: Earlier | None) -> Derive | None:
     return new if has_news or known.was_withdrawn else None
 
 
-def withdrawn(known: Iterable[Earlier], *, but: Iterable[MemoryId] = ()) -> Iterator[Restatus]:
+def withdrawn(known: Iterable[EarlierDerivation], *, but: Iterable[MemoryId] = ()) -> Iterator[Restatus]:
     """Yield the withdrawal of what has lost a source, except of those that were stated anew."""
     kept = set(but)
     for one in known:

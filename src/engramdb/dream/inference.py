@@ -10,9 +10,9 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from engramdb.dream.ground import changed, earlier, grounded, scopes, statements, withdrawn
-from engramdb.dream.proposals import Derive, Link, Proposal, Restatus
+from engramdb.dream.proposals import AddLink, Derive, Proposal, Restatus
 from engramdb.dream.step import Dreaming
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.text.mentions import type_of
 from engramdb.text.names import fold_name
@@ -59,7 +59,7 @@ _UNCLEAR = frozenset(
 _LONGEST_CHARACTERS = 200
 
 
-class Carried(Struct, frozen=True):
+class StatedRelation(Struct, frozen=True):
     """One thing, a relation that carries on, and another thing."""
 
     subject: str
@@ -75,20 +75,20 @@ class Carried(Struct, frozen=True):
         return fold_name(self.subject), fold_name(self.object)
 
 
-def carried(memory: Memory) -> Carried | None:
+def carried(memory: Memory) -> StatedRelation | None:
     """Return the relation that a memory states, by its own words or by how an extractor put it, or None."""
     return _said(memory.content) or _put(memory)
 
 
-def _put(memory: Memory) -> Carried | None:
+def _put(memory: Memory) -> StatedRelation | None:
     meant = _MEANT.get((memory.predicate or "").casefold())
     if meant is None or memory.subject is None or memory.object is None:
         return None
-    found = Carried(memory.subject, meant[0], memory.object, meant[1])
+    found = StatedRelation(memory.subject, meant[0], memory.object, meant[1])
     return found if _is_clear(memory.subject) and _is_clear(memory.object) else None
 
 
-def _said(content: str) -> Carried | None:
+def _said(content: str) -> StatedRelation | None:
     if len(content) > _LONGEST_CHARACTERS:
         return None
     told = _SENTENCE.fullmatch(" ".join(content.split()))
@@ -100,7 +100,7 @@ def _said(content: str) -> Carried | None:
         if not (told["subject"][0].isupper() and _is_place(told["object"])):
             return None
         name = "located_in"
-    return Carried(told["subject"], name, told["object"], told["verb"], is_denied)
+    return StatedRelation(told["subject"], name, told["object"], told["verb"], is_denied)
 
 
 def _is_clear(thing: str) -> bool:
@@ -109,7 +109,7 @@ def _is_clear(thing: str) -> bool:
     return 0 < len(words) <= 5 and not any(word in _UNCLEAR for word in words)
 
 
-@kept(2000)
+@cached(2000)
 def _is_place(name: str) -> bool:
     return type_of(name) is EntityType.LOCATION
 
@@ -211,15 +211,15 @@ MAKER = "dream.inference/1"
 _FOLLOWED = (EdgeType.CAUSED_BY, EdgeType.INSTANCE_OF, EdgeType.SUPPORTS)
 
 
-class Relations(Struct):
+class RelationGraph(Struct):
     """What the statements of one scope say by one relation, as a graph of numbered names."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     links: dict[int, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
-    said: dict[tuple[int, int], tuple[Carried, Memory]] = field(default_factory=dict)
+    said: dict[tuple[int, int], tuple[StatedRelation, Memory]] = field(default_factory=dict)
     denied: set[tuple[int, int]] = field(default_factory=set)
 
-    def add(self, found: Carried, memory: Memory) -> None:
+    def add(self, found: StatedRelation, memory: Memory) -> None:
         """Take in one statement; of several that say the same, the most certain counts."""
         one, other = self.ends(found)
         if found.is_denied:
@@ -228,12 +228,12 @@ class Relations(Struct):
             self.links[one][other] = memory.confidence
             self.said[one, other] = (found, memory)
 
-    def ends(self, found: Carried) -> tuple[int, int]:
+    def ends(self, found: StatedRelation) -> tuple[int, int]:
         """Return the numbers of the two things that a statement relates."""
         one, other = (self.numbers.setdefault(name, len(self.numbers)) for name in found.ends)
         return one, other
 
-    def chain(self, path: Sequence[int]) -> list[tuple[Carried, Memory]]:
+    def chain(self, path: Sequence[int]) -> list[tuple[StatedRelation, Memory]]:
         """Return the statements along a path."""
         return [self.said[pair] for pair in pairwise(path)]
 
@@ -270,9 +270,9 @@ def _from_statements(dreaming: Dreaming, scope: Scope) -> Iterator[Proposal]:
     yield from _disproved(relations, [one.memory for one in known if one.may_change])
 
 
-def _read(dreaming: Dreaming, scope: Scope) -> dict[str, Relations]:
+def _read(dreaming: Dreaming, scope: Scope) -> dict[str, RelationGraph]:
     """Return the relations that statements of a scope which hold now speak of, by predicate."""
-    found: defaultdict[str, Relations] = defaultdict(Relations)
+    found: defaultdict[str, RelationGraph] = defaultdict(RelationGraph)
     for _, memory in statements(dreaming, scope):
         relation = carried(memory)
         if relation is not None and (memory.valid_to is None or memory.valid_to > dreaming.now):
@@ -280,7 +280,7 @@ def _read(dreaming: Dreaming, scope: Scope) -> dict[str, Relations]:
     return found
 
 
-def _concluded(dreaming: Dreaming, graph: Relations, found: Conclusion) -> Derive:
+def _concluded(dreaming: Dreaming, graph: RelationGraph, found: Conclusion) -> Derive:
     chain = graph.chain(found.path)
     (first, _), (last, _) = chain[0], chain[-1]
     return Derive(
@@ -294,7 +294,7 @@ def _concluded(dreaming: Dreaming, graph: Relations, found: Conclusion) -> Deriv
     )
 
 
-def _is_denied(dreaming: Dreaming, graph: Relations, found: Conclusion, new: Derive) -> bool:
+def _is_denied(dreaming: Dreaming, graph: RelationGraph, found: Conclusion, new: Derive) -> bool:
     """Say whether something that was stated speaks against a conclusion."""
     if (found.start, found.end) in graph.denied:
         return True
@@ -306,7 +306,7 @@ def _is_denied(dreaming: Dreaming, graph: Relations, found: Conclusion, new: Der
     return any(dreaming.contradict(assumed, memory) for memory in known)
 
 
-def _disproved(relations: dict[str, Relations], made: Sequence[Memory]) -> Iterator[Restatus]:
+def _disproved(relations: dict[str, RelationGraph], made: Sequence[Memory]) -> Iterator[Restatus]:
     """Yield the withdrawal of conclusions that somebody has denied since."""
     for memory in made:
         relation = carried(memory)
@@ -315,7 +315,7 @@ def _disproved(relations: dict[str, Relations], made: Sequence[Memory]) -> Itera
             yield Restatus(memory=memory, status=Status.INVALIDATED, reason="the contrary was stated")
 
 
-def _from_links(dreaming: Dreaming) -> Iterator[Link]:
+def _from_links(dreaming: Dreaming) -> Iterator[AddLink]:
     """Yield a link from the first to the last memory of a chain of links of one type, in any scope."""
     with dreaming.store.read() as tx:
         columns = tx.gleanings.links([*_FOLLOWED, EdgeType.INFERRED_FROM])
@@ -333,11 +333,11 @@ def _from_links(dreaming: Dreaming) -> Iterator[Link]:
                 yield from _shortcut(dreaming, found, kind)
 
 
-def _shortcut(dreaming: Dreaming, found: Conclusion, kind: EdgeType) -> Iterator[Link]:
+def _shortcut(dreaming: Dreaming, found: Conclusion, kind: EdgeType) -> Iterator[AddLink]:
     with dreaming.store.read() as tx:
         path = grounded(tx, found.path)
     if len(path) == len(found.path):
-        yield Link(
+        yield AddLink(
             source=path[found.start],
             target=path[found.end],
             type=EdgeType.INFERRED_FROM,

@@ -13,8 +13,8 @@ from engramdb.dream.neighbors import (
     MOST_FILED,
     SAME_WORD_ABOVE,
     SAME_WORDS,
-    Groups,
-    Scene,
+    ScopeStatements,
+    WordingGroups,
     other_word,
     scenes,
     supports,
@@ -48,7 +48,7 @@ class Star(Struct, frozen=True):
 class Stars:
     """Who supports whom in a scene."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: ScopeStatements) -> None:
         self._scene = scene
         counts = Counter(key for wording in scene.wordings for key in wording.bag)
         self._files: defaultdict[Hashable, list[int]] = defaultdict(list)
@@ -86,7 +86,7 @@ class Stars:
         return (self._scene.outlines[place].speaker, key)
 
 
-def stars(scene: Scene, *, taken: frozenset[int]) -> Iterator[Star]:
+def stars(scene: ScopeStatements, *, taken: frozenset[int]) -> Iterator[Star]:
     """
     Yield each core that something fresh belongs to, with all who support it; the widest come first.
 
@@ -102,7 +102,7 @@ def stars(scene: Scene, *, taken: frozenset[int]) -> Iterator[Star]:
 
 
 def compared(
-    scene: Scene, found: Iterator[Star], dreaming: Dreaming, *, at_least: float
+    scene: ScopeStatements, found: Iterator[Star], dreaming: Dreaming, *, at_least: float
 ) -> Iterator[tuple[Memory, list[Memory]]]:
     """
     Yield the core of each star and those members that sound alike enough and do not contradict it.
@@ -162,7 +162,7 @@ class MergeStep(Struct, frozen=True):
 def _round(dreaming: Dreaming) -> Iterator[Merge]:
     for scene in scenes(dreaming):
         gone: set[MemoryId] = set()
-        groups = Groups(scene)
+        groups = WordingGroups(scene)
         stars = _stars(scene, groups, dreaming)
         for kept, others in compared(scene, stars, dreaming, at_least=dreaming.policy.dream.merge_above):
             left = [other for other in others if other.id not in gone and may_merge(kept, other)]
@@ -172,7 +172,7 @@ def _round(dreaming: Dreaming) -> Iterator[Merge]:
                 yield from _in_parts(kept, losers)
 
 
-def _stars(scene: Scene, groups: Groups, dreaming: Dreaming) -> Iterator[Star]:
+def _stars(scene: ScopeStatements, groups: WordingGroups, dreaming: Dreaming) -> Iterator[Star]:
     """Yield, strongest first, each statement that may stand for others by its words, and those others."""
     found = list(_candidates(scene, groups))
     pairs = sorted({pair for _, words in found for pair in words.values()} - {SAME_WORDS})
@@ -187,7 +187,9 @@ def _stars(scene: Scene, groups: Groups, dreaming: Dreaming) -> Iterator[Star]:
             yield Star(core, members)
 
 
-def _candidates(scene: Scene, groups: Groups) -> Iterator[tuple[int, dict[int, tuple[str, str]]]]:
+def _candidates(
+    scene: ScopeStatements, groups: WordingGroups
+) -> Iterator[tuple[int, dict[int, tuple[str, str]]]]:
     """Yield the strongest of each group, and in which word each of the weaker ones near it differs."""
     for number, group in enumerate(groups.members):
         near = [other for other in groups.beside(number) if other > number]

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from msgspec import Struct
 
 from engramdb.dream.step import Dreaming
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.store.contract import Outline
 from engramdb.text.normalize import lazy, normalise
 from engramdb.text.technologies import technology_class
@@ -83,7 +83,7 @@ _SHORTEST_PAST = 5
 _MOOD, _NAME, _PAST, _WAY = "mood", "name", "past", "way"
 
 
-class Wording(Struct, frozen=True):
+class StatementWording(Struct, frozen=True):
     """The words of a statement that count."""
 
     keys: tuple[str, ...]
@@ -112,7 +112,7 @@ class Wording(Struct, frozen=True):
         return (self.order, self.bag, self.named, self.marks, self.past, self.ways)
 
 
-def read(content: str) -> Wording:
+def read(content: str) -> StatementWording:
     """Return the wording of a statement."""
     keys: dict[str, str] = {}
     named: set[str] = set()
@@ -137,7 +137,7 @@ def read(content: str) -> Wording:
             named.update(found)
         elif kind == _PAST:
             past.add(plain)
-    return Wording(
+    return StatementWording(
         keys=tuple(keys),
         spelt=tuple(keys.values()),
         named=frozenset(named),
@@ -150,7 +150,7 @@ def read(content: str) -> Wording:
     )
 
 
-@kept(50_000)
+@cached(50_000)
 def _look_up(word: str) -> tuple[tuple[str, ...], str]:
     """Return what counts of a folded word, and what kind of word it is."""
     plain = word.replace("’", "'").removesuffix("'s")
@@ -169,7 +169,7 @@ def _look_up(word: str) -> tuple[tuple[str, ...], str]:
     return keys, _PAST if is_past else ""
 
 
-def may_be_one(first: Wording, second: Wording) -> bool:
+def may_be_one(first: StatementWording, second: StatementWording) -> bool:
     """Say whether all agrees that must: names, numbers, negation, mood, time, and who did it to whom."""
     is_same_way = first.ways == second.ways or not first.ways or not second.ways
     return is_same_way and (first.named, first.marks, first.past) == (second.named, second.marks, second.past)
@@ -180,12 +180,12 @@ def same_subject(one: str | None, other: str | None) -> bool:
     return one is not None and other is not None and normalise(one) == normalise(other)
 
 
-def words_between(first: Wording, second: Wording) -> tuple[frozenset[str], frozenset[str]]:
+def words_between(first: StatementWording, second: StatementWording) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words that only the first has, and those that only the second has."""
     return first.bag - second.bag, second.bag - first.bag
 
 
-def supports(wider: Wording, core: Wording, *, most_extra: int) -> bool:
+def supports(wider: StatementWording, core: StatementWording, *, most_extra: int) -> bool:
     """Say whether a statement says all that the core does and little more, in the same order and mood."""
     missing, extra = words_between(core, wider)
     if missing or len(extra) > most_extra or extra & wider.opening or not may_be_one(wider, core):
@@ -214,12 +214,12 @@ _FEWEST_FOR_ANOTHER_WORD = 3
 _MOST_FOR_ANOTHER_WORD = 12
 
 
-class Scene(Struct, frozen=True):
+class ScopeStatements(Struct, frozen=True):
     """The statements of one scope that a dream may build on, and how each is worded."""
 
     scope: Scope
     outlines: Sequence[Outline]
-    wordings: Sequence[Wording]
+    wordings: Sequence[StatementWording]
     relations: Sequence[Hashable]
     """Subject, relation and object of each, where all are known."""
 
@@ -227,7 +227,7 @@ class Scene(Struct, frozen=True):
         return len(self.outlines)
 
 
-def scenes(dreaming: Dreaming) -> Iterator[Scene]:
+def scenes(dreaming: Dreaming) -> Iterator[ScopeStatements]:
     """Yield the scopes in which something has changed, one after the other."""
     with dreaming.store.read() as tx:
         scopes = tx.dreams.fresh_scopes(since=dreaming.cursor)
@@ -237,7 +237,9 @@ def scenes(dreaming: Dreaming) -> Iterator[Scene]:
         with dreaming.store.read() as tx:
             found = tx.dreams.outlines(scope, since=dreaming.cursor)
         stated = [one for one in found if not is_made(one)]
-        yield Scene(scope, stated, [read(one.content) for one in stated], list(map(_relation, stated)))
+        yield ScopeStatements(
+            scope, stated, [read(one.content) for one in stated], list(map(_relation, stated))
+        )
 
 
 def is_made(outline: Outline) -> bool:
@@ -245,10 +247,10 @@ def is_made(outline: Outline) -> bool:
     return (outline.extractor or "").startswith((DREAMT, *SUMMARIES))
 
 
-class Groups:
+class WordingGroups:
     """Statements with the same wording, and which other groups may say the same."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: ScopeStatements) -> None:
         self._scene = scene
         by_wording: defaultdict[Hashable, list[int]] = defaultdict(list)
         for place, wording in enumerate(scene.wordings):
@@ -290,7 +292,7 @@ def _relation(outline: Outline) -> Hashable:
     return (normalise(outline.subject), outline.predicate, normalise(outline.object))
 
 
-def _but_for_one_word(wording: Wording) -> Iterator[Hashable]:
+def _but_for_one_word(wording: StatementWording) -> Iterator[Hashable]:
     if _FEWEST_FOR_ANOTHER_WORD <= len(wording.keys) <= _MOST_FOR_ANOTHER_WORD:
         shared = (wording.named, wording.marks, wording.past)
         yield (wording.bag, *shared)
@@ -298,7 +300,7 @@ def _but_for_one_word(wording: Wording) -> Iterator[Hashable]:
             yield (wording.bag - {word}, *shared)
 
 
-def other_word(scene: Scene, keeper: int, loser: int) -> tuple[str, str] | None:
+def other_word(scene: ScopeStatements, keeper: int, loser: int) -> tuple[str, str] | None:
     """
     Return the one word in which two differ, an empty pair where in none, None where they cannot be one.
 
@@ -322,7 +324,7 @@ def other_word(scene: Scene, keeper: int, loser: int) -> tuple[str, str] | None:
     return _swapped(mine, theirs) if len(only_mine) == len(only_theirs) == 1 else None
 
 
-def _swapped(mine: Wording, theirs: Wording) -> tuple[str, str] | None:
+def _swapped(mine: StatementWording, theirs: StatementWording) -> tuple[str, str] | None:
     """Return the two words that stand at the same place in what is otherwise the same."""
     places = [
         place for place, keys in enumerate(zip(mine.keys, theirs.keys, strict=True)) if len({*keys}) > 1

@@ -11,11 +11,20 @@ from functools import partial
 from msgspec import Struct
 
 from engramdb.dream.crystals import TASK, TOOL, TaskResult, task_result, tool_step
-from engramdb.dream.ground import Earlier, changed, earlier, grounded, scopes, statements, stored, withdrawn
-from engramdb.dream.proposals import Derive, Note, Proposal
+from engramdb.dream.ground import (
+    EarlierDerivation,
+    changed,
+    earlier,
+    grounded,
+    scopes,
+    statements,
+    stored,
+    withdrawn,
+)
+from engramdb.dream.proposals import Derive, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.store.contract import Transaction
-from engramdb.store.contract.capture import Sift, ToolRun
+from engramdb.store.contract.capture import DreamFilter, ToolRun
 from engramdb.store.moves import differences
 from engramdb.text.normalize import lazy
 from engramdb.text.terms import terms
@@ -171,7 +180,7 @@ class ProceduresStep:
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield new and changed procedures, their counts, and those that lost their ground."""
         for scope in scopes(dreaming, changed=True):
-            known: defaultdict[str, list[Earlier]] = defaultdict(list)
+            known: defaultdict[str, list[EarlierDerivation]] = defaultdict(list)
             for one in earlier(dreaming, MAKER, scope):
                 known[_listed(one.memory.content)].append(one)
             kept: set[str] = set()
@@ -203,7 +212,7 @@ def _procedure(dreaming: Dreaming, found: Recurring) -> Derive:
     )
 
 
-def _stated(new: Derive, known: Sequence[Earlier]) -> Iterator[Derive]:
+def _stated(new: Derive, known: Sequence[EarlierDerivation]) -> Iterator[Derive]:
     """Yield the procedure where it is new, has new evidence or a new purpose."""
     if any(one.is_refused for one in known):
         return
@@ -213,11 +222,11 @@ def _stated(new: Derive, known: Sequence[Earlier]) -> Iterator[Derive]:
         yield proposed
 
 
-def _counted(dreaming: Dreaming, found: Recurring, memory: Memory | None) -> Iterator[Note]:
+def _counted(dreaming: Dreaming, found: Recurring, memory: Memory | None) -> Iterator[SideWrite]:
     """Yield the counts of a procedure that is stored now, where they have changed."""
     counts = (found.successes, found.failures)
     if memory is not None and memory.is_derived and (memory.successes, memory.failures) != counts:
-        yield Note(
+        yield SideWrite(
             what="count",
             about=(memory.id,),
             write=partial(_count, memory=memory, counts=counts, now=dreaming.now),
@@ -283,7 +292,7 @@ def _tasks_of(
     dreaming: Dreaming, scope: Scope, met: Sequence[Sequence[ToolRun]], silence: timedelta
 ) -> list[list[TaskResult]]:
     """Return the results of tasks that fall to each occasion."""
-    told = statements(dreaming, scope, Sift(extractors=frozenset({TASK})))
+    told = statements(dreaming, scope, DreamFilter(extractors=frozenset({TASK})))
     results = [one for one in (task_result(memory) for _, memory in told) if one is not None]
     return [
         [one for one in results if runs[0].at <= one.memory.when <= runs[-1].at + silence] for runs in met

@@ -9,8 +9,17 @@ from functools import partial
 import numpy as np
 
 from engramdb.dream.bridges import late_links, link, same_names
-from engramdb.dream.ground import Earlier, changed, earlier, grounded, scopes, statements, stored, withdrawn
-from engramdb.dream.proposals import Derive, Note, Proposal
+from engramdb.dream.ground import (
+    EarlierDerivation,
+    changed,
+    earlier,
+    grounded,
+    scopes,
+    statements,
+    stored,
+    withdrawn,
+)
+from engramdb.dream.proposals import Derive, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.dream.synthesis import invention
 from engramdb.errors import ChatError
@@ -96,7 +105,7 @@ SHOWN_TO_MODEL = 3
 
 
 def of_entity(
-    dreaming: Dreaming, entity: Entity, memories: Sequence[Memory], known: Earlier | None
+    dreaming: Dreaming, entity: Entity, memories: Sequence[Memory], known: EarlierDerivation | None
 ) -> Derive | None:
     """Return the profile of an entity that enough statements speak of."""
     policy = dreaming.policy.knowledge
@@ -107,7 +116,7 @@ def of_entity(
     return _profile(dreaming, content, sources, category=CATEGORY[entity.type], of=entity.id)
 
 
-def of_user(dreaming: Dreaming, scope: Scope, known: Earlier | None) -> Derive | None:
+def of_user(dreaming: Dreaming, scope: Scope, known: EarlierDerivation | None) -> Derive | None:
     """Return how the user of a scope wants things done, what binds most first."""
     policy = dreaming.policy.knowledge
     told = [memory for _, memory in statements(dreaming, scope) if is_of_user(memory)]
@@ -154,7 +163,7 @@ def _profile(
 
 
 def _lines(
-    dreaming: Dreaming, head: str, told: Sequence[Memory], known: Earlier | None, *, most: int
+    dreaming: Dreaming, head: str, told: Sequence[Memory], known: EarlierDerivation | None, *, most: int
 ) -> tuple[str, list[Memory]]:
     """Return the content of a profile and the statements that it rests on."""
     policy = dreaming.policy.knowledge
@@ -213,7 +222,7 @@ class ProfilesStep:
         for scope in scopes(dreaming, changed=True):
             yield from late_links(dreaming, scope)
             yield from same_names(dreaming, scope)
-            known: dict[str, Earlier] = {}
+            known: dict[str, EarlierDerivation] = {}
             for one in earlier(dreaming, MAKER, scope):
                 known[(one.memory.extractor or "").removeprefix(f"{MAKER}:")] = one
             kept: set[str] = set()
@@ -225,7 +234,7 @@ class ProfilesStep:
 
 
 def _stated(
-    dreaming: Dreaming, new: Derive, before: Earlier | None, entity: Entity | None
+    dreaming: Dreaming, new: Derive, before: EarlierDerivation | None, entity: Entity | None
 ) -> Iterator[Proposal]:
     """Yield a profile where it is new or has changed, and its link to the entity."""
     proposed = changed(new, before)
@@ -233,7 +242,7 @@ def _stated(
         yield proposed
     card = None if entity is None else stored(dreaming, new)
     if entity is not None and card is not None and not _is_linked(dreaming, card, entity):
-        yield Note(
+        yield SideWrite(
             what="mention",
             about=(card.id,),
             write=partial(_link_card, entity=entity, card=card),
@@ -251,7 +260,7 @@ def _link_card(tx: Transaction, *, entity: Entity, card: Memory) -> bool:
 
 
 def _profiles(
-    dreaming: Dreaming, scope: Scope, known: dict[str, Earlier]
+    dreaming: Dreaming, scope: Scope, known: dict[str, EarlierDerivation]
 ) -> Iterator[tuple[Derive, Entity | None]]:
     """Yield what every profile of a scope that may have changed should say now."""
     with dreaming.store.read() as tx:

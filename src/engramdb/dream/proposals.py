@@ -98,7 +98,7 @@ class Adjust(Proposal, frozen=True, kw_only=True):
     changes: Mapping[str, object] = field(default_factory=dict)
 
 
-class Link(Proposal, frozen=True, kw_only=True):
+class AddLink(Proposal, frozen=True, kw_only=True):
     """Link two memories; a directed inference that would close a circle is dropped."""
 
     source: Memory
@@ -107,7 +107,7 @@ class Link(Proposal, frozen=True, kw_only=True):
     weight: float = 1.0
 
 
-class Note(Proposal, frozen=True, kw_only=True):
+class SideWrite(Proposal, frozen=True, kw_only=True):
     """Write something that is not a memory: a question, a node of the tree, a profile; by a function."""
 
     what: str
@@ -171,7 +171,7 @@ def apply(proposal: Proposal, applier: Applier, *, step: str) -> Applied:
 
 def described(proposal: Proposal, *, step: str, made: MemoryId | None = None) -> DreamChange:
     """Return what a report says of a proposal."""
-    action = proposal.what if isinstance(proposal, Note) else type(proposal).__name__.lower()
+    action = proposal.what if isinstance(proposal, SideWrite) else type(proposal).__name__.lower()
     return DreamChange(step=step, action=action, memories=_named(proposal), reason=proposal.reason, made=made)
 
 
@@ -188,10 +188,10 @@ def _named(proposal: Proposal) -> tuple[MemoryId, ...]:
             memories = (proposal.memory, *proposal.along)
         case Adjust():
             memories = (proposal.memory,)
-        case Link():
+        case AddLink():
             memories = (proposal.source, proposal.target)
         case _:
-            return proposal.about if isinstance(proposal, Note) else ()
+            return proposal.about if isinstance(proposal, SideWrite) else ()
     return tuple(one.id for one in memories)
 
 
@@ -227,7 +227,7 @@ def _adjust(writing: Writing, proposal: Adjust) -> Result:
     return Result(is_changed=changed is not memory)
 
 
-def _link(writing: Writing, proposal: Link) -> Result:
+def _link(writing: Writing, proposal: AddLink) -> Result:
     source, target = writing.again(proposal.source, proposal.target)
     if source.status.is_terminal or target.status.is_terminal:
         raise Dropped("an end of it is gone")
@@ -252,7 +252,7 @@ def _link(writing: Writing, proposal: Link) -> Result:
     return Result(is_changed=True)
 
 
-def _note(writing: Writing, proposal: Note) -> Result:
+def _note(writing: Writing, proposal: SideWrite) -> Result:
     return Result(is_changed=proposal.write(writing.tx))
 
 
@@ -261,6 +261,6 @@ _WAYS: dict[type[Proposal], Callable[[Writing, Any], Result]] = {
     Supersede: supersede,
     Restatus: _restatus,
     Adjust: _adjust,
-    Link: _link,
-    Note: _note,
+    AddLink: _link,
+    SideWrite: _note,
 }

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from engramdb.dream.proposals import Note, Proposal
+from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import Transaction
@@ -49,8 +49,8 @@ def kept(policy: DreamPolicy) -> dict[str, tuple[float, int]]:
     }
 
 
-def _dropping(table: str, before: datetime, keep: int) -> Note:
+def _dropping(table: str, before: datetime, keep: int) -> SideWrite:
     def write(tx: Transaction) -> bool:
         return tx.dreams.drop_old(table, before=before, keep=keep, limit=ROWS_AT_ONCE) > 0
 
-    return Note(what=f"prune_{table}", write=write, reason="older than the policy keeps them")
+    return SideWrite(what=f"prune_{table}", write=write, reason="older than the policy keeps them")

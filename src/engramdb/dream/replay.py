@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engramdb.dream.clustering import nearest
 from engramdb.dream.gaps import INJECTION, asking, interference
-from engramdb.dream.proposals import Adjust, Link, Note, Proposal
+from engramdb.dream.proposals import AddLink, Adjust, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.lifecycle.curves import retention
 from engramdb.policy import InsightPolicy
@@ -114,7 +114,7 @@ class ReplayStep:
         if not keys:
             return
         if is_new:
-            yield Note(
+            yield SideWrite(
                 what="replay",
                 reason="chosen to be replayed",
                 write=lambda tx: tx.replays.mark(keys, at=dreaming.now),
@@ -126,7 +126,7 @@ class ReplayStep:
             if dreaming.is_stopped():
                 return
             for proposal in _connect(dreaming, key, near):
-                if isinstance(proposal, Link):
+                if isinstance(proposal, AddLink):
                     met.update((proposal.source.id, proposal.target.id))
                 yield proposal
         for key in keys:
@@ -209,7 +209,7 @@ def _connect(dreaming: Dreaming, key: int, near: Sequence[int]) -> Iterator[Prop
                 yield asking(gap)
         else:
             first, second = sorted((pair.first, pair.second), key=lambda memory: memory.id)
-            yield Link(
+            yield AddLink(
                 source=first,
                 target=second,
                 type=EdgeType.SIMILAR_TO,
@@ -231,7 +231,7 @@ def _insight(dreaming: Dreaming, key: int, met: Mapping[str, int]) -> Iterator[P
         ]
     arousal = moved_by(memory, max(met.get(memory.id, 0), len(kept)), dreaming.policy.insight)
     if arousal is not None:
-        yield Note(
+        yield SideWrite(
             what="insight",
             about=(memory.id,),
             reason=INSIGHT,

@@ -27,12 +27,12 @@ from engramdb.dream.proposals import Applied, Applier, apply, described
 from engramdb.dream.prune import PruneStep
 from engramdb.dream.replay import ReplayStep
 from engramdb.dream.semantic import SemanticStep
-from engramdb.dream.step import Dreaming, Skipped, Step
+from engramdb.dream.step import Dreaming, DreamStep, Skipped
 from engramdb.dream.synthesis import SynthesisStep
 from engramdb.dream.tree import TreeStep
 from engramdb.errors import EngramError, InvalidQuery, StorageError
 from engramdb.lifecycle.lease import Lease, held
-from engramdb.store.contract import Mark, Run
+from engramdb.store.contract import DreamRun, StepMark
 from engramdb.values import (
     Action,
     Actor,
@@ -46,7 +46,7 @@ from engramdb.values import (
 
 # Every step of a dream, in the order in which they are taken.
 
-STEPS: tuple[Step, ...] = (
+STEPS: tuple[DreamStep, ...] = (
     MergeStep(),
     ContradictionsStep(),
     PatternsStep(),
@@ -67,7 +67,7 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def chosen(names: Sequence[str] | None) -> tuple[Step, ...]:
+def chosen(names: Sequence[str] | None) -> tuple[DreamStep, ...]:
     """Return the steps of these names, or all of them, always in their own order."""
     if names is None:
         return STEPS
@@ -98,7 +98,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     """What a run works with."""
 
     dreaming: Dreaming
-    steps: Sequence[Step]
+    steps: Sequence[DreamStep]
     policy_name: str
     clock: Callable[[], datetime]
     pen: Pen = Pen()
@@ -116,7 +116,7 @@ class Runner(Struct, frozen=True, kw_only=True):
             self.progress(self.steps[number].name, number / len(self.steps))
 
 
-class _Tally(Struct):
+class _StepTally(Struct):
     """What one step has done so far."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -144,10 +144,10 @@ def dream(runner: Runner) -> DreamReport:
         return _go_on(runner, run, lease, is_resumed=is_resumed)
 
 
-def _begin(runner: Runner) -> tuple[Run, bool]:
+def _begin(runner: Runner) -> tuple[DreamRun, bool]:
     """Return the run to go on with, or a new one."""
     now = runner.dreaming.now
-    new = Run(
+    new = DreamRun(
         started_at=now,
         policy=runner.policy_name,
         steps=runner.names,
@@ -160,7 +160,7 @@ def _begin(runner: Runner) -> tuple[Run, bool]:
         return tx.dreams.put(new), False
 
 
-def _can_go_on(latest: Run, new: Run, runner: Runner) -> bool:
+def _can_go_on(latest: DreamRun, new: DreamRun, runner: Runner) -> bool:
     """Say whether an interrupted run is worth finishing: one of long ago would dream of another time."""
     is_recent = new.started_at - latest.started_at < timedelta(
         hours=runner.dreaming.policy.dream.resume_hours
@@ -169,7 +169,7 @@ def _can_go_on(latest: Run, new: Run, runner: Runner) -> bool:
     return latest.finished_at is None and is_same and is_recent
 
 
-def _go_on(runner: Runner, run: Run, lease: Lease, *, is_resumed: bool) -> DreamReport:
+def _go_on(runner: Runner, run: DreamRun, lease: Lease, *, is_resumed: bool) -> DreamReport:
     """Take the steps from the one that the run is in to the last."""
     started = time.perf_counter() - run.report.milliseconds / 1000
     dreaming = replace(runner.dreaming, now=run.started_at, is_stopped=_stopping(runner.dreaming, lease))
@@ -200,7 +200,7 @@ def _stopping(dreaming: Dreaming, lease: Lease) -> Callable[[], bool]:
     return is_stopped
 
 
-def _keep(dreaming: Dreaming, lease: Lease, run: Run, *, is_end: bool = False) -> Run:
+def _keep(dreaming: Dreaming, lease: Lease, run: DreamRun, *, is_end: bool = False) -> DreamRun:
     """Store how far the run came."""
     with dreaming.store.atomic() as tx:
         lease.check(tx)
@@ -210,9 +210,9 @@ def _keep(dreaming: Dreaming, lease: Lease, run: Run, *, is_end: bool = False) -
         return tx.dreams.put(run)
 
 
-def _take(runner: Runner, step: Step, dreaming: Dreaming, lease: Lease) -> tuple[StepReport, _Tally]:
+def _take(runner: Runner, step: DreamStep, dreaming: Dreaming, lease: Lease) -> tuple[StepReport, _StepTally]:
     """Take one step to its end, and note up to where it has looked."""
-    started, tally = time.perf_counter(), _Tally()
+    started, tally = time.perf_counter(), _StepTally()
     with dreaming.store.read() as tx:
         mark, cursor = tx.dreams.mark(step.name), tx.vectors.latest_change()
     looked = replace(dreaming, since=mark.started_at if mark else None, cursor=mark.cursor if mark else 0)
@@ -234,7 +234,7 @@ def _take(runner: Runner, step: Step, dreaming: Dreaming, lease: Lease) -> tuple
     if outcome is StepOutcome.DONE:
         with dreaming.store.atomic() as tx:
             lease.check(tx)
-            tx.dreams.set_mark(step.name, Mark(dreaming.now, cursor))
+            tx.dreams.set_mark(step.name, StepMark(dreaming.now, cursor))
     return _report(step, tally, outcome, why, started), tally
 
 
@@ -262,7 +262,7 @@ def _rehearse(runner: Runner) -> DreamReport:
     report = DreamReport(started_at=runner.dreaming.now, dry_run=True)
     for number, step in enumerate(runner.steps):
         runner.tell(number)
-        begun, tally = time.perf_counter(), _Tally()
+        begun, tally = time.perf_counter(), _StepTally()
         with runner.dreaming.store.read() as tx:
             mark = tx.dreams.mark(step.name)
         looked = replace(
@@ -275,13 +275,13 @@ def _rehearse(runner: Runner) -> DreamReport:
     return report
 
 
-def _told(step: Step, dreaming: Dreaming, tally: _Tally) -> Iterator[None]:
+def _told(step: DreamStep, dreaming: Dreaming, tally: _StepTally) -> Iterator[None]:
     for proposal in step.propose(dreaming):
         tally.note(Applied(described(proposal, step=step.name)))
         yield
 
 
-def _report(step: Step, tally: _Tally, outcome: StepOutcome, why: str, started: float) -> StepReport:
+def _report(step: DreamStep, tally: _StepTally, outcome: StepOutcome, why: str, started: float) -> StepReport:
     return StepReport(
         step=step.name,
         outcome=outcome,
@@ -292,7 +292,7 @@ def _report(step: Step, tally: _Tally, outcome: StepOutcome, why: str, started: 
     )
 
 
-def _with_step(report: DreamReport, step: StepReport, tally: _Tally, started: float) -> DreamReport:
+def _with_step(report: DreamReport, step: StepReport, tally: _StepTally, started: float) -> DreamReport:
     room = CHANGES_SHOWN - len(report.changes)
     return replace(
         report,

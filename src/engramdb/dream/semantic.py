@@ -12,7 +12,7 @@ from engramdb.dream.ground import scopes, statements
 from engramdb.dream.proposals import Adjust, Proposal
 from engramdb.dream.step import Dreaming
 from engramdb.policy.dream import KnowledgePolicy
-from engramdb.store.contract.capture import Sift
+from engramdb.store.contract.capture import DreamFilter
 from engramdb.values import Layer, Memory, MemoryType, Scope, Status, TurnId
 from engramdb.values.population import Population, to_microseconds
 
@@ -51,7 +51,7 @@ _PASSING = frozenset({Layer.WORKING, Layer.EPISODIC})
 _AGED_PAGE = 20_000
 
 
-class Stated(Struct, frozen=True):
+class FactSessions(Struct, frozen=True):
     """A fact, and the summed-up sessions that it was stated in."""
 
     memory: Memory
@@ -94,7 +94,7 @@ def _covered(dreaming: Dreaming, scope: Scope) -> tuple[set[str], dict[TurnId, s
     """Return the latest sessions that have a summary, and the session of each turn that one covers."""
     found = [
         memory
-        for _, memory in statements(dreaming, scope, Sift(extractors=_SUMMARIES))
+        for _, memory in statements(dreaming, scope, DreamFilter(extractors=_SUMMARIES))
         if memory.provenance.session is not None
     ]
     latest = dict.fromkeys(memory.provenance.session for memory in reversed(found))
@@ -110,7 +110,7 @@ def _covered(dreaming: Dreaming, scope: Scope) -> tuple[set[str], dict[TurnId, s
 
 def _stated(
     dreaming: Dreaming, scope: Scope, sessions: set[str], turns: dict[TurnId, str]
-) -> Iterator[Stated]:
+) -> Iterator[FactSessions]:
     """Yield the facts of a scope that were stated in one of these sessions."""
     for _, memory in statements(dreaming, scope):
         if memory.type is not MemoryType.FACT:
@@ -118,17 +118,17 @@ def _stated(
         heard = {turns[turn] for turn in memory.provenance.turns if turn in turns}
         heard |= {memory.provenance.session or ""} & sessions
         if heard:
-            yield Stated(memory, frozenset(heard))
+            yield FactSessions(memory, frozenset(heard))
 
 
-def _alike(stated: Sequence[Stated], dreaming: Dreaming) -> list[list[Stated]]:
+def _alike(stated: Sequence[FactSessions], dreaming: Dreaming) -> list[list[FactSessions]]:
     """Return the facts in groups that say the same; each joins the first group whose first it is like."""
     if not stated:
         return []
     likeness, above = dreaming.likeness, dreaming.policy.knowledge.restated_above
     rows = likeness.vectors([one.memory.content for one in stated])
     firsts = np.empty((len(stated), rows.shape[1]), np.float32)
-    groups: list[list[Stated]] = []
+    groups: list[list[FactSessions]] = []
     for one, row in zip(stated, rows, strict=True):
         near = likeness.similarity(firsts[: len(groups)] @ row)
         fitting = [int(place) for place in np.flatnonzero(near >= above)]
@@ -141,13 +141,13 @@ def _alike(stated: Sequence[Stated], dreaming: Dreaming) -> list[list[Stated]]:
     return groups
 
 
-def _says_same(one: Stated, other: Stated, dreaming: Dreaming) -> bool:
+def _says_same(one: FactSessions, other: FactSessions, dreaming: Dreaming) -> bool:
     (alike,) = dreaming.likeness.pairwise([one.memory.content], [other.memory.content])
     is_near = alike >= dreaming.policy.knowledge.restated_above
     return is_near and not dreaming.contradict(other.memory, one.memory)
 
 
-def _best_first(one: Stated) -> tuple[float, float, str]:
+def _best_first(one: FactSessions) -> tuple[float, float, str]:
     return -len(one.sessions), -one.memory.confidence, one.memory.id
 
 

@@ -30,7 +30,7 @@ class Skipped(Exception):
     """A step cannot be taken now; the message says what is missing, such as a chat model."""
 
 
-class ComparesStatements(Protocol):
+class StatementSimilarity(Protocol):
     """How alike statements are, on the common scale of similarity."""
 
     def pairwise(self, statements: Sequence[str], others: Sequence[str]) -> list[float]:
@@ -56,7 +56,7 @@ class Dreaming(Struct, frozen=True, kw_only=True):
     """When this step's last whole run began; None for the first. Only what changed since needs a new look."""
     cursor: int = 0
     """The same as a change of the store: what has a higher one has changed since."""
-    likeness: ComparesStatements
+    likeness: StatementSimilarity
     contradict: Callable[[Memory, Memory], bool]
     """Whether two statements cannot both hold, as capture judges it."""
     says_more: Callable[[Memory, Memory], bool]
@@ -70,7 +70,7 @@ class Dreaming(Struct, frozen=True, kw_only=True):
     is_stopped: Callable[[], bool] = lambda: False
 
 
-class Step(Protocol):
+class DreamStep(Protocol):
     """One way in which a dream changes the store."""
 
     @property

@@ -11,13 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.dream.clustering import Bough, Ground, Twig, by_key, unit
+from engramdb.dream.clustering import Cluster, DomainGroup, ScopeVectors, by_key, unit
 from engramdb.dream.step import Dreaming
 from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog
 from engramdb.models.prompts.retell import VERSION, retold
-from engramdb.store.contract import Node, Transaction
-from engramdb.store.contract.dreams import Weight
+from engramdb.store.contract import SummaryNode, Transaction
+from engramdb.store.contract.dreams import MemoryWeight
 from engramdb.text.detail import levels
 from engramdb.text.normalize import normalise
 from engramdb.text.tokens import count_tokens
@@ -42,7 +42,7 @@ LONGEST_TITLE = 60
 NO_TITLE = "various"
 
 
-class Fact(Struct, frozen=True):
+class ShortFact(Struct, frozen=True):
     """What one memory says at its shortest."""
 
     key: int
@@ -56,7 +56,7 @@ class Gist(Struct, frozen=True):
     quoted: tuple[int, ...]
 
 
-def fact_of(key: int, memory: Memory) -> Fact:
+def fact_of(key: int, memory: Memory) -> ShortFact:
     """
     Return what a memory says, whole if it is short, or else its own summary.
 
@@ -66,7 +66,7 @@ def fact_of(key: int, memory: Memory) -> Fact:
     cost = memory.detail.tokens.get("full") or count_tokens(text)
     if cost > FACT_TOKENS:
         text = memory.detail.summary or levels(text, category=memory.category).summary or text
-    return Fact(key, " ".join(text.split()).rstrip(" .;"))
+    return ShortFact(key, " ".join(text.split()).rstrip(" .;"))
 
 
 def title(names: Iterable[str], topics: Iterable[str], *, members: int) -> str:
@@ -82,22 +82,22 @@ def title(names: Iterable[str], topics: Iterable[str], *, members: int) -> str:
     return ", ".join(chosen) or NO_TITLE
 
 
-def cluster_gist(facts: Sequence[Fact]) -> Gist:
+def cluster_gist(facts: Sequence[ShortFact]) -> Gist:
     """Return the key facts of a cluster, given best first."""
     return _lined_up([(fact.key, fact.text) for fact in facts], most=CLUSTER_FACTS, tokens=CLUSTER_TOKENS)
 
 
-def domain_gist(best: Sequence[tuple[str, Fact]]) -> Gist:
+def domain_gist(best: Sequence[tuple[str, ShortFact]]) -> Gist:
     """Return one fact of each cluster of a domain, given as titles and facts, the largest cluster first."""
     return _lined_up([(fact.key, _headed(name, fact)) for name, fact in best], most=8, tokens=DOMAIN_TOKENS)
 
 
-def global_gist(best: Sequence[tuple[str, Fact]], *, tokens: int) -> Gist:
+def global_gist(best: Sequence[tuple[str, ShortFact]], *, tokens: int) -> Gist:
     """Return one fact of each domain, given as titles and facts, the largest domain first."""
     return _lined_up([(fact.key, _headed(name, fact)) for name, fact in best], most=len(best), tokens=tokens)
 
 
-def _headed(name: str, fact: Fact) -> str:
+def _headed(name: str, fact: ShortFact) -> str:
     """Return a fact behind the name of its group, unless it says the name itself."""
     is_said = name == NO_TITLE or any(word in normalise(fact.text) for word in normalise(name).split(", "))
     return fact.text if is_said else f"{name}: {fact.text}"
@@ -139,11 +139,11 @@ CENTRAL, IMPORTANT, CERTAIN = 0.5, 0.3, 0.2
 """What makes a member speak for its cluster: standing in the middle, mattering, being believed."""
 
 
-class Foliage(Struct, frozen=True):
+class WordedDomain(Struct, frozen=True):
     """A domain in words: its nodes, and the highest level that quotes each member of each cluster."""
 
-    domain: Node
-    clusters: tuple[Node, ...]
+    domain: SummaryNode
+    clusters: tuple[SummaryNode, ...]
     quoted: Mapping[str, Mapping[int, int]]
 
     def heads(self) -> list[int]:
@@ -151,16 +151,18 @@ class Foliage(Struct, frozen=True):
         return [key for members in self.quoted.values() for key, level in members.items() if level >= 2]
 
 
-class Canopy(Struct, frozen=True, kw_only=True):
+class SummaryWriter(Struct, frozen=True, kw_only=True):
     """What wording the groups of one scope takes."""
 
     scope: Scope
     space: int
     now: datetime
     root: str
-    known: Mapping[str, Node]
+    known: Mapping[str, SummaryNode]
 
-    def foliage(self, tx: Transaction, bough: Bough, on: Ground, *, worded: Worded | None = None) -> Foliage:
+    def foliage(
+        self, tx: Transaction, bough: DomainGroup, on: ScopeVectors, *, worded: Worded | None = None
+    ) -> WordedDomain:
         """
         Return a domain and its clusters in the words of their members.
 
@@ -174,7 +176,11 @@ class Canopy(Struct, frozen=True, kw_only=True):
         }
         read = tx.memories.by_keys([key for keys in voices.values() for key in keys[:CLUSTER_FACTS]])
         names = by_key(tx.tree.namings([key for key, one in weights.items() if one.is_quotable]))
-        clusters, best, quoted = list[Node](), list[tuple[str, Fact]](), dict[str, dict[int, int]]()
+        clusters, best, quoted = (
+            list[SummaryNode](),
+            list[tuple[str, ShortFact]](),
+            dict[str, dict[int, int]](),
+        )
         for twig in bough.twigs:
             facts = [fact_of(key, read[key]) for key in voices[twig.id][:CLUSTER_FACTS] if key in read]
             if twig.id in kept:
@@ -191,27 +197,29 @@ class Canopy(Struct, frozen=True, kw_only=True):
         for members in quoted.values():
             members.update({key: 2 for key in whole.quoted if key in members})
         named = _title(bough.keys, names, list(read.values()))
-        return Foliage(self._domain(bough, title=named, text=whole.text), tuple(clusters), quoted)
+        return WordedDomain(self._domain(bough, title=named, text=whole.text), tuple(clusters), quoted)
 
-    def _cluster(self, twig: Twig, bough: Bough, *, title: str, text: str) -> Node:
+    def _cluster(self, twig: Cluster, bough: DomainGroup, *, title: str, text: str) -> SummaryNode:
         node = self._node(twig.id, Breadth.CLUSTER, parent=bough.id, title=title, text=text)
         return replace(node, members=len(twig.keys), centroid=twig.centroid, grain=bough.grain)
 
-    def _domain(self, bough: Bough, *, title: str, text: str) -> Node:
+    def _domain(self, bough: DomainGroup, *, title: str, text: str) -> SummaryNode:
         node = self._node(bough.id, Breadth.DOMAIN, parent=self.root, title=title, text=text)
         sizes = np.array([len(twig.keys) for twig in bough.twigs], np.float32)
         middle: Rows = unit(sizes @ np.array([twig.centroid for twig in bough.twigs]))
         return replace(node, members=int(sizes.sum()), centroid=middle, grain=bough.grain)
 
-    def whole(self, text: str, *, members: int, centroid: Rows | None) -> Node:
+    def whole(self, text: str, *, members: int, centroid: Rows | None) -> SummaryNode:
         """Return the node over the whole scope."""
         node = self._node(self.root, Breadth.GLOBAL, parent=None, title="overview", text=text)
         return replace(node, members=members, centroid=centroid)
 
-    def _node(self, node_id: str, breadth: Breadth, *, parent: str | None, title: str, text: str) -> Node:
+    def _node(
+        self, node_id: str, breadth: Breadth, *, parent: str | None, title: str, text: str
+    ) -> SummaryNode:
         """Return a node with the numbers that are known of it already."""
         known = self.known.get(node_id)
-        return Node(
+        return SummaryNode(
             id=node_id,
             scope=self.scope,
             breadth=breadth,
@@ -231,7 +239,7 @@ class Canopy(Struct, frozen=True, kw_only=True):
         )
 
 
-def write(tx: Transaction, foliage: Foliage) -> bool:
+def write(tx: Transaction, foliage: WordedDomain) -> bool:
     """Store a domain with its clusters and members, and say whether anything changed."""
     keys = [key for members in foliage.quoted.values() for key in members]
     standing = tx.tree.weights(keys)
@@ -247,23 +255,23 @@ def write(tx: Transaction, foliage: Foliage) -> bool:
     return tx.tree.put(foliage.domain if is_sound else wordless(foliage.domain)) or is_changed
 
 
-def wordless(node: Node) -> Node:
+def wordless(node: SummaryNode) -> SummaryNode:
     """Return a node that the next dream has to word anew."""
     return replace(node, title="", summary="", maker=MAKER, centroid=None)
 
 
-def needs_words(node: Node) -> bool:
+def needs_words(node: SummaryNode) -> bool:
     """Say whether a node was blanked since it was made."""
     is_blank = not node.title or (not node.summary and node.maker != SILENT) or node.centroid is None
     return node.members > 0 and is_blank
 
 
-def _still(standing: Mapping[int, Weight], key: int, level: int) -> bool:
+def _still(standing: Mapping[int, MemoryWeight], key: int, level: int) -> bool:
     """Say whether a member is there yet, and may still be quoted where it is."""
     return key in standing and (level == 0 or standing[key].is_quotable)
 
 
-def _ranked_canopy(twig: Twig, on: Ground, weights: Mapping[int, Weight]) -> list[int]:
+def _ranked_canopy(twig: Cluster, on: ScopeVectors, weights: Mapping[int, MemoryWeight]) -> list[int]:
     """Return the members that may be quoted, who speaks best for the cluster first."""
     here = on.of(twig.keys)
     central = dict(zip(here.keys.tolist(), (here.rows @ twig.centroid).tolist(), strict=True))
@@ -271,13 +279,13 @@ def _ranked_canopy(twig: Twig, on: Ground, weights: Mapping[int, Weight]) -> lis
     return sorted(allowed, key=lambda key: (-_voice(central.get(key, 0.0), weights[key]), key))
 
 
-def _heard(quoted: Mapping[int, int], weights: Mapping[int, Weight]) -> list[int]:
+def _heard(quoted: Mapping[int, int], weights: Mapping[int, MemoryWeight]) -> list[int]:
     """Return the one member that speaks for a cluster whose words are kept: the weightiest that it quotes."""
     able = [key for key, level in quoted.items() if level and key in weights and weights[key].is_quotable]
     return sorted(able, key=lambda key: (-weights[key].importance, -weights[key].certainty, key))[:1]
 
 
-def _voice(central: float, weight: Weight) -> float:
+def _voice(central: float, weight: MemoryWeight) -> float:
     return CENTRAL * central + IMPORTANT * weight.importance + CERTAIN * weight.certainty
 
 
@@ -294,7 +302,7 @@ CALLS_MOST = 20
 LEAST_FACTS = 3
 
 
-class Teller:
+class ModelSummarizer:
     """A chat model with a budget of calls, or nobody."""
 
     def __init__(self, dreaming: Dreaming) -> None:
@@ -302,7 +310,7 @@ class Teller:
         self._log = dreaming.calls or CallLog()
         self._left = CALLS_MOST if dreaming.chat is not None else 0
 
-    def domain(self, foliage: Foliage) -> Foliage:
+    def domain(self, foliage: WordedDomain) -> WordedDomain:
         """Return a domain in the model's words, where it found good ones."""
         facts = [fact for node in foliage.clusters for fact in node.summary.split("; ") if fact]
         text = self._told(facts, foliage.domain.title, DOMAIN_TOKENS)
@@ -313,7 +321,7 @@ class Teller:
             for cluster, members in foliage.quoted.items()
         }
         domain = replace(foliage.domain, summary=text, maker=self._maker())
-        return Foliage(domain, foliage.clusters, quoted)
+        return WordedDomain(domain, foliage.clusters, quoted)
 
     def whole(self, text: str, *, tokens: int) -> str:
         """Return the text over everything in the model's words, where it found good ones."""

@@ -10,15 +10,15 @@ from itertools import combinations
 import numpy as np
 from msgspec import Struct, field
 
-from engramdb.dream.ground import Earlier, changed, earlier, grounded, scopes, statements, withdrawn
+from engramdb.dream.ground import EarlierDerivation, changed, earlier, grounded, scopes, statements, withdrawn
 from engramdb.dream.neighbors import read
 from engramdb.dream.proposals import Derive, Proposal
-from engramdb.dream.step import ComparesStatements, Dreaming, Skipped
+from engramdb.dream.step import Dreaming, Skipped, StatementSimilarity
 from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import synthesise
 from engramdb.policy import CapturePolicy
-from engramdb.store.contract.capture import Sift
+from engramdb.store.contract.capture import DreamFilter
 from engramdb.text.injection import scan
 from engramdb.text.mentions import mentions
 from engramdb.text.names import fold_name
@@ -50,7 +50,7 @@ LISTED = {
 """Relations that hold for several objects at a time, and how they are said before a list."""
 
 
-class Said(Struct, frozen=True):
+class ThemeStatement(Struct, frozen=True):
     """What grouping needs to know of a statement."""
 
     key: int
@@ -62,9 +62,9 @@ class Said(Struct, frozen=True):
     topics: tuple[str, ...] = ()
 
 
-def said(key: int, memory: Memory) -> Said:
+def said(key: int, memory: Memory) -> ThemeStatement:
     """Return a memory as grouping sees it."""
-    return Said(
+    return ThemeStatement(
         key,
         memory.id,
         memory.content,
@@ -75,9 +75,9 @@ def said(key: int, memory: Memory) -> Said:
     )
 
 
-def by_relation(statements: Iterable[Said]) -> dict[tuple[str, str], list[Said]]:
+def by_relation(statements: Iterable[ThemeStatement]) -> dict[tuple[str, str], list[ThemeStatement]]:
     """Return the plain statements by subject and relation; one that denies, doubts or wishes is not plain."""
-    found: defaultdict[tuple[str, str], dict[str, Said]] = defaultdict(dict)
+    found: defaultdict[tuple[str, str], dict[str, ThemeStatement]] = defaultdict(dict)
     for one in statements:
         is_listed = one.predicate in LISTED and one.subject and one.object
         if is_listed and not read(one.content).marks:
@@ -85,9 +85,9 @@ def by_relation(statements: Iterable[Said]) -> dict[tuple[str, str], list[Said]]
     return {group: list(objects.values()) for group, objects in found.items()}
 
 
-def by_topic(statements: Iterable[Said]) -> dict[str, list[Said]]:
+def by_topic(statements: Iterable[ThemeStatement]) -> dict[str, list[ThemeStatement]]:
     """Return the statements by each of their topics."""
-    found: defaultdict[str, list[Said]] = defaultdict(list)
+    found: defaultdict[str, list[ThemeStatement]] = defaultdict(list)
     for one in statements:
         for topic in one.topics:
             found[topic].append(one)
@@ -95,15 +95,20 @@ def by_topic(statements: Iterable[Said]) -> dict[str, list[Said]]:
 
 
 def themes(
-    statements: Sequence[Said], likeness: ComparesStatements, *, above: float, least: int, most: int
-) -> list[list[Said]]:
+    statements: Sequence[ThemeStatement],
+    likeness: StatementSimilarity,
+    *,
+    above: float,
+    least: int,
+    most: int,
+) -> list[list[ThemeStatement]]:
     """Return the clusters of statements each of which is like another of the cluster, the largest first."""
     newest = sorted(statements, key=lambda one: one.key)[-MOST_COMPARED:]
     if len(newest) < least:
         return []
     rows = likeness.vectors([one.content for one in newest])
     is_near = likeness.similarity(rows @ rows.T) >= above
-    groups: defaultdict[Hashable, list[Said]] = defaultdict(list)
+    groups: defaultdict[Hashable, list[ThemeStatement]] = defaultdict(list)
     for place, label in enumerate(_components(is_near)):
         groups[label].append(newest[place])
     large = [group[-most:] for group in groups.values() if len(group) >= least]
@@ -171,7 +176,7 @@ MAKER = "dream.synthesis/1"
 _NOTHING = "no chat model is configured, and no statements agree in subject and relation"
 
 
-class Night(Struct):
+class SynthesisRun(Struct):
     """One run: what may still be stated, and what came of it."""
 
     left: int = 0
@@ -189,7 +194,7 @@ class SynthesisStep:
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield principles, the largest themes of each scope first, and take back what lost its ground."""
-        night = Night(can_ask=dreaming.chat is not None)
+        night = SynthesisRun(can_ask=dreaming.chat is not None)
         every = scopes(dreaming, changed=not _is_new_night(dreaming))
         known = {scope: earlier(dreaming, MAKER, scope) for scope in every}
         night.left = dreaming.policy.knowledge.principles_most - sum(
@@ -212,13 +217,15 @@ def _is_new_night(dreaming: Dreaming) -> bool:
     return dreaming.since is None or dreaming.now - dreaming.since >= pause
 
 
-def _is_recent(one: Earlier, dreaming: Dreaming) -> bool:
+def _is_recent(one: EarlierDerivation, dreaming: Dreaming) -> bool:
     """Say whether a principle was first stated in this night; a new version of an old one is not new."""
     pause = timedelta(hours=dreaming.policy.knowledge.principles_hours)
     return one.memory.supersedes is None and dreaming.now - one.memory.created_at < pause
 
 
-def _principles(dreaming: Dreaming, scope: Scope, known: Sequence[Earlier], night: Night) -> Iterator[Derive]:
+def _principles(
+    dreaming: Dreaming, scope: Scope, known: Sequence[EarlierDerivation], night: SynthesisRun
+) -> Iterator[Derive]:
     listed = [said(key, memory) for key, memory in statements(dreaming, scope)]
     for theme in _themes(by_relation(listed).values(), dreaming):
         night.themes += 1
@@ -228,7 +235,7 @@ def _principles(dreaming: Dreaming, scope: Scope, known: Sequence[Earlier], nigh
             yield from _proposed(_summed_up(dreaming, theme, night), known, night)
 
 
-def _themes(groups: Iterable[Sequence[Said]], dreaming: Dreaming) -> list[list[Said]]:
+def _themes(groups: Iterable[Sequence[ThemeStatement]], dreaming: Dreaming) -> list[list[ThemeStatement]]:
     """Return the themes of all groups, the largest first."""
     policy = dreaming.policy.knowledge
     sizes = {"least": policy.theme_least, "most": policy.theme_most}
@@ -240,7 +247,9 @@ def _themes(groups: Iterable[Sequence[Said]], dreaming: Dreaming) -> list[list[S
     return sorted(found, key=lambda theme: (-len(theme), theme[0].key))
 
 
-def _proposed(new: Derive | None, known: Sequence[Earlier], night: Night) -> Iterator[Derive]:
+def _proposed(
+    new: Derive | None, known: Sequence[EarlierDerivation], night: SynthesisRun
+) -> Iterator[Derive]:
     """Yield a principle if it is new or has changed, and one more may be stated."""
     if new is None:
         return
@@ -256,14 +265,14 @@ def _proposed(new: Derive | None, known: Sequence[Earlier], night: Night) -> Ite
         yield proposed
 
 
-def _same_theme(sources: set[str], known: Sequence[Earlier]) -> Earlier | None:
+def _same_theme(sources: set[str], known: Sequence[EarlierDerivation]) -> EarlierDerivation | None:
     """Return the principle that most of these statements went into, the latest of several."""
     shared = [(len(sources & one.sources), place) for place, one in enumerate(known)]
     most = max(shared, default=(0, 0))
     return known[most[1]] if 2 * most[0] >= len(sources) and most[0] else None
 
 
-def _list_of(dreaming: Dreaming, theme: Sequence[Said]) -> Derive | None:
+def _list_of(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> Derive | None:
     """Return a list of the objects; None where two of the statements cannot both hold."""
     memories = _read(dreaming, theme)
     if len(memories) < dreaming.policy.knowledge.theme_least:
@@ -276,10 +285,14 @@ def _list_of(dreaming: Dreaming, theme: Sequence[Said]) -> Derive | None:
 
 
 def _asked_about(
-    dreaming: Dreaming, scope: Scope, listed: Sequence[Said], known: Sequence[Earlier], night: Night
-) -> Iterator[list[Said]]:
+    dreaming: Dreaming,
+    scope: Scope,
+    listed: Sequence[ThemeStatement],
+    known: Sequence[EarlierDerivation],
+    night: SynthesisRun,
+) -> Iterator[list[ThemeStatement]]:
     """Yield the themes to ask about: mostly not summed up yet, and with news unless the night is new."""
-    since = Sift(changed_since=0 if _is_new_night(dreaming) else dreaming.cursor)
+    since = DreamFilter(changed_since=0 if _is_new_night(dreaming) else dreaming.cursor)
     news = {key for key, _ in statements(dreaming, scope, since)}
     done = frozenset[str]().union(*(one.sources for one in known)) | night.taken
     for theme in _themes(by_topic(listed).values(), dreaming):
@@ -291,7 +304,7 @@ def _asked_about(
             yield theme
 
 
-def _summed_up(dreaming: Dreaming, theme: Sequence[Said], night: Night) -> Derive | None:
+def _summed_up(dreaming: Dreaming, theme: Sequence[ThemeStatement], night: SynthesisRun) -> Derive | None:
     """Return the principle that a chat model finds in a theme, if it finds one and makes nothing up."""
     memories, log = _read(dreaming, theme), dreaming.calls or CallLog()
     if dreaming.chat is None or not night.can_ask or len(memories) < dreaming.policy.knowledge.theme_least:
@@ -313,7 +326,7 @@ def _summed_up(dreaming: Dreaming, theme: Sequence[Said], night: Night) -> Deriv
     return _principle(dreaming, answer.text, sources)
 
 
-def _read(dreaming: Dreaming, theme: Sequence[Said]) -> list[Memory]:
+def _read(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> list[Memory]:
     with dreaming.store.read() as tx:
         return list(grounded(tx, [one.key for one in theme]).values())
 

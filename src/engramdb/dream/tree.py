@@ -9,13 +9,24 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from engramdb.dream.clustering import FINER, Bough, Ground, Twig, ground, grown, node_id, twig, twigs_of, unit
-from engramdb.dream.proposals import Note, Proposal
+from engramdb.dream.clustering import (
+    FINER,
+    Cluster,
+    DomainGroup,
+    ScopeVectors,
+    ground,
+    grown,
+    node_id,
+    twig,
+    twigs_of,
+    unit,
+)
+from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming, Skipped
 from engramdb.dream.summaries import (
-    Canopy,
-    Foliage,
-    Teller,
+    ModelSummarizer,
+    SummaryWriter,
+    WordedDomain,
     fact_of,
     global_gist,
     needs_words,
@@ -23,7 +34,7 @@ from engramdb.dream.summaries import (
     write,
 )
 from engramdb.policy import InsightPolicy
-from engramdb.store.contract import Node, Transaction
+from engramdb.store.contract import SummaryNode, Transaction
 from engramdb.values import Breadth, Scope
 
 FEW_CHANGES = 8
@@ -47,24 +58,24 @@ class TreeStep:
             has_vectors = tx.vectors.space(dreaming.identity) is not None
         if scopes and not has_vectors:
             raise Skipped("there are no vectors to group memories by: none was made yet")
-        teller = Teller(dreaming)
+        teller = ModelSummarizer(dreaming)
         for scope in scopes:
             if dreaming.is_stopped():
                 return
             yield from _tended(dreaming, scope, teller)
 
 
-class Standing(Struct, frozen=True):
+class StoredTree(Struct, frozen=True):
     """A tree as it stands: its nodes, and who is in which cluster."""
 
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, SummaryNode]
     members: Mapping[str, Mapping[int, int]]
 
     def clusters_of(self, domain_id: str) -> list[str]:
         """Return the ids of the clusters of a domain."""
         return [one.id for one in self.nodes.values() if one.parent == domain_id and one.id in self.members]
 
-    def domains(self) -> list[Node]:
+    def domains(self) -> list[SummaryNode]:
         """Return the domains."""
         return [node for node in self.nodes.values() if node.breadth is Breadth.DOMAIN]
 
@@ -73,8 +84,8 @@ class _Plan(Struct):
     """What a tree should become: the domains to store, and the clusters that are left as they are."""
 
     is_anew: bool
-    boughs: list[Bough]
-    on: Ground
+    boughs: list[DomainGroup]
+    on: ScopeVectors
     worded: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     """The clusters of those domains that keep their members and their words."""
     left: list[str] = field(default_factory=list)
@@ -83,15 +94,17 @@ class _Plan(Struct):
     """Whether the whole must be put into words although no domain changed."""
 
 
-def standing(tx: Transaction, scope: Scope) -> Standing:
+def standing(tx: Transaction, scope: Scope) -> StoredTree:
     """Return the tree of a scope as it stands."""
-    return Standing({node.id: node for node in tx.tree.nodes(scope)}, tx.tree.members(scope))
+    return StoredTree({node.id: node for node in tx.tree.nodes(scope)}, tx.tree.members(scope))
 
 
-def canopy(dreaming: Dreaming, tx: Transaction, scope: Scope, known: Mapping[str, Node]) -> Canopy:
+def canopy(
+    dreaming: Dreaming, tx: Transaction, scope: Scope, known: Mapping[str, SummaryNode]
+) -> SummaryWriter:
     """Return what wording the groups of a scope takes."""
     space = tx.vectors.space(dreaming.identity) if dreaming.identity else None
-    return Canopy(
+    return SummaryWriter(
         scope=scope,
         space=space or 0,
         now=dreaming.now,
@@ -100,7 +113,7 @@ def canopy(dreaming: Dreaming, tx: Transaction, scope: Scope, known: Mapping[str
     )
 
 
-def _tended(dreaming: Dreaming, scope: Scope, teller: Teller) -> Iterator[Proposal]:
+def _tended(dreaming: Dreaming, scope: Scope, teller: ModelSummarizer) -> Iterator[Proposal]:
     """Yield what changes in the tree of one scope; it counts as unfinished until all of it is stored."""
     with dreaming.store.read() as tx:
         tree = standing(tx, scope)
@@ -113,7 +126,7 @@ def _tended(dreaming: Dreaming, scope: Scope, teller: Teller) -> Iterator[Propos
     reason = GROWN if plan.is_anew else MENDED
     root = tree.nodes.get(words.root)
     if root is not None:
-        yield Note(
+        yield SideWrite(
             what="overview", reason=reason, write=lambda tx: tx.tree.put(replace(root, is_whole=False))
         )
     for one in foliage:
@@ -123,7 +136,7 @@ def _tended(dreaming: Dreaming, scope: Scope, teller: Teller) -> Iterator[Propos
     yield _finished(dreaming, tree, words, plan, foliage, teller=teller)
 
 
-def storing(foliage: Foliage, reason: str, *, drop: Sequence[str] = ()) -> Note:
+def storing(foliage: WordedDomain, reason: str, *, drop: Sequence[str] = ()) -> SideWrite:
     """Return the proposal to store a domain, and to drop the clusters that it had before."""
     fresh = {node.id for node in foliage.clusters}
 
@@ -131,10 +144,10 @@ def storing(foliage: Foliage, reason: str, *, drop: Sequence[str] = ()) -> Note:
         is_changed = write(tx, foliage)
         return tx.tree.drop([one for one in drop if one not in fresh]) > 0 or is_changed
 
-    return Note(what="domain", reason=reason, write=store)
+    return SideWrite(what="domain", reason=reason, write=store)
 
 
-def _planned(tx: Transaction, tree: Standing, words: Canopy, policy: InsightPolicy) -> _Plan:
+def _planned(tx: Transaction, tree: StoredTree, words: SummaryWriter, policy: InsightPolicy) -> _Plan:
     """Return whether to mend or to grow anew, and what comes of it."""
     usable = tx.tree.usable(words.scope)
     placed = {key for members in tree.members.values() for key in members}
@@ -153,12 +166,12 @@ def _planned(tx: Transaction, tree: Standing, words: Canopy, policy: InsightPoli
     return _mended(tx, tree, words, policy, arrived=arrived, gone=gone)
 
 
-def _is_of_space(tree: Standing, space: int) -> bool:
+def _is_of_space(tree: StoredTree, space: int) -> bool:
     return all(node.space == space for node in tree.nodes.values() if node.centroid is not None)
 
 
 def _grown_anew(
-    tx: Transaction, usable: Sequence[int], words: Canopy, policy: InsightPolicy, *, had_tree: bool
+    tx: Transaction, usable: Sequence[int], words: SummaryWriter, policy: InsightPolicy, *, had_tree: bool
 ) -> _Plan:
     on = ground(tx, words.space, usable, scope=words.scope)
     boughs = grown(on, tx.tree.namings(on.keys.tolist()), policy)
@@ -166,7 +179,13 @@ def _grown_anew(
 
 
 def _mended(
-    tx: Transaction, tree: Standing, words: Canopy, policy: InsightPolicy, *, arrived: Ground, gone: set[int]
+    tx: Transaction,
+    tree: StoredTree,
+    words: SummaryWriter,
+    policy: InsightPolicy,
+    *,
+    arrived: ScopeVectors,
+    gone: set[int],
 ) -> _Plan:
     """Return the domains that gained or lost a member, or whose words were blanked."""
     joined = _joining(tree, arrived)
@@ -193,7 +212,7 @@ def _mended(
     )
 
 
-def _joining(tree: Standing, arrived: Ground) -> dict[str, list[int]]:
+def _joining(tree: StoredTree, arrived: ScopeVectors) -> dict[str, list[int]]:
     """Return which cluster each new memory joins: the one whose middle is nearest."""
     clusters = [
         node for node in tree.nodes.values() if node.breadth is Breadth.CLUSTER and node.centroid is not None
@@ -208,34 +227,34 @@ def _joining(tree: Standing, arrived: Ground) -> dict[str, list[int]]:
 
 
 def _regrown(
-    tree: Standing, domain: str, kept: Mapping[str, Sequence[int]], on: Ground, policy: InsightPolicy
-) -> Bough:
+    tree: StoredTree, domain: str, kept: Mapping[str, Sequence[int]], on: ScopeVectors, policy: InsightPolicy
+) -> DomainGroup:
     """Return a domain with its clusters as they are now; one that grew too large is cut."""
     grain = tree.nodes[domain].grain
     size = max(2, policy.cluster_size // FINER) if grain else policy.cluster_size
-    twigs: list[Twig] = []
+    twigs: list[Cluster] = []
     for one in tree.clusters_of(domain):
         centroid = tree.nodes[one].centroid
         if one not in kept and centroid is not None:
-            twigs.append(Twig(one, tuple(tree.members[one]), centroid))
+            twigs.append(Cluster(one, tuple(tree.members[one]), centroid))
             continue
         here = on.of(kept[one])
         if len(here.keys) > SPLIT_ABOVE * size:
             twigs += twigs_of(here, size=size)
         elif len(here.keys):
             twigs.append(twig(here, twig_id=one))
-    return Bough(domain, tuple(sorted(twigs, key=lambda one: (-len(one.keys), one.id))), grain)
+    return DomainGroup(domain, tuple(sorted(twigs, key=lambda one: (-len(one.keys), one.id))), grain)
 
 
 def _finished(
     dreaming: Dreaming,
-    tree: Standing,
-    words: Canopy,
+    tree: StoredTree,
+    words: SummaryWriter,
     plan: _Plan,
-    foliage: Sequence[Foliage],
+    foliage: Sequence[WordedDomain],
     *,
-    teller: Teller,
-) -> Note:
+    teller: ModelSummarizer,
+) -> SideWrite:
     """Return the text over the whole scope, with which the tree is done and what is left over goes."""
     domains = [*(one.domain for one in foliage), *(tree.nodes[one] for one in plan.left)]
     clusters = [node.id for one in foliage for node in one.clusters]
@@ -259,17 +278,17 @@ def _finished(
         tx.tree.quote(words.scope, quoted)
         return tx.tree.keep(words.scope, kept) > 0 or is_changed
 
-    return Note(what="overview", reason=WHOLE, write=finish)
+    return SideWrite(what="overview", reason=WHOLE, write=finish)
 
 
 def _whole(
     tx: Transaction,
-    words: Canopy,
-    domains: Sequence[Node],
+    words: SummaryWriter,
+    domains: Sequence[SummaryNode],
     heads: Mapping[str, Sequence[int]],
     *,
     tokens: int,
-) -> tuple[Node, tuple[int, ...]]:
+) -> tuple[SummaryNode, tuple[int, ...]]:
     """Return the node over everything, and whom it quotes: the weightiest head of each domain."""
     weights = tx.tree.weights([key for keys in heads.values() for key in keys])
     largest = sorted(domains, key=lambda domain: (-domain.members, domain.id))

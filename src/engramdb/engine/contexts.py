@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from engramdb import values
 from engramdb.context.budget import Measure, room_for
-from engramdb.context.build import Asked, Sources, build
-from engramdb.context.history import ModelSummaries, Said, heard
+from engramdb.context.build import WindowRequest, WindowSources, build
+from engramdb.context.history import HistoryMessage, ModelSummaries, heard
 from engramdb.context.sections import StandingMemories
 from engramdb.engine.assemble import Parts
 from engramdb.engine.built import built, is_built
@@ -101,7 +101,7 @@ class Contexts(Handle):
         measure = Measure(counter or self._counter(model))
         joined = fixed_text(fixed)
         taken = self._taken(message, joined, measure.counter)
-        asked = Asked(
+        asked = WindowRequest(
             message=message,
             scope=place,
             now=now,
@@ -121,7 +121,7 @@ class Contexts(Handle):
 
     def _built(
         self,
-        asked: Asked,
+        asked: WindowRequest,
         answer: Callable[[int], Recall],
         measure: Measure,
         session: str | None,
@@ -129,7 +129,7 @@ class Contexts(Handle):
     ) -> Window:
         failed = self._unknown(asked, model)
         summaries = self._summaries
-        sources = Sources(
+        sources = WindowSources(
             store=self._parts.store,
             standing=self._standing,
             recall=answer,
@@ -144,7 +144,7 @@ class Contexts(Handle):
         self._asked(window.asked, asked.scope, session)
         return replace(window, missing=(*window.missing, *failed)) if failed else window
 
-    def _unknown(self, asked: Asked, model: str | None) -> list[Missing]:
+    def _unknown(self, asked: WindowRequest, model: str | None) -> list[Missing]:
         """Say so where a model was named that nothing is known of: its window is a guess."""
         if not model or self._able(model).is_known:
             return []
@@ -204,7 +204,7 @@ class Contexts(Handle):
         history: Sequence[Turn | Mapping[str, str]] | None,
         session: str | None,
         place: Scope,
-    ) -> Sequence[Said]:
+    ) -> Sequence[HistoryMessage]:
         """Return what was said before: as given, or as the session's turns have it, without the message."""
         turns: Sequence[Turn | Mapping[str, str]] = history or ()
         if history is None and session is not None:

@@ -9,7 +9,7 @@ from os import PathLike
 from msgspec.structs import replace
 
 from engramdb.capture.pipeline import observe
-from engramdb.documents.store import Shelf, Surroundings
+from engramdb.documents.store import DocumentEvents, DocumentStore
 from engramdb.engine.asking import Insights, Questions, Reasoning
 from engramdb.engine.assemble import Own, Parts, assemble
 from engramdb.engine.background import Background
@@ -72,11 +72,11 @@ class Engram(
         return AgentDoors(self._parts, self._admit, scope=self._scope, actor=self._actor)
 
     @built
-    def shelf(self) -> Shelf:
+    def shelf(self) -> DocumentStore:
         """Documents that other programs keep word for word, and recall among what was remembered of them."""
-        return Shelf(
+        return DocumentStore(
             self._parts,
-            Surroundings(
+            DocumentEvents(
                 before_write=lambda: self._reads.write(self._now()),
                 heard=self._listener.heard,
                 given=self._note_hits,

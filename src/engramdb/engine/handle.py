@@ -103,7 +103,7 @@ class ReadNotes:
             return
         aging, keep = self._policy().aging, timedelta(hours=self._policy().capture.echo_hours)
         recalled = [
-            contract.Recalled(
+            contract.RecallCount(
                 memory_id,
                 tuple(at for at, _ in notes),
                 frozenset(session for _, session in notes if session),
@@ -225,7 +225,7 @@ class Handle:
 
     def _let_go(self) -> None:
         """Let go of the words that this process holds, because some of them were erased."""
-        erasable_cache.let_go()
+        erasable_cache.clear_caches()
         if is_built(self._parts, "capture"):
             self._parts.capture.sensory.clear()
 

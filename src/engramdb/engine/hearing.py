@@ -24,18 +24,18 @@ from engramdb.lifecycle.change import count_run
 from engramdb.lifecycle.drafts import Draft, chosen
 from engramdb.store import contract
 from engramdb.store.contract import Transaction
-from engramdb.store.contract.whole import Tally
+from engramdb.store.contract.whole import PartTally
 from engramdb.text.affect import Outcome
 from engramdb.text.normalize import clean, is_text
 from engramdb.values import (
     Actor,
     ImportKind,
-    Item,
     Memory,
     Recall,
     Scope,
     Turn,
     Window,
+    WorkingItem,
     WorkingLine,
     WorkingMemory,
     new_id,
@@ -103,7 +103,7 @@ class Hearing(Handle):
 
     def note_failures(self, part: str, *, count: int, last: datetime, why: str) -> None:
         """Note for `status` how often a part outside the engine has failed, when last, and why then."""
-        tally = Tally(name=part, last_failure=last, failure=why, failures=count)
+        tally = PartTally(name=part, last_failure=last, failure=why, failures=count)
         with self._parts.store.atomic() as tx:
             tx.parts.add(tally)
 
@@ -398,7 +398,7 @@ class Turns(Contexts):
             recalled=answer,
         )
 
-    def _note_given(self, request: TurnRequest, held: Sequence[Item]) -> None:
+    def _note_given(self, request: TurnRequest, held: Sequence[WorkingItem]) -> None:
         """Note that the agent was given these memories, so that its echo of one is not taken for news."""
         self._reads.note(
             [item.memory.id for item in held if item.memory is not None],

@@ -15,7 +15,7 @@ from engramdb.engine.handle import Handle
 from engramdb.errors import RequestUnderWay
 from engramdb.store import contract
 from engramdb.store.contract import FeedPage, Store
-from engramdb.store.contract.documents import Reply
+from engramdb.store.contract.documents import StoredReply
 from engramdb.values import Scope, Turn
 from engramdb.values.query import check_limit
 
@@ -63,7 +63,7 @@ class ReplyBook:
         self._clock = clock
         self._owner = secrets.token_hex(8)
 
-    def begin(self, caller: str, key: str, *, request: bytes) -> Reply | None:
+    def begin(self, caller: str, key: str, *, request: bytes) -> StoredReply | None:
         """
         Return what is known of a key; None where nothing is, and the request is now noted as begun.
 

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from engramdb.context.attention import Prepared
+from engramdb.context.attention import AnticipatedAnswer
 from engramdb.context.working_memory import (
-    Mind,
+    AttentionState,
     awake,
     from_kept,
     items,
@@ -39,7 +39,7 @@ from engramdb.engine.turns import (
 from engramdb.engine.workers import Anticipator, Listener
 from engramdb.errors import EmbeddingError, StoreCorrupt
 from engramdb.policy.context import AttentionPolicy
-from engramdb.store.contract import KeptMind, Store, Transaction
+from engramdb.store.contract import AttentionSnapshot, Store, Transaction
 from engramdb.values import Actor, EmbedderIdentity, Restored, Scope, WorkingMemory
 
 # The minds of the agents that this process serves: brought in, changed, kept, put away.
@@ -57,12 +57,12 @@ class _Held(Struct, eq=False):
     """One mind in this process, and who is using it."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
-    mind: Mind | None = None
+    mind: AttentionState | None = None
     stamp: int = 0
     restored: Restored = Restored.FRESH
     touched_at: datetime | None = None
     open_turns: int = 0
-    prepared: Prepared | None = None
+    prepared: AnticipatedAnswer | None = None
     is_away: bool = False
 
 
@@ -86,7 +86,7 @@ class Attending:
         self._lock = threading.Lock()
         self._held: dict[Scope, _Held] = {}
 
-    def look(self, scope: Scope) -> tuple[Mind, Restored]:
+    def look(self, scope: Scope) -> tuple[AttentionState, Restored]:
         """Return an agent's mind as it is now, brought in if need be, and in what state it came."""
         self.sweep()
         with self._holding(scope) as held:
@@ -107,8 +107,11 @@ class Attending:
                 held.open_turns = max(0, held.open_turns - 1)
 
     def change(
-        self, scope: Scope, changed: Callable[[Mind], Mind], write: Callable[[Transaction], object]
-    ) -> Mind:
+        self,
+        scope: Scope,
+        changed: Callable[[AttentionState], AttentionState],
+        write: Callable[[Transaction], object],
+    ) -> AttentionState:
         """
         Change a mind and keep it, in one write with whatever else belongs to it.
 
@@ -132,7 +135,7 @@ class Attending:
                 tx.attention.put(scope, self._at_rest(replace(mind, at=self._clock.now())))
             self._let_go(scope, held)
 
-    def prepare(self, scope: Scope, prepared: Prepared | None) -> None:
+    def prepare(self, scope: Scope, prepared: AnticipatedAnswer | None) -> None:
         """Have an answer ready for the next question of an agent that is still here, or none."""
         with self._lock:
             held = self._held.get(scope)
@@ -140,7 +143,7 @@ class Attending:
             with held.lock:
                 held.prepared = None if held.is_away else prepared
 
-    def take_prepared(self, scope: Scope) -> Prepared | None:
+    def take_prepared(self, scope: Scope) -> AnticipatedAnswer | None:
         """Return what was prepared, once."""
         with self._holding(scope) as held:
             prepared, held.prepared = held.prepared, None
@@ -198,7 +201,7 @@ class Attending:
                     yield held
                     return
 
-    def _present(self, scope: Scope, held: _Held) -> Mind:
+    def _present(self, scope: Scope, held: _Held) -> AttentionState:
         """Return the mind, read from the store if it is not here or somebody else has saved it since."""
         with self._store.read() as tx:
             stamp = tx.attention.stamp(scope)
@@ -208,21 +211,21 @@ class Attending:
             held.stamp = stamp
             return held.mind
 
-    def _woken(self, tx: Transaction, scope: Scope) -> tuple[Mind, Restored]:
+    def _woken(self, tx: Transaction, scope: Scope) -> tuple[AttentionState, Restored]:
         now = self._clock.now()
         try:
             kept = tx.attention.get(scope)
         except StoreCorrupt as exc:  # an agent that lost its thread can still work
             self._health.failed(ATTENTION, exc)
             kept = None
-        asleep = Mind() if kept is None else from_kept(kept, identity=self._identity())
+        asleep = AttentionState() if kept is None else from_kept(kept, identity=self._identity())
         mind, restored = awake(asleep, self._policy, now=now)
         if restored is not Restored.FRESH:
             return with_ground(tx, mind, scope=scope, now=now), restored
         first = morning(tx, scope=scope, policy=self._policy, now=now)
-        return Mind(slots=place((), first, self._policy), at=now), restored
+        return AttentionState(slots=place((), first, self._policy), at=now), restored
 
-    def _at_rest(self, mind: Mind) -> KeptMind:
+    def _at_rest(self, mind: AttentionState) -> AttentionSnapshot:
         return to_keep(mind, identity=self._identity(), now=self._clock.now())
 
     def _let_go(self, scope: Scope, held: _Held) -> None:

@@ -26,7 +26,7 @@ from engramdb.store.contract import Transaction
 from engramdb.text.pii import is_withheld
 from engramdb.values import (
     BELIEVED,
-    Exported,
+    ExportedMemory,
     Filters,
     ImportKind,
     ImportOrigin,
@@ -207,7 +207,7 @@ class Notebooks(Handle):
         history: bool = False,
         narrower: bool = False,
         scope: Scope | None = None,
-    ) -> Iterator[Exported]:
+    ) -> Iterator[ExportedMemory]:
         """
         Yield the memories that a scope may see, oldest first, with everything that is known of each.
 
@@ -225,7 +225,7 @@ class Notebooks(Handle):
             for one in inside:
                 yield from (found for found in self._exported(one, asked) if found.memory.scope == one)
 
-    def _exported(self, place: Scope, asked: _Asked) -> Iterator[Exported]:
+    def _exported(self, place: Scope, asked: _Asked) -> Iterator[ExportedMemory]:
         """Yield what one scope sees, some hundred at a time."""
         ids = list(self._exportable(place, asked))
         travelling = frozenset(ids)
@@ -266,8 +266,8 @@ class Notebooks(Handle):
 
 def _exported(
     tx: Transaction, memory: Memory, scope: Scope, *, among: Collection[MemoryId], history: bool
-) -> Exported:
-    return values.Exported(
+) -> ExportedMemory:
+    return values.ExportedMemory(
         memory=memory,
         entities=tuple(one.name for one in tx.entities.of_memory(memory.id, scope=scope)),
         history=tuple(tx.history.of(memory.id)) if history else (),

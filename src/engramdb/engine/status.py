@@ -34,8 +34,8 @@ from engramdb.models.calibration import Calibration
 from engramdb.models.chat import CallLog, Usage
 from engramdb.models.embedder import Embedder
 from engramdb.policy import RecallPolicy
-from engramdb.store.contract import Run, Store, Sweep
-from engramdb.store.contract.whole import Tally
+from engramdb.store.contract import DreamRun, Store, Sweep
+from engramdb.store.contract.whole import PartTally
 from engramdb.text.normalize import counted
 from engramdb.values import EmbedderIdentity, IndexReport, PartHealth, Recall, StatusReport
 
@@ -213,11 +213,11 @@ class Ledger:
             for one in kept
         }
 
-    def _fresh_parts(self, parts: Mapping[str, PartHealth]) -> Iterator[Tally]:
+    def _fresh_parts(self, parts: Mapping[str, PartHealth]) -> Iterator[PartTally]:
         for name, part in parts.items():
             before = self._parts.get(name, PartHealth(name=name))
             if part != before:
-                yield Tally(
+                yield PartTally(
                     name=name,
                     last_success=part.last_success,
                     last_failure=part.last_failure,
@@ -225,11 +225,11 @@ class Ledger:
                     failures=part.failures - before.failures,
                 )
 
-    def _fresh_usage(self, usage: Mapping[str, Usage]) -> Iterator[Tally]:
+    def _fresh_usage(self, usage: Mapping[str, Usage]) -> Iterator[PartTally]:
         for purpose, total in usage.items():
             before = self._usage.get(purpose, Usage())
             if replace(total, last_error=None) != replace(before, last_error=None):
-                yield Tally(
+                yield PartTally(
                     name=f"{PURPOSE}{purpose}",
                     failures=total.failures - before.failures,
                     calls=total.calls - before.calls,
@@ -340,7 +340,7 @@ def _index(parts: Parts) -> IndexReport | None:
     return IndexReport(kind=state.backend, rows=state.rows, size_bytes=state.bytes, is_loaded=state.is_loaded)
 
 
-def _finished(run: Run | Sweep | None) -> datetime | None:
+def _finished(run: DreamRun | Sweep | None) -> datetime | None:
     return None if run is None else run.finished_at
 
 

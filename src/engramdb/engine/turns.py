@@ -16,11 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.capture.pipeline import observe
-from engramdb.context.attention import Measures, Momentum, Prepared, blend, centre, fits, is_vague
+from engramdb.context.attention import AnticipatedAnswer, Measures, Momentum, blend, centre, fits, is_vague
 from engramdb.context.working_memory import (
+    AttendedMessage,
+    AttentionState,
     Experience,
-    Message,
-    Mind,
     attend,
     items,
     lines,
@@ -42,7 +42,6 @@ from engramdb.values import (
     Actor,
     AuditEvent,
     Hit,
-    Item,
     Missing,
     Query,
     Recall,
@@ -55,6 +54,7 @@ from engramdb.values import (
     TopicShift,
     Turn,
     Window,
+    WorkingItem,
     WorkingLine,
     WorkingMemory,
 )
@@ -127,7 +127,7 @@ class Begun(Struct, frozen=True, kw_only=True, eq=False):
 
     id: str
     request: TurnRequest
-    message: Message
+    message: AttendedMessage
     working: WorkingMemory
     shift: TopicShift
     recall: Recall
@@ -162,10 +162,10 @@ class TurnRecall:
         self,
         parts: Parts,
         *,
-        message: Message,
+        message: AttendedMessage,
         scope: Scope,
         momentum: Momentum,
-        prepared: Prepared | None,
+        prepared: AnticipatedAnswer | None,
         in_mind: Set[str],
         is_read: bool,
         now: datetime,
@@ -212,7 +212,7 @@ class TurnRecall:
         hits = tuple(self._standing(prepared))[:limit]
         return replace(prepared.answer, query=_query(self._message.text, self._scope, limit), hits=hits)
 
-    def _standing(self, prepared: Prepared) -> Iterator[Hit]:
+    def _standing(self, prepared: AnticipatedAnswer) -> Iterator[Hit]:
         with self._parts.store.read() as tx:
             for hit in prepared.answer.hits:
                 memory = tx.memories.get(hit.memory.id, scope=self._scope)
@@ -220,14 +220,14 @@ class TurnRecall:
                     yield replace(hit, memory=memory)
 
 
-def anticipate(parts: Parts, scope: Scope, expected: Expected) -> Prepared | None:
+def anticipate(parts: Parts, scope: Scope, expected: Expected) -> AnticipatedAnswer | None:
     """Return an answer to what will be asked next if the talk goes on as it does, if it goes anywhere."""
     if expected.momentum.is_empty:
         return None
     now, vector = parts.clock.now(), centre(expected.momentum, parts.policy.attention)
     query = _query(expected.text, scope, expected.limit)
     answer = recall(query, parts.sources, now=now, vector=vector)
-    return Prepared(expected=expected.momentum, answer=answer, made_at=now)
+    return AnticipatedAnswer(expected=expected.momentum, answer=answer, made_at=now)
 
 
 def _is_enough(answer: Recall, limit: int) -> bool:
@@ -261,7 +261,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """Counts those tokens, as the window will be counted."""
     window: Callable[[TurnRequest, Turn, Sequence[WorkingLine], Callable[[int], Recall]], Window]
     """Builds the prompt for a message that was just stored."""
-    given: Callable[[TurnRequest, Sequence[Item]], None]
+    given: Callable[[TurnRequest, Sequence[WorkingItem]], None]
     """Notes that the agent was shown what it has in mind."""
     keep_result: Callable[[TurnRequest, str], None]
     """Remembers how a task ended."""
@@ -311,7 +311,7 @@ class TurnLifecycle:
 
     def _attended(self, request: TurnRequest, turn: Turn, *, is_read: bool) -> Begun:
         scope, now = request.scope, self._now()
-        message = Message(text=request.message, vector=self._vector(request.message))
+        message = AttendedMessage(text=request.message, vector=self._vector(request.message))
         mind, restored = self._attending.look(scope)
         ahead, shift = self._attend(mind, message, now)
         with self._parts.store.read() as tx:
@@ -350,7 +350,7 @@ class TurnLifecycle:
         reply = "\n\n".join(one.text for one in said if one.role is Role.ASSISTANT)
         experience = self._experience(begun, reply, noted)
 
-        def changed(mind: Mind) -> Mind:
+        def changed(mind: AttentionState) -> AttentionState:
             now = self._now()
             attending, _ = self._attend(mind, begun.message, now)
             return settle(attending, experience, self._measure(), self._parts.policy.attention, now=now)
@@ -427,7 +427,9 @@ class TurnLifecycle:
         told = [turn for turn in ring if turn.role is Role.USER and turn.session == request.session]
         return tuple(of_turn(turn, now=now) for turn in told[-1:] if not is_vague(turn.content, policy))
 
-    def _attend(self, mind: Mind, message: Message, now: datetime) -> tuple[Mind, TopicShift]:
+    def _attend(
+        self, mind: AttentionState, message: AttendedMessage, now: datetime
+    ) -> tuple[AttentionState, TopicShift]:
         return attend(mind, message, self._measure(), self._parts.policy.attention, now=now)
 
     def _observed(self, request: TurnRequest, content: str, role: Role, speaker: str | None) -> Turn:
@@ -482,7 +484,9 @@ class TurnLifecycle:
         return self._parts.clock.now()
 
 
-def working_memory(scope: Scope, held: Sequence[Item], mind: Mind, restored: Restored) -> WorkingMemory:
+def working_memory(
+    scope: Scope, held: Sequence[WorkingItem], mind: AttentionState, restored: Restored
+) -> WorkingMemory:
     """Return what is in mind as a value to look at."""
     return WorkingMemory(
         scope=scope,

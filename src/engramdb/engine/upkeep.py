@@ -32,10 +32,10 @@ from engramdb.values import (
     AuditEvent,
     Backup,
     Census,
-    Change,
     DoctorReport,
     EmbedderIdentity,
     Forecast,
+    ForecastChange,
     Memory,
     MemoryId,
     Outlook,
@@ -347,7 +347,7 @@ def _columns(memories: Sequence[Memory], ends: Ints) -> Population:
 
 def _changes(
     population: Population, policy: AgingPolicy, *, now: datetime, days: float
-) -> list[tuple[Change, ...]]:
+) -> list[tuple[ForecastChange, ...]]:
     start = to_microseconds(now)
     until = start + int(days * DAY)
     future = foresee(population, policy, start, until=until)
@@ -361,26 +361,28 @@ def _changes(
     return changes
 
 
-def _moves(future: Future, row: int) -> list[Change]:
+def _moves(future: Future, row: int) -> list[ForecastChange]:
     """Return when a memory changes layer and tier, as long as it is there."""
     end = int(future.leaves_at[row])
     found = []
     if future.layer_at[row] <= end and future.layer_at[row] != NEVER:
         layer = LAYERS[int(future.settled.layers[row])]
-        found.append(Change(at=_moment(int(future.layer_at[row])), what=layer, kind="layer"))
+        found.append(ForecastChange(at=_moment(int(future.layer_at[row])), what=layer, kind="layer"))
     falls = [(int(future.below[tier][row]), lower) for tier, lower in itertools.pairwise(TIERS)]
     for place, (at, tier) in enumerate(falls):
         is_passed_at_once = place + 1 < len(falls) and falls[place + 1][0] == at
         if at != NEVER and at <= end and not is_passed_at_once:
-            found.append(Change(at=_moment(at), what=tier, kind="tier"))
+            found.append(ForecastChange(at=_moment(at), what=tier, kind="tier"))
     return found
 
 
-def _leaves(future: Future, row: int) -> list[Change]:
+def _leaves(future: Future, row: int) -> list[ForecastChange]:
     rule = future.rule(row)
     if rule is None:
         return []
-    return [Change(at=_moment(int(future.leaves_at[row])), what=rule.name, kind="leaves", status=rule.to)]
+    return [
+        ForecastChange(at=_moment(int(future.leaves_at[row])), what=rule.name, kind="leaves", status=rule.to)
+    ]
 
 
 def _living(tx: Transaction, policies: Iterable[AgingPolicy], *, scope: Scope | None) -> Population:

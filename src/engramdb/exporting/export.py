@@ -6,14 +6,14 @@ import msgspec
 from msgspec.structs import replace
 
 from engramdb.text.pii import classify, is_withheld
-from engramdb.values import Exported
+from engramdb.values import ExportedMemory
 
 MARK = "engram"
 """The name by which a line is known as ours; its value is the version of the form."""
 FORM = 1
 
 
-def discreet(exported: Exported) -> Exported:
+def discreet(exported: ExportedMemory) -> ExportedMemory:
     """
     Return it without what is private beside its statement, for a file that is to hold nothing of the kind.
 
@@ -31,7 +31,7 @@ def _is_private(words: str) -> bool:
     return bool(words) and is_withheld(words, classify(words).tier)
 
 
-def line_of(exported: Exported) -> bytes:
+def line_of(exported: ExportedMemory) -> bytes:
     """Return a memory as a line, its end included; what is empty is left out."""
     told = msgspec.to_builtins(exported.memory)
     kept = {name: value for name, value in told.items() if value not in (None, [], {}, "")}

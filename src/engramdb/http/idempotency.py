@@ -25,7 +25,7 @@ from engramdb.http.requests import Captured, begun, reply_error, request_id
 
 if TYPE_CHECKING:
     from engramdb.engine.idempotency import ReplyBook
-    from engramdb.store.contract.documents import Reply
+    from engramdb.store.contract.documents import StoredReply
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"
@@ -141,7 +141,7 @@ def _fingerprint(scope: AsgiScope, body: bytes) -> bytes:
     return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 
-def _as_before(known: Reply, request: bytes) -> Response:
+def _as_before(known: StoredReply, request: bytes) -> Response:
     if known.status is not None and known.body is None:
         return reply_error(ReplyErased("what this request was about has been erased since"))
     if known.request != request or known.status is None:

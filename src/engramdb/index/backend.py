@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch
 from engramdb.models.embedder import products
-from engramdb.store.contract import Quantised
+from engramdb.store.contract import QuantizedVectors
 
 # How near two vectors are, on one scale for every metric: 1 for the same, larger is nearer.
 #
@@ -26,7 +26,7 @@ COMPRESSIBLE: Final = frozenset({"cosine"})
 _BLOCK_ROWS = 1024  # as floating-point numbers a block stays in the processor's cache: twice as fast
 
 
-def similarities(metric: str, vectors: Quantised, queries: NDArray[np.float32]) -> NDArray[np.float32]:
+def similarities(metric: str, vectors: QuantizedVectors, queries: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return how near each vector is to each query: a row for every query."""
     asked = _asked(metric, queries)
     scores = np.empty((len(queries), len(vectors)), np.float32)
@@ -115,7 +115,7 @@ class VectorBackend(Protocol):
         """How much memory it takes."""
         ...
 
-    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+    def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         """Take in the vectors of these rows, in place of any earlier ones; a row of zeros has none."""
         ...
 
@@ -125,19 +125,19 @@ class VectorBackend(Protocol):
         """Return the rows that may be the nearest: `count` or more of those allowed, or all."""
         ...
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> BackendSnapshot:
         """Return what `restore` makes the same backend of."""
         ...
 
 
-class Snapshot(Struct, frozen=True):
+class BackendSnapshot(Struct, frozen=True):
     """A backend at rest: what holds for all rows, and as many bytes for each row, in their order."""
 
     head: bytes
     rows: NDArray[np.uint8]
 
 
-class Choice(Struct, frozen=True):
+class BackendChoice(Struct, frozen=True):
     """Which backend, and whether the vectors themselves stay in memory beside it."""
 
     scan: Literal["exact", "compressed"]
@@ -146,7 +146,7 @@ class Choice(Struct, frozen=True):
 
 def choose_backend(
     count: int, dimension: int, memory_bytes: int, selectivity: float = 1.0, *, metric: str = "cosine"
-) -> Choice:
+) -> BackendChoice:
     """
     Return how to look through so many vectors, a share of which passes the filter.
 
@@ -158,7 +158,7 @@ def choose_backend(
     keeps_vectors = not is_compressible or count * (dimension + _SCALE_BYTES) <= memory_bytes
     affordable = EXACT_ROWS if keeps_vectors else MIN_SHORTLIST
     is_exact = not is_compressible or count * selectivity <= affordable
-    return Choice("exact" if is_exact else "compressed", keeps_vectors)
+    return BackendChoice("exact" if is_exact else "compressed", keeps_vectors)
 
 
 def shortlist_size(limit: int, *, from_memory: bool) -> int:
@@ -195,7 +195,7 @@ _MEAN_ROWS = 16_384  # more rows do not move the mean
 _FARTHEST = np.uint16(0xFFFF)
 
 
-class Codes:
+class SignCodes:
     """Sign bits of many vectors, row by row, in words of 64."""
 
     def __init__(self, mean: NDArray[np.float32], capacity: int = 0) -> None:
@@ -208,7 +208,7 @@ class Codes:
         """How much memory the codes take."""
         return self._words.nbytes
 
-    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+    def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         """Set the codes of these rows, with room made for them."""
         self._length = max(self._length, int(rows.max(initial=-1)) + 1)
         if self._length > self._words.shape[1]:
@@ -231,13 +231,13 @@ class Codes:
         distances[~allowed] = _FARTHEST
         return _smallest(distances, count)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> BackendSnapshot:
         """Return the mean, and the bits of each row."""
         rows = np.ascontiguousarray(self._words[:, : self._length].T).view(np.uint8)
-        return Snapshot(self._mean.astype("<f4").tobytes(), rows)
+        return BackendSnapshot(self._mean.astype("<f4").tobytes(), rows)
 
     @classmethod
-    def restore(cls, snapshot: Snapshot) -> Codes:
+    def restore(cls, snapshot: BackendSnapshot) -> SignCodes:
         """Return the codes that a snapshot was taken of."""
         codes = cls(np.frombuffer(snapshot.head, "<f4").astype(np.float32))
         codes._words = np.ascontiguousarray(snapshot.rows.view(np.uint64).T)
@@ -251,11 +251,13 @@ class Codes:
         return padded.view(np.uint64).T
 
 
-def build_codes(read: Callable[[NDArray[np.intp]], Quantised], has_vector: NDArray[np.bool_]) -> Codes:
+def build_codes(
+    read: Callable[[NDArray[np.intp]], QuantizedVectors], has_vector: NDArray[np.bool_]
+) -> SignCodes:
     """Return the sign bits of all rows around the mean of those that have a vector, spread over all."""
     filled = np.flatnonzero(has_vector)
     sample = read(filled[:: max(1, len(filled) // _MEAN_ROWS)])
-    codes = Codes(unit(sample.numbers.astype(np.float32)).mean(axis=0), len(has_vector))
+    codes = SignCodes(unit(sample.numbers.astype(np.float32)).mean(axis=0), len(has_vector))
     for start in range(0, len(has_vector), _READ_ROWS):
         rows = np.arange(start, min(start + _READ_ROWS, len(has_vector)))
         codes.put(rows, read(rows))
@@ -293,7 +295,7 @@ _COMPARED_ROWS = 2_048  # times a few hundred vectors: a few megabytes at once
 _SCALE_BYTES_RESIDENT = 4
 
 
-class Resident:
+class VectorRows:
     """Vectors by row; rows without a vector are zero."""
 
     def __init__(self, dimension: int, *, metric: str = "cosine") -> None:
@@ -310,7 +312,7 @@ class Resident:
         """How much memory the rows in use take."""
         return self._length * (self._numbers.shape[1] + _SCALE_BYTES_RESIDENT)
 
-    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+    def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         """Set the vectors of these rows, with room made for them."""
         self._grow(int(rows.max(initial=-1)) + 1)
         self._numbers[rows] = vectors.numbers
@@ -325,9 +327,9 @@ class Resident:
         """Return every allowed row."""
         return np.flatnonzero(allowed)
 
-    def read(self, rows: NDArray[np.intp]) -> Quantised:
+    def read(self, rows: NDArray[np.intp]) -> QuantizedVectors:
         """Return the vectors of these rows."""
-        return Quantised(self._numbers[rows], self._scales[rows])
+        return QuantizedVectors(self._numbers[rows], self._scales[rows])
 
     def scores(self, rows: NDArray[np.intp], query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the similarity of each row to the query."""
@@ -351,18 +353,22 @@ class Resident:
                 places = np.take_along_axis(places, top, axis=1)
         return scores, places
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> BackendSnapshot:
         """Return the scale and the numbers of each row."""
         scales = self._scales[: self._length].astype("<f4")[:, None].view(np.uint8)
-        return Snapshot(b"", np.concatenate([scales, self._numbers[: self._length].view(np.uint8)], axis=1))
+        return BackendSnapshot(
+            b"", np.concatenate([scales, self._numbers[: self._length].view(np.uint8)], axis=1)
+        )
 
     @classmethod
-    def restore(cls, snapshot: Snapshot, *, metric: str = "cosine") -> Resident:
+    def restore(cls, snapshot: BackendSnapshot, *, metric: str = "cosine") -> VectorRows:
         """Return the vectors that a snapshot was taken of."""
         scales = np.ascontiguousarray(snapshot.rows[:, :_SCALE_BYTES_RESIDENT]).view("<f4")
         numbers = snapshot.rows[:, _SCALE_BYTES_RESIDENT:].view(np.int8)
         resident = cls(numbers.shape[1], metric=metric)
-        resident.put(np.arange(len(numbers)), Quantised(numbers, scales.reshape(-1).astype(np.float32)))
+        resident.put(
+            np.arange(len(numbers)), QuantizedVectors(numbers, scales.reshape(-1).astype(np.float32))
+        )
         return resident
 
     def _grow(self, length: int) -> None:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engramdb.policy import InsightPolicy
-from engramdb.store.contract import Node, Transaction
+from engramdb.store.contract import SummaryNode, Transaction
 from engramdb.text.tokens import count_tokens
 from engramdb.values import Breadth, Domain, Scope, Summary
 
@@ -58,7 +58,7 @@ def domains(tx: Transaction, scope: Scope, policy: InsightPolicy, now: datetime)
 
 
 def domain_of(
-    node: Node, policy: InsightPolicy, now: datetime, *, clusters: int = 0, gaps: int = 0
+    node: SummaryNode, policy: InsightPolicy, now: datetime, *, clusters: int = 0, gaps: int = 0
 ) -> Domain:
     """Return a domain with its numbers at a moment."""
     return Domain(
@@ -76,7 +76,7 @@ def domain_of(
     )
 
 
-def confidence_of(node: Node, policy: InsightPolicy, now: datetime) -> float:
+def confidence_of(node: SummaryNode, policy: InsightPolicy, now: datetime) -> float:
     """Return depth, freshness and the lack of uncertainty in one number."""
     fresh = STALE_KEEPS + (1 - STALE_KEEPS) * freshness(node, policy, now)
     return depth(node.members * node.certainty, policy) * fresh * (1 - uncertainty(node))
@@ -87,24 +87,24 @@ def depth(believed: float, policy: InsightPolicy) -> float:
     return 1 - math.exp(-believed / policy.depth_full)
 
 
-def freshness(node: Node, policy: InsightPolicy, now: datetime) -> float:
+def freshness(node: SummaryNode, policy: InsightPolicy, now: datetime) -> float:
     """Return how fresh a node is: half after each half-life without news or use."""
     idle = max(0.0, (now - node.latest_at).total_seconds() / _SECONDS_PER_DAY)
     return float(0.5 ** (idle / policy.fresh_half_life_days))
 
 
-def uncertainty(node: Node) -> float:
+def uncertainty(node: SummaryNode) -> float:
     """Return the share of members that are in doubt."""
     return min(1.0, node.doubted / node.members) if node.members else 0.0
 
 
-def _nearness(node: Node, query: NDArray[np.float32] | None, space: int | None) -> float | None:
+def _nearness(node: SummaryNode, query: NDArray[np.float32] | None, space: int | None) -> float | None:
     if query is None or node.centroid is None or node.centroid.shape != query.shape:
         return None
     return None if space is not None and node.space != space else float(node.centroid @ query)
 
 
-def _summary(node: Node, near: float | None) -> Summary:
+def _summary(node: SummaryNode, near: float | None) -> Summary:
     return Summary(
         id=node.id,
         breadth=node.breadth,

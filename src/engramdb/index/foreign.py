@@ -22,7 +22,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from engramdb.store.contract import Quantised
+from engramdb.store.contract import QuantizedVectors
 
 QUERIES_PER_MINUTE: Final = 100
 TIMEOUT_SECONDS: Final = 0.25
@@ -36,22 +36,22 @@ _LEVELS = np.float32(127)
 class ProposesRows(Protocol):
     """What a user's own index has to offer; called from one thread, one call after another."""
 
-    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+    def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         """Take in the vectors of these rows, in place of any earlier ones; a row of zeros has none."""
         ...
 
-    def shortlist(self, query: Quantised, count: int) -> NDArray[np.intp]:
+    def shortlist(self, query: QuantizedVectors, count: int) -> NDArray[np.intp]:
         """Return the rows of the `count` nearest vectors, in any order."""
         ...
 
 
-class Clock(Protocol):
+class TellsTime(Protocol):
     """The part of a clock that a limit needs."""
 
     def now(self) -> datetime: ...
 
 
-class Refusal(Struct, frozen=True):
+class BackendRefusal(Struct, frozen=True):
     """Why the stranger's answer was not used."""
 
     reason: str
@@ -66,7 +66,7 @@ class ForeignBackend:
         *,
         rate: float = QUERIES_PER_MINUTE,
         audit: Callable[[str, Mapping[str, int]], None],
-        clock: Clock,
+        clock: TellsTime,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         """Begin with nothing; `audit` is told what was exchanged, in counts, with no lock held."""
@@ -80,29 +80,33 @@ class ForeignBackend:
         self._failure = ""
         threading.Thread(target=self._work, name="foreign-index", daemon=True).start()
 
-    def put(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+    def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         """Hand over eight-bit vectors, later, in the order in which they came."""
-        own = Quantised(vectors.numbers.astype(np.int8), vectors.scales.copy())  # copies: ours stay ours
+        own = QuantizedVectors(
+            vectors.numbers.astype(np.int8), vectors.scales.copy()
+        )  # copies: ours stay ours
         self._call(partial(self._hand_over, rows.copy(), own))
 
     def shortlist(
         self, query: NDArray[np.float32], allowed: NDArray[np.bool_], count: int
-    ) -> NDArray[np.intp] | Refusal:
+    ) -> NDArray[np.intp] | BackendRefusal:
         """Return `count` or more of the allowed rows, or all there are, as proposed; or why not."""
         if self._failure or self._abandoned:
-            return Refusal(self._failure or "the foreign index is still busy with an earlier question")
+            return BackendRefusal(self._failure or "the foreign index is still busy with an earlier question")
         if not self._allowance.take():
             self._audit("foreign index refused", {"queries": 1})
-            return Refusal("the foreign index was asked more often than it may be")
+            return BackendRefusal("the foreign index was asked more often than it may be")
         there = int(np.count_nonzero(allowed))
         asked = min(-(-count * len(allowed) // max(1, there)), MOST_ASKED * count)
         ticket = _Ticket()
         self._call(partial(self._answer, ticket, _quantised(query), asked))
         if not self._wait(ticket):
-            return Refusal(self._failure or "the foreign index did not answer in time")
+            return BackendRefusal(self._failure or "the foreign index did not answer in time")
         rows, wanted = _checked(ticket.rows, allowed), min(count, there)
         if len(rows) < wanted:
-            return Refusal(self._failure or f"the foreign index proposed {len(rows)} memories of {wanted}")
+            return BackendRefusal(
+                self._failure or f"the foreign index proposed {len(rows)} memories of {wanted}"
+            )
         return rows
 
     def close(self) -> None:
@@ -136,12 +140,12 @@ class ForeignBackend:
             except Exception as exc:  # noqa: BLE001 - a stranger's code may raise anything
                 self._failure = f"the foreign index failed with {type(exc).__name__}"
 
-    def _hand_over(self, rows: NDArray[np.intp], vectors: Quantised) -> None:
+    def _hand_over(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         if not self._failure:
             self._backend.put(rows, vectors)
             self._audit("foreign index fed", {"vectors": len(rows)})
 
-    def _answer(self, ticket: _Ticket, query: Quantised, count: int) -> None:
+    def _answer(self, ticket: _Ticket, query: QuantizedVectors, count: int) -> None:
         try:
             if not self._failure:
                 ticket.rows = self._backend.shortlist(query, count)
@@ -163,7 +167,7 @@ class _Ticket(Struct):
 class _Allowance:
     """So many a minute, saved up to a minute's worth."""
 
-    def __init__(self, per_minute: float, clock: Clock) -> None:
+    def __init__(self, per_minute: float, clock: TellsTime) -> None:
         self._per_minute = per_minute
         self._clock = clock
         self._lock = threading.Lock()
@@ -182,9 +186,9 @@ class _Allowance:
             return True
 
 
-def _quantised(query: NDArray[np.float32]) -> Quantised:
+def _quantised(query: NDArray[np.float32]) -> QuantizedVectors:
     scale = np.float32(np.abs(query).max(initial=0)) / _LEVELS or np.float32(1)
-    return Quantised(np.rint(query / scale).astype(np.int8)[None, :], np.array([scale], np.float32))
+    return QuantizedVectors(np.rint(query / scale).astype(np.int8)[None, :], np.array([scale], np.float32))
 
 
 def _checked(proposed: object, allowed: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
 from engramdb.index.backend import distinct
-from engramdb.store.contract import EdgeColumns, Found, SharedEntities, Store, Transaction
+from engramdb.store.contract import EdgeColumns, ScoredKey, SharedEntities, Store, Transaction
 from engramdb.values import EdgeType, Filters, Scope
 
 # All links between memories as arrays: where does each memory lead, over what kind of link, how strongly?
@@ -187,7 +187,7 @@ SPARE = 16
 """Keys looked at beyond what should do: asking the store once more costs as much as a dozen keys."""
 
 
-class Sight:
+class VisibilityCache:
     """Which memories a reader may see: asked for in batches, and remembered for one question."""
 
     def __init__(self, look: Callable[[Sequence[int]], set[int]]) -> None:
@@ -218,7 +218,7 @@ def spread(
     seeds: Mapping[int, float],
     *,
     gains: Callable[[Mapping[int, float], float], Gains],
-    sight: Sight,
+    sight: VisibilityCache,
     hops: int,
     decay: float,
     floor: float,
@@ -361,7 +361,7 @@ class GraphIndex:
         floor: float = 0.1,
         types: Collection[EdgeType] | None = None,
         through_entities: bool = False,
-    ) -> list[Found]:
+    ) -> list[ScoredKey]:
         """
         Return the memories that activation reaches from the seeds, strongest first; never a seed itself.
 
@@ -383,7 +383,7 @@ class GraphIndex:
         )
         reached = sorted(levels, key=lambda key: (-levels[key], key))
         wanted = _sight(tx, scope, filters).first(reached, limit) if is_narrow else reached[:limit]
-        return [Found(key, levels[key]) for key in wanted]
+        return [ScoredKey(key, levels[key]) for key in wanted]
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Read all links while the store answers questions in its place; for a background thread."""
@@ -464,8 +464,8 @@ def _passable(filters: Filters) -> Filters:
     return replace(filters, layers=none, types=none, kinds=none, categories=none, since=None, until=None)
 
 
-def _sight(tx: Transaction, scope: Scope, filters: Filters) -> Sight:
-    return Sight(lambda keys: tx.candidates.passing(keys, scope=scope, filters=filters))
+def _sight(tx: Transaction, scope: Scope, filters: Filters) -> VisibilityCache:
+    return VisibilityCache(lambda keys: tx.candidates.passing(keys, scope=scope, filters=filters))
 
 
 def _shares(types: Collection[EdgeType] | None) -> NDArray[np.float64]:

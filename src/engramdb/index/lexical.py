@@ -14,7 +14,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 
-from engramdb.store.contract import Found, Transaction
+from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
 from engramdb.values import Filters, Scope
 
@@ -40,7 +40,7 @@ class LexicalIndex:
 
     def search(
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
-    ) -> list[Found]:
+    ) -> list[ScoredKey]:
         """Return the memories that cover most of the question, best first, each scored in [0, 1]."""
         frequencies = self._count(tx, query_terms(text)[:MAX_TERMS])
         shares = coverage_shares(frequencies, self._memories)
@@ -51,7 +51,7 @@ class LexicalIndex:
             return tx.terms.search(weights, scope=scope, filters=filters, limit=limit)
         if present:
             newest = tx.terms.newest(present[0], scope=scope, filters=filters, limit=limit)
-            return [Found(one.key, shares[present[0]]) for one in newest]
+            return [ScoredKey(one.key, shares[present[0]]) for one in newest]
         return []
 
     def _count(self, tx: Transaction, terms: Sequence[str]) -> dict[str, int]:

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
 from engramdb.index.backend import (
-    Choice,
-    Codes,
-    Resident,
-    Snapshot,
+    BackendChoice,
+    BackendSnapshot,
+    SignCodes,
     VectorBackend,
+    VectorRows,
     build_codes,
     choose_backend,
 )
-from engramdb.index.roster import Columns, Roster
-from engramdb.store.contract import Changes, Part, Quantised, Store, Transaction
+from engramdb.index.roster import Roster, RosterColumns
+from engramdb.store.contract import Changes, QuantizedVectors, SnapshotPart, Store, Transaction
 from engramdb.values import EmbedderIdentity
 
 # The vector index at rest: enough to answer at once after a start, without reading every memory again.
@@ -47,23 +47,23 @@ class IndexSnapshot(Struct, frozen=True):
     cursor: int
     scan: Literal["exact", "compressed"]
     keys: NDArray[np.int64]
-    roster: Snapshot
-    backend: Snapshot
+    roster: BackendSnapshot
+    backend: BackendSnapshot
 
 
-class KeepsParts(Protocol):
+class SnapshotStore(Protocol):
     """Where snapshots are kept, one for each space; wiping the codes of erased memories is its duty."""
 
-    def load_snapshot(self, space: int) -> Sequence[Part]:
+    def load_snapshot(self, space: int) -> Sequence[SnapshotPart]:
         """Return the parts in order, or none."""
         ...
 
-    def save_snapshot(self, space: int, parts: Sequence[Part]) -> None:
+    def save_snapshot(self, space: int, parts: Sequence[SnapshotPart]) -> None:
         """Keep these parts in place of any earlier ones."""
         ...
 
 
-class _Head(Struct, frozen=True):
+class _SnapshotHead(Struct, frozen=True):
     rows: int
     scan: Literal["exact", "compressed"]
     roster: bytes
@@ -71,22 +71,24 @@ class _Head(Struct, frozen=True):
 
 
 # Made once, at import: threads that meet a type together for the first time can crash msgspec.
-_read_head = msgspec.json.Decoder(_Head).decode
+_read_head = msgspec.json.Decoder(_SnapshotHead).decode
 
 
-def cut(snapshot: IndexSnapshot) -> list[Part]:
+def cut(snapshot: IndexSnapshot) -> list[SnapshotPart]:
     """Return a snapshot as parts, in the order of the keys of its rows."""
     keys = snapshot.keys
-    head = msgspec.json.encode(_Head(len(keys), snapshot.scan, snapshot.roster.head, snapshot.backend.head))
+    head = msgspec.json.encode(
+        _SnapshotHead(len(keys), snapshot.scan, snapshot.roster.head, snapshot.backend.head)
+    )
     order, parts = np.argsort(keys), []
     for start in range(0, len(keys), PART_ROWS):
         rows = order[start : start + PART_ROWS]
         columns, codes = snapshot.roster.rows[rows].tobytes(), snapshot.backend.rows[rows].tobytes()
-        parts.append(Part(snapshot.cursor, head, keys[rows], columns, codes))
+        parts.append(SnapshotPart(snapshot.cursor, head, keys[rows], columns, codes))
     return parts
 
 
-def join(parts: Sequence[Part]) -> IndexSnapshot:
+def join(parts: Sequence[SnapshotPart]) -> IndexSnapshot:
     """Return the snapshot that was cut into these parts; raises `StoreCorrupt` if they do not fit."""
     try:
         head = _read_head(parts[0].head)
@@ -94,8 +96,8 @@ def join(parts: Sequence[Part]) -> IndexSnapshot:
             cursor=parts[0].cursor,
             scan=head.scan,
             keys=np.concatenate([part.keys for part in parts]),
-            roster=Snapshot(head.roster, _rows([part.columns for part in parts], head.rows)),
-            backend=Snapshot(head.backend, _rows([part.codes for part in parts], head.rows)),
+            roster=BackendSnapshot(head.roster, _rows([part.columns for part in parts], head.rows)),
+            backend=BackendSnapshot(head.backend, _rows([part.codes for part in parts], head.rows)),
         )
     except (msgspec.MsgspecError, ValueError) as exc:
         raise StoreCorrupt("a snapshot of the vector index cannot be read") from exc
@@ -117,14 +119,14 @@ KEPT_ROWS: Final = 50_000
 """From so many memories on a snapshot is kept: fewer load in less than half a second without one."""
 
 
-class View(Struct, frozen=True):
+class MirrorView(Struct, frozen=True):
     """The mirror at one moment: all changes up to the cursor, and maybe some later ones."""
 
     cursor: int
     roster: Roster
-    columns: Columns
+    columns: RosterColumns
     backend: VectorBackend
-    resident: Resident | None
+    resident: VectorRows | None
 
 
 class Mirror:
@@ -135,8 +137,8 @@ class Mirror:
         identity: EmbedderIdentity,
         *,
         memory_bytes: int,
-        kept: Callable[[Transaction], KeepsParts] | None = None,
-        listener: Callable[[NDArray[np.intp], Quantised], None] | None = None,
+        kept: Callable[[Transaction], SnapshotStore] | None = None,
+        listener: Callable[[NDArray[np.intp], QuantizedVectors], None] | None = None,
     ) -> None:
         self._identity = identity
         self._memory_bytes = memory_bytes
@@ -145,23 +147,23 @@ class Mirror:
         self._listener = listener
         self._feeding = threading.Lock()
         self._switching = threading.Lock()
-        self._late: list[tuple[NDArray[np.intp], Quantised]] | None = None
+        self._late: list[tuple[NDArray[np.intp], QuantizedVectors]] | None = None
         roster, resident = Roster(), self._empty()
-        self._view = View(0, roster, roster.columns(), resident, resident)
+        self._view = MirrorView(0, roster, roster.columns(), resident, resident)
         self.is_loaded = False
 
     @property
-    def view(self) -> View:
+    def view(self) -> MirrorView:
         """The present view, however far it has come."""
         return self._view
 
-    def looks_at_all(self, view: View, allowed: NDArray[np.bool_]) -> bool:
+    def looks_at_all(self, view: MirrorView, allowed: NDArray[np.bool_]) -> bool:
         """Say whether so few rows are allowed that each is worth an exact look."""
         share = int(np.count_nonzero(allowed)) / max(1, int(np.count_nonzero(view.columns.has_vector)))
         memory_bytes = 0 if view.resident is None else self._memory_bytes
         return self._choose(view, memory_bytes, share).scan == "exact"
 
-    def caught_up(self, tx: Transaction, space: int, *, patience_seconds: float = math.inf) -> View:
+    def caught_up(self, tx: Transaction, space: int, *, patience_seconds: float = math.inf) -> MirrorView:
         """Return a view with everything that the snapshot has, or less when patience runs out."""
         latest, deadline = tx.vectors.latest_change(), time.monotonic() + patience_seconds
         while self._view.cursor < latest and self._advance(tx, space, latest):
@@ -218,7 +220,7 @@ class Mirror:
         with self._switching, self._feeding:
             self._view = view
 
-    def _choose(self, view: View, memory_bytes: int, selectivity: float = 1.0) -> Choice:
+    def _choose(self, view: MirrorView, memory_bytes: int, selectivity: float = 1.0) -> BackendChoice:
         count, identity = int(np.count_nonzero(view.columns.has_vector)), self._identity
         return choose_backend(count, identity.dimension, memory_bytes, selectivity, metric=identity.metric)
 
@@ -239,20 +241,20 @@ class Mirror:
         self._switch_if_due()
         return is_more
 
-    def _resume(self, parts: Sequence[Part], latest: int) -> None:
+    def _resume(self, parts: Sequence[SnapshotPart], latest: int) -> None:
         """Begin with the kept snapshot, if there is one that can be read."""
         if parts and parts[0].cursor <= latest:
             with suppress(StoreCorrupt):  # it is derived: reading everything again gives the same
                 self._view = self._restored(join(parts))
                 self._kept_cursor = self._view.cursor
 
-    def _restored(self, snapshot: IndexSnapshot) -> View:
+    def _restored(self, snapshot: IndexSnapshot) -> MirrorView:
         roster = Roster.restore(snapshot.roster)
         if snapshot.scan == "exact":
-            resident = Resident.restore(snapshot.backend, metric=self._identity.metric)
-            return View(snapshot.cursor, roster, roster.columns(), resident, resident)
-        codes = Codes.restore(snapshot.backend)
-        return View(snapshot.cursor, roster, roster.columns(), codes, None)
+            resident = VectorRows.restore(snapshot.backend, metric=self._identity.metric)
+            return MirrorView(snapshot.cursor, roster, roster.columns(), resident, resident)
+        codes = SignCodes.restore(snapshot.backend)
+        return MirrorView(snapshot.cursor, roster, roster.columns(), codes, None)
 
     def _take_in(self, changes: Changes, *, cursor: int) -> None:
         view = self._view
@@ -280,7 +282,7 @@ class Mirror:
             finally:
                 self._switching.release()
 
-    def _swap(self, build: Callable[[View], tuple[VectorBackend, Resident | None]]) -> None:
+    def _swap(self, build: Callable[[MirrorView], tuple[VectorBackend, VectorRows | None]]) -> None:
         """Build from the view of now, which goes on answering; add what came late, and switch."""
         with self._feeding:
             view, self._late = self._view, []
@@ -303,7 +305,7 @@ class Mirror:
             with self._switching:
                 self._swap(lambda at: (at.backend, self._all_vectors(store, at)))
 
-    def _anew(self, store: Store, view: View) -> tuple[VectorBackend, Resident | None]:
+    def _anew(self, store: Store, view: MirrorView) -> tuple[VectorBackend, VectorRows | None]:
         wanted = self._choose(view, self._memory_bytes)
         resident = self._all_vectors(store, view) if wanted.keeps_vectors else None
         if wanted.scan == "exact" and resident is not None:
@@ -311,14 +313,14 @@ class Mirror:
         read = partial(self._read, store, view) if resident is None else resident.read
         return build_codes(read, view.columns.has_vector), resident
 
-    def _all_vectors(self, store: Store, view: View) -> Resident:
+    def _all_vectors(self, store: Store, view: MirrorView) -> VectorRows:
         resident = self._empty()
         for start in range(0, len(view.columns.keys), STEP_ROWS):
             rows = np.arange(start, min(start + STEP_ROWS, len(view.columns.keys)))
             resident.put(rows, self._read(store, view, rows))
         return resident
 
-    def _read(self, store: Store, view: View, rows: NDArray[np.intp]) -> Quantised:
+    def _read(self, store: Store, view: MirrorView, rows: NDArray[np.intp]) -> QuantizedVectors:
         """Return the vectors of these rows from the store; zeros where there is none."""
         numbers = np.zeros((len(rows), self._identity.dimension), np.int8)
         scales = np.zeros(len(rows), np.float32)
@@ -330,13 +332,13 @@ class Mirror:
             order = np.argsort(keys)
             places = order[np.searchsorted(keys, np.array(found, np.int64), sorter=order)]
             numbers[places], scales[places] = vectors.numbers, vectors.scales
-        return Quantised(numbers, scales)
+        return QuantizedVectors(numbers, scales)
 
-    def _empty(self) -> Resident:
-        return Resident(self._identity.dimension, metric=self._identity.metric)
+    def _empty(self) -> VectorRows:
+        return VectorRows(self._identity.dimension, metric=self._identity.metric)
 
 
-def _compressed(view: View, wanted: Choice) -> tuple[VectorBackend, Resident | None]:
+def _compressed(view: MirrorView, wanted: BackendChoice) -> tuple[VectorBackend, VectorRows | None]:
     """Return codes for a view's vectors, made if need be, and the vectors if they may stay."""
     backend = view.backend
     if view.resident is not None and backend is view.resident:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
-from engramdb.index.backend import Snapshot
+from engramdb.index.backend import BackendSnapshot
 from engramdb.store.contract import Changes
 from engramdb.values import Filters, Kind, Layer, MemoryType, Status
 
@@ -44,7 +44,7 @@ _LAYOUT = {
 _ROW_BYTES = sum(np.dtype(one).itemsize for one in _LAYOUT.values())
 
 
-class Columns(Struct):
+class RosterColumns(Struct):
     """Some rows of the roster."""
 
     keys: NDArray[np.int64]
@@ -62,7 +62,7 @@ NOWHERE = -1
 """The row of a key that has none."""
 
 
-class _Head(Struct, frozen=True):
+class _RosterHead(Struct, frozen=True):
     """What the numbers in a snapshot's rows stand for."""
 
     marks: list[list[str]]
@@ -70,7 +70,7 @@ class _Head(Struct, frozen=True):
 
 
 # Made once, at import: threads that meet a type together for the first time can crash msgspec.
-_read_head = msgspec.json.Decoder(_Head).decode
+_read_head = msgspec.json.Decoder(_RosterHead).decode
 
 
 class Categories:
@@ -106,7 +106,7 @@ class Roster:
     def __len__(self) -> int:
         return self._length
 
-    def columns(self) -> Columns:
+    def columns(self) -> RosterColumns:
         """Return the rows of this moment; later changes of a row show, later rows do not."""
         return _slice(self._columns, self._length)
 
@@ -131,9 +131,9 @@ class Roster:
         rows[keys >= len(known)] = NOWHERE
         return rows
 
-    def _encode(self, changes: Changes) -> Columns:
+    def _encode(self, changes: Changes) -> RosterColumns:
         """Return changed memories as columns with numbers for names."""
-        return Columns(
+        return RosterColumns(
             keys=changes.keys,
             scopes=changes.scopes,
             when=changes.when,
@@ -145,7 +145,7 @@ class Roster:
             has_vector=changes.has_vector,
         )
 
-    def mask(self, columns: Columns, *, scopes: Sequence[int], filters: Filters) -> NDArray[np.bool_]:
+    def mask(self, columns: RosterColumns, *, scopes: Sequence[int], filters: Filters) -> NDArray[np.bool_]:
         """Return which rows have a vector, lie in one of the scopes and pass the filters."""
         allowed = columns.has_vector & _among(columns.scopes, scopes)
         allowed &= _among(columns.statuses, [_STATUSES[status] for status in filters.statuses])
@@ -163,7 +163,7 @@ class Roster:
             allowed &= columns.when < (filters.until - _EPOCH) // _MICROSECOND
         return allowed
 
-    def waiting(self, columns: Columns, *, scopes: Sequence[int] | None = None) -> NDArray[np.int64]:
+    def waiting(self, columns: RosterColumns, *, scopes: Sequence[int] | None = None) -> NDArray[np.int64]:
         """Return the keys, in these scopes or any, that should have a vector and have none yet."""
         without = ~columns.has_vector
         if not without.any():
@@ -174,18 +174,18 @@ class Roster:
             without &= _among(columns.scopes, scopes)
         return columns.keys[without]
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> BackendSnapshot:
         """Return the meaning of the numbers, and the columns of each row."""
-        head = _Head(marks=_MARKS, categories=self._categories.names())
+        head = _RosterHead(marks=_MARKS, categories=self._categories.names())
         columns = self.columns()
         rows = [
             np.ascontiguousarray(getattr(columns, name), dtype)[:, None].view(np.uint8)
             for name, dtype in _LAYOUT.items()
         ]
-        return Snapshot(msgspec.json.encode(head), np.concatenate(rows, axis=1))
+        return BackendSnapshot(msgspec.json.encode(head), np.concatenate(rows, axis=1))
 
     @classmethod
-    def restore(cls, snapshot: Snapshot) -> Roster:
+    def restore(cls, snapshot: BackendSnapshot) -> Roster:
         """Return the roster that a snapshot was taken of; raises `StoreCorrupt` if it cannot be read."""
         try:
             head = _read_head(snapshot.head)
@@ -200,7 +200,7 @@ class Roster:
             stop = start + np.dtype(dtype).itemsize
             columns[name] = np.ascontiguousarray(snapshot.rows[:, start:stop]).view(dtype).reshape(length)
             start = stop
-        roster._columns = Columns(**columns)
+        roster._columns = RosterColumns(**columns)
         roster._row_of_key = np.full(int(columns["keys"].max(initial=0)) + 1, NOWHERE, np.int32)
         roster._row_of_key[columns["keys"]] = np.arange(length)
         roster._length = length
@@ -219,12 +219,12 @@ class Roster:
             self._row_of_key[: len(known)] = known
 
 
-def _empty(capacity: int) -> Columns:
-    return Columns(**{name: np.zeros(capacity, dtype) for name, dtype in _LAYOUT.items()})
+def _empty(capacity: int) -> RosterColumns:
+    return RosterColumns(**{name: np.zeros(capacity, dtype) for name, dtype in _LAYOUT.items()})
 
 
-def _slice(columns: Columns, length: int) -> Columns:
-    return Columns(**{name: getattr(columns, name)[:length] for name in _LAYOUT})
+def _slice(columns: RosterColumns, length: int) -> RosterColumns:
+    return RosterColumns(**{name: getattr(columns, name)[:length] for name in _LAYOUT})
 
 
 def _numbers(names: Sequence[str], known: dict[str, int]) -> NDArray[np.uint8]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from engramdb.errors import EmbeddingError
 from engramdb.index.foreign import ForeignBackend
-from engramdb.index.mirror import KeepsParts
+from engramdb.index.mirror import SnapshotStore
 from engramdb.index.vector import IndexState, Nearest, VectorIndex
-from engramdb.store.contract import Found, Store, Transaction
+from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.values import EmbedderIdentity, Filters, Scope
 
 # Put the scores of one vector space on the scale of another.
@@ -33,9 +33,9 @@ class Scale(Struct, frozen=True):
     factor: float
     offset: float
 
-    def __call__(self, found: Sequence[Found]) -> list[Found]:
+    def __call__(self, found: Sequence[ScoredKey]) -> list[ScoredKey]:
         """Return the same memories with their scores on the newer scale."""
-        return [Found(one.key, self.factor * one.score + self.offset) for one in found]
+        return [ScoredKey(one.key, self.factor * one.score + self.offset) for one in found]
 
 
 def fit_scale(
@@ -69,7 +69,7 @@ class SpeaksIn(Protocol):
     def similarity_floor(self) -> float: ...
 
 
-class EmbedsQueries(SpeaksIn, Protocol):
+class EmbedsOlderQueries(SpeaksIn, Protocol):
     """The part of an older embedder that asking its space takes."""
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
@@ -83,9 +83,9 @@ class VectorSpaces:
         embedder: SpeaksIn,
         *,
         memory_bytes: int,
-        older: Sequence[EmbedsQueries] = (),
+        older: Sequence[EmbedsOlderQueries] = (),
         foreign: ForeignBackend | None = None,
-        kept: Callable[[Transaction], KeepsParts] | None = None,
+        kept: Callable[[Transaction], SnapshotStore] | None = None,
     ) -> None:
         """`older` are embedders whose spaces may hold what the present one lacks, the latest first."""
         self._embedder = embedder
@@ -114,7 +114,7 @@ class VectorSpaces:
 
         With the `text` of the question, memories that wait to be embedded are looked up in older spaces.
         """
-        asked = _Asked(text, query, scope, filters, limit, also, among)
+        asked = _SpaceQuery(text, query, scope, filters, limit, also, among)
         current = self._current()
         nearest = asked.of(current, tx, query)
         if nearest.waiting and text:
@@ -127,7 +127,7 @@ class VectorSpaces:
 
     def neighbours(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
-    ) -> list[list[Found]]:
+    ) -> list[list[ScoredKey]]:
         """Return the active memories of exactly this scope that are nearest to each vector."""
         return self._current().neighbours(tx, vectors, scope=scope, limit=limit)
 
@@ -159,8 +159,8 @@ class VectorSpaces:
     def _borrow(
         self,
         tx: Transaction,
-        embedder: EmbedsQueries,
-        asked: _Asked,
+        embedder: EmbedsOlderQueries,
+        asked: _SpaceQuery,
         nearest: Nearest,
         missing: NDArray[np.int64] | None,
     ) -> tuple[Nearest, NDArray[np.int64] | None]:
@@ -197,7 +197,7 @@ class VectorSpaces:
         self._latest = self._embedder.identity
         return self._of(self._latest)
 
-    def _older_index(self, tx: Transaction, embedder: EmbedsQueries) -> VectorIndex | None:
+    def _older_index(self, tx: Transaction, embedder: EmbedsOlderQueries) -> VectorIndex | None:
         """Return the index of an older embedder's space, or None if it has none that helps."""
         identity = embedder.identity
         has_space = identity != self._latest and tx.vectors.space(identity) is not None
@@ -219,7 +219,7 @@ class VectorSpaces:
             self._indexes = {one: index for one, index in self._indexes.items() if one == self._latest}
 
 
-class _Asked(Struct, frozen=True):
+class _SpaceQuery(Struct, frozen=True):
     """A question, to be asked of one index or another."""
 
     text: str
@@ -242,7 +242,7 @@ class _Asked(Struct, frozen=True):
             among=self.among,
         )
 
-    def within(self, keys: NDArray[np.int64] | None) -> _Asked:
+    def within(self, keys: NDArray[np.int64] | None) -> _SpaceQuery:
         """Return the question asked of these keys only, and of the same as before."""
         if keys is None or self.among is None:
             return replace(self, among=self.among if keys is None else keys)
@@ -250,8 +250,8 @@ class _Asked(Struct, frozen=True):
 
 
 def _merge(
-    found: Sequence[Found], borrowed: Sequence[Found], *, limit: int, also: Sequence[int]
-) -> list[Found]:
+    found: Sequence[ScoredKey], borrowed: Sequence[ScoredKey], *, limit: int, also: Sequence[int]
+) -> list[ScoredKey]:
     """Return the best few of both, best first, with all that were asked for by name after them."""
     known = {one.key for one in found}
     every = [*found, *(one for one in borrowed if one.key not in known)]

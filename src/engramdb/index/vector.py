@@ -19,10 +19,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.index.backend import check_dimension, shortlist_size, similarities
-from engramdb.index.foreign import ForeignBackend, Refusal
-from engramdb.index.mirror import IndexSnapshot, KeepsParts, Mirror, View
+from engramdb.index.foreign import BackendRefusal, ForeignBackend
+from engramdb.index.mirror import IndexSnapshot, Mirror, MirrorView, SnapshotStore
 from engramdb.index.roster import NOWHERE
-from engramdb.store.contract import Found, Store, Transaction
+from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.values import EmbedderIdentity, Filters, Scope
 
 MANY_VECTORS: Final = 8
@@ -50,7 +50,7 @@ class Nearest(Struct, frozen=True):
     an older space, and count as waiting only where that failed. `notes` say what else went another way.
     """
 
-    found: list[Found]
+    found: list[ScoredKey]
     waiting: int = 0
     unread: int = 0
     borrowed: int = 0
@@ -69,7 +69,7 @@ class VectorIndex:
         memory_bytes: int,
         patience_seconds: float = PATIENCE_SECONDS,
         foreign: ForeignBackend | None = None,
-        kept: Callable[[Transaction], KeepsParts] | None = None,
+        kept: Callable[[Transaction], SnapshotStore] | None = None,
     ) -> None:
         self._identity = identity
         self._patience_seconds = patience_seconds
@@ -119,7 +119,7 @@ class VectorIndex:
 
     def neighbours(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
-    ) -> list[list[Found]]:
+    ) -> list[list[ScoredKey]]:
         """
         Return the active memories of exactly this scope that are nearest to each vector, nearest first.
 
@@ -208,7 +208,7 @@ class VectorIndex:
         )
 
     def _allowed(
-        self, view: View, scopes: Sequence[int], filters: Filters, among: NDArray[np.int64] | None
+        self, view: MirrorView, scopes: Sequence[int], filters: Filters, among: NDArray[np.int64] | None
     ) -> NDArray[np.bool_]:
         allowed = view.roster.mask(view.columns, scopes=scopes, filters=filters)
         if among is not None:
@@ -218,7 +218,7 @@ class VectorIndex:
         return allowed
 
     def _shortlist(
-        self, view: View, query: NDArray[np.float32], allowed: NDArray[np.bool_], limit: int
+        self, view: MirrorView, query: NDArray[np.float32], allowed: NDArray[np.bool_], limit: int
     ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
         """Return the rows to score exactly, all where that is cheap, and what went another way."""
         if self._mirror.looks_at_all(view, allowed):
@@ -227,7 +227,7 @@ class VectorIndex:
         if self._foreign is None:
             return view.backend.shortlist(query, allowed, count), ()
         proposed = self._foreign.shortlist(query, allowed, count)
-        if isinstance(proposed, Refusal):
+        if isinstance(proposed, BackendRefusal):
             return view.backend.shortlist(query, allowed, count), (proposed.reason,)
         return proposed, ()
 
@@ -237,17 +237,17 @@ class _Look(Struct, frozen=True):
 
     tx: Transaction
     space: int
-    view: View
+    view: MirrorView
     metric: str
 
-    def best(self, rows: NDArray[np.intp], query: NDArray[np.float32], limit: int) -> list[Found]:
+    def best(self, rows: NDArray[np.intp], query: NDArray[np.float32], limit: int) -> list[ScoredKey]:
         """Return the nearest of these rows."""
         keys = self.view.columns.keys[rows]
         if self.view.resident is None:
             return self._best_stored(keys, query, limit)
         return _best(keys, self.view.resident.scores(rows, query), limit)
 
-    def scored(self, keys: Sequence[int], query: NDArray[np.float32]) -> list[Found]:
+    def scored(self, keys: Sequence[int], query: NDArray[np.float32]) -> list[ScoredKey]:
         """Return the given memories with their scores, those without a vector left out."""
         wanted = np.array(keys, np.int64)
         rows, is_known = _known_rows(self.view, wanted)
@@ -261,23 +261,25 @@ class _Look(Struct, frozen=True):
             return 0
         return max(1, self.tx.memories.count() - len(self.view.columns.keys))
 
-    def _best_stored(self, keys: NDArray[np.int64], query: NDArray[np.float32], limit: int) -> list[Found]:
+    def _best_stored(
+        self, keys: NDArray[np.int64], query: NDArray[np.float32], limit: int
+    ) -> list[ScoredKey]:
         stored, vectors = self.tx.vectors.fetch(self.space, keys.tolist())
         (scores,) = similarities(self.metric, vectors, query[None, :])
         return _best(np.array(stored, np.int64), scores, limit)
 
 
-def _known_rows(view: View, keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _known_rows(view: MirrorView, keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the rows of the keys that the view has, and which of the keys those are."""
     rows = view.roster.rows_of(keys)
     is_known = (rows > NOWHERE) & (rows < len(view.columns.keys))
     return rows[is_known], is_known
 
 
-def _best(keys: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> list[Found]:
+def _best(keys: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> list[ScoredKey]:
     """Return the best few, best first; equal scores in the order of their keys."""
     if len(scores) > limit:
         top = np.argpartition(-scores, limit - 1)[:limit]
         keys, scores = keys[top], scores[top]
-    found = [Found(int(key), float(score)) for key, score in zip(keys, scores, strict=True)]
+    found = [ScoredKey(int(key), float(score)) for key, score in zip(keys, scores, strict=True)]
     return sorted(found, key=lambda one: (-one.score, one.key))

@@ -19,7 +19,7 @@ from engramdb.errors import EngramError, InvalidContent, InvalidQuery, MemoryNot
 from engramdb.integrations.documents import latest
 from engramdb.lifecycle.drafts import Draft
 from engramdb.text.sentences import sentences
-from engramdb.values import Hit, Provenance, Putting, Removing, Role, ShelfItem, Source, Turn
+from engramdb.values import Document, Hit, Provenance, PutDocument, RemoveDocument, Role, Source, Turn
 from engramdb.values.memory import SHELVED
 from engramdb.values.query import MAX_LIMIT, MAX_QUERY_CHARACTERS
 
@@ -118,11 +118,11 @@ class Records:
         """Remember what a record says; returns it, or the one that says the same or the contrary here."""
         place, value = place_of(record.scope), _value(record, importance)
         if is_report(record.content):
-            return self._kept_whole(Putting(place=place, key=record.id, value=value, text=record.content))
+            return self._kept_whole(PutDocument(place=place, key=record.id, value=value, text=record.content))
         statement = self._stated(record.content, importance)
         same = [item for item in self.holders(statement) if item.place == place]
         key = same[0].key if same else record.id
-        putting = Putting(place=place, key=key, value=value, memory_id=statement.id)
+        putting = PutDocument(place=place, key=key, value=value, memory_id=statement.id)
         (item,) = self._engram.shelf.write([putting], scope=self._scope)
         assert item is not None  # noqa: S101 - a putting always has one
         return record_of(item, statement)
@@ -146,18 +146,20 @@ class Records:
         (statement,) = self._engram.remember_many([draft])
         return statement
 
-    def _kept_whole(self, putting: Putting) -> MemoryRecord:
+    def _kept_whole(self, putting: PutDocument) -> MemoryRecord:
         """Keep a report by its words alone: two that differ in one name must not be taken for the same."""
         (item,) = self._engram.shelf.write([putting], scope=self._scope)
         statement = None if item is None else self.current(item)
         if item is None or statement is None:
-            self._engram.shelf.write([Removing(place=putting.place, key=str(putting.key))], scope=self._scope)
+            self._engram.shelf.write(
+                [RemoveDocument(place=putting.place, key=str(putting.key))], scope=self._scope
+            )
             raise InvalidContent(
                 "the report was refused on admission", hint="`engram audit` names the reason."
             )
         return record_of(item, statement)
 
-    def holders(self, statement: Memory) -> list[ShelfItem]:
+    def holders(self, statement: Memory) -> list[Document]:
         """Return the documents that speak for a statement, or for what it took the place of."""
         while True:
             held = self._engram.shelf.holders(statement.id, scope=self._scope)
@@ -166,7 +168,7 @@ class Records:
                 return own
             statement = self._engram.get(statement.supersedes, scope=self._scope)
 
-    def current(self, item: ShelfItem) -> Memory | None:
+    def current(self, item: Document) -> Memory | None:
         """Return what stands today for a document."""
         return None if item.memory_id is None else latest(self._engram, item.memory_id, self._scope)
 
@@ -196,7 +198,7 @@ class Records:
         """Forget the records for which everything holds that is named, and return how many."""
         end = None if older_than is None else in_utc(older_than)
 
-        def is_meant(item: ShelfItem) -> bool:
+        def is_meant(item: Document) -> bool:
             about = item.value["metadata"]
             return (
                 (record_ids is None or item.key in record_ids)
@@ -206,7 +208,7 @@ class Records:
             )
 
         meant = self._items(scope_prefix, keep=is_meant)
-        changes = [Removing(place=item.place, key=item.key) for item in meant]
+        changes = [RemoveDocument(place=item.place, key=item.key) for item in meant]
         if changes:
             self._engram.shelf.write(changes, scope=self._scope)
         return len(meant)
@@ -259,8 +261,8 @@ class Records:
                 yield record_of(item, statement)
 
     def _items(
-        self, path: str | None, *, keep: Callable[[ShelfItem], bool] | None = None
-    ) -> Sequence[ShelfItem]:
+        self, path: str | None, *, keep: Callable[[Document], bool] | None = None
+    ) -> Sequence[Document]:
         return self._engram.shelf.list(place_of(path), keep=keep, scope=self._scope)
 
 
@@ -274,7 +276,7 @@ def path_of(place: tuple[str, ...]) -> str:
     return "/" + "/".join(place[1:])
 
 
-def record_of(item: ShelfItem, statement: Memory) -> MemoryRecord:
+def record_of(item: Document, statement: Memory) -> MemoryRecord:
     """Return a document, with what stands for it today, as CrewAI has it."""
     value = item.value
     return MemoryRecord(
@@ -308,13 +310,13 @@ def in_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _rewritten(item: ShelfItem, record: MemoryRecord, statement: Memory) -> list[Putting | Removing]:
+def _rewritten(item: Document, record: MemoryRecord, statement: Memory) -> list[PutDocument | RemoveDocument]:
     """Return what puts a record in the place of a document; other words correct the statement."""
     place, value = place_of(record.scope), _value(record, record.importance)
-    moved = Putting(place=place, key=item.key, value=value, memory_id=statement.id)
-    changes: list[Putting | Removing] = [moved]
+    moved = PutDocument(place=place, key=item.key, value=value, memory_id=statement.id)
+    changes: list[PutDocument | RemoveDocument] = [moved]
     if place != item.place:
-        changes.append(Removing(place=item.place, key=item.key))
+        changes.append(RemoveDocument(place=item.place, key=item.key))
     if record.content.strip() != statement.content:
         changes.append(replace(moved, memory_id=None, text=record.content))
     return changes
@@ -335,7 +337,7 @@ def _value(record: MemoryRecord, importance: float | None) -> dict[str, Any]:
 # and deleting are CrewAI's, on the records of `records`. CrewAI's events tell of every save and every
 # question, as with its own memory. A save is durable when the call returns, so nothing waits to be drained.
 
-Sees = Callable[[ShelfItem], bool]
+Sees = Callable[[Document], bool]
 
 SOURCE = "engram"
 """What the events say they come from."""
@@ -446,7 +448,7 @@ class EngramMemory(CrewMemory):
         path or categories, only records.
         """
 
-        def sees(item: ShelfItem) -> bool:
+        def sees(item: Document) -> bool:
             value = item.value
             is_own = source is not None and value["source"] == source
             is_visible = include_private or is_own or not value["private"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from engramdb.errors import InvalidContent, MissingExtra
 from engramdb.integrations.documents import matches, words_of
 from engramdb.integrations.transcript import in_thread
-from engramdb.values import Putting, Removing, ShelfItem
+from engramdb.values import Document, PutDocument, RemoveDocument
 
 if TYPE_CHECKING:
     from langgraph.store.base import MatchCondition, Op, Result, TTLConfig
@@ -76,7 +76,7 @@ class EngramStore(BaseStore):
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do several things at once: all reads first, then all writes, in one durable write."""
         results: list[Result] = []
-        changes: dict[tuple[tuple[str, ...], str], Putting | Removing] = {}
+        changes: dict[tuple[tuple[str, ...], str], PutDocument | RemoveDocument] = {}
         for op in ops:
             if isinstance(op, PutOp):
                 changes[op.namespace, op.key] = self._change(op)
@@ -130,12 +130,12 @@ class EngramStore(BaseStore):
         cut = sorted({one[: op.max_depth] for one in names})
         return cut[op.offset : op.offset + op.limit]
 
-    def _change(self, op: PutOp) -> Putting | Removing:
+    def _change(self, op: PutOp) -> PutDocument | RemoveDocument:
         place, scope = _place(op.namespace), self._scope_for(op.namespace)
         if op.value is None:
-            return Removing(place=place, key=op.key, scope=scope)
+            return RemoveDocument(place=place, key=op.key, scope=scope)
         value = dict(op.value)
-        return Putting(
+        return PutDocument(
             place=place,
             key=op.key,
             value=value,
@@ -170,7 +170,7 @@ def _place(namespace: Iterable[str]) -> tuple[str, ...]:
     return (ROOT, *namespace)
 
 
-def _told(item: ShelfItem) -> dict[str, Any]:
+def _told(item: Document) -> dict[str, Any]:
     return {
         "value": item.value,
         "key": item.key,

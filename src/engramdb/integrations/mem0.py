@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from engramdb.errors import InvalidContent, InvalidQuery, InvalidScope, MemoryNotFound
 from engramdb.integrations.documents import GONE, MORE_TESTS, chain, latest
 from engramdb.integrations.transcript import ROLES, in_thread
-from engramdb.values import Action, Filters, Putting, Removing, ShelfItem, Source, Status
+from engramdb.values import Action, Document, Filters, PutDocument, RemoveDocument, Source, Status
 from engramdb.values import Memory as Statement
 from engramdb.values.query import MAX_LIMIT
 from engramdb.values.turn import Role
@@ -90,7 +90,7 @@ def _spoken(message: object) -> tuple[str, str]:
     return ROLES.get(role, role), content or ""
 
 
-def record(item: ShelfItem, statement: StoredMemory | None) -> dict[str, Any]:
+def record(item: Document, statement: StoredMemory | None) -> dict[str, Any]:
     """Return a memory as mem0 does; without the statement, only what filters may ask for."""
     scope = item.scope
     whose = {"user_id": scope.user, "agent_id": scope.agent, "run_id": scope.channel}
@@ -230,7 +230,7 @@ class Memory:
             stated = hear(self._engram, said, session=run_id, scope=place)
             return {"results": [event for one in stated for event in self._noted(one, about)]}
         puttings = [
-            Putting(
+            PutDocument(
                 place=PLACE,
                 key=None,
                 value={"metadata": about, "role": role},
@@ -345,7 +345,7 @@ class Memory:
         old = statement.supersedes
         replaced = [] if old is None else self._holders(old, statement.scope)
         if not replaced or old is None:
-            putting = Putting(
+            putting = PutDocument(
                 place=PLACE, key=None, value={"metadata": about, "role": "user"}, memory_id=statement.id
             )
             self._engram.shelf.write([putting], scope=statement.scope)
@@ -355,20 +355,20 @@ class Memory:
         self._point(item, statement, {**item.value, "metadata": item.value["metadata"] | about})
         return [{**self._event(item, "UPDATE", statement), "previous_memory": before}]
 
-    def _holders(self, memory_id: str, scope: Scope) -> list[ShelfItem]:
+    def _holders(self, memory_id: str, scope: Scope) -> list[Document]:
         return [item for item in self._engram.shelf.holders(memory_id, scope=scope) if item.place == PLACE]
 
-    def _point(self, item: ShelfItem, statement: Statement, value: dict[str, Any]) -> None:
-        putting = Putting(place=PLACE, key=item.key, value=value, memory_id=statement.id)
+    def _point(self, item: Document, statement: Statement, value: dict[str, Any]) -> None:
+        putting = PutDocument(place=PLACE, key=item.key, value=value, memory_id=statement.id)
         self._engram.shelf.write([putting], scope=item.scope)
 
-    def _delete(self, items: Sequence[ShelfItem]) -> None:
+    def _delete(self, items: Sequence[Document]) -> None:
         """Take away what is noted here in one write, then forget what was read out of messages."""
         stated = [(item.scope, self._current(item)) for item in items]
-        changes: list[Putting | Removing] = []
+        changes: list[PutDocument | RemoveDocument] = []
         for item in items:
-            changes.append(Removing(place=PLACE, key=item.key, scope=item.scope))
-            changes.append(Putting(place=DELETED, key=item.key, value={}, scope=item.scope))
+            changes.append(RemoveDocument(place=PLACE, key=item.key, scope=item.scope))
+            changes.append(PutDocument(place=DELETED, key=item.key, value={}, scope=item.scope))
         self._engram.shelf.write(changes, scope=self._scope)
         for scope, statement in stated:
             if statement is not None and statement.scope == scope:
@@ -380,28 +380,28 @@ class Memory:
         if not is_gone and not self._engram.shelf.holders(memory_id, scope=scope):
             self._engram.forget(memory_id, reason="deleted", scope=scope)
 
-    def _known(self, memory_id: str) -> tuple[ShelfItem, Statement]:
+    def _known(self, memory_id: str) -> tuple[Document, Statement]:
         item = self._item(memory_id)
         statement = None if item is None else self._current(item)
         if item is None or statement is None:
             raise MemoryNotFound(f"no memory {memory_id[:40]!r} is known here")
         return item, statement
 
-    def _item(self, memory_id: str) -> ShelfItem | None:
+    def _item(self, memory_id: str) -> Document | None:
         return next(iter(self._found(PLACE, memory_id)), None)
 
-    def _found(self, place: tuple[str, ...], memory_id: str) -> Sequence[ShelfItem]:
+    def _found(self, place: tuple[str, ...], memory_id: str) -> Sequence[Document]:
         return self._engram.shelf.find(place, memory_id, scope=self._scope)
 
-    def _current(self, item: ShelfItem) -> Statement | None:
+    def _current(self, item: Document) -> Statement | None:
         return None if item.memory_id is None else latest(self._engram, item.memory_id, item.scope)
 
-    def _event(self, item: ShelfItem, event: str, statement: Statement | None = None) -> dict[str, Any]:
+    def _event(self, item: Document, event: str, statement: Statement | None = None) -> dict[str, Any]:
         stated = statement or self._current(item)
         return {"id": item.key, TEXT: "" if stated is None else stated.content, "event": event}
 
 
-def _kept_by(filters: Mapping[str, Any] | None) -> Callable[[ShelfItem], bool] | None:
+def _kept_by(filters: Mapping[str, Any] | None) -> Callable[[Document], bool] | None:
     return (lambda item: passes(record(item, None), filters)) if filters else None
 
 

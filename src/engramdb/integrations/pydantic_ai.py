@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from engramdb.errors import MissingExtra
 from engramdb.integrations.tools import MemoryCalls
 from engramdb.integrations.transcript import MEMORY_TOKENS, in_thread, memory_text
-from engramdb.values import Putting, Said, ShelfItem
+from engramdb.values import Document, DocumentMessage, PutDocument
 
 if TYPE_CHECKING:
     from engramdb import Engram, Scope
@@ -122,16 +122,16 @@ class EngramConversation:
             seen[mark] += 1
             if key not in known:
                 known.add(key)
-                new.append(Putting(place=self._place, key=key, value=value, said=self._heard(message)))
+                new.append(PutDocument(place=self._place, key=key, value=value, said=self._heard(message)))
         if new:
             self._engram.shelf.write(new, scope=self._scope)
 
-    def _heard(self, message: ModelMessage) -> Said | None:
+    def _heard(self, message: ModelMessage) -> DocumentMessage | None:
         role, text = _said(message)
-        return Said(content=text, role=role, session=self._session) if text.strip() else None
+        return DocumentMessage(content=text, role=role, session=self._session) if text.strip() else None
 
 
-def _messages(items: Sequence[ShelfItem]) -> list[ModelMessage]:
+def _messages(items: Sequence[Document]) -> list[ModelMessage]:
     return ModelMessagesTypeAdapter.validate_python([item.value for item in items])
 
 

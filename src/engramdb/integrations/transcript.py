@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from engramdb.values import Putting, Said
+from engramdb.values import DocumentMessage, PutDocument
 from engramdb.values.turn import Role
 
 if TYPE_CHECKING:
@@ -83,10 +83,14 @@ class Transcript:
             self._engram.shelf.take_back(self._place, most=len(known) - same, scope=self._scope)
         self.add(messages[same:])
 
-    def _putting(self, message: Message) -> Putting:
+    def _putting(self, message: Message) -> PutDocument:
         is_heard = message.role in _ROLES and bool(message.text.strip())
-        said = Said(content=message.text, role=message.role, session=self._session) if is_heard else None
-        return Putting(place=self._place, key=uuid.uuid4().hex, value=message.value, said=said)
+        said = (
+            DocumentMessage(content=message.text, role=message.role, session=self._session)
+            if is_heard
+            else None
+        )
+        return PutDocument(place=self._place, key=uuid.uuid4().hex, value=message.value, said=said)
 
 
 def memory_text(

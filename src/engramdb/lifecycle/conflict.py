@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy, normalise
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import query_terms, terms
@@ -65,13 +65,13 @@ class Statement(Struct, frozen=True):
         return self.replaces is not None or _tells_change(self.memory.content)
 
 
-@kept(64)
+@cached(64)
 def _tells_change(text: str) -> bool:
     """Say whether the words tell of a change; asked for each neighbour of a statement."""
     return bool(_CHANGE.search(text))
 
 
-@kept(512)  # for the batch at hand
+@cached(512)  # for the batch at hand
 def is_negation(text: str) -> bool:
     """Say whether the text denies something."""
     return bool(_NEGATION.search(text))
@@ -100,7 +100,7 @@ def is_reversed(mine: str, theirs: str) -> bool:
     return swapped and left | right == their_left | their_right
 
 
-@kept(512)  # a statement is held against each of its neighbours, and a neighbour against many
+@cached(512)  # a statement is held against each of its neighbours, and a neighbour against many
 def _sides(text: str) -> tuple[str, frozenset[str], frozenset[str]] | None:
     """Return the word by which a statement compares two things, and the terms on either side of it."""
     found = _COMPARING.search(text)
@@ -225,7 +225,7 @@ def may_share_subject(new: Memory, old: Memory) -> bool:
     return new.subject == old.subject or _plain(new.subject) == _plain(old.subject)
 
 
-_plain = kept(512)(normalise)
+_plain = cached(512)(normalise)
 
 
 def _is_about(memory: Memory, thing: str) -> bool:

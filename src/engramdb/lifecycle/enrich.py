@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.lifecycle.entities import register
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.affect import Outcome, affect, sentiment
@@ -78,7 +78,7 @@ def _ends_with_name(text: str, entity: Entity) -> bool:
     return any(f" {fold(text)}".endswith(f" {one}") for one in folded)
 
 
-_type_of = kept(1000)(type_of)
+_type_of = cached(1000)(type_of)
 
 
 def _call(tx: Transaction, entity: Entity, other: str, memory: Memory, *, at: datetime) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from engramdb.errors import EdgeNotAllowed, StatusNotAllowed
 from engramdb.policy import DreamPolicy
-from engramdb.store.contract import Merged, Transaction
+from engramdb.store.contract import MergeRecord, Transaction
 from engramdb.store.moves import differences
 from engramdb.values import (
     Action,
@@ -182,7 +182,9 @@ def merge(writing: Writing, proposal: Merge) -> Result:
             kept = _as_knowledge(kept)
         given = _given(before, kept, loser) | {"edges": _take_over_disputes(writing, kept, loser)}
         writing.change(loser, Action.MERGE, proposal.reason, status=Status.MERGED, superseded_by=keeper.id)
-        writing.tx.dreams.add_merge(Merged(keeper=keeper.id, loser=loser.id, at=writing.now, given=given))
+        writing.tx.dreams.add_merge(
+            MergeRecord(keeper=keeper.id, loser=loser.id, at=writing.now, given=given)
+        )
     writing.tx.memories.replace(kept.evolve(updated_at=writing.now))
     writing.note(keeper, kept, Action.MERGE, proposal.reason)
     return Result(is_changed=True, made=keeper.id)
@@ -245,7 +247,9 @@ def unmerge(writing: Writing, memory: Memory, *, actor: Actor, reason: str) -> l
     return found
 
 
-def _undone(writing: Writing, merged: Merged, memory: Memory, actor: Actor, reason: str) -> Memory | None:
+def _undone(
+    writing: Writing, merged: MergeRecord, memory: Memory, actor: Actor, reason: str
+) -> Memory | None:
     tx = writing.tx
     keeper = tx.memories.get(merged.keeper, scope=memory.scope)
     loser = tx.memories.get(merged.loser, scope=memory.scope)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engramdb.lifecycle.drafts import Candidate
 from engramdb.lifecycle.settle import Neighbour
 from engramdb.policy import CapturePolicy
-from engramdb.store.contract import Found, Transaction
+from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
 from engramdb.values import Filters, Memory, Scope
 
@@ -40,7 +40,7 @@ class FindsNeighbours(Protocol):
 
     def neighbours(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
-    ) -> list[list[Found]]: ...
+    ) -> list[list[ScoredKey]]: ...
 
 
 def gather(
@@ -107,12 +107,12 @@ def _nearest(
     vectors: Mapping[int, NDArray[np.float32]],
     index: FindsNeighbours,
     policy: CapturePolicy,
-) -> dict[int, list[Found]]:
+) -> dict[int, list[ScoredKey]]:
     """Return the nearest memories by vector, scope by scope, so that many are looked up in one pass."""
     places: defaultdict[Scope, list[int]] = defaultdict(list)
     for place in vectors:
         places[candidates[place].memory.scope].append(place)
-    found: dict[int, list[Found]] = {}
+    found: dict[int, list[ScoredKey]] = {}
     for scope, wanted in places.items():
         rows = np.stack([vectors[place] for place in wanted])
         answers = index.neighbours(tx, rows, scope=scope, limit=policy.surprise_neighbours)

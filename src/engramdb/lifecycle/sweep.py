@@ -21,11 +21,11 @@ from engramdb.values import (
     Action,
     Actor,
     ActorKind,
+    AgeMove,
     AgeReport,
     AuditEvent,
     EmbedderIdentity,
     Memory,
-    Moved,
     Status,
 )
 from engramdb.values.population import LAYERS, Population, to_microseconds
@@ -53,13 +53,13 @@ class _Tally(Struct):
     sweep: Sweep
     by_rule: Counter[str] = field(default_factory=Counter)
     by_tier: Counter[str] = field(default_factory=Counter)
-    moves: list[Moved] = field(default_factory=list)
+    moves: list[AgeMove] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     longest_write: float = 0.0
     write_rows: int = FIRST_WRITE_ROWS
     requantised: int = 0
 
-    def note(self, moved: Moved) -> None:
+    def note(self, moved: AgeMove) -> None:
         """Count a move, and keep it to show."""
         self.by_rule[moved.rule] += 1
         if len(self.moves) < MOVES_SHOWN:
@@ -206,17 +206,19 @@ def apply(
         time.sleep(PAUSE_SECONDS)
 
 
-def _change(sweeper: Sweeper, tx: Transaction, memory: Memory, rule: Rule | None, layer: int) -> list[Moved]:
+def _change(
+    sweeper: Sweeper, tx: Transaction, memory: Memory, rule: Rule | None, layer: int
+) -> list[AgeMove]:
     moves = []
     wanted = LAYERS[layer]
     if rule is None and wanted is not memory.layer:
         name = f"{memory.layer}_to_{wanted}"
-        moves.append(Moved(memory_id=memory.id, rule=name, layer=wanted))
+        moves.append(AgeMove(memory_id=memory.id, rule=name, layer=wanted))
         if not sweeper.dry_run:
             move_layer(tx, memory, wanted, reason=name, held=False, actor=AGER, now=sweeper.now)
     if rule is not None and _may_leave(tx, memory, rule):
         to = _target(sweeper.policy, rule)
-        moves.append(Moved(memory_id=memory.id, rule=rule.name, status=to))
+        moves.append(AgeMove(memory_id=memory.id, rule=rule.name, status=to))
         if not sweeper.dry_run:
             move(tx, memory, to, action=Action.AGE, reason=rule.name, actor=AGER, now=sweeper.now)
     return moves

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from engramdb.erasable_cache import Table
+from engramdb.erasable_cache import ErasableTable
 from engramdb.errors import EmbedderUnavailable
 from engramdb.models.calibration import Calibration
 from engramdb.models.wordpiece import WordPieces, bert_uncased
@@ -81,7 +81,7 @@ class StaticEmbedder:
     def __init__(self) -> None:
         self._loading = threading.Lock()
         self._table: _Table | None = None
-        self._kept: Table[NDArray[np.float32]] = Table()
+        self._kept: ErasableTable[NDArray[np.float32]] = ErasableTable()
 
     @property
     def identity(self) -> EmbedderIdentity:

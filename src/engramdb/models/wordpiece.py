@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from engramdb.erasable_cache import Table
+from engramdb.erasable_cache import ErasableTable
 
 VOCABULARY_PATH: Final = Path(__file__).parent / "static_table" / "vocab.txt"
 
@@ -45,7 +45,7 @@ class WordPieces:
     ) -> None:
         self._ids = vocabulary
         self._longest_piece = max(map(len, vocabulary))
-        self._known: Table[tuple[int, ...]] = Table()
+        self._known: ErasableTable[tuple[int, ...]] = ErasableTable()
         self._most_words = most_words
         self._characters = _Characters(most_characters)
         self.unknown = vocabulary["[UNK]"]

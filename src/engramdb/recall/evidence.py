@@ -20,7 +20,7 @@ from engramdb.text.moments import MomentRange, Relation
 from engramdb.text.normalize import lazy
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import index_terms, query_terms
-from engramdb.values import Hit, Judgement, Memory, ModelCall, Origin, Sufficiency
+from engramdb.values import Hit, Judgment, Memory, ModelCall, Origin, Sufficiency
 
 # A chat model with a budget: so many calls and tokens, and not one more.
 #
@@ -130,22 +130,22 @@ _OPENING = lazy(r"\b(?:the|a|an|who(?:ever|mever)?|his|her|their|my|our)\b", 2)
 _RELATION = lazy(r"\b(?:of|who|whom|that|which|for|at|in|by|from|whoever)\b", 2)
 
 
-def judge(question: str, hits: Sequence[Hit], *, least_relevance: float) -> tuple[Judgement, Origin]:
+def judge(question: str, hits: Sequence[Hit], *, least_relevance: float) -> tuple[Judgment, Origin]:
     """Return whether these memories are enough as far as words can tell, and what to ask if they are not."""
     fitting = [hit for hit in hits if hit.trust.relevance >= least_relevance]
     wanted = set(query_terms(question))
     best = max((len(wanted & _terms(hit.memory)) for hit in fitting), default=0)
     seen = f"the best memory has {best} of {len(wanted)} words that matter"
     if best and best >= ENOUGH_SHARE * len(wanted):
-        return Judgement(sufficiency=Sufficiency.SUFFICIENT, why=seen), Origin.ASKED
+        return Judgment(sufficiency=Sufficiency.SUFFICIENT, why=seen), Origin.ASKED
     if parts := parts_of(question):
         why = f"it holds {len(parts)} questions, and {seen}"
-        return Judgement(sufficiency=Sufficiency.BROAD, why=why, asks=tuple(parts)), Origin.PART
+        return Judgment(sufficiency=Sufficiency.BROAD, why=why, asks=tuple(parts)), Origin.PART
     leads = leads_from(question, fitting)
     why = seen if fitting else "nothing that is stored fits"
     if not leads:
         why += "; nothing in it leads on"
-    return Judgement(sufficiency=Sufficiency.GAPS, why=why, asks=tuple(leads)), Origin.LEAD
+    return Judgment(sufficiency=Sufficiency.GAPS, why=why, asks=tuple(leads)), Origin.LEAD
 
 
 def parts_of(question: str) -> list[str]:

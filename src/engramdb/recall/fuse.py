@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engramdb.models.calibration import Calibration
 from engramdb.policy import RecallPolicy
-from engramdb.store.contract import Found, Transaction
+from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.normalize import fingerprint, normalise
 from engramdb.values import EmbedderIdentity, Layer, Memory, Reason
 
@@ -40,7 +40,7 @@ class Signal(Struct, frozen=True, kw_only=True):
     """The contribution to each memory's score."""
 
 
-def fuse(answers: Mapping[str, Sequence[Found]], weights: Mapping[str, float]) -> list[Fused]:
+def fuse(answers: Mapping[str, Sequence[ScoredKey]], weights: Mapping[str, float]) -> list[Fused]:
     """
     Return one list, best first, from lists that are each best first.
 
@@ -76,7 +76,7 @@ def in_order(scores: Mapping[int, float]) -> list[Fused]:
 
 def explain(
     keys: Sequence[int],
-    answers: Mapping[str, Sequence[Found]],
+    answers: Mapping[str, Sequence[ScoredKey]],
     weights: Mapping[str, float],
     signals: Sequence[Signal] = (),
 ) -> dict[int, tuple[Reason, ...]]:
@@ -128,7 +128,7 @@ class Reranker(Protocol):
 
 def by_rank(
     ranked: Sequence[Fused],
-    answers: Mapping[str, Sequence[Found]],
+    answers: Mapping[str, Sequence[ScoredKey]],
     weights: Mapping[str, float],
     *,
     constant: int,

@@ -22,7 +22,7 @@ from engramdb.models.calibration import Calibration
 from engramdb.policy import RecallPolicy
 from engramdb.recall.as_of import believed
 from engramdb.recall.fuse import Fused, Reranker, collapse
-from engramdb.store.contract import Found, Store, Transaction
+from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.text.terms import passage, terms
 from engramdb.values import EdgeType, EmbedderIdentity, Filters, Level, Memory, Missing, Query, Reason, Scope
 
@@ -172,7 +172,7 @@ class FindsByWords(Protocol):
 
     def search(
         self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
-    ) -> list[Found]: ...
+    ) -> list[ScoredKey]: ...
 
 
 class FindsByVector(Protocol):
@@ -207,7 +207,7 @@ class FindsByLinks(Protocol):
         decay: float,
         floor: float,
         through_entities: bool,
-    ) -> list[Found]: ...
+    ) -> list[ScoredKey]: ...
 
 
 class Sources(Struct, frozen=True, kw_only=True):
@@ -266,10 +266,10 @@ def gather(
     *,
     words: str,
     candidates: int,
-) -> dict[str, list[Found]]:
+) -> dict[str, list[ScoredKey]]:
     """Return each index's answer, best first; `words` is what the text index is asked."""
     limit = max(candidates, query.limit)
-    answers: dict[str, list[Found]] = {}
+    answers: dict[str, list[ScoredKey]] = {}
     with notes.timed(LEXICAL):
         answers[LEXICAL] = sources.lexical.search(
             tx, words, scope=query.scope, filters=query.filters, limit=limit
@@ -329,9 +329,9 @@ def _nearest(
         size *= 4
 
 
-def above_floor(found: Sequence[Found], floor: float) -> list[Found]:
+def above_floor(found: Sequence[ScoredKey], floor: float) -> list[ScoredKey]:
     """Return cosines as similarities: 0 for what is unrelated in the embedder's eyes, 1 for the same."""
-    return [Found(one.key, min(1.0, max(0.0, (one.score - floor) / (1 - floor)))) for one in found]
+    return [ScoredKey(one.key, min(1.0, max(0.0, (one.score - floor) / (1 - floor)))) for one in found]
 
 
 # Say truly what the text index found a memory by: its own words, or only a topic inferred from them.

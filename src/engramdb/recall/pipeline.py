@@ -44,7 +44,7 @@ from engramdb.recall.gather import (
 )
 from engramdb.recall.plan import Planned, plan, resolve_anchor
 from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
-from engramdb.store.contract import Found, Transaction
+from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
 from engramdb.text.tokens import count_tokens
 from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall
@@ -81,7 +81,7 @@ class Ranked(Struct, frozen=True, kw_only=True):
     """Candidates in order, and where their scores come from."""
 
     order: list[Fused]
-    answers: Mapping[str, list[Found]]
+    answers: Mapping[str, list[ScoredKey]]
     weights: Mapping[str, float]
     signals: Sequence[Signal]
     words: str

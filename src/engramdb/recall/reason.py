@@ -27,7 +27,7 @@ from engramdb.values import (
     EvidenceItem,
     EvidenceNode,
     Hit,
-    Judgement,
+    Judgment,
     Memory,
     MemoryId,
     Origin,
@@ -165,7 +165,7 @@ class _Inquiry:
         )
         return (judgement.asks if judgement else ()), origin
 
-    def _judge(self, question: str, hits: Sequence[Hit]) -> tuple[Judgement, Origin]:
+    def _judge(self, question: str, hits: Sequence[Hit]) -> tuple[Judgment, Origin]:
         """Return the model's judgement, or that of the rules where there is none."""
         by_rules = judge(question, hits, least_relevance=self._with.least_relevance)
         purse = self._with.purse
@@ -179,7 +179,7 @@ class _Inquiry:
         asks = reply.missing if reply.verdict is not Sufficiency.SUFFICIENT else ()
         if reply.verdict is Sufficiency.BROAD and not asks:
             asks = self._parts(question)
-        judged = Judgement(
+        judged = Judgment(
             sufficiency=reply.verdict,
             why=f"asked for {len(asks)} more" if asks else "asked for nothing more",
             judged_by=purse.name,

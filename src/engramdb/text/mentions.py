@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.name_runs import Placed, Run, Word, capitals_prove_nothing, run_mention, runs, words_of
 from engramdb.text.names import fold, fold_name, name_lists
 from engramdb.text.normalize import lazy
@@ -251,7 +251,7 @@ def possible_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *small]))[:MAX_MENTIONS]
 
 
-@kept(64)  # a statement is asked what it names, and what it may name
+@cached(64)  # a statement is asked what it names, and what it may name
 def _read(text: str) -> tuple[list[Placed], str, list[Word]]:
     """Return what is set apart of a text, the rest, and its words."""
     apart, bare = set_apart(text)

@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text import moment_english, moment_languages, moment_periods
 from engramdb.text.calendar import Direction, Precision, Stretch
 from engramdb.text.moment_rules import Reader, Rulebook, Seen, direction_of
@@ -84,7 +84,7 @@ def find_moments(text: str, *, now: datetime, direction: Direction | None = None
     return list(_find_moments(text, now.replace(tzinfo=None), now.tzinfo or UTC, now.fold, direction))
 
 
-@kept(64)  # of one clause they are asked for up to four times in a row
+@cached(64)  # of one clause they are asked for up to four times in a row
 def _find_moments(
     text: str, clock: datetime, zone: tzinfo, fold: int, direction: Direction | None
 ) -> tuple[MomentRange, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.values import EntityType
@@ -79,7 +79,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", bare).translate(_LETTERS)
 
 
-@kept(20_000)
+@cached(20_000)
 def fold_name(name: str, kind: EntityType = EntityType.UNKNOWN) -> str:
     """
     Return the form in which two ways of writing one name are equal.

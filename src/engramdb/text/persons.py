@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy
 from engramdb.text.verbs import third_person, word_set
 
@@ -99,7 +99,7 @@ class Person(Struct, frozen=True):
     pronoun: str | None = None
 
 
-@kept(128)  # asked about a turn, its sentences and their clauses, which are often the same
+@cached(128)  # asked about a turn, its sentences and their clauses, which are often the same
 def people(text: str) -> tuple[Person, ...]:
     """Return the people that a text introduces, each once."""
     found: dict[str, str | None] = {}

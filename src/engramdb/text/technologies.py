@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy
 
 LONGEST_NAME = 3
@@ -83,7 +83,7 @@ def technology_class(name: str) -> str | None:
     return entry.kind if entry else None
 
 
-@kept(512)
+@cached(512)
 def find_technologies(text: str) -> tuple[Found, ...]:
     """Return each technology that is meant, in order of first mention."""
     certain: list[Found] = []

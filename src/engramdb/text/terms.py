@@ -11,7 +11,7 @@ from functools import cache
 
 import Stemmer
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy
 from engramdb.values import Memory
 
@@ -211,7 +211,7 @@ def query_terms(text: str) -> list[str]:
     return [term for term in every if term.partition("'")[0] not in stops] or every
 
 
-@kept(1024)
+@cached(1024)
 def _cut_whole(text: str) -> tuple[str, ...]:
     """Return the terms of a text; the gate asks for those of one statement a dozen times."""
     return tuple(_cut(text))
@@ -243,7 +243,7 @@ def _cut_unspaced(run: str, *, pairs_only: bool) -> Iterator[str]:
         yield first + second
 
 
-@kept(50_000)
+@cached(50_000)
 def _cut_word(token: str) -> tuple[str, ...]:
     """Return a word's stem; for an identifier, path or number with parts, the whole and the parts."""
     whole = _fold(token)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy
 
 # The letters and small words by which the pieces of a text are told apart.
@@ -230,7 +230,7 @@ class _Heard:
         return script
 
 
-@kept(4096)
+@cached(4096)
 def _evidence(word: str) -> str:
     """Return the language that a word speaks for, if any."""
     lower = word.strip().lower()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.token_pieces import Piece, cut, kinds, margin_class
 
 # What each kind of piece costs in the tokens of several tokenizers: measured, not chosen.
@@ -143,7 +143,7 @@ MOST_COUNTED: Final = 16_384
 """Texts whose count is remembered, at 140 bytes each; all of them go when there are more."""
 
 
-@kept(64)  # one write counts the same few texts again and again
+@cached(64)  # one write counts the same few texts again and again
 def count_tokens(text: str, tokenizer: str = USUAL) -> int:
     """Return about how many tokens a text costs; 0 for nothing, at least 1 for something."""
     return min(_bytes(text), max(1, round(sum([_price(piece, tokenizer)[0] for piece in cut(text)]))))
@@ -194,7 +194,7 @@ def _reckon(piece: Piece, tokenizer: str) -> tuple[float, float]:
     return sum([usual[kind] * n for kind, n in counted]), sum([most[kind] * n for kind, n in counted])
 
 
-_kept_price = kept(8192)(_reckon)
+_kept_price = cached(8192)(_reckon)
 """By piece and not by text: most words of a text were counted before."""
 
 

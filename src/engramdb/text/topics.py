@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.text.terms import STOP_WORDS, query_terms, terms
@@ -76,7 +76,7 @@ def _count_marks(found: frozenset[str]) -> int:
     return sum([term.startswith(TOPIC_MARK) for term in found])
 
 
-@kept(20_000)
+@cached(20_000)
 def tells(stem: str) -> bool:
     """Say whether a stem says something about the topic."""
     return stem not in _empty_stems() and not _DIGITS.match(stem) and not _is_grammar(stem)

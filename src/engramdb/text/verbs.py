@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy
 
 
@@ -95,7 +95,7 @@ def third_person(verb: str) -> str:
     return f"{verb}s"
 
 
-@kept(4096)
+@cached(4096)
 def bases(verb: str) -> tuple[str, ...]:
     """Return the base forms that a form may come from, the likeliest first: using → use, us."""
     word = verb.lower()

@@ -1,7 +1,16 @@
 """Values: frozen structs without I/O and without a clock."""
 
-from engramdb.values.aging import AgeReport, Census, Change, Forecast, Importance, Moved, Outlook, Tier
-from engramdb.values.document import Putting, Removing, Said, ShelfHit, ShelfItem
+from engramdb.values.aging import (
+    AgeReport,
+    Census,
+    ForecastChange,
+    Forecast,
+    Importance,
+    AgeMove,
+    Outlook,
+    Tier,
+)
+from engramdb.values.document import PutDocument, RemoveDocument, DocumentMessage, DocumentHit, Document
 from engramdb.values.dream import DreamChange, DreamReport, StepOutcome, StepReport
 from engramdb.values.edge import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
@@ -27,12 +36,12 @@ from engramdb.values.memory import (
     TurnId,
     new_id,
 )
-from engramdb.values.notebook import Exported, NotebookAct, NotebookChange, NotebookReport
+from engramdb.values.notebook import ExportedMemory, NotebookAct, NotebookChange, NotebookReport
 from engramdb.values.query import Filters, Mode, Query
 from engramdb.values.reasoning import (
     EvidenceItem,
     EvidenceNode,
-    Judgement,
+    Judgment,
     ModelCall,
     Origin,
     Reasoned,
@@ -67,14 +76,14 @@ from engramdb.values.window import (
     ChatMessage,
     DetailLevel,
     Fate,
-    Held,
+    ShownMemory,
     Loss,
     Section,
     SectionName,
     Window,
     WorkingLine,
 )
-from engramdb.values.working_memory import Item, Restored, Slot, SlotSource, TopicShift, WorkingMemory
+from engramdb.values.working_memory import WorkingItem, Restored, Slot, SlotSource, TopicShift, WorkingMemory
 
 __all__ = [
     "BELIEVED",
@@ -85,6 +94,7 @@ __all__ = [
     "Actor",
     "ActorKind",
     "Affect",
+    "AgeMove",
     "AgeReport",
     "AuditEvent",
     "Backup",
@@ -93,7 +103,6 @@ __all__ = [
     "BusyPeriod",
     "Census",
     "Certainty",
-    "Change",
     "ChatMessage",
     "Check",
     "Confidence",
@@ -101,6 +110,9 @@ __all__ = [
     "Detail",
     "DetailLevel",
     "DoctorReport",
+    "Document",
+    "DocumentHit",
+    "DocumentMessage",
     "Domain",
     "DreamChange",
     "DreamReport",
@@ -113,13 +125,13 @@ __all__ = [
     "Erasure",
     "EvidenceItem",
     "EvidenceNode",
-    "Exported",
+    "ExportedMemory",
     "Fate",
     "Filters",
     "Forecast",
+    "ForecastChange",
     "Gap",
     "GapKind",
-    "Held",
     "HistoryEvent",
     "Hit",
     "ImportKind",
@@ -127,8 +139,7 @@ __all__ = [
     "ImportReport",
     "Importance",
     "IndexReport",
-    "Item",
-    "Judgement",
+    "Judgment",
     "Kind",
     "KnowledgeChange",
     "Layer",
@@ -141,7 +152,6 @@ __all__ = [
     "Missing",
     "Mode",
     "ModelCall",
-    "Moved",
     "NotebookAct",
     "NotebookChange",
     "NotebookReport",
@@ -149,24 +159,22 @@ __all__ = [
     "Outlook",
     "PartHealth",
     "Provenance",
-    "Putting",
+    "PutDocument",
     "Quality",
     "Query",
     "Reason",
     "Reasoned",
     "Recall",
     "Refusal",
-    "Removing",
+    "RemoveDocument",
     "Restored",
     "Role",
-    "Said",
     "SchedulerState",
     "Scope",
     "Section",
     "SectionName",
     "SecurityTier",
-    "ShelfHit",
-    "ShelfItem",
+    "ShownMemory",
     "Slot",
     "SlotSource",
     "Source",
@@ -185,6 +193,7 @@ __all__ = [
     "Turn",
     "TurnId",
     "Window",
+    "WorkingItem",
     "WorkingLine",
     "WorkingMemory",
     "check_edge",

@@ -28,7 +28,7 @@ class Importance(Struct, frozen=True, kw_only=True):
     factors: Mapping[str, float]
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class ForecastChange(Struct, frozen=True, kw_only=True):
     """One thing that will happen to a memory if nobody recalls, confirms or changes it."""
 
     at: datetime
@@ -47,12 +47,12 @@ class Outlook(Struct, frozen=True, kw_only=True):
     retention: float
     tier: Tier
     importance: Importance
-    changes: tuple[Change, ...] = ()
-    after_recall: tuple[Change, ...] = ()
+    changes: tuple[ForecastChange, ...] = ()
+    after_recall: tuple[ForecastChange, ...] = ()
     """The same, had it been recalled now."""
 
     @property
-    def leaves(self) -> Change | None:
+    def leaves(self) -> ForecastChange | None:
         """When and by which rule it leaves, if it does."""
         return next((change for change in self.changes if change.kind == "leaves"), None)
 
@@ -82,7 +82,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     soonest: tuple[Outlook, ...] = ()
 
 
-class Moved(Struct, frozen=True, kw_only=True):
+class AgeMove(Struct, frozen=True, kw_only=True):
     """One move of a sweep: which memory, from where to where, by which rule."""
 
     memory_id: MemoryId
@@ -100,7 +100,7 @@ class AgeReport(Struct, frozen=True, kw_only=True):
     looked_at: int
     by_rule: Mapping[str, int]
     by_tier: Mapping[str, int]
-    moves: tuple[Moved, ...] = ()
+    moves: tuple[AgeMove, ...] = ()
     """The first thousand of them."""
     requantised: int = 0
     resumed: bool = False

@@ -12,7 +12,7 @@ from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.turn import Role
 
 
-class ShelfItem(Struct, frozen=True, kw_only=True):
+class Document(Struct, frozen=True, kw_only=True):
     """One document as it lies on the shelf."""
 
     id: int
@@ -35,14 +35,14 @@ class ShelfItem(Struct, frozen=True, kw_only=True):
     """How long after its last use it expires; None: never."""
 
 
-class ShelfHit(Struct, frozen=True, kw_only=True):
+class DocumentHit(Struct, frozen=True, kw_only=True):
     """A document that a search found; no score where Engram was not told to remember its text."""
 
-    item: ShelfItem
+    item: Document
     score: float | None = None
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class DocumentMessage(Struct, frozen=True, kw_only=True):
     """The message in a document, to be heard as a turn of a session."""
 
     content: str
@@ -51,7 +51,7 @@ class Said(Struct, frozen=True, kw_only=True):
     speaker: str | None = None
 
 
-class Putting(Struct, frozen=True, kw_only=True):
+class PutDocument(Struct, frozen=True, kw_only=True):
     """A document to be put in place of what lies under its key; without one, its memory's id."""
 
     place: tuple[str, ...]
@@ -59,7 +59,7 @@ class Putting(Struct, frozen=True, kw_only=True):
     value: Any
     text: str | None = None
     """What it says, to be remembered."""
-    said: Said | None = None
+    said: DocumentMessage | None = None
     memory_id: MemoryId | None = None
     """A memory that is stored already, which the document is about; then `text` is not looked at."""
     lifetime: timedelta | None = None
@@ -68,7 +68,7 @@ class Putting(Struct, frozen=True, kw_only=True):
     """Where it belongs; the scope of the call unless given."""
 
 
-class Removing(Struct, frozen=True, kw_only=True):
+class RemoveDocument(Struct, frozen=True, kw_only=True):
     """A document to be taken from the shelf."""
 
     place: tuple[str, ...]

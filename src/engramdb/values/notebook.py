@@ -113,7 +113,7 @@ class NotebookReport(Struct, frozen=True, kw_only=True):
         return not self.pages_changed and all(NotebookAct(act) in settled for act in self.counts)
 
 
-class Exported(Struct, frozen=True, kw_only=True):
+class ExportedMemory(Struct, frozen=True, kw_only=True):
     """A memory with what is known around it, as one line of an export."""
 
     memory: Memory

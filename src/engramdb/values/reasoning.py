@@ -56,7 +56,7 @@ class ModelCall(Struct, frozen=True, kw_only=True):
     failure: str = ""
 
 
-class Judgement(Struct, frozen=True, kw_only=True):
+class Judgment(Struct, frozen=True, kw_only=True):
     """Whether the memories found are enough, who says so and why, and what to ask next."""
 
     sufficiency: Sufficiency
@@ -76,7 +76,7 @@ class EvidenceNode(Struct, frozen=True, kw_only=True):
     found: tuple[EvidenceItem, ...] = ()
     missing: tuple[Missing, ...] = ()
     """Indexes that could not answer it fully."""
-    judgement: Judgement | None = None
+    judgement: Judgment | None = None
     """None where nothing more would be asked anyway."""
     calls: tuple[ModelCall, ...] = ()
     children: tuple[EvidenceNode, ...] = ()

@@ -57,7 +57,7 @@ class WorkingLine(Struct, frozen=True, kw_only=True):
     activation: float = 1.0
 
 
-class Held(Struct, frozen=True, kw_only=True):
+class ShownMemory(Struct, frozen=True, kw_only=True):
     """A memory in a section, and how much of it."""
 
     memory_id: MemoryId
@@ -72,7 +72,7 @@ class Section(Struct, frozen=True, kw_only=True):
     tokens: int
     allowance: int
     """Its share of the budget and what others left to it."""
-    holds: tuple[Held, ...] = ()
+    holds: tuple[ShownMemory, ...] = ()
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -137,7 +137,7 @@ class Window(Struct, frozen=True, kw_only=True):
         return (*first, *_alternating((*self.turns, ChatMessage(role="user", content=asked))))
 
     @property
-    def holds(self) -> tuple[Held, ...]:
+    def holds(self) -> tuple[ShownMemory, ...]:
         """Every memory in the window."""
         return tuple(held for section in self.sections for held in section.holds)
 

@@ -73,7 +73,7 @@ class Slot(Struct, frozen=True, kw_only=True):
         return self.source is SlotSource.EXPLICIT
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class WorkingItem(Struct, frozen=True, kw_only=True):
     """A slot with what it holds, read from the store this moment."""
 
     slot: Slot
@@ -85,7 +85,7 @@ class WorkingMemory(Struct, frozen=True, kw_only=True):
     """What an agent has in mind now, the most active first."""
 
     scope: Scope = GLOBAL
-    items: tuple[Item, ...] = ()
+    items: tuple[WorkingItem, ...] = ()
     restored: Restored = Restored.FRESH
     confidence: float = 0.0
     """How settled the topic is, 0 to 1."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # concluded in one must not rest on another.
 
 
-class Sift(Struct, frozen=True, kw_only=True):
+class DreamFilter(Struct, frozen=True, kw_only=True):
     """Which active memories to read; what is left empty lets everything through."""
 
     layers: frozenset[Layer] = frozenset()
@@ -50,7 +50,7 @@ class Sift(Struct, frozen=True, kw_only=True):
     """Only those with a later change than this."""
 
 
-class Made(Struct, frozen=True):
+class DerivedMemory(Struct, frozen=True):
     """A memory that a step of an earlier dream stated, and how its sources stand now."""
 
     key: int
@@ -66,7 +66,7 @@ class ToolRun(Struct, frozen=True):
     is_success: bool
 
 
-class Named(Struct, frozen=True):
+class UniqueName(Struct, frozen=True):
     """A name by which exactly one entity of a scope goes."""
 
     entity_id: str
@@ -87,7 +87,7 @@ class Mentions(Struct, frozen=True):
         return len(self.memories)
 
 
-class Gleanings(Protocol):
+class DreamReads(Protocol):
     """Reads for the dream, none of which mixes scopes."""
 
     def scopes(self) -> list[Scope]:
@@ -98,11 +98,11 @@ class Gleanings(Protocol):
         """Say whether any memory of a scope has a later change than this."""
         ...
 
-    def page(self, *, scope: Scope, sift: Sift, after_key: int, limit: int) -> dict[int, Memory]:
+    def page(self, *, scope: Scope, sift: DreamFilter, after_key: int, limit: int) -> dict[int, Memory]:
         """Return the next active memories of a scope, by key."""
         ...
 
-    def made(self, maker: str, *, scope: Scope) -> list[Made]:
+    def made(self, maker: str, *, scope: Scope) -> list[DerivedMemory]:
         """Return what makers whose name begins so have stated, in any status but erased, oldest first."""
         ...
 
@@ -126,12 +126,12 @@ class Gleanings(Protocol):
         """Return a folded name and the ids of two entities of a scope that both go by it."""
         ...
 
-    def names(self, *, scope: Scope, since: datetime | None) -> list[Named]:
+    def names(self, *, scope: Scope, since: datetime | None) -> list[UniqueName]:
         """Return the names of single entities, all or those that no memory had used before a moment."""
         ...
 
     def unlinked(
-        self, name: Named, terms: Sequence[str], *, scope: Scope, after_key: int, limit: int
+        self, name: UniqueName, terms: Sequence[str], *, scope: Scope, after_key: int, limit: int
     ) -> dict[int, Memory]:
         """Return the next active statements that hold these terms and are not linked to the entity."""
         ...
@@ -177,7 +177,7 @@ class Imports(Protocol):
 # The table of minds: what each agent attends to, so that it is there again after a pause or a crash.
 
 
-class KeptTopic(Struct, frozen=True, kw_only=True, eq=False):
+class TopicSnapshot(Struct, frozen=True, kw_only=True, eq=False):
     """What was in mind on one topic, and the vectors of what was said last, one to a row."""
 
     slots: tuple[Slot, ...]
@@ -187,10 +187,10 @@ class KeptTopic(Struct, frozen=True, kw_only=True, eq=False):
     """None for the topic that was still talked about."""
 
 
-class KeptMind(Struct, frozen=True, kw_only=True, eq=False):
+class AttentionSnapshot(Struct, frozen=True, kw_only=True, eq=False):
     """One agent's mind at rest."""
 
-    topics: tuple[KeptTopic, ...]
+    topics: tuple[TopicSnapshot, ...]
     """Those that were left, the latest last, and then the present one."""
     at: datetime
     embedder: EmbedderIdentity | None = None
@@ -201,7 +201,7 @@ class KeptMind(Struct, frozen=True, kw_only=True, eq=False):
 class Attention(Protocol):
     """Minds by scope; the agent is part of it."""
 
-    def get(self, scope: Scope) -> KeptMind | None:
+    def get(self, scope: Scope) -> AttentionSnapshot | None:
         """Return the mind of exactly this scope, if one was kept."""
         ...
 
@@ -209,7 +209,7 @@ class Attention(Protocol):
         """Return the stamp of the latest save of exactly this scope; 0 if there is none."""
         ...
 
-    def put(self, scope: Scope, mind: KeptMind) -> int:
+    def put(self, scope: Scope, mind: AttentionSnapshot) -> int:
         """Keep a mind in place of its earlier state, and return its stamp."""
         ...
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from engramdb.values import MemoryId, Scope, ShelfItem, Status, TurnId
+from engramdb.values import Document, MemoryId, Scope, Status, TurnId
 
 # The shelf: documents by scope, place and key, each with the memory or the turn that was made of it.
 #
@@ -17,7 +17,7 @@ from engramdb.values import MemoryId, Scope, ShelfItem, Status, TurnId
 # scope.
 
 
-class Corner(Struct, frozen=True, kw_only=True):
+class DocumentRange(Struct, frozen=True, kw_only=True):
     """A part of the shelf: places that begin so, in exactly a scope or in it and every narrower one."""
 
     scope: Scope
@@ -39,14 +39,14 @@ class Pointer(NamedTuple):
     status: Status | None = None
 
 
-class Shelf(Protocol):
+class Documents(Protocol):
     """Documents of other programs."""
 
-    def get(self, place: tuple[str, ...], key: str, *, scope: Scope, now: datetime) -> ShelfItem | None:
+    def get(self, place: tuple[str, ...], key: str, *, scope: Scope, now: datetime) -> Document | None:
         """Return the document under a key of exactly this scope."""
         ...
 
-    def occupied(self, place: tuple[str, ...], key: str, *, scope: Scope) -> ShelfItem | None:
+    def occupied(self, place: tuple[str, ...], key: str, *, scope: Scope) -> Document | None:
         """Return what lies under a key, also where no reader would be given it any more."""
         ...
 
@@ -61,7 +61,7 @@ class Shelf(Protocol):
         memory_id: MemoryId | None = None,
         turn_id: TurnId | None = None,
         lifetime: timedelta | None = None,
-    ) -> ShelfItem:
+    ) -> Document:
         """Put a document in place of what lies under its key, which keeps its number and beginning."""
         ...
 
@@ -69,27 +69,27 @@ class Shelf(Protocol):
         """Take documents from the shelf, and return how many there were."""
         ...
 
-    def by_ids(self, numbers: Sequence[int], *, now: datetime) -> dict[int, ShelfItem]:
+    def by_ids(self, numbers: Sequence[int], *, now: datetime) -> dict[int, Document]:
         """Return the documents that are there, by number."""
         ...
 
-    def walk(self, corner: Corner, *, offset: int = 0) -> Generator[ShelfItem, None, None]:
+    def walk(self, corner: DocumentRange, *, offset: int = 0) -> Generator[Document, None, None]:
         """Yield documents, the first stored first; to be closed before the transaction ends."""
         ...
 
-    def latest(self, corner: Corner, *, limit: int) -> Sequence[ShelfItem]:
+    def latest(self, corner: DocumentRange, *, limit: int) -> Sequence[Document]:
         """Return the documents that were stored last, the last one first."""
         ...
 
-    def pointers(self, corner: Corner) -> Sequence[Pointer]:
+    def pointers(self, corner: DocumentRange) -> Sequence[Pointer]:
         """Return which memories the documents point to, the first stored first."""
         ...
 
-    def places(self, corner: Corner) -> Sequence[tuple[str, ...]]:
+    def places(self, corner: DocumentRange) -> Sequence[tuple[str, ...]]:
         """Return the places that hold a document, in order."""
         ...
 
-    def holders(self, memory_id: MemoryId) -> Sequence[ShelfItem]:
+    def holders(self, memory_id: MemoryId) -> Sequence[Document]:
         """Return every document that points to a memory."""
         ...
 
@@ -97,11 +97,11 @@ class Shelf(Protocol):
         """Return the key of a memory."""
         ...
 
-    def touch(self, numbers: Sequence[int], *, now: datetime) -> Sequence[ShelfItem]:
+    def touch(self, numbers: Sequence[int], *, now: datetime) -> Sequence[Document]:
         """Let the lifetimes of documents begin again, and return those that have one."""
         ...
 
-    def expired(self, now: datetime, *, limit: int) -> Sequence[ShelfItem]:
+    def expired(self, now: datetime, *, limit: int) -> Sequence[Document]:
         """Return documents whose time is over, the longest expired first."""
         ...
 
@@ -116,7 +116,7 @@ ERASED = 410
 """The status of an answer that is gone because something it named was erased."""
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class StoredReply(Struct, frozen=True, kw_only=True):
     """What a request was answered with; nothing yet while it is under way."""
 
     request: bytes
@@ -131,7 +131,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 class Replies(Protocol):
     """Answers by caller and key."""
 
-    def get(self, caller: str, key: str) -> Reply | None:
+    def get(self, caller: str, key: str) -> StoredReply | None:
         """Return what is known of a key."""
         ...
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # keeper was given, so that it can be taken back to the letter.
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class DreamRun(Struct, frozen=True, kw_only=True):
     """A dream as it is kept: `step` is the one that it is in, `finished_at` None while it is not done."""
 
     started_at: datetime
@@ -44,19 +44,19 @@ class Run(Struct, frozen=True, kw_only=True):
     step: str | None = None
     finished_at: datetime | None = None
 
-    def at(self, key: int) -> Run:
+    def at(self, key: int) -> DreamRun:
         """Return the run under the key that the store gave it."""
         return replace(self, key=key, report=replace(self.report, number=key))
 
 
-class Mark(Struct, frozen=True):
+class StepMark(Struct, frozen=True):
     """Up to where a step has looked: when its last whole run began, and the newest change at that moment."""
 
     started_at: datetime
     cursor: int
 
 
-class Merged(Struct, frozen=True, kw_only=True):
+class MergeRecord(Struct, frozen=True, kw_only=True):
     """A memory that another one stands for, and what that one was given for it."""
 
     keeper: MemoryId
@@ -117,23 +117,23 @@ class Leases(Protocol):
 class Dreams(Protocol):
     """Runs, merges, and what a dream reads."""
 
-    def latest(self) -> Run | None:
+    def latest(self) -> DreamRun | None:
         """Return the run that was begun last."""
         ...
 
-    def put(self, run: Run) -> Run:
+    def put(self, run: DreamRun) -> DreamRun:
         """Store how far a run came; a new one has key 0 and is given its own."""
         ...
 
-    def recent(self, *, limit: int, before: int | None = None) -> Sequence[Run]:
+    def recent(self, *, limit: int, before: int | None = None) -> Sequence[DreamRun]:
         """Return the latest runs, newest first, or those before the one with a key."""
         ...
 
-    def mark(self, step: str) -> Mark | None:
+    def mark(self, step: str) -> StepMark | None:
         """Return up to where a step has looked, or None where it never came to its end."""
         ...
 
-    def set_mark(self, step: str, mark: Mark) -> None:
+    def set_mark(self, step: str, mark: StepMark) -> None:
         """Note up to where a step has looked."""
         ...
 
@@ -153,15 +153,15 @@ class Dreams(Protocol):
         """Return the memories of exactly this scope that once said this and are not active any more."""
         ...
 
-    def add_merge(self, merged: Merged) -> None:
+    def add_merge(self, merged: MergeRecord) -> None:
         """Note that a memory was merged into another, and what that one was given."""
         ...
 
-    def merges_into(self, memory_id: MemoryId) -> Sequence[Merged]:
+    def merges_into(self, memory_id: MemoryId) -> Sequence[MergeRecord]:
         """Return what was merged into a memory and not taken back, oldest first."""
         ...
 
-    def merge_of(self, memory_id: MemoryId) -> Merged | None:
+    def merge_of(self, memory_id: MemoryId) -> MergeRecord | None:
         """Return the merge by which a memory was lost, unless it was taken back."""
         ...
 
@@ -190,7 +190,7 @@ class Dreams(Protocol):
 # write, by whichever path it leaves.
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class SummaryNode(Struct, frozen=True, kw_only=True):
     """A node of the tree; `centroid` is a unit vector of `space`, and no text means that it must be made."""
 
     id: str
@@ -213,7 +213,7 @@ class Node(Struct, frozen=True, kw_only=True):
     built_at: datetime
 
 
-class Reading(Struct, frozen=True):
+class ClusterStats(Struct, frozen=True):
     """What a cluster's members amount to, as they are now."""
 
     members: int
@@ -224,7 +224,7 @@ class Reading(Struct, frozen=True):
     """In microseconds: when one last came in, was confirmed or was recalled."""
 
 
-class Weight(Struct, frozen=True):
+class MemoryWeight(Struct, frozen=True):
     """How much a memory matters, how far it is to be believed, and whether a summary may use its words."""
 
     importance: float
@@ -232,7 +232,7 @@ class Weight(Struct, frozen=True):
     is_quotable: bool
 
 
-class Naming(Struct, frozen=True):
+class EntityNaming(Struct, frozen=True):
     """A memory that names an entity of its own scope."""
 
     key: int
@@ -330,19 +330,19 @@ class Replays(Protocol):
 class Tree(Protocol):
     """Summaries of summaries, a tree for each scope."""
 
-    def nodes(self, scope: Scope, breadth: Breadth | None = None) -> Sequence[Node]:
+    def nodes(self, scope: Scope, breadth: Breadth | None = None) -> Sequence[SummaryNode]:
         """Return the nodes of exactly this scope, in the order of their ids."""
         ...
 
-    def visible(self, scope: Scope, breadth: Breadth) -> Sequence[Node]:
+    def visible(self, scope: Scope, breadth: Breadth) -> Sequence[SummaryNode]:
         """Return the nodes of one breadth that a reader in this scope may see."""
         ...
 
-    def get(self, node_id: str) -> Node | None:
+    def get(self, node_id: str) -> SummaryNode | None:
         """Return a node as it is now."""
         ...
 
-    def put(self, node: Node) -> bool:
+    def put(self, node: SummaryNode) -> bool:
         """Store a node in place of its earlier state, and say whether anything but the moment differs."""
         ...
 
@@ -374,7 +374,7 @@ class Tree(Protocol):
         """Return in which cluster each of these memories is."""
         ...
 
-    def domains_of(self, memory_ids: Sequence[MemoryId]) -> dict[MemoryId, Node]:
+    def domains_of(self, memory_ids: Sequence[MemoryId]) -> dict[MemoryId, SummaryNode]:
         """Return in which domain each of these memories is, those that are in any."""
         ...
 
@@ -382,15 +382,15 @@ class Tree(Protocol):
         """Return the keys of the memories of exactly this scope that belong into its tree, in order."""
         ...
 
-    def weights(self, keys: Sequence[int]) -> dict[int, Weight]:
+    def weights(self, keys: Sequence[int]) -> dict[int, MemoryWeight]:
         """Return how much each of these memories matters, those that still belong into a tree."""
         ...
 
-    def namings(self, keys: Sequence[int]) -> Sequence[Naming]:
+    def namings(self, keys: Sequence[int]) -> Sequence[EntityNaming]:
         """Return which of these memories name which entities of their own scope."""
         ...
 
-    def readings(self, scope: Scope) -> dict[str, Reading]:
+    def readings(self, scope: Scope) -> dict[str, ClusterStats]:
         """Return what the members of every cluster of exactly this scope amount to now."""
         ...
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 from engramdb.store.contract.memories import (
     Changes,
     EdgeColumns,
-    Found,
     Objection,
-    Part,
-    Quantised,
-    Recalled,
+    QuantizedVectors,
+    RecallCount,
+    ScoredKey,
     SharedEntities,
     Sketch,
+    SnapshotPart,
     Sweep,
 )
 from engramdb.values import (
@@ -72,11 +72,11 @@ class Terms(Protocol):
 
     def search(
         self, weights: Mapping[str, float], *, scope: Scope, filters: Filters, limit: int
-    ) -> list[Found]:
+    ) -> list[ScoredKey]:
         """Return memories with any of the terms, best first by the sum of the weights of those they hold."""
         ...
 
-    def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
+    def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[ScoredKey]:
         """Return the newest memories with a term that is too common to look through, scored 0."""
         ...
 
@@ -124,7 +124,7 @@ class Vectors(Protocol):
         """Return how many those are, of all or of those that a scope may see."""
         ...
 
-    def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], Quantised]:
+    def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], QuantizedVectors]:
         """Return the keys that have a vector, and their vectors in that order."""
         ...
 
@@ -140,11 +140,11 @@ class Vectors(Protocol):
 class Snapshots(Protocol):
     """The vector index at rest, one snapshot for each space."""
 
-    def load_snapshot(self, space: int) -> Sequence[Part]:
+    def load_snapshot(self, space: int) -> Sequence[SnapshotPart]:
         """Return the parts of a space's snapshot in order, or none."""
         ...
 
-    def save_snapshot(self, space: int, parts: Sequence[Part]) -> None:
+    def save_snapshot(self, space: int, parts: Sequence[SnapshotPart]) -> None:
         """Keep these parts in place of the space's earlier ones."""
         ...
 
@@ -307,7 +307,7 @@ class Ages(Protocol):
         ...
 
     def count_recalls(
-        self, recalled: Sequence[Recalled], *, stability_per_recall: float, stability_most: float
+        self, recalled: Sequence[RecallCount], *, stability_per_recall: float, stability_most: float
     ) -> None:
         """Add recalls to the logs of the memories; none is lost, however many processes count at once."""
         ...

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 # Used by the tables of the contract and by the rooms above; no SQL, no driver's types.
 
 
-class Found(Struct, frozen=True):
+class ScoredKey(Struct, frozen=True):
     """A memory's key and how well it fits; larger is better."""
 
     key: int
     score: float
 
 
-class Quantised(Struct, frozen=True):
+class QuantizedVectors(Struct, frozen=True):
     """Vectors with eight bits a number, however few are stored: row `i` is `numbers[i] * scales[i]`."""
 
     numbers: NDArray[np.int8]
@@ -67,13 +67,13 @@ class Changes(Struct, frozen=True):
     kinds: list[str]
     categories: list[str]
     has_vector: NDArray[np.bool_]
-    vectors: Quantised
+    vectors: QuantizedVectors
 
     def __len__(self) -> int:
         return len(self.keys)
 
 
-class Part(Struct, frozen=True):
+class SnapshotPart(Struct, frozen=True):
     """
     Some rows of a snapshot: one key, `columns` and `codes` of equal width for each.
 
@@ -112,7 +112,7 @@ class Appearance(Struct, frozen=True):
     when: datetime
 
 
-class Recalled(Struct, frozen=True):
+class RecallCount(Struct, frozen=True):
     """A memory that readers were given: when, and in which sessions."""
 
     memory_id: MemoryId

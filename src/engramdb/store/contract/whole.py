@@ -10,8 +10,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from engramdb.store.contract.capture import Attention, Feed, Gleanings, Imports
-from engramdb.store.contract.documents import Replies, Shelf
+from engramdb.store.contract.capture import Attention, DreamReads, Feed, Imports
+from engramdb.store.contract.documents import Documents, Replies
 from engramdb.store.contract.dreams import Dreams, Gaps, Leases, Replays, Tree
 from engramdb.store.contract.lookup import (
     Ages,
@@ -32,7 +32,7 @@ from engramdb.values import Check, Memory, MemoryId, Scope, TurnId
 # The table of parts: how each has fared and what it has cost, in every process that had the store open.
 
 
-class Tally(Struct, frozen=True, kw_only=True):
+class PartTally(Struct, frozen=True, kw_only=True):
     """What happened to one part: since it was last noted, or, as read from the store, ever."""
 
     name: str
@@ -49,11 +49,11 @@ class Tally(Struct, frozen=True, kw_only=True):
 class PartTallies(Protocol):
     """How parts fared, by name."""
 
-    def add(self, tally: Tally) -> None:
+    def add(self, tally: PartTally) -> None:
         """Add what happened since the last time; an older moment does not replace a later one."""
         ...
 
-    def list(self) -> Sequence[Tally]:
+    def list(self) -> Sequence[PartTally]:
         """Return every part that was ever noted, by name."""
         ...
 
@@ -174,7 +174,7 @@ class Transaction(Protocol):
     @property
     def replays(self) -> Replays: ...
     @property
-    def gleanings(self) -> Gleanings: ...
+    def gleanings(self) -> DreamReads: ...
     @property
     def attention(self) -> Attention: ...
     @property
@@ -184,7 +184,7 @@ class Transaction(Protocol):
     @property
     def parts(self) -> PartTallies: ...
     @property
-    def shelf(self) -> Shelf: ...
+    def shelf(self) -> Documents: ...
     @property
     def replies(self) -> Replies: ...
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engramdb.store.contract import Recalled, Sweep
+from engramdb.store.contract import RecallCount, Sweep
 from engramdb.store.sqlite.connection import readable
 from engramdb.store.sqlite.filters import VISIBLE, names
 from engramdb.store.sqlite.rows import (
@@ -96,7 +96,7 @@ class AgesTable:
         return {(scope, session): at for scope, session, at in rows}
 
     def count_recalls(
-        self, recalled: Sequence[Recalled], *, stability_per_recall: float, stability_most: float
+        self, recalled: Sequence[RecallCount], *, stability_per_recall: float, stability_most: float
     ) -> None:
         """Add recalls to the logs of the memories; none is lost, however many processes count at once."""
         for one in recalled:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engramdb.errors import ContentTooLarge
-from engramdb.store.contract.documents import Corner, Pointer
+from engramdb.store.contract.documents import DocumentRange, Pointer
 from engramdb.store.sqlite.connection import only, readable
 from engramdb.store.sqlite.filters import ScopesTable, names
 from engramdb.store.sqlite.rows import (
@@ -19,7 +19,7 @@ from engramdb.store.sqlite.rows import (
     to_microseconds,
 )
 from engramdb.text.normalize import is_text
-from engramdb.values import MemoryId, Scope, ShelfItem, Status, TurnId
+from engramdb.values import Document, MemoryId, Scope, Status, TurnId
 
 if TYPE_CHECKING:
     import apsw
@@ -56,18 +56,18 @@ _TOUCH = (
 )
 
 
-class ShelfTable:
+class DocumentsTable:
     """Documents by scope, place and key."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._scopes = ScopesTable(connection)
 
-    def get(self, place: tuple[str, ...], key: str, *, scope: Scope, now: datetime) -> ShelfItem | None:
+    def get(self, place: tuple[str, ...], key: str, *, scope: Scope, now: datetime) -> Document | None:
         """Return the document under a key of exactly this scope."""
         return self._one(f"{_ONE} AND {_IS_SHOWN}", place, key, scope, [to_microseconds(now)])
 
-    def occupied(self, place: tuple[str, ...], key: str, *, scope: Scope) -> ShelfItem | None:
+    def occupied(self, place: tuple[str, ...], key: str, *, scope: Scope) -> Document | None:
         """Return what lies under a key, also where no reader would be given it any more."""
         return self._one(_ONE, place, key, scope, [])
 
@@ -82,7 +82,7 @@ class ShelfTable:
         memory_id: MemoryId | None = None,
         turn_id: TurnId | None = None,
         lifetime: timedelta | None = None,
-    ) -> ShelfItem:
+    ) -> Document:
         """Put a document in place of what lies under its key, which keeps its number and beginning."""
         moment, length = to_microseconds(now), _in_microseconds(lifetime)
         ends = None if length is None else moment + length
@@ -98,24 +98,24 @@ class ShelfTable:
         self._connection.execute(sql, (to_json(list(numbers)),))
         return self._connection.changes()
 
-    def by_ids(self, numbers: Sequence[int], *, now: datetime) -> dict[int, ShelfItem]:
+    def by_ids(self, numbers: Sequence[int], *, now: datetime) -> dict[int, Document]:
         """Return the documents that are there, by number."""
         sql = f"{_SELECT} WHERE {_AMONG} AND {_IS_SHOWN}"
         found = self._many(sql, [to_json(list(numbers)), to_microseconds(now)])
         return {item.id: item for item in found}
 
-    def walk(self, corner: Corner, *, offset: int = 0) -> Generator[ShelfItem, None, None]:
+    def walk(self, corner: DocumentRange, *, offset: int = 0) -> Generator[Document, None, None]:
         """Yield documents, the first stored first; to be closed before the transaction ends."""
         condition, bound = self._where(corner)
         sql = f"{_SELECT} WHERE {condition} ORDER BY d.id LIMIT -1 OFFSET ?"
         return self._many(sql, [*bound, offset])
 
-    def latest(self, corner: Corner, *, limit: int) -> Sequence[ShelfItem]:
+    def latest(self, corner: DocumentRange, *, limit: int) -> Sequence[Document]:
         """Return the documents that were stored last, the last one first."""
         condition, bound = self._where(corner)
         return list(self._many(f"{_SELECT} WHERE {condition} ORDER BY d.id DESC LIMIT ?", [*bound, limit]))
 
-    def pointers(self, corner: Corner) -> Sequence[Pointer]:
+    def pointers(self, corner: DocumentRange) -> Sequence[Pointer]:
         """Return which memories the documents point to, the first stored first."""
         condition, bound = self._where(corner)
         sql = f"{_POINTERS} WHERE {condition} ORDER BY d.id"
@@ -127,7 +127,7 @@ class ShelfTable:
                 for number, scope, memory, key, status in rows
             ]
 
-    def places(self, corner: Corner) -> Sequence[tuple[str, ...]]:
+    def places(self, corner: DocumentRange) -> Sequence[tuple[str, ...]]:
         """Return the places that hold a document, in order."""
         condition, bound = self._where(corner)
         sql = (
@@ -137,7 +137,7 @@ class ShelfTable:
         with readable("shelf"):
             return sorted(tuple(json.loads(place)) for (place,) in rows)
 
-    def holders(self, memory_id: MemoryId) -> Sequence[ShelfItem]:
+    def holders(self, memory_id: MemoryId) -> Sequence[Document]:
         """Return every document that points to a memory."""
         return list(self._many(f"{_SELECT} WHERE d.memory = ? ORDER BY d.id", [memory_id]))
 
@@ -146,13 +146,13 @@ class ShelfTable:
         row: Any = self._connection.execute("SELECT key FROM memories WHERE id = ?", (memory_id,)).fetchone()
         return None if row is None else int(row[0])
 
-    def touch(self, numbers: Sequence[int], *, now: datetime) -> Sequence[ShelfItem]:
+    def touch(self, numbers: Sequence[int], *, now: datetime) -> Sequence[Document]:
         """Let the lifetimes of documents begin again, and return those that have one."""
         wanted = to_json(list(numbers))
         self._connection.execute(_TOUCH, (to_microseconds(now), wanted))
         return list(self._many(f"{_SELECT} WHERE {_AMONG} AND d.lifetime IS NOT NULL", [wanted]))
 
-    def expired(self, now: datetime, *, limit: int) -> Sequence[ShelfItem]:
+    def expired(self, now: datetime, *, limit: int) -> Sequence[Document]:
         """Return documents whose time is over, the longest expired first."""
         sql = f"{_SELECT} WHERE d.expires_at <= ? ORDER BY d.expires_at LIMIT ?"
         return list(self._many(sql, [to_microseconds(now), limit]))
@@ -163,11 +163,11 @@ class ShelfTable:
 
     def _one(
         self, sql: str, place: tuple[str, ...], key: str, scope: Scope, more: Iterable[Any]
-    ) -> ShelfItem | None:
+    ) -> Document | None:
         bound = [self._scopes.find(scope), to_path(place), key, *more]
         return next(iter(list(self._many(sql, bound))), None)
 
-    def _many(self, sql: str, bound: Sequence[Any]) -> Generator[ShelfItem, None, None]:
+    def _many(self, sql: str, bound: Sequence[Any]) -> Generator[Document, None, None]:
         cursor = self._connection.execute(sql, bound)
         try:
             with readable("shelf"):
@@ -176,7 +176,7 @@ class ShelfTable:
         finally:
             cursor.close()  # a statement left open would keep its reader at an old snapshot
 
-    def _where(self, corner: Corner) -> Clause:
+    def _where(self, corner: DocumentRange) -> Clause:
         """Return the condition of a part of the shelf, over `shelf d`, `scopes s` and `memories m`."""
         clauses: list[Clause] = [(_IS_SHOWN, [to_microseconds(corner.now)])]
         if corner.within:
@@ -217,9 +217,9 @@ def _in_microseconds(lifetime: timedelta | None) -> int | None:
     return None if lifetime is None else lifetime // timedelta(microseconds=1)
 
 
-def _item(row: Sequence[Any]) -> ShelfItem:
+def _item(row: Sequence[Any]) -> Document:
     number, place, key, value, memory, turn, created_at, updated_at, expires_at, lifetime = row[:10]
-    return ShelfItem(
+    return Document(
         id=number,
         place=tuple(json.loads(place)),
         key=key,

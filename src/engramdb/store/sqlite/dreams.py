@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from engramdb.store.contract import Mark, Merged, Objection, Outline, Run
+from engramdb.store.contract import DreamRun, MergeRecord, Objection, Outline, StepMark
 from engramdb.store.sqlite.connection import readable
 from engramdb.store.sqlite.edges import PATH
 from engramdb.store.sqlite.filters import ScopesTable
@@ -124,19 +124,19 @@ class DreamsTable:
 
     # --- runs -----------------------------------------------------------------------------------------------
 
-    def latest(self) -> Run | None:
+    def latest(self) -> DreamRun | None:
         """Return the run that was begun last."""
         found = self.recent(limit=1)
         return found[0] if found else None
 
-    def recent(self, *, limit: int, before: int | None = None) -> Sequence[Run]:
+    def recent(self, *, limit: int, before: int | None = None) -> Sequence[DreamRun]:
         """Return the latest runs, newest first, or those before the one with a key."""
         earlier, named = ("", []) if before is None else ("WHERE key < ?", [before])
         sql = f"SELECT {_RUN} FROM dreams {earlier} ORDER BY key DESC LIMIT ?"
         rows: list[Any] = self._connection.execute(sql, (*named, limit)).fetchall()
         with readable("dreams"):
             return [
-                Run(
+                DreamRun(
                     started_at=from_microseconds(started),
                     finished_at=optional_from_microseconds(finished),
                     policy=policy,
@@ -147,7 +147,7 @@ class DreamsTable:
                 for key, started, finished, policy, steps, step, report in rows
             ]
 
-    def put(self, run: Run) -> Run:
+    def put(self, run: DreamRun) -> DreamRun:
         """Store how far a run came; a new one has key 0 and is given its own."""
         row = (
             to_microseconds(run.started_at),
@@ -158,13 +158,13 @@ class DreamsTable:
         self._connection.execute(sql, (run.key or None, *row))
         return run if run.key else run.at(self._connection.last_insert_rowid())
 
-    def mark(self, step: str) -> Mark | None:
+    def mark(self, step: str) -> StepMark | None:
         """Return up to where a step has looked, or None where it never came to its end."""
         sql = "SELECT started_at, cursor FROM dream_steps WHERE name = ?"
         row: Any = self._connection.execute(sql, (step,)).fetchone()
-        return None if row is None else Mark(from_microseconds(row[0]), row[1])
+        return None if row is None else StepMark(from_microseconds(row[0]), row[1])
 
-    def set_mark(self, step: str, mark: Mark) -> None:
+    def set_mark(self, step: str, mark: StepMark) -> None:
         """Note up to where a step has looked."""
         row = (step, to_microseconds(mark.started_at), mark.cursor)
         self._connection.execute("INSERT OR REPLACE INTO dream_steps VALUES (?, ?, ?)", row)
@@ -199,19 +199,19 @@ class DreamsTable:
 
     # --- merges ---------------------------------------------------------------------------------------------
 
-    def add_merge(self, merged: Merged) -> None:
+    def add_merge(self, merged: MergeRecord) -> None:
         """Note that a memory was merged into another, and what that one was given."""
         key = "(SELECT key FROM memories WHERE id = ?)"
         sql = f"INSERT INTO merges (keeper, loser, at, given) VALUES ({key}, {key}, ?, ?)"
         row = (merged.keeper, merged.loser, to_microseconds(merged.at), to_json(merged.given))
         self._connection.execute(sql, row)
 
-    def merges_into(self, memory_id: MemoryId) -> Sequence[Merged]:
+    def merges_into(self, memory_id: MemoryId) -> Sequence[MergeRecord]:
         """Return what was merged into a memory and not taken back, oldest first."""
         sql = f"{_MERGES} WHERE k.id = ? AND g.undone_at IS NULL ORDER BY g.key"
         return _merges(self._connection.execute(sql, (memory_id,)).fetchall())
 
-    def merge_of(self, memory_id: MemoryId) -> Merged | None:
+    def merge_of(self, memory_id: MemoryId) -> MergeRecord | None:
         """Return the merge by which a memory was lost, unless it was taken back."""
         sql = f"{_MERGES} WHERE l.id = ? AND g.undone_at IS NULL ORDER BY g.key DESC LIMIT 1"
         found = _merges(self._connection.execute(sql, (memory_id,)).fetchall())
@@ -271,10 +271,10 @@ def _outline(row: Sequence[Any]) -> Outline:
     )
 
 
-def _merges(rows: Sequence[Any]) -> list[Merged]:
+def _merges(rows: Sequence[Any]) -> list[MergeRecord]:
     with readable("merges"):
         return [
-            Merged(
+            MergeRecord(
                 key=key,
                 keeper=keeper,
                 loser=loser,

@@ -177,7 +177,7 @@ _VERSION = "SELECT value FROM counters WHERE name = 'traits_version'"
 _TOLD = "SELECT key, traits, speaker FROM memories"
 _read_traits = msgspec.json.Decoder(Traits).decode
 
-Mark = tuple[str, str]
+TraitMark = tuple[str, str]
 """A kind and a folded word."""
 
 
@@ -197,7 +197,7 @@ def fold_path(path: str) -> str:
     return start + "/".join(parts)
 
 
-def marks(traits: Traits, speaker: str | None) -> Iterator[Mark]:
+def marks(traits: Traits, speaker: str | None) -> Iterator[TraitMark]:
     """Yield what a memory can be found by."""
     told = {
         TECHNOLOGY: traits.technologies,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engramdb.store.contract.dreams import Naming, Node, Reading, Weight
+from engramdb.store.contract.dreams import ClusterStats, EntityNaming, MemoryWeight, SummaryNode
 from engramdb.store.sqlite.connection import only, readable
 from engramdb.store.sqlite.filters import AMONG, VISIBLE, ScopesTable, names
 from engramdb.store.sqlite.rows import (
@@ -285,23 +285,23 @@ class TreeTable:
         self._connection = connection
         self._scopes = ScopesTable(connection)
 
-    def nodes(self, scope: Scope, breadth: Breadth | None = None) -> Sequence[Node]:
+    def nodes(self, scope: Scope, breadth: Breadth | None = None) -> Sequence[SummaryNode]:
         """Return the nodes of exactly this scope, in the order of their ids."""
         levels = [one.level for one in Breadth] if breadth is None else [breadth.level]
         condition = f"n.scope = ? AND n.level {AMONG} ORDER BY n.id"
         return self._nodes(condition, [self._scopes.find(scope), to_json(levels)])
 
-    def visible(self, scope: Scope, breadth: Breadth) -> Sequence[Node]:
+    def visible(self, scope: Scope, breadth: Breadth) -> Sequence[SummaryNode]:
         """Return the nodes of one breadth that a reader in this scope may see."""
         condition = f"n.scope IN ({VISIBLE}) AND n.level = ? ORDER BY n.id"
         return self._nodes(condition, [*names(scope), breadth.level])
 
-    def get(self, node_id: str) -> Node | None:
+    def get(self, node_id: str) -> SummaryNode | None:
         """Return a node as it is now."""
         found = self._nodes("n.id = ?", [node_id])
         return found[0] if found else None
 
-    def put(self, node: Node) -> bool:
+    def put(self, node: SummaryNode) -> bool:
         """Store a node in place of its earlier state, and say whether anything but the moment differs."""
         row = _row(node)
         known: Any = self._connection.execute(_KNOWN, (node.id,)).fetchone()
@@ -350,7 +350,7 @@ class TreeTable:
         rows: list[Any] = self._connection.execute(sql, (to_json(list(keys)),)).fetchall()
         return dict(rows)
 
-    def domains_of(self, memory_ids: Sequence[MemoryId]) -> dict[MemoryId, Node]:
+    def domains_of(self, memory_ids: Sequence[MemoryId]) -> dict[MemoryId, SummaryNode]:
         """Return in which domain each of these memories is, those that are in any."""
         homes: list[Any] = self._connection.execute(_HOMES, (to_json(list(memory_ids)),)).fetchall()
         found = self._nodes(f"n.id {AMONG}", [to_json(sorted({home for _, home in homes}))])
@@ -363,26 +363,27 @@ class TreeTable:
         rows: list[Any] = self._connection.execute(sql, (self._scopes.find(scope),)).fetchall()
         return [key for (key,) in rows]
 
-    def weights(self, keys: Sequence[int]) -> dict[int, Weight]:
+    def weights(self, keys: Sequence[int]) -> dict[int, MemoryWeight]:
         """Return how much each of these memories matters, those that still belong into a tree."""
         rows: list[Any] = self._connection.execute(_WEIGHTS, (to_json(list(keys)),)).fetchall()
         return {
-            key: Weight(importance, certainty, bool(is_quotable))
+            key: MemoryWeight(importance, certainty, bool(is_quotable))
             for key, importance, certainty, is_quotable in rows
         }
 
-    def namings(self, keys: Sequence[int]) -> Sequence[Naming]:
+    def namings(self, keys: Sequence[int]) -> Sequence[EntityNaming]:
         """Return which of these memories name which entities of their own scope."""
         rows: list[Any] = self._connection.execute(_NAMINGS, (to_json(list(keys)),)).fetchall()
         with readable("entities"):
-            return [Naming(key, entity, name, EntityType(kind)) for key, entity, name, kind, _ in rows]
+            return [EntityNaming(key, entity, name, EntityType(kind)) for key, entity, name, kind, _ in rows]
 
-    def readings(self, scope: Scope) -> dict[str, Reading]:
+    def readings(self, scope: Scope) -> dict[str, ClusterStats]:
         """Return what the members of every cluster of exactly this scope amount to now."""
         bound = (HARDLY_BELIEVED, self._scopes.find(scope))
         rows: list[Any] = self._connection.execute(_READINGS, bound).fetchall()
         return {
-            node: Reading(members, certainty, doubted, at) for node, members, certainty, doubted, at in rows
+            node: ClusterStats(members, certainty, doubted, at)
+            for node, members, certainty, doubted, at in rows
         }
 
     def scopes(self) -> Sequence[Scope]:
@@ -391,14 +392,14 @@ class TreeTable:
         with readable("scopes"):
             return [scope_from(row) for row in rows]
 
-    def _nodes(self, condition: str, parameters: Sequence[Any]) -> Sequence[Node]:
+    def _nodes(self, condition: str, parameters: Sequence[Any]) -> Sequence[SummaryNode]:
         rows: list[Any] = self._connection.execute(f"{_SELECT_TREE} WHERE {condition}", parameters).fetchall()
         scopes: dict[Any, Scope] = {}  # one for thousands of rows: making each anew takes half of the time
         with readable("tree_nodes"):
             return [_node(row, scopes) for row in rows]
 
 
-def _row(node: Node) -> tuple[Any, ...]:
+def _row(node: SummaryNode) -> tuple[Any, ...]:
     """Return the values of the columns; a centroid is kept as little-endian floats."""
     blob = None if node.centroid is None else node.centroid.astype("<f4").tobytes()
     return (
@@ -408,13 +409,13 @@ def _row(node: Node) -> tuple[Any, ...]:
     )
 
 
-def _node(row: Any, scopes: dict[Any, Scope]) -> Node:
+def _node(row: Any, scopes: dict[Any, Scope]) -> SummaryNode:
     got = dict(zip(_COLUMNS, row, strict=False))
     place = row[len(_COLUMNS) :]
     if place not in scopes:
         scopes[place] = scope_from(place)
     blob = got["centroid"]
-    return Node(
+    return SummaryNode(
         id=got["id"],
         scope=scopes[place],
         breadth=_BREADTHS[got["level"]],

@@ -21,7 +21,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
-from engramdb.store.contract import Quantised
+from engramdb.store.contract import QuantizedVectors
 
 PRECISIONS: Final = (32, 8, 4, 2, 1)
 SHORTEST: Final = 8
@@ -73,12 +73,12 @@ def bits_of(blob_bytes: int, dimension: int) -> int:
     raise StoreCorrupt("a stored vector has the wrong length", hint="Run `engram doctor --fix`.")
 
 
-def quantise(vectors: NDArray[np.float32]) -> Quantised:
+def quantise(vectors: NDArray[np.float32]) -> QuantizedVectors:
     """Return the vectors with eight bits a number, each row stretched to the full range."""
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
     scales[scales == 0] = 1
     numbers = np.rint(vectors / scales[:, None]).astype(np.int8)
-    return Quantised(numbers, scales.astype(np.float32))
+    return QuantizedVectors(numbers, scales.astype(np.float32))
 
 
 def encode(vectors: NDArray[np.float32], *, bits: int) -> list[bytes]:
@@ -102,11 +102,11 @@ def decode(blobs: Sequence[bytes], *, dimension: int) -> NDArray[np.float32]:
     return vectors
 
 
-def decode_quantised(blobs: Sequence[bytes], *, dimension: int) -> Quantised:
+def decode_quantised(blobs: Sequence[bytes], *, dimension: int) -> QuantizedVectors:
     """Return the vectors of blobs of any precisions with eight bits a number; eight stay as they are."""
     if {len(blob) for blob in blobs} == {row_bytes(dimension, 8)}:
         return _split(blobs, dimension)
-    vectors = Quantised(np.zeros((len(blobs), dimension), np.int8), np.zeros(len(blobs), np.float32))
+    vectors = QuantizedVectors(np.zeros((len(blobs), dimension), np.int8), np.zeros(len(blobs), np.float32))
     for bits, rows in _by_precision(blobs, dimension).items():
         alike = [blobs[row] for row in rows]
         part = _split(alike, dimension) if bits == 8 else quantise(_decode_alike(alike, dimension, bits))
@@ -163,10 +163,10 @@ def _joined(scales: NDArray[np.float32], codes: NDArray[np.uint8]) -> list[bytes
     return [row.tobytes() for row in rows]
 
 
-def _split(blobs: Sequence[bytes], dimension: int) -> Quantised:
+def _split(blobs: Sequence[bytes], dimension: int) -> QuantizedVectors:
     rows = np.frombuffer(b"".join(blobs), np.int8).reshape(len(blobs), _SCALE_BYTES + dimension)
     scales = np.ascontiguousarray(rows[:, :_SCALE_BYTES]).view("<f4")
-    return Quantised(rows[:, _SCALE_BYTES:], scales.reshape(len(blobs)).astype(np.float32))
+    return QuantizedVectors(rows[:, _SCALE_BYTES:], scales.reshape(len(blobs)).astype(np.float32))
 
 
 def _packed(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engramdb.store.contract.capture import FeedEntry, FeedPage, Imported
-from engramdb.store.contract.documents import Reply
-from engramdb.store.contract.whole import Tally
+from engramdb.store.contract.documents import StoredReply
+from engramdb.store.contract.whole import PartTally
 from engramdb.store.sqlite.connection import only, readable
 from engramdb.store.sqlite.filters import VISIBLE, names
 from engramdb.store.sqlite.rows import (
@@ -97,14 +97,14 @@ class RepliesTable:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
-    def get(self, caller: str, key: str) -> Reply | None:
+    def get(self, caller: str, key: str) -> StoredReply | None:
         """Return what is known of a key."""
         row: Any = self._connection.execute(_GET, (caller, key)).fetchone()
         if row is None:
             return None
         request, status, headers, body, at = row
         told = from_json(headers) if headers else {}
-        return Reply(request=request, status=status, headers=told, body=body, at=from_microseconds(at))
+        return StoredReply(request=request, status=status, headers=told, body=body, at=from_microseconds(at))
 
     def begin(self, caller: str, key: str, *, request: bytes, at: datetime) -> None:
         """Note that a request is under way; one that was under way before is noted anew."""
@@ -204,21 +204,23 @@ class PartsTable:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
-    def add(self, tally: Tally) -> None:
+    def add(self, tally: PartTally) -> None:
         """Add what happened since the last time; an older moment does not replace a later one."""
         moments = (optional_to_microseconds(one) for one in (tally.last_success, tally.last_failure))
         numbers = (tally.failures, tally.calls, tally.input_tokens, tally.output_tokens, tally.milliseconds)
         self._connection.execute(_ADD_PARTS, (tally.name, *moments, tally.failure, *numbers))
 
-    def list(self) -> Sequence[Tally]:
+    def list(self) -> Sequence[PartTally]:
         """Return every part that was ever noted, by name."""
         rows: Any = self._connection.execute(f"SELECT {_COLUMNS} FROM parts ORDER BY name")
         return [_tally(*row) for row in rows]
 
 
-def _tally(name: str, success: int | None, failed: int | None, failure: str | None, *numbers: Any) -> Tally:
+def _tally(
+    name: str, success: int | None, failed: int | None, failure: str | None, *numbers: Any
+) -> PartTally:
     failures, calls, input_tokens, output_tokens, milliseconds = numbers
-    return Tally(
+    return PartTally(
         name=name,
         last_success=optional_from_microseconds(success),
         last_failure=optional_from_microseconds(failed),

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from engramdb.erasable_cache import kept
+from engramdb.erasable_cache import cached
 from engramdb.errors import StoreCorrupt
 from engramdb.store.sqlite.connection import NOT_A_VALUE
 from engramdb.values import (
@@ -206,7 +206,7 @@ def scope_from(names: Sequence[str]) -> Scope:
     return _scope(*names)
 
 
-@kept(64)  # an answer holds a thousand memories of few scopes
+@cached(64)  # an answer holds a thousand memories of few scopes
 def _scope(project: str, squad: str, agent: str, channel: str, user: str) -> Scope:
     return Scope(
         project=project or None,

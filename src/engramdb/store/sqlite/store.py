@@ -26,7 +26,7 @@ from engramdb.errors import (
 from engramdb.store.sqlite import connection as opened
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
 from engramdb.store.sqlite.connection import Readers, WriteQueue, connect, is_held_open, only, translated
-from engramdb.store.sqlite.documents import ShelfTable
+from engramdb.store.sqlite.documents import DocumentsTable
 from engramdb.store.sqlite.dreams import DreamsTable, FeedbackTable, LeasesTable, ReplaysTable
 from engramdb.store.sqlite.edges import EdgesTable, TraitsTable
 from engramdb.store.sqlite.entities import EntitiesTable
@@ -38,7 +38,7 @@ from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
 from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
 from engramdb.store.sqlite.rows import SELECTED, from_row, to_json
 from engramdb.store.sqlite.terms import TermsTable
-from engramdb.store.sqlite.turns import BoxesTable, GleaningsTable, HandedOutTable, TurnsTable
+from engramdb.store.sqlite.turns import BoxesTable, DreamReadsTable, HandedOutTable, TurnsTable
 from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
 from engramdb.store.sqlite.working_memory import AttentionTable
 from engramdb.text.normalize import counted, fingerprint
@@ -182,12 +182,12 @@ class Tables:
         self.gaps = GapsTable(connection)
         self.tree = TreeTable(connection)
         self.replays = ReplaysTable(connection)
-        self.gleanings = GleaningsTable(connection)
+        self.gleanings = DreamReadsTable(connection)
         self.attention = AttentionTable(connection)
         self.imports = ImportsTable(connection)
         self.erasures = ErasuresTable(connection)
         self.parts = PartsTable(connection)
-        self.shelf = ShelfTable(connection)
+        self.shelf = DocumentsTable(connection)
         self.replies = RepliesTable(connection)
         self.feed = FeedTable(connection)
 

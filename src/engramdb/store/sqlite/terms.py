@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engramdb.store import contract
-from engramdb.store.contract import Found
+from engramdb.store.contract import ScoredKey
 from engramdb.store.sqlite.connection import only
 from engramdb.store.sqlite.filters import where
 from engramdb.values import Filters, Scope
@@ -71,7 +71,7 @@ class TermsTable:
 
     def search(
         self, weights: Mapping[str, float], *, scope: Scope, filters: Filters, limit: int
-    ) -> list[Found]:
+    ) -> list[ScoredKey]:
         """Return memories with any of the terms, best first by the sum of the weights of those they hold."""
         condition, parameters = where(scope, filters)
         holders = " UNION ALL ".join([_HOLDERS] * len(weights))
@@ -81,9 +81,9 @@ class TermsTable:
         )
         asked = [value for term, weight in weights.items() for value in (weight, _quoted(term))]
         rows: list[Any] = self._connection.execute(sql, (*asked, *parameters, limit)).fetchall()
-        return [contract.Found(key, score) for key, score in rows]
+        return [contract.ScoredKey(key, score) for key, score in rows]
 
-    def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[Found]:
+    def newest(self, term: str, *, scope: Scope, filters: Filters, limit: int) -> list[ScoredKey]:
         """Return the newest memories with a term that is too common to look through, scored 0."""
         condition, parameters = where(scope, filters)
         # CROSS JOIN keeps the text index outside, which yields the newest first, so the search stops early.
@@ -92,7 +92,7 @@ class TermsTable:
             f"WHERE terms MATCH ? AND {condition} ORDER BY t.rowid DESC LIMIT ?"
         )
         rows: list[Any] = self._connection.execute(sql, (_quoted(term), *parameters, limit)).fetchall()
-        return [contract.Found(key, 0.0) for (key,) in rows]
+        return [contract.ScoredKey(key, 0.0) for (key,) in rows]
 
 
 def _quoted(term: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engramdb.store.contract.capture import Made, Mentions, Named, Sift, ToolRun
+from engramdb.store.contract.capture import DerivedMemory, DreamFilter, Mentions, ToolRun, UniqueName
 from engramdb.store.contract.memories import EdgeColumns
 from engramdb.store.sqlite.connection import only, readable
 from engramdb.store.sqlite.filters import AMONG, VISIBLE, ScopesTable, names
@@ -227,7 +227,7 @@ _UNLINKED = (
 )
 
 
-class GleaningsTable:
+class DreamReadsTable:
     """Memories of one scope after the other, for the dream."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -244,7 +244,7 @@ class GleaningsTable:
         bound = (self._scopes.find(scope), since)
         return self._connection.execute(_CHANGED, bound).fetchone() is not None
 
-    def page(self, *, scope: Scope, sift: Sift, after_key: int, limit: int) -> dict[int, Memory]:
+    def page(self, *, scope: Scope, sift: DreamFilter, after_key: int, limit: int) -> dict[int, Memory]:
         """Return the next active memories of a scope, by key."""
         condition, bound = _sifted(sift)
         sql = f"{_KEYED} WHERE m.scope = ? AND m.status = 'active' AND m.key > ?{condition}"
@@ -253,12 +253,12 @@ class GleaningsTable:
         )
         return {row[-1]: from_row(row) for row in rows}
 
-    def made(self, maker: str, *, scope: Scope) -> list[Made]:
+    def made(self, maker: str, *, scope: Scope) -> list[DerivedMemory]:
         """Return what makers whose name begins so have stated, in any status but erased, oldest first."""
         rows = self._connection.execute(_MADE, (maker, self._scopes.find(scope)))
         found = {row[-1]: from_row(row) for row in rows}
         sources = self._sources(found)
-        return [Made(key, memory, sources[key]) for key, memory in found.items()]
+        return [DerivedMemory(key, memory, sources[key]) for key, memory in found.items()]
 
     def _sources(self, made: dict[int, Memory]) -> dict[int, dict[MemoryId, Status]]:
         """Return how the sources of each stand, by its links and by the evidence that it names."""
@@ -313,15 +313,15 @@ class GleaningsTable:
         rows: list[Any] = self._connection.execute(_SHARED, (self._scopes.find(scope),)).fetchall()
         return [(folded, one, other) for folded, one, other in rows]
 
-    def names(self, *, scope: Scope, since: datetime | None) -> list[Named]:
+    def names(self, *, scope: Scope, since: datetime | None) -> list[UniqueName]:
         """Return the names of single entities, all or those that no memory had used before a moment."""
         bound = (self._scopes.find(scope), None if since is None else to_microseconds(since))
         rows: list[Any] = self._connection.execute(_NAMES, bound).fetchall()
         with readable("entities"):
-            return [Named(one, EntityType(kind), name, folded) for one, kind, name, folded in rows]
+            return [UniqueName(one, EntityType(kind), name, folded) for one, kind, name, folded in rows]
 
     def unlinked(
-        self, name: Named, terms: Sequence[str], *, scope: Scope, after_key: int, limit: int
+        self, name: UniqueName, terms: Sequence[str], *, scope: Scope, after_key: int, limit: int
     ) -> dict[int, Memory]:
         """Return the next active statements that hold these terms and are not linked to the entity."""
         wanted = " ".join('"' + term.replace('"', '""') + '"' for term in terms)
@@ -334,7 +334,7 @@ class GleaningsTable:
         return self._connection.execute(sql, bound).fetchall()
 
 
-def _sifted(sift: Sift) -> tuple[str, list[Any]]:
+def _sifted(sift: DreamFilter) -> tuple[str, list[Any]]:
     """Return the further conditions of a page and their parameters."""
     sets = {"layer": sift.layers, "category": sift.categories, "extractor": sift.extractors}
     chosen = {column: allowed for column, allowed in sets.items() if allowed}

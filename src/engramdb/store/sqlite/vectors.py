@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch
-from engramdb.store.contract import Changes, Part, Quantised
+from engramdb.store.contract import Changes, QuantizedVectors, SnapshotPart
 from engramdb.store.sqlite.connection import only
 from engramdb.store.sqlite.filters import VISIBLE, names
 from engramdb.store.sqlite.memories import next_changes
@@ -39,15 +39,15 @@ class SnapshotsTable:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
-    def load_snapshot(self, space: int) -> Sequence[Part]:
+    def load_snapshot(self, space: int) -> Sequence[SnapshotPart]:
         """Return the parts of a space's snapshot in order, or none."""
         rows: Any = self._connection.execute(_LOAD, (space,))
         return [
-            Part(cursor, head, np.frombuffer(keys, "<i8"), columns, codes)
+            SnapshotPart(cursor, head, np.frombuffer(keys, "<i8"), columns, codes)
             for cursor, head, keys, columns, codes in rows
         ]
 
-    def save_snapshot(self, space: int, parts: Sequence[Part]) -> None:
+    def save_snapshot(self, space: int, parts: Sequence[SnapshotPart]) -> None:
         """Keep these parts in place of the space's earlier ones."""
         self._connection.execute("DELETE FROM vector_snapshots WHERE space = ?", (space,))
         rows = (
@@ -195,7 +195,7 @@ class VectorsTable:
         total: int = only(self._connection, sql, parameters)
         return total
 
-    def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], Quantised]:
+    def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], QuantizedVectors]:
         """Return the keys that have a vector, and their vectors in that order."""
         rows: list[Any] = self._connection.execute(_OF_KEYS, (space, to_json(list(keys)))).fetchall()
         dimension: int = only(self._connection, _DIMENSION, (space,))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engramdb.store.contract.capture import KeptMind, KeptTopic
+from engramdb.store.contract.capture import AttentionSnapshot, TopicSnapshot
 from engramdb.store.sqlite.connection import only, readable
 from engramdb.store.sqlite.filters import ScopesTable, names
 from engramdb.store.sqlite.rows import (
@@ -43,7 +43,7 @@ class AttentionTable:
         self._connection = connection
         self._scopes = ScopesTable(connection)
 
-    def get(self, scope: Scope) -> KeptMind | None:
+    def get(self, scope: Scope) -> AttentionSnapshot | None:
         """Return the mind of exactly this scope, if one was kept."""
         sql = "SELECT stamp, at, embedder, topics, vectors FROM attention WHERE scope = ?"
         row: Any = self._connection.execute(sql, (self._scopes.find(scope),)).fetchone()
@@ -55,7 +55,7 @@ class AttentionTable:
         sql = "SELECT coalesce(max(stamp), 0) FROM attention WHERE scope = ?"
         return int(only(self._connection, sql, (self._scopes.find(scope),)))
 
-    def put(self, scope: Scope, mind: KeptMind) -> int:
+    def put(self, scope: Scope, mind: AttentionSnapshot) -> int:
         """Keep a mind in place of its earlier state, and return its stamp."""
         stamp = secrets.randbits(_STAMP_BITS) + 1
         identity = mind.embedder
@@ -77,7 +77,7 @@ class AttentionTable:
         return int(only(self._connection, "SELECT count(*) FROM attention"))
 
 
-def _mind(stamp: int, at: int, embedder: str | None, topics: str, vectors: bytes) -> KeptMind:
+def _mind(stamp: int, at: int, embedder: str | None, topics: str, vectors: bytes) -> AttentionSnapshot:
     numbers, read, place = np.frombuffer(vectors, "<f2"), [], 0
     for row in from_json(topics):
         count, dimension = row["shape"]
@@ -90,10 +90,10 @@ def _mind(stamp: int, at: int, embedder: str | None, topics: str, vectors: bytes
     if embedder is not None:
         name, dimension, revision, metric = from_json(embedder)
         identity = EmbedderIdentity(name=name, dimension=dimension, revision=revision, metric=metric)
-    return KeptMind(topics=tuple(read), at=from_microseconds(at), embedder=identity, stamp=stamp)
+    return AttentionSnapshot(topics=tuple(read), at=from_microseconds(at), embedder=identity, stamp=stamp)
 
 
-def _topic_row(topic: KeptTopic) -> dict[str, Any]:
+def _topic_row(topic: TopicSnapshot) -> dict[str, Any]:
     return {
         "slots": [_slot_row(slot) for slot in topic.slots],
         "shape": list(topic.vectors.shape),
@@ -102,8 +102,8 @@ def _topic_row(topic: KeptTopic) -> dict[str, Any]:
     }
 
 
-def _topic(row: dict[str, Any], vectors: NDArray[np.float16]) -> KeptTopic:
-    return KeptTopic(
+def _topic(row: dict[str, Any], vectors: NDArray[np.float16]) -> TopicSnapshot:
+    return TopicSnapshot(
         slots=tuple(_slot(slot) for slot in row["slots"]),
         vectors=vectors.astype(np.float32),
         confidence=row["confidence"],
