@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
@@ -37,8 +37,9 @@ from engramdb.values import (
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """One change, and why."""
+    """One change, and why; `action` is what reports call it."""
 
+    action: ClassVar[str] = ""
     reason: str
 
 
@@ -51,6 +52,7 @@ class Derive(Proposal, frozen=True, kw_only=True):
     it gains evidence.
     """
 
+    action: ClassVar[str] = "derive"
     content: str
     sources: tuple[Memory, ...]
     layer: Layer = Layer.SEMANTIC
@@ -71,6 +73,7 @@ class Derive(Proposal, frozen=True, kw_only=True):
 class Merge(Proposal, frozen=True, kw_only=True):
     """Let one memory stand for others that say the same; it takes over their evidence, they become merged."""
 
+    action: ClassVar[str] = "merge"
     keep: Memory
     lose: tuple[Memory, ...]
 
@@ -78,6 +81,7 @@ class Merge(Proposal, frozen=True, kw_only=True):
 class Supersede(Proposal, frozen=True, kw_only=True):
     """Let one memory replace another that it contradicts."""
 
+    action: ClassVar[str] = "supersede"
     winner: Memory
     loser: Memory
 
@@ -85,6 +89,7 @@ class Supersede(Proposal, frozen=True, kw_only=True):
 class Restatus(Proposal, frozen=True, kw_only=True):
     """Move a memory to another status, such as challenged or invalidated."""
 
+    action: ClassVar[str] = "restatus"
     memory: Memory
     status: Status
     along: tuple[Memory, ...] = ()
@@ -94,6 +99,7 @@ class Restatus(Proposal, frozen=True, kw_only=True):
 class Adjust(Proposal, frozen=True, kw_only=True):
     """Set numbers of a memory: strength, stability, importance, confidence; or its layer. Never its words."""
 
+    action: ClassVar[str] = "adjust"
     memory: Memory
     changes: Mapping[str, object] = field(default_factory=dict)
 
@@ -101,6 +107,7 @@ class Adjust(Proposal, frozen=True, kw_only=True):
 class AddLink(Proposal, frozen=True, kw_only=True):
     """Link two memories; a directed inference that would close a circle is dropped."""
 
+    action: ClassVar[str] = "link"
     source: Memory
     target: Memory
     type: EdgeType = EdgeType.SIMILAR_TO
@@ -171,7 +178,7 @@ def apply(proposal: Proposal, applier: Applier, *, step: str) -> Applied:
 
 def described(proposal: Proposal, *, step: str, made: MemoryId | None = None) -> DreamChange:
     """Return what a report says of a proposal."""
-    action = proposal.what if isinstance(proposal, SideWrite) else type(proposal).__name__.lower()
+    action = proposal.what if isinstance(proposal, SideWrite) else proposal.action
     return DreamChange(step=step, action=action, memories=_named(proposal), reason=proposal.reason, made=made)
 
 
