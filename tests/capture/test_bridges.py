@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Layer, MemoryType, Settings
-from engramdb.text.affect import Outcome
+from engramdb.values import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,7 @@ from engramdb.dream.synthesis import SynthesisStep
 from engramdb.models.chat import BadReply
 from engramdb.models.prompts import crystallise
 from engramdb.testing import ManualClock, ScriptedChat
-from engramdb.text.affect import Outcome
-from engramdb.values import Provenance, Status
+from engramdb.values import Outcome, Provenance, Status
 
 from .learnt import awake, contents, everything, interrupted, made, take, tell, with_chat
 

@@ -8,8 +8,7 @@ import pytest
 
 from engramdb import Engram, Layer, Scope
 from engramdb.dream.procedures import MAKER, patterns, same_steps, steps_in
-from engramdb.text.affect import Outcome
-from engramdb.values import Provenance
+from engramdb.values import Outcome, Provenance
 
 from .learnt import contents, made, take, tell
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.text.affect import HIGH_AROUSAL, Outcome, affect, emphasis, sentiment, urgency
+from engramdb.text.affect import HIGH_AROUSAL, affect, emphasis, sentiment, urgency
+from engramdb.values import Outcome
 
 ADVERSARIAL = ["great but bad " * 580, "!?" * 4000, "soooo" * 1600, "A" * 8000, "**a" * 2700, "可怕" * 4000]
 

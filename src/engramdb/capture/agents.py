@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from engramdb.lifecycle.drafts import Draft
-from engramdb.text.affect import Outcome
 from engramdb.text.sentences import sentences
-from engramdb.values import Kind, Layer, MemoryType, Provenance, Role, Scope, Source, Turn
+from engramdb.values import Kind, Layer, MemoryType, Outcome, Provenance, Role, Scope, Source, Turn
 
 COMPACTION_IMPORTANCE = 0.6
 """What survived a compaction mattered to whoever wrote the summary."""

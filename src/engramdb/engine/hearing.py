@@ -25,12 +25,12 @@ from engramdb.lifecycle.drafts import Draft, chosen
 from engramdb.store import contract
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.whole import PartTally
-from engramdb.text.affect import Outcome
 from engramdb.text.normalize import clean, is_text
 from engramdb.values import (
     Actor,
     ImportKind,
     Memory,
+    Outcome,
     Recall,
     Scope,
     Turn,

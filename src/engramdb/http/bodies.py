@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from engramdb.lifecycle.drafts import Draft
-from engramdb.text.affect import Outcome
 from engramdb.text.normalize import is_text
 from engramdb.values import (
     EdgeType,
@@ -19,6 +18,7 @@ from engramdb.values import (
     Layer,
     MemoryType,
     Mode,
+    Outcome,
     Provenance,
     Role,
     Scope,
@@ -287,7 +287,7 @@ class ImportBody(Scoped):
     """What it holds. A zip archive, a PDF or more than a request can carry is for `engram import`."""
     kind: ImportKind | None = None
     """Which program wrote it; told from the content where left out."""
-    mapping: dict[str, str] = {}  # noqa: RUF012 - copied by pydantic
+    mapping: dict[str, str] = {}
     """The columns of a table by the fields they fill, such as {"content": "text"}."""
     dry_run: bool = False
     """Whether to take nothing in and only count."""

@@ -14,7 +14,6 @@ from engramdb.errors import ContentTooLarge, InjectionBlocked, InvalidContent
 from engramdb.lifecycle.conflict import Statement, is_negation
 from engramdb.lifecycle.enrich import enriched
 from engramdb.policy import CapturePolicy
-from engramdb.text.affect import Outcome
 from engramdb.text.injection import scan
 from engramdb.text.normalize import clean, fingerprint, is_text, lazy
 from engramdb.text.pii import holds_more
@@ -27,6 +26,7 @@ from engramdb.values import (
     Memory,
     MemoryId,
     MemoryType,
+    Outcome,
     Provenance,
     Scope,
     SecurityTier,

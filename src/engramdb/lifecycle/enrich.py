@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from engramdb.erasable_cache import cached
 from engramdb.lifecycle.entities import register
 from engramdb.store.contract import Store, Transaction
-from engramdb.text.affect import Outcome, affect, sentiment
+from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
 from engramdb.text.mentions import mentions, type_of
 from engramdb.text.names import fold, fold_name, speaks_of_self, told_names
 from engramdb.text.pii import classify
 from engramdb.text.terms import index_terms
 from engramdb.text.traits import infer_traits
-from engramdb.values import Entity, EntityType, Memory
+from engramdb.values import Entity, EntityType, Memory, Outcome
 
 BATCH = 128
 """Memories enriched in one write: a tenth of a second."""

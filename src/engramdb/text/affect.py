@@ -7,7 +7,6 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
-from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +16,7 @@ import Stemmer
 from msgspec import Struct
 
 from engramdb.text.normalize import lazy
-from engramdb.values import Affect
+from engramdb.values import Affect, Outcome
 
 # How good or bad the words of a text sound, from -1 to 1.
 #
@@ -250,15 +249,6 @@ HIGH_AROUSAL = 0.5
 
 NEUTRAL_BELOW = 0.05
 """Valence this close to zero is no sentiment; VADER's own line."""
-
-
-class Outcome(StrEnum):
-    """How the task that a statement belongs to ended."""
-
-    SUCCESS = "success"
-    PARTIAL = "partial"
-    FAILURE = "failure"
-    RETRY = "retry"
 
 
 Sentiment = Literal["positive", "negative", "neutral"]

@@ -71,7 +71,7 @@ from engramdb.values.report import (
 )
 from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.status import Actor, ActorKind, BELIEVED, Status, check_move
-from engramdb.values.turn import Box, Role, Turn
+from engramdb.values.turn import Box, Outcome, Role, Turn
 from engramdb.values.window import (
     ChatMessage,
     DetailLevel,
@@ -156,6 +156,7 @@ __all__ = [
     "NotebookChange",
     "NotebookReport",
     "Origin",
+    "Outcome",
     "Outlook",
     "PartHealth",
     "Provenance",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from engramdb.errors import InvalidQuery
@@ -45,6 +46,16 @@ _TYPES = {
 }
 
 
+def _filter(description: str, one: str, *, metavar: str = "NAME", options: tuple[str, ...] = ()) -> Meta:
+    """Describe a part of the filters, and how it is called where it is given one value at a time."""
+    extra = {"flat": one, "metavar": metavar} | ({"options": options} if options else {})
+    return Meta(description=f"{description} (repeatable).", extra=extra)
+
+
+def _moment(description: str) -> Meta:
+    return Meta(description=description, extra_json_schema={"format": "date-time"}, extra={"metavar": "TIME"})
+
+
 class Filters(Struct, frozen=True, kw_only=True):
     """
     What a memory must be to count; an empty part lets everything through, statuses excepted.
@@ -53,26 +64,35 @@ class Filters(Struct, frozen=True, kw_only=True):
     without case and accents, except those of sessions.
     """
 
-    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
-    layers: frozenset[Layer] = frozenset()
-    types: frozenset[MemoryType] = frozenset()
-    kinds: frozenset[Kind] = frozenset()
-    categories: frozenset[str] = frozenset()
-    since: datetime | None = None
-    until: datetime | None = None
+    statuses: Annotated[frozenset[Status], _filter("Filter by status", "status")] = frozenset({Status.ACTIVE})
+    layers: Annotated[frozenset[Layer], _filter("Filter by layer", "layer")] = frozenset()
+    types: Annotated[frozenset[MemoryType], _filter("Filter by type", "type")] = frozenset()
+    kinds: Annotated[frozenset[Kind], _filter("Filter by kind", "kind")] = frozenset()
+    categories: Annotated[frozenset[str], _filter("Filter by category, such as preference", "category")] = (
+        frozenset()
+    )
+    since: Annotated[datetime | None, _moment("Only from this moment on.")] = None
+    until: Annotated[datetime | None, _moment("Only before this moment.")] = None
     """`since` is included and `until` is not; both look at `Memory.when`."""
-    entities: frozenset[str] = frozenset()
-    """Names, or ids, of things that it must speak of, as far as this scope knows them."""
-    technologies: frozenset[str] = frozenset()
-    """In any spelling: `k8s` finds what speaks of Kubernetes."""
-    paths: frozenset[str] = frozenset()
-    """A path, or a folder with everything below it."""
-    languages: frozenset[str] = frozenset()
-    """Programming languages."""
-    sentiments: frozenset[str] = frozenset()
-    """`positive`, `negative` or `neutral`."""
-    speakers: frozenset[str] = frozenset()
-    sessions: frozenset[str] = frozenset()
+    entities: Annotated[
+        frozenset[str], _filter("Filter by person or thing mentioned, by name or id", "entity")
+    ] = frozenset()
+    """As far as this scope knows them."""
+    technologies: Annotated[
+        frozenset[str], _filter("Filter by technology, in any spelling", "technology")
+    ] = frozenset()
+    """`k8s` finds what speaks of Kubernetes."""
+    paths: Annotated[
+        frozenset[str], _filter("Filter by file named, or folder of it", "path", metavar="PATH")
+    ] = frozenset()
+    languages: Annotated[frozenset[str], _filter("Filter by programming language", "language")] = frozenset()
+    sentiments: Annotated[
+        frozenset[str], _filter(f"Filter by sentiment: {', '.join(SENTIMENTS)}", "sentiment")
+    ] = frozenset()
+    speakers: Annotated[frozenset[str], _filter("Filter by who said it", "speaker")] = frozenset()
+    sessions: Annotated[
+        frozenset[str], _filter("Filter by conversation", "session", options=("--from-session",))
+    ] = frozenset()
 
     def __post_init__(self) -> None:
         for name, moment in (("since", self.since), ("until", self.until)):

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from engramdb.errors import InvalidScope
 
 MAX_NAME_CHARACTERS = 200
+Name = Annotated[
+    str,
+    Meta(extra_json_schema={"minLength": 1, "maxLength": MAX_NAME_CHARACTERS}, extra={"metavar": "NAME"}),
+]
 
 
 class Scope(Struct, frozen=True, kw_only=True):
     """One place in the hierarchy; a part that is not given is not restricted. `Scope()` is global."""
 
-    project: str | None = None
-    squad: str | None = None
-    agent: str | None = None
-    channel: str | None = None
-    user: str | None = None
+    project: Annotated[Name | None, Meta(description="Scope: the project.")] = None
+    squad: Annotated[Name | None, Meta(description="Scope: the squad.")] = None
+    agent: Annotated[Name | None, Meta(description="Scope: the agent.")] = None
+    channel: Annotated[Name | None, Meta(description="Scope: the channel.")] = None
+    user: Annotated[Name | None, Meta(description="Scope: the user.")] = None
 
     def __post_init__(self) -> None:
         for name, part in zip(self.__struct_fields__, self.parts, strict=True):

@@ -22,6 +22,15 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
+class Outcome(StrEnum):
+    """How the task that a statement belongs to ended."""
+
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILURE = "failure"
+    RETRY = "retry"
+
+
 class Turn(Struct, frozen=True, kw_only=True):
     """One message: `occurred_at` is when it was said, `created_at` when we heard of it."""
 

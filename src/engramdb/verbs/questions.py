@@ -1,0 +1,242 @@
+"""Verbs of questions: recall, reason, timeline, entity, confidence, gaps, domains, summaries."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from engramdb.values import (
+    Breadth,
+    Confidence,
+    Domain,
+    EntityProfile,
+    Filters,
+    Gap,
+    Memory,
+    Mode,
+    Reasoned,
+    Recall,
+    Summary,
+    Timeline,
+)
+from engramdb.verbs.fields import GapName, Limit, Moment, Question, Session, Text, Tokens, Why
+from engramdb.verbs.verb import Command, Page, Route, ScopedRequest, about, verb
+
+ASK = "Ask"
+
+
+@verb(
+    "recall",
+    gives=Recall,
+    writes=False,
+    http=Route(method="POST", path="/v1/recall", tag="questions"),
+    cli=Command(
+        words="recall", section=ASK, examples=('recall "which editor do I use?" --limit 3 --explain',)
+    ),
+    mcp="recall",
+    example={"query": "which editor do I use?", "limit": 5},
+)
+class RecallRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Ask a question and see the memories that fit, best first."""
+
+    query: Annotated[Question, about("The question.")]
+    limit: Limit = 10
+    mode: Annotated[Mode, about("How much of what is known may be given.", metavar="NAME")] = (
+        Mode.FULL_CONTEXT
+    )
+    filters: Annotated[Filters, about("What a memory must be to count.")] = Filters()
+    session: Annotated[Session | None, about("The conversation that asks.")] = None
+    as_of: Annotated[
+        Moment | None,
+        about("Answer from what was believed at this moment; such an answer counts as no recall."),
+    ] = None
+    strategy: Annotated[
+        str | None,
+        about(
+            "Order by score, rrf, mmr, rrf_then_mmr or cross_encoder; else as the policy says.",
+            metavar="NAME",
+        ),
+    ] = None
+    explain: Annotated[bool, about("Show the plan, every signal, all timings, and what was left out.")] = (
+        False
+    )
+
+
+@verb(
+    "reason",
+    gives=Reasoned,
+    writes=False,
+    http=Route(method="POST", path="/v1/reason", tag="questions", computed=("is_answered", "tokens")),
+    cli=Command(
+        words="reason", section=ASK, examples=('reason "where does the lead of Falcon live?" --depth 3',)
+    ),
+    mcp="reason",
+    example={"question": "Why did we leave MySQL, and who decided it?", "depth": 2},
+)
+class ReasonRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Ask a question that one recall does not answer: follow its parts and gaps, and answer with evidence.
+
+    Asks a chat model, if one is configured, never more often than it may; without one there is the evidence,
+    and `why` says so.
+    """
+
+    question: Annotated[Question, about("The question.")]
+    depth: Annotated[
+        int | None,
+        about(
+            "Levels of questions to ask, from 1 to 5.", metavar="LEVELS", told={"minimum": 1, "maximum": 5}
+        ),
+    ] = None
+    limit: Annotated[Limit, about("Memories that each question looks at.")] = 20
+    calls: Annotated[Tokens | None, about("Maximum calls of the chat model.", metavar="NUMBER")] = None
+    tokens: Annotated[Tokens | None, about("Maximum tokens of the chat model.", metavar="NUMBER")] = None
+    session: Annotated[Session | None, about("The conversation that asks.")] = None
+
+
+@verb(
+    "timeline",
+    gives=Timeline,
+    writes=False,
+    idempotent=True,
+    http=Route(
+        method="GET",
+        path="/v1/timeline",
+        tag="questions",
+        has_etag=True,
+        page=Page(cursor="after", cut="numbers", entries="entries", size="entries", default=200),
+    ),
+    cli=Command(words="timeline", section=ASK, examples=('timeline "the deployment" --entity Falcon',)),
+    mcp="timeline",
+    example={"topic": "editor"},
+)
+class TimelineRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Show how what is known of a topic came to be, oldest first."""
+
+    topic: Annotated[Text, about("What it is about.", metavar="TOPIC")]
+    entities: Annotated[
+        tuple[str, ...],
+        about("Only what speaks of this person or thing (repeatable).", metavar="NAME", flat="entity"),
+    ] = ()
+    limit: Annotated[Limit, about("Memories about the topic to look at.")] = 50
+
+
+@verb(
+    "entity",
+    gives=EntityProfile,
+    writes=False,
+    idempotent=True,
+    http=Route(
+        method="GET",
+        path="/v1/entities/{name}",
+        tag="questions",
+        has_etag=True,
+        refusals=frozenset({404}),
+    ),
+    cli=Command(words="entity", section=ASK, examples=('entity "Project Alpha" --limit 5',)),
+    mcp="entity",
+    example={"name": "Ada Lovelace"},
+)
+class EntityRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Show everything about a person, project or thing: memories, relations, company, months."""
+
+    name: Annotated[Text, about("A name, or the id of an entity.", metavar="NAME")]
+    limit: Annotated[Limit, about("The maximum number of memories of each layer.")] = 20
+
+
+@verb(
+    "confidence",
+    gives=Confidence,
+    writes=False,
+    idempotent=True,
+    http=Route(method="GET", path="/v1/confidence", tag="questions"),
+    cli=Command(words="confidence", section=ASK, examples=('confidence "when is Ada\'s birthday?"',)),
+    mcp="confidence",
+    example={"query": "when is Ada's birthday?"},
+)
+class ConfidenceRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Say how well a question is covered: confident, uncertain or unknown, and why."""
+
+    query: Annotated[Question, about("The question.")]
+
+
+@verb(
+    "gaps",
+    gives=list[Gap],
+    writes=False,
+    idempotent=True,
+    http=Route(
+        method="GET", path="/v1/gaps", tag="insight", has_etag=True, page=Page(cursor="after", key="id")
+    ),
+    cli=Command(words="gaps", section=ASK, examples=("gaps --limit 5",)),
+    mcp="gaps",
+)
+class GapsRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Show open questions, the weightiest first: missing facts, contradictions, beliefs grown old."""
+
+    limit: Limit = 20
+    after: Annotated[str | None, about("Only those that follow this one.", metavar="GAP")] = None
+
+
+@verb(
+    "answer_gap",
+    gives=Memory,
+    writes=True,
+    http=Route(method="POST", path="/v1/answer_gap", tag="insight"),
+    cli=Command(
+        words="answer-gap",
+        section=ASK,
+        examples=('answer-gap 4f1c77ab0d52 "Ada\'s birthday is on 10 December"',),
+    ),
+    mcp="answer_gap",
+    example={"id": "4f1c77ab0d52", "answer": "Ada's birthday is on 10 December"},
+)
+class AnswerGapRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Answer an open question: the answer is remembered, and the question is closed."""
+
+    id: GapName
+    answer: Annotated[Text, about("The answer; it is remembered like any other statement.")]
+
+
+@verb(
+    "close_gap",
+    gives=Gap,
+    writes=True,
+    http=Route(method="POST", path="/v1/close_gap", tag="insight"),
+    cli=Command(
+        words="close-gap", section=ASK, examples=('close-gap 4f1c77ab0d52 --reason "nobody needs to know"',)
+    ),
+    example={"id": "4f1c77ab0d52", "reason": "nobody needs to know"},
+)
+class CloseGapRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Settle a question without an answer; it is not asked again."""
+
+    id: GapName
+    reason: Annotated[Why, about("Why, for the record.")] = ""
+
+
+@verb(
+    "domains",
+    gives=list[Domain],
+    writes=False,
+    idempotent=True,
+    http=Route(method="GET", path="/v1/domains", tag="insight", has_etag=True),
+    cli=Command(words="domains", section=ASK, examples=("domains --project shop",)),
+)
+class DomainsRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Show the fields of knowledge that the last dream found, the best known first."""
+
+
+@verb(
+    "summaries",
+    gives=list[Summary],
+    writes=False,
+    idempotent=True,
+    http=Route(method="GET", path="/v1/summaries", tag="insight", has_etag=True),
+    cli=Command(words="summaries", section=ASK, examples=('summaries "the deployment" --breadth cluster',)),
+)
+class SummariesRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Show what is known in short: by cluster, by domain or all of it."""
+
+    query: Annotated[Question | None, about("What fits this comes first.")] = None
+    breadth: Annotated[Breadth, about("How much one summary speaks of.", metavar="NAME")] = Breadth.DOMAIN
+    limit: Limit = 5

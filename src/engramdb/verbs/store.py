@@ -1,0 +1,193 @@
+"""Verbs of the store: status, doctor, audit, backup, rebuild, enrich, import of a text."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, field
+
+from engramdb.values import (
+    AuditEvent,
+    Backup,
+    DoctorReport,
+    ImportKind,
+    ImportOrigin,
+    ImportReport,
+    StatusReport,
+)
+from engramdb.verbs.fields import EXAMPLE_ID, BeforeNumber, Limit, OneMemory
+from engramdb.verbs.verb import Command, Page, Request, Route, ScopedRequest, ScopeRule, about, verb
+
+UPKEEP = "Look after the store"
+FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,99}$"
+
+
+@verb(
+    "status",
+    gives=StatusReport,
+    writes=False,
+    idempotent=True,
+    scope=ScopeRule.STORE,
+    http=Route(method="GET", path="/v1/status", tag="state"),
+    cli=Command(words="status", section=UPKEEP, examples=("status --store memory.db",)),
+    mcp="status",
+)
+class StatusRequest(Request, frozen=True, kw_only=True):
+    """Show counts, sizes, what waits, what works and what fails, each with its age."""
+
+
+@verb(
+    "doctor",
+    gives=DoctorReport,
+    writes=False,
+    scope=ScopeRule.STORE,
+    http=Route(method="GET", path="/v1/doctor", tag="state", computed=("ok",)),
+    cli=Command(words="doctor", section=UPKEEP, examples=("doctor --fix",)),
+)
+class DoctorRequest(Request, frozen=True, kw_only=True):
+    """Examine the store and its parts; with --fix, rebuild what is derived and wrong."""
+
+    fix: Annotated[bool, about("Rebuild what is derived and wrong.", only=("cli",))] = False
+
+
+@verb(
+    "audit",
+    gives=list[AuditEvent],
+    writes=False,
+    idempotent=True,
+    scope=ScopeRule.STORE,
+    http=Route(
+        method="GET", path="/v1/audit", tag="state", has_etag=True, page=Page(cursor="before", key="number")
+    ),
+    cli=Command(words="audit", section=UPKEEP, examples=("audit --limit 20",)),
+)
+class AuditRequest(Request, frozen=True, kw_only=True):
+    """Show who did what in the store, newest first; no line holds a memory's words."""
+
+    limit: Limit = 50
+    before: BeforeNumber | None = None
+
+
+class Enriched(Struct, frozen=True, kw_only=True):
+    """How many memories were embedded, and of how many the words were looked at."""
+
+    embedded: int
+    enriched: int
+
+
+@verb(
+    "enrich",
+    gives=Enriched,
+    writes=True,
+    idempotent=True,
+    scope=ScopeRule.STORE,
+    cli=Command(words="enrich", section=UPKEEP, examples=("enrich --store memory.db",)),
+)
+class EnrichRequest(Request, frozen=True, kw_only=True):
+    """Embed what waits for it, and infer people, technologies, feelings and topics from what came in bulk."""
+
+    def call(self, engram: Any, **options: Any) -> Enriched:
+        """Embed, then infer."""
+        return Enriched(embedded=engram.embed_pending(**options), enriched=engram.enrich(**options))
+
+
+class Rebuilt(Struct, frozen=True):
+    """How many memories the indexes were made from."""
+
+    memories: int
+
+
+@verb(
+    "rebuild",
+    gives=Rebuilt,
+    writes=True,
+    idempotent=True,
+    scope=ScopeRule.STORE,
+    cli=Command(words="rebuild", section=UPKEEP, examples=("rebuild --store memory.db",)),
+)
+class RebuildRequest(Request, frozen=True, kw_only=True):
+    """Rebuild the text and vector indexes from the memories."""
+
+    def call(self, engram: Any, **options: Any) -> Rebuilt:
+        """Rebuild and count."""
+        return Rebuilt(engram.rebuild(**options))
+
+
+@verb(
+    "backup",
+    gives=Backup,
+    writes=True,
+    scope=ScopeRule.STORE,
+    cli=Command(words="backup", section=UPKEEP, examples=("backup ~/memory-$(date +%F).db",)),
+)
+class BackupRequest(Request, frozen=True, kw_only=True):
+    """
+    Write a whole copy of the store, while others go on using it.
+
+    To go back, stop what uses the store, remove its -wal and -shm, and put the copy in its place.
+    """
+
+    path: Annotated[str, about("The file to write; nothing may be there.", metavar="PATH", positional=True)]
+
+
+@verb(
+    "import_text",
+    engine="import_from",
+    gives=ImportReport,
+    writes=True,
+    idempotent=True,
+    http=Route(method="POST", path="/v1/import", tag="memories"),
+    example={
+        "name": "notes.md",
+        "text": "# Kitchen\n\nMaya is allergic to peanuts.\n",
+        "kind": "markdown",
+        "dry_run": True,
+    },
+)
+class ImportTextRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Import a text file that another program wrote; importing it twice adds nothing.
+
+    A record that cannot be imported is named by its place.
+    """
+
+    name: Annotated[
+        str,
+        Meta(pattern=FILE_NAME),
+        about("The name of the file, such as `notes.md`; the same name means the same source next time."),
+    ]
+    text: Annotated[
+        str,
+        about("Its content. A zip archive, a PDF or more than a request can carry is for `engram import`."),
+    ]
+    kind: Annotated[
+        ImportKind | None, about("Which program wrote it; told from the content where left out.")
+    ] = None
+    mapping: Annotated[
+        Mapping[str, str],
+        about('The columns of a table by the fields they fill, such as {"content": "text"}.'),
+    ] = field(default_factory=dict)
+    dry_run: Annotated[bool, about("Import nothing and only count.")] = False
+
+    def call(self, engram: Any, **options: Any) -> Any:
+        """Import the text from a file that is there for the moment."""
+        given = self.arguments()
+        with tempfile.TemporaryDirectory(prefix="engram-") as folder:
+            file = Path(folder) / given.pop("name")
+            file.write_text(given.pop("text"), encoding="utf-8", newline="")
+            return engram.import_from(file, **given, **options)
+
+
+@verb(
+    "imported_from",
+    gives=ImportOrigin | None,
+    writes=False,
+    idempotent=True,
+    http=Route(method="GET", path="/v1/memories/{id}/origin", tag="memories"),
+    example={"id": EXAMPLE_ID},
+)
+class ImportedFromRequest(OneMemory, frozen=True, kw_only=True):
+    """Show the file that a memory was imported from, if it was."""
