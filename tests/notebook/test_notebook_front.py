@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb.errors import InvalidContent
-from engramdb.notebook import front_matter as front
 from engramdb.notebook.file_names import MOST_SLUG_BYTES, copy_path, fact_path, is_copy, slug
 from engramdb.notebook.note import read_note, shows, write_note
 from engramdb.notebook.state import State, is_inside, read_state, write_state
 from engramdb.testing import ManualClock
+from engramdb.text import front_matter as front
 from engramdb.values import Memory, Scope, Traits
 from engramdb.values.memory import new_id
 
@@ -55,6 +57,9 @@ def test_what_is_written_is_read_back(word: str, tags: list[str], extra: str) ->
         ("category: []", ()),
         ("category:\n  - a\n  - 'b'\n", ("a", "b")),
         ("category:\n- a\n# a remark\n- b", ("a", "b")),
+        ("category: >-\n  a\n  b", "a b"),
+        ("category: a\n  b", "a b"),
+        ("category: [a,\n  b]", ("a", "b")),
     ],
 )
 def test_the_ways_of_editors_are_understood(written: str, value: object) -> None:
@@ -64,12 +69,25 @@ def test_the_ways_of_editors_are_understood(written: str, value: object) -> None
 
 @pytest.mark.parametrize(
     "written",
-    ["id: |\n  a", "id: {a: b}", 'id: "a" b', "id: [a", "id: a\n  b", "id: a\nid: b", 'id: "\\x"'],
+    [
+        "id: {a: b}",
+        'id: "a" b',
+        "id: [a",
+        "id: [[a]]",
+        "id: a\nid: b",
+        "id: a\n? tags\n: b",
+        'id: "a\ntags: b"',
+        'id: "\\x"',
+        "id: !!python/name:os.system",
+        "id: &a b",
+        "id: &a b\ntags: *a",
+        "id: &a [*a]",
+    ],
 )
 def test_what_would_have_to_be_guessed_is_refused(written: str) -> None:
     """One of our names in a form that is not read here costs the file, and never a memory."""
     with pytest.raises(InvalidContent):
-        front.read(written.split("\n"), ["id"])
+        front.read(written.split("\n"), ["id", "tags"])
 
 
 def test_nested_values_of_others_are_kept_to_the_letter() -> None:
@@ -116,6 +134,19 @@ def test_a_long_line_takes_no_longer_than_it_should() -> None:
     note = read_note(b"---\nx" + b" " * 100_000 + b"y\nid: 7\ntags: [" + b"a, " * 30_000 + b"]\n---\nTea\n")
 
     assert (note.id, len(note.tags)) == ("7", 30_000)
+
+
+@pytest.mark.parametrize(
+    "bomb", ["[" * 1_000_000, "{" * 1_000_000, "- " * 1_000_000, "!" * 1_000_000, '"' + "\\" * 1_000_001]
+)
+def test_a_bomb_in_front_matter_is_refused_at_once(bomb: str) -> None:
+    """Neither depth nor length takes more than a moment, and none of it reaches the stack."""
+    begin = time.process_time()
+
+    with pytest.raises(InvalidContent):
+        front.read(["id: 7", f"tags: {bomb}"], KNOWN)
+
+    assert time.process_time() - begin < 2
 
 
 @settings(max_examples=40)

@@ -15,9 +15,12 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct, field
 
+from engramdb.errors import InvalidContent
 from engramdb.importing import record
 from engramdb.importing.json_stream import Piece
 from engramdb.importing.record import Record, Statement, passages, says_something
+from engramdb.text import front_matter
+from engramdb.text.front_matter import Value
 from engramdb.text.normalize import lazy
 from engramdb.values import CATEGORIES
 
@@ -34,6 +37,9 @@ _LINK = lazy(r"\[([^\]\n]+)\]\([^)\n]*\)")
 _MARKUP = lazy(r"(\*\*|__|==|~~)(?=\S)(.+?)(?<=\S)\1")
 _BLOCK_NAME = lazy(r"[ \t]+\^[\w-]+$", re.MULTILINE)
 _DAY = lazy(r"\d{4}-\d{2}-\d{2}")
+_DATES = ("date", "created", "created_at")
+_USED = frozenset({"title", "category", "tags", *_DATES})
+"""The names of front matter that say something about a note's statements."""
 _BOXES = {" ": "To do: ", "x": "Done: ", "X": "Done: "}
 
 
@@ -50,7 +56,7 @@ class _Note(Struct):
 def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the statements of a note."""
     lines = piece.text().replace("\r\n", "\n").split("\n")
-    front, start = front_matter(lines)
+    front, start = _front_matter(lines)
     stem = PurePosixPath(piece.name).stem
     title = record.text(front.get("title")) or stem
     for number, content in _blocks(lines[start:], title, first_line=start + 1):
@@ -62,48 +68,36 @@ def read(piece: Piece, _mapping: Mapping[str, str]) -> Iterator[Record]:
         )
 
 
-def front_matter(lines: list[str]) -> tuple[dict[str, str | list[str]], int]:
-    """Return the names and values between the dashes at the top, and the line after them."""
-    if not lines or lines[0].strip("\ufeff ") != "---":
+def _front_matter(lines: list[str]) -> tuple[dict[str, Value], int]:
+    """Return the names that are of use here with their values, and the line after the front matter."""
+    try:
+        inside, _ = front_matter.split("\n".join(lines))
+    except InvalidContent:
+        return {}, 0  # never closed: it was a line of dashes
+    if inside is None:
         return {}, 0
-    found: dict[str, str | list[str]] = {}
-    name = ""
-    for number, line in enumerate(lines[1:], start=1):
-        if line.rstrip() in ("---", "..."):
-            return found, number + 1
-        is_item = line.lstrip().startswith("- ")
-        if is_item and name:
-            known = found.get(name)
-            found[name] = [*(known if isinstance(known, list) else []), _bare(line.lstrip()[2:])]
-        elif ":" in line and not line[:1].isspace():
-            name, _, value = line.partition(":")
-            name = name.strip().lower()
-            found[name] = _value(value.strip())
-    return {}, 0  # never closed: it was a line of dashes and no front matter
+    found: dict[str, Value] = {}
+    for name, block in front_matter.blocks(inside):
+        if name.lower() in _USED:
+            try:
+                found[name.lower()] = front_matter.values_of({name: block})[name]
+            except InvalidContent:  # people write `title: Tea: a guide`, which YAML refuses
+                found[name.lower()] = block[0].partition(":")[2].strip().strip("\"'")
+    return found, len(inside) + 2
 
 
-def _value(text: str) -> str | list[str]:
-    if text.startswith("[") and text.endswith("]") and not text.startswith("[["):
-        return [_bare(one) for one in text[1:-1].split(",") if one.strip()]
-    return _bare(text)
-
-
-def _bare(text: str) -> str:
-    return text.strip().strip("\"'")
-
-
-def _category(front: Mapping[str, str | list[str]]) -> str:
+def _category(front: Mapping[str, Value]) -> str:
     """Return the category that the note gives itself, by name or by a tag that is one."""
     told = record.category(front.get("category"))
     if told != "general":
         return told
-    given = front.get("tags", [])
-    tags = given if isinstance(given, list) else given.replace(",", " ").split()
+    given = front.get("tags", ())
+    tags = given.replace(",", " ").split() if isinstance(given, str) else given
     return next((tag for tag in (one.strip("#").lower() for one in tags) if tag in CATEGORIES), "general")
 
 
-def _date(front: Mapping[str, str | list[str]], stem: str) -> datetime | None:
-    told = (record.moment(front.get(name)) for name in ("date", "created", "created_at"))
+def _date(front: Mapping[str, Value], stem: str) -> datetime | None:
+    told = (record.moment(front.get(name)) for name in _DATES)
     named = _DAY.match(stem)
     return next(filter(None, told), None) or (record.moment(named.group()) if named else None)
 

@@ -16,8 +16,8 @@ from msgspec import Struct, field
 
 from engramdb.errors import InvalidContent
 from engramdb.importing import record as loose
-from engramdb.notebook import front_matter
-from engramdb.notebook.front_matter import Value
+from engramdb.text import front_matter
+from engramdb.text.front_matter import Value
 from engramdb.text.normalize import clean, is_text
 from engramdb.values import Memory
 

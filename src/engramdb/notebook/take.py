@@ -11,10 +11,10 @@ from msgspec import Struct, field
 from engramdb.errors import InvalidContent, MemoryChanged, SecurityError, StatusNotAllowed
 from engramdb.importing.record import share
 from engramdb.notebook.folder import Folder, Found
-from engramdb.notebook.front_matter import Value
 from engramdb.notebook.memories import Hand, is_withheld
 from engramdb.notebook.note import EDITABLE, SHOWN_ONLY, Note, labels_of, same_label, truth, words_mark
 from engramdb.notebook.state import Claim, Entry, Pairing, Passed, State
+from engramdb.text.front_matter import Value
 from engramdb.values import Layer, Memory, MemoryId, NotebookAct, NotebookChange, Status
 
 # Which labels in a note's front matter a person has changed.
