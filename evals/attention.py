@@ -236,7 +236,7 @@ def talk(asker: Asker) -> Iterator[Score]:
 
 def anticipations(asker: Asker) -> Iterator[dict[str, Any]]:
     """Prepare an answer after each message of the first speaker, and compare it with the next one's."""
-    policy, now = AttentionPolicy(), ManualClock().now()
+    now = ManualClock().now()
     drafts = asker.conversation.drafts
     for turns in asker.sessions().values():
         start = drafts[turns[0]].occurred_at
@@ -247,14 +247,14 @@ def anticipations(asker: Asker) -> Iterator[dict[str, Any]]:
             for one in (before, *replies):
                 momentum = moved(momentum, asker.vector(asker.said(one)), asker.measure)
             text = asker.said(after)
-            prepared = asker.ask(asker.said(before), centre(momentum, policy), until=start)
+            prepared = asker.ask(asker.said(before), centre(momentum), until=start)
             actual = asker.ask(text, asker.vector(text), until=start)
             kept = AnticipatedAnswer(expected=momentum, answer=prepared, made_at=now)
             best = [hit.memory.id for hit in actual.hits[:5]]
             found = {hit.memory.id for hit in prepared.hits[:10]}
             if best:
                 yield {
-                    "is_hit": fits(kept, asker.vector(text), asker.measure, policy, now=now),
+                    "is_hit": fits(kept, asker.vector(text), asker.measure, now=now),
                     "share": sum(one in found for one in best) / len(best),
                     "first": best[0] in found,
                     "same": best == [hit.memory.id for hit in prepared.hits[:5]],

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from engramdb.context.attention import (
+    MAX_MOMENTUM,
     AnticipatedAnswer,
     Momentum,
     alike,
@@ -21,6 +22,9 @@ from engramdb.context.attention import (
     moved,
 )
 from engramdb.context.working_memory import (
+    DRIFT_DECAY,
+    MAX_TOPICS,
+    TURN_DECAY,
     AttendedMessage,
     AttentionState,
     Experience,
@@ -86,8 +90,8 @@ def test_a_vague_message_leans_on_what_was_said() -> None:
     leaned = blend(vague, momentum, text, POLICY)
 
     assert alike(leaned, momentum, IDENTITY) > alike(vague, momentum, IDENTITY)
-    assert leaning(momentum, text, POLICY) == POLICY.momentum_most
-    assert float(leaned @ vague) > float(leaned @ centre(momentum, POLICY)) > 0
+    assert leaning(momentum, text, POLICY) == MAX_MOMENTUM
+    assert float(leaned @ vague) > float(leaned @ centre(momentum)) > 0
     assert np.linalg.norm(leaned) == pytest.approx(1)
 
 
@@ -98,7 +102,7 @@ def test_a_message_that_speaks_for_itself_is_left_alone() -> None:
     always = replace(POLICY, leans_only_when_vague=False)
 
     assert leaning(momentum, telling.text, POLICY) == 0
-    assert 0 < leaning(momentum, telling.text, always) < POLICY.momentum_most
+    assert 0 < leaning(momentum, telling.text, always) < MAX_MOMENTUM
     assert leaning(momentum, "deploy it", replace(POLICY, uses_momentum=False)) == 0
 
 
@@ -128,7 +132,7 @@ def test_the_newest_weighs_most_in_the_centre() -> None:
     for number in range(8):
         momentum = moved(momentum, np.eye(8, dtype=np.float32)[number], IDENTITY)
 
-    weights = centre(momentum, POLICY)
+    weights = centre(momentum)
 
     assert list(np.flatnonzero(weights)) == [4, 5, 6, 7]
     assert weights[7] > weights[6] > weights[5]
@@ -161,7 +165,7 @@ def test_a_drift_lets_everything_fade_faster() -> None:
     drifted, shift = attend(mind, message("billing service invoices customers"), IDENTITY, policy, now=NOW)
 
     assert shift is TopicShift.DRIFT
-    assert drifted.slots[0].activation == pytest.approx(0.8 * policy.turn_decay * policy.drift_decay)
+    assert drifted.slots[0].activation == pytest.approx(0.8 * TURN_DECAY * DRIFT_DECAY)
 
 
 def test_another_topic_clears_the_slots_and_the_old_one_brings_them_back() -> None:
@@ -200,11 +204,11 @@ def test_a_word_of_assent_is_no_turn_away() -> None:
 def test_only_so_many_topics_are_kept() -> None:
     """The one that was left first is let go of first."""
     mind = AttentionState()
-    for number in range(POLICY.kept_topics + 3):
+    for number in range(MAX_TOPICS + 3):
         words = " ".join(f"word{number}x{place}" for place in range(6))
         mind, _ = said(mind, words, memory(f"m{number}"))
 
-    assert len(mind.topics) == POLICY.kept_topics
+    assert len(mind.topics) == MAX_TOPICS
     assert {slot.key for slot in mind.topics[0].slots} == {"m2"}
 
 
@@ -265,14 +269,14 @@ def test_what_was_prepared_serves_what_was_expected_and_soon(
     momentum = moved(Momentum(), vector_of(BILLING), IDENTITY)
     prepared = AnticipatedAnswer(expected=momentum, answer=Recall(query=Query(text="x")), made_at=NOW)
 
-    is_served = fits(prepared, vector_of(text), IDENTITY, POLICY, now=NOW + timedelta(seconds=seconds))
+    is_served = fits(prepared, vector_of(text), IDENTITY, now=NOW + timedelta(seconds=seconds))
 
     assert is_served is expected
 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"slots": 2}, {"drifts_above": 0.9}, {"full_hours": 30.0}, {"boost": 1.5}, {"idle_minutes": 0.0}],
+    [{"slots": 2}, {"drifts_above": 0.9}, {"full_hours": 30.0}, {"most_minds": 0}, {"idle_minutes": 0.0}],
 )
 def test_numbers_that_make_no_sense_are_refused(fields: dict[str, float]) -> None:
     """When the policy is made, not when it is used."""

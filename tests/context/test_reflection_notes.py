@@ -51,8 +51,8 @@ def test_a_question_is_asked_once_a_week_and_only_about_what_is_shown() -> None:
     elsewhere = replace(GAP, id="g5", memories=("m9",))
     gaps = [GAP, lately, rested, closed, elsewhere]
 
-    due = questions(gaps, {"m1"}, left=2, now=NOW, policy=POLICY)
-    none = questions(gaps, {"m1"}, left=0, now=NOW, policy=POLICY)
+    due = questions(gaps, {"m1"}, left=2, now=NOW)
+    none = questions(gaps, {"m1"}, left=0, now=NOW)
 
     assert [gap.id for gap in due] == ["g3", "g1"]
     assert none == []

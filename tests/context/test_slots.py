@@ -76,7 +76,7 @@ def test_the_same_memory_is_held_once_and_grows_stronger() -> None:
 
 def test_use_strengthens_what_was_used_and_nothing_else() -> None:
     """A reply that leans on one slot boosts that one."""
-    used, other = use((slot("used", 0.5), slot("other", 0.5)), {"used"}, POLICY, now=NOW + timedelta(hours=1))
+    used, other = use((slot("used", 0.5), slot("other", 0.5)), {"used"}, now=NOW + timedelta(hours=1))
 
     assert used.activation > other.activation == 0.5
     assert used.used_at > other.used_at
@@ -86,7 +86,7 @@ def test_what_fades_leaves_unless_it_was_put_there_on_purpose() -> None:
     """Below the least activation a memory is gone from mind; a note stays."""
     note = slot("note", 0.2, source=SlotSource.EXPLICIT)
 
-    after = fade((slot("faint", 0.2), slot("strong", 0.9), note), 0.3, POLICY)
+    after = fade((slot("faint", 0.2), slot("strong", 0.9), note), 0.3)
 
     assert names(after) == ["strong", "note"]
 
@@ -114,7 +114,7 @@ def test_whatever_comes_up_there_are_never_too_many(events: list[tuple[int, floa
     for number, activation, tokens, is_note in events:
         source = SlotSource.EXPLICIT if is_note else SlotSource.RECALL
         held = place(held, [slot(f"m{number}", activation, source=source, tokens=tokens)], POLICY)
-        held = fade(held, 0.95, POLICY)
+        held = fade(held, 0.95)
 
         assert len(held) <= room_for(held, POLICY)
         assert len(set(names(held))) == len(held)

@@ -180,14 +180,12 @@ def test_fixed_parts_and_the_reply_are_paid_first() -> None:
     [
         {"identity_share": 0.5},
         {"recalled_share_most": 0.9},
-        {"large_from_tokens": 2_000_000},
-        {"key_fact_worth": 0.9},
-        {"score_power": -1.0},
+        {"gap_questions": -1},
         {"summary_tokens": 0},
     ],
 )
 def test_senseless_numbers_are_refused(wrong: dict[str, Any]) -> None:
-    """Shares that do not make one, and levels that are worth more for being shorter."""
+    """Shares that do not make one, and counts that cannot be."""
     with pytest.raises(InvalidSettings):
         ContextPolicy(**wrong)
 

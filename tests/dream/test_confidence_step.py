@@ -146,7 +146,7 @@ def test_age_and_doubt_lower_confidence_and_age_never_below_half() -> None:
 
 def test_nothing_found_is_unknown_and_says_what_was_missing() -> None:
     """An empty answer of a broken index is not the same as knowing nothing."""
-    found = assess(Evidence((), missing=("vector: the embedder failed",)), POLICY)
+    found = assess(Evidence((), missing=("vector: the embedder failed",)))
 
     assert found.certainty is Certainty.UNKNOWN
     assert found.missing == ("vector: the embedder failed",)

@@ -327,7 +327,7 @@ def test_old_notes_go_and_histories_stay(store_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"merge_least": 1}, {"clear_winner": 0.5}, {"merge_above": 1.2}, {"lease_minutes": 0}], ids=str
+    "fields", [{"merge_least": 1}, {"clear_winner": 0.5}, {"merge_above": 1.2}, {"keep_runs": 0}], ids=str
 )
 def test_numbers_that_make_no_sense_are_refused(fields: dict[str, Any]) -> None:
     """When the policy is made, and not in the night."""

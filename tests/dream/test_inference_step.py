@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb import Engram, Scope
-from engramdb.dream.inference import MAKER, carried, conclusions
+from engramdb.dream.inference import MAKER, MAX_HOPS, MIN_CERTAINTY, carried, conclusions
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.values import ConfidenceTier, Edge, EdgeType, Memory, SecurityTier, Status, new_id
 
@@ -202,7 +202,7 @@ def test_no_conclusion_is_a_circle_or_surer_than_its_links(links: dict[int, dict
     for found in conclusions(links, POLICY):
         pairs = list(zip(found.path, found.path[1:], strict=False))
 
-        assert len(set(found.path)) == len(found.path) <= POLICY.inference_hops + 1
+        assert len(set(found.path)) == len(found.path) <= MAX_HOPS + 1
         assert found.end not in links[found.start]
         assert found.certainty <= min(links[one][other] for one, other in pairs)
-        assert found.certainty >= POLICY.inference_least
+        assert found.certainty >= MIN_CERTAINTY

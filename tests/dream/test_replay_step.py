@@ -54,7 +54,7 @@ def test_a_replayed_memory_fades_a_quarter_more_slowly(preset: str, days: float,
     """Under every curve it keeps for four days what it would have kept for three."""
     policy = PRESETS[preset].aging
     plain = aged(0, strength=strength)
-    replayed = plain.evolve(**strengthened(plain, POLICY, stability_most=policy.stability_most))
+    replayed = plain.evolve(**strengthened(plain, stability_most=policy.stability_most))
 
     before = retention_of(plain, policy, NOW + timedelta(days=days))
     after = retention_of(replayed, policy, NOW + timedelta(days=days * 4 / 3))
@@ -64,8 +64,8 @@ def test_a_replayed_memory_fades_a_quarter_more_slowly(preset: str, days: float,
 
 def test_a_replay_brings_back_full_strength_and_a_fifth_more_up_to_the_policys_most() -> None:
     """What is as strong as can be gains nothing, and so is not changed at all."""
-    gained = strengthened(aged(0, strength=0.5), POLICY, stability_most=5.0)
-    full = strengthened(aged(0, strength=2.0, stability=5.0), POLICY, stability_most=5.0)
+    gained = strengthened(aged(0, strength=0.5), stability_most=5.0)
+    full = strengthened(aged(0, strength=2.0, stability=5.0), stability_most=5.0)
 
     assert gained["strength"] == pytest.approx(1.2)
     assert full == {}
@@ -76,7 +76,7 @@ def test_a_moving_memory_is_chosen_twice_as_readily() -> None:
     plain, moving = aged(30), aged(30, affect=Affect(arousal=0.7))
     columns = population_of([used_often(plain), used_often(moving)])
 
-    ready = readiness(columns, np.full(2, 0.5), POLICY)
+    ready = readiness(columns, np.full(2, 0.5))
 
     assert ready[1] == pytest.approx(2 * ready[0])
 
@@ -171,10 +171,10 @@ def test_an_insight_needs_three_links_and_ends_at_its_most() -> None:
     """Two are company; with many the arousal stops at 0.8."""
     memory = aged(0, affect=Affect(arousal=0.1))
 
-    assert moved_by(memory, 2, POLICY) is None
-    assert moved_by(memory, 3, POLICY) == pytest.approx(0.4)
-    assert moved_by(memory, 20, POLICY) == 0.8
-    assert moved_by(aged(0, affect=Affect(arousal=0.9)), 5, POLICY) is None
+    assert moved_by(memory, 2) is None
+    assert moved_by(memory, 3) == pytest.approx(0.4)
+    assert moved_by(memory, 20) == 0.8
+    assert moved_by(aged(0, affect=Affect(arousal=0.9)), 5) is None
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb.lifecycle.curves import importance_of
+from engramdb.lifecycle.rules import FADED_IMPORTANCE
 from engramdb.policy import PRESETS
 from engramdb.values import AccessLog, Layer, Provenance, Source
 
@@ -110,8 +111,8 @@ def test_the_weights_do_what_they_were_chosen_for() -> None:
 
     assert matters(stated(importance=0.5), BALANCED, 0) == pytest.approx(0.5, abs=0.1)
     assert matters(used, BALANCED, 7) >= BALANCED.semantic_importance
-    assert matters(stated(importance=0.5), BALANCED, 60) > BALANCED.faded_importance
-    assert matters(stated(importance=0.5), BALANCED, 120) < BALANCED.faded_importance
+    assert matters(stated(importance=0.5), BALANCED, 60) > FADED_IMPORTANCE
+    assert matters(stated(importance=0.5), BALANCED, 120) < FADED_IMPORTANCE
 
 
 def test_importance_stays_between_nothing_and_one() -> None:

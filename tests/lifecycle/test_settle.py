@@ -224,6 +224,6 @@ def test_links_go_to_at_most_three_neighbours_between_the_bands() -> None:
 
 def test_surprise_needs_five_neighbours() -> None:
     """In an almost empty store nothing is known to be new."""
-    assert surprise([0.1, 0.2, 0.3, 0.4], POLICY) is None
-    assert surprise([0.0] * 5, POLICY) == 1.0
-    assert surprise([1.0] * 5, POLICY) == 0.0
+    assert surprise([0.1, 0.2, 0.3, 0.4]) is None
+    assert surprise([0.0] * 5) == 1.0
+    assert surprise([1.0] * 5) == 0.0

@@ -2,75 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.errors import InvalidSettings
-from engramdb.policy.recall import INTENTS, LAYERS, MOST_HOPS, IntentWeights, require_every_intent
+from engramdb.policy import PRESETS, RecallPolicy
 from engramdb.recall.intent import Intent
-from engramdb.recall.plan import LEAST_TEXT, MOST_TEXT, PLAIN_TEXT, make_plan, text_share
-from engramdb.values import Layer
+from engramdb.recall.plan import INTENTS, LEAST_TEXT, MOST_TEXT, PLAIN_TEXT, plan, text_share
 
+NOW = datetime(2026, 5, 4, tzinfo=UTC)
+BALANCED, CORTEX = PRESETS["balanced"].recall, PRESETS["cortex"].recall
 PLAIN = "does the server restart itself at night"
 
 
-def test_policy_knows_every_intent_and_layer() -> None:
-    """Policy names intents and layers as plain words; they are the real ones."""
+def test_every_intent_says_how_it_is_searched_for() -> None:
+    """A lookup leans on words, a topic on meaning, a cause on links, and follows them further."""
     assert set(INTENTS) == set(Intent)
-    assert set(LAYERS) == set(Layer)
-    require_every_intent(INTENTS)
-
-
-@pytest.mark.parametrize("name", INTENTS)
-def test_shares_make_one(name: str) -> None:
-    """The signals of every intent share the score among them."""
-    assert sum(INTENTS[name].shares.values()) == pytest.approx(1)
-
-
-def test_each_intent_leans_on_the_signal_it_needs() -> None:
-    """A lookup leans on words, a topic on meaning, a cause on links, a time on time, a name on names."""
-    strongest = {name: max(each.shares, key=each.shares.__getitem__) for name, each in INTENTS.items()}
-
-    assert strongest["lookup"] == "lexical"
-    assert strongest["exploratory"] == "vector"
-    assert strongest["causal"] == "graph"
-    assert strongest["temporal"] == "temporal"
-    assert strongest["entity"] == "entity"
-    assert INTENTS["procedural"].layers[0] == "procedural"
-    assert INTENTS["causal"].hops > INTENTS["lookup"].hops
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"lexical": 0.5},
-        {"lexical": -0.1, "vector": 1.1},
-        {"freshness_bias": 1.5},
-        {"candidates_multiplier": 0.0},
-        {"hops": MOST_HOPS + 1},
-        {"hops": -1},
-        {"layers": ("attic",)},
-        {"layers": ("semantic", "semantic")},
-    ],
-)
-def test_weights_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    """Shares that do not make 1, unknown layers and endless hops are errors when the policy is made."""
-    with pytest.raises(InvalidSettings):
-        msgspec.structs.replace(INTENTS["lookup"], **wrong)
-
-
-def test_a_table_without_an_intent_or_with_a_strange_one_is_refused() -> None:
-    """A policy says how every intent is searched for, and nothing about what is none."""
-    without = {name: each for name, each in INTENTS.items() if name != "causal"}
-
-    with pytest.raises(InvalidSettings, match="causal"):
-        require_every_intent(without)
-    with pytest.raises(InvalidSettings, match="gossip"):
-        require_every_intent({**INTENTS, "gossip": INTENTS["lookup"]})
+    assert INTENTS[Intent.LOOKUP].lexical > INTENTS[Intent.LOOKUP].vector
+    assert INTENTS[Intent.EXPLORATORY].vector > INTENTS[Intent.EXPLORATORY].lexical
+    assert max(INTENTS, key=lambda intent: INTENTS[intent].graph) is Intent.CAUSAL
+    assert INTENTS[Intent.CAUSAL].hops > INTENTS[Intent.LOOKUP].hops
 
 
 @pytest.mark.parametrize(
@@ -127,43 +80,32 @@ def test_the_share_is_clamped_at_both_ends() -> None:
     assert text_share("why does it all go on and on without an end", plain=0.15) == LEAST_TEXT
 
 
-@given(st.text(max_size=200), st.integers(1, 500))
-def test_a_plan_always_shares_the_whole_score(text: str, candidates: int) -> None:
-    """Shares make 1 and none is negative; there is always a candidate."""
-    plan = make_plan(text, weights=INTENTS, candidates=candidates)
+@given(st.text(max_size=200), st.sampled_from([BALANCED, CORTEX]))
+def test_a_plan_always_shares_the_whole_score(text: str, policy: RecallPolicy) -> None:
+    """Words and meaning make 1 and neither is negative."""
+    made = plan(text, policy, now=NOW)
 
-    assert sum(plan.weights.values()) == pytest.approx(1)
-    assert min(plan.weights.values()) >= 0
-    assert 1 <= plan.candidates <= candidates
+    assert sum(made.weights.values()) == pytest.approx(1)
+    assert min(made.weights.values()) >= 0
+    assert made.candidates == policy.candidates
 
 
 def test_a_sure_intent_moves_the_plan_and_a_doubtful_one_hardly() -> None:
     """A why-question follows links; words that say nothing are searched for almost plainly."""
-    sure = make_plan("why did the auth refactor break?", weights=INTENTS)
-    doubtful = make_plan("blue horizon seven on the wall", weights=INTENTS)
+    sure = plan("why did the auth refactor break?", CORTEX, now=NOW)
+    doubtful = plan("blue horizon seven on the wall", CORTEX, now=NOW)
 
     assert sure.intent is Intent.CAUSAL
-    assert sure.weights["graph"] > 0.4
+    assert sure.graph_bonus > CORTEX.graph_bonus + 0.4
     assert sure.hops == 3
-    assert doubtful.weights["graph"] < 0.05
+    assert doubtful.graph_bonus < CORTEX.graph_bonus + 0.05
     assert doubtful.weights["vector"] > doubtful.weights["lexical"]
 
 
-def test_an_intent_of_full_width_keeps_every_candidate() -> None:
-    """The width is a multiple of the policy's own, and 1 changes nothing."""
-    broad = make_plan("what do we know about caching?", weights=INTENTS, candidates=100)
-    narrow = make_plan("how many people are on the team?", weights=INTENTS, candidates=100)
+def test_only_a_policy_that_plans_by_intent_has_one() -> None:
+    """Elsewhere every question is searched for in the same way."""
+    made = plan("why did the auth refactor break?", BALANCED, now=NOW)
 
-    assert broad.candidates == 100
-    assert narrow.candidates < 60
-
-
-def test_weights_come_from_the_policy_that_is_handed_in() -> None:
-    """Another table makes another plan."""
-    words_only = IntentWeights(lexical=1.0, vector=0.0, layers=("codebase",), hops=0)
-
-    plan = make_plan("why did the auth refactor break?", weights=dict.fromkeys(INTENTS, words_only))
-
-    assert plan.weights["lexical"] > 0.9
-    assert plan.layers == ("codebase",)
-    assert plan.hops == 0
+    assert made.intent is None
+    assert made.graph_bonus == BALANCED.graph_bonus
+    assert made.weights["vector"] == pytest.approx(BALANCED.vector_weight)

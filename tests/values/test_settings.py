@@ -10,6 +10,7 @@ import pytest
 from engramdb import Settings
 from engramdb.cli.commands import TRACEBACK
 from engramdb.errors import InvalidSettings, UnknownPolicy
+from engramdb.policy.presets import FIXED, PRESETS
 from engramdb.settings import setting_fields
 
 KEY = "ab" * 32
@@ -210,6 +211,20 @@ def test_an_override_changes_one_field_and_no_other(home: Path) -> None:
     assert policy.recall.vector_weight == 1
     assert policy.recall.candidates == 100
     assert policy.capture.max_memory_bytes == 100
+
+
+def test_a_number_that_became_fixed_says_so(home: Path) -> None:
+    """A settings file from before is not refused as misspelt: the error says why the field is gone."""
+    write(home, "[policy.recall]\ngraph_decay = 0.5")
+
+    with pytest.raises(InvalidSettings, match=r"policy\.recall\.graph_decay is a fixed number now"):
+        load(home)
+
+
+def test_no_field_is_both_fixed_and_set() -> None:
+    """What can be set is a field of its part, and what is fixed is none."""
+    for part, names in FIXED.items():
+        assert not set(names.split()) & set(getattr(PRESETS["balanced"], part).__struct_fields__)
 
 
 def test_every_setting_can_come_from_the_environment(home: Path) -> None:

@@ -31,6 +31,9 @@ from engramdb.values import (
     new_id,
 )
 
+CLAIM_MINUTES = 5.0
+"""How long one process may take to read turns before another may try."""
+
 # Keep a turn as it was said, and find it again.
 #
 # Called by the engine; durable when it returns. What memories a turn gives is decided afterwards.
@@ -186,7 +189,7 @@ def read_turns(
 ) -> Reading:
     """Read the oldest turns that wait, of one conversation; `turns` is 0 when none do."""
     store = capture.pipeline.store
-    until = now + timedelta(minutes=capture.pipeline.policy.claim_minutes)
+    until = now + timedelta(minutes=CLAIM_MINUTES)
     with store.atomic() as tx:
         turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within)
     if not turns:

@@ -36,6 +36,7 @@ from engramdb.cli.output import (
     talk,
     warning,
 )
+from engramdb.recall.fuse import SUPPRESS_DAYS
 from engramdb.text.pii import is_withheld
 from engramdb.values import (
     Edge,
@@ -522,7 +523,7 @@ def feedback(
 
     present(memory, _show_feedback, as_json=shared.json)
     if not helpful and question is not None:
-        days = shared.settings().chosen_policy().recall.suppress_days
+        days = SUPPRESS_DAYS
         talk(f"Such questions do not find it for {days:g} days; others do.")
 
 

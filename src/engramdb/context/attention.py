@@ -15,6 +15,15 @@ from engramdb.text.terms import query_terms
 from engramdb.text.topics import tells
 from engramdb.values import Recall, Slot, TopicShift
 
+CENTROID_SHARE = 0.3
+"""The share of the latest turn in the running center of what is talked about."""
+MAX_MOMENTUM = 0.4
+"""The most that the conversation so far may weigh in a question."""
+ANTICIPATION_ABOVE = 0.6
+"""A prepared answer is used for a question at least this much like the expected one,"""
+ANTICIPATION_SECONDS = 60.0
+"""that comes this soon."""
+
 # Momentum: the running centre of what is talked about, and how far it leans on the next question.
 #
 # Called by `attention.mind` and, for a turn under way, by the engine; pure arrays in, arrays out. "Ok, now
@@ -64,10 +73,10 @@ def alike(vector: NDArray[np.float32], momentum: Momentum, measure: Measures) ->
     return measure.similarity(float((momentum.rows @ vector / np.maximum(lengths, 1e-9)).max()))
 
 
-def centre(momentum: Momentum, policy: AttentionPolicy) -> NDArray[np.float32]:
+def centre(momentum: Momentum) -> NDArray[np.float32]:
     """Return the running centre of what was said, of length one; the newest has the policy's share."""
     ages = np.arange(len(momentum.rows))[::-1]
-    weights = policy.centroid_share * (1 - policy.centroid_share) ** ages
+    weights = CENTROID_SHARE * (1 - CENTROID_SHARE) ** ages
     mean = weights @ momentum.rows
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
 
@@ -89,7 +98,7 @@ def blend(
     share = leaning(momentum, text, policy)
     if not share or not momentum.speaks(vector):
         return vector
-    mixed = (1 - share) * vector + share * centre(momentum, policy)
+    mixed = (1 - share) * vector + share * centre(momentum)
     return np.asarray(mixed / max(float(np.linalg.norm(mixed)), 1e-9), np.float32)
 
 
@@ -103,8 +112,8 @@ def leaning(momentum: Momentum, text: str, policy: AttentionPolicy) -> float:
     if not policy.uses_momentum or momentum.is_empty:
         return 0.0
     if is_vague(text, policy):
-        return policy.momentum_most
-    return 0.0 if policy.leans_only_when_vague else policy.momentum_most * momentum.confidence
+        return MAX_MOMENTUM
+    return 0.0 if policy.leans_only_when_vague else MAX_MOMENTUM * momentum.confidence
 
 
 def is_vague(text: str, policy: AttentionPolicy) -> bool:
@@ -163,12 +172,11 @@ def fits(
     prepared: AnticipatedAnswer,
     vector: NDArray[np.float32],
     measure: Measures,
-    policy: AttentionPolicy,
     *,
     now: datetime,
 ) -> bool:
     """Say whether what was prepared serves this question: soon enough, and near enough to it."""
     age = now - prepared.made_at
-    if not timedelta() <= age <= timedelta(seconds=policy.anticipation_seconds):
+    if not timedelta() <= age <= timedelta(seconds=ANTICIPATION_SECONDS):
         return False
-    return alike(vector, prepared.expected, measure) > policy.anticipation_above
+    return alike(vector, prepared.expected, measure) > ANTICIPATION_ABOVE

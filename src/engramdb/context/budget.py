@@ -37,6 +37,21 @@ from engramdb.values import (
     Summary,
 )
 
+LARGE_FROM_TOKENS = 32_000
+"""From this budget on, what is recalled gets a larger share at the cost of history;"""
+LARGE_TO_TOKENS = 1_000_000
+"""at this one, its largest."""
+WHOLE_SHARE = 0.6
+"""The share of a section for its best memories, whole; the rest goes by worth per token."""
+SCORE_POWER = 9.0
+"""How much more the better hits get (0: all alike, 9: the best nearly all): docs/lab/0020-context.md."""
+SUMMARY_WORTH = 0.1
+"""What a summary is worth beside the whole memory,"""
+KEY_FACT_WORTH = 0.03
+"""a key fact,"""
+TAG_WORTH = 0.003
+"""and a tag: docs/lab/0020-context.md."""
+
 # Count tokens with whatever counter there is, and never too few.
 
 
@@ -84,9 +99,7 @@ PRIORITY = tuple(reversed(DROP_ORDER))
 
 def shares(budget: int, policy: ContextPolicy) -> dict[SectionName, float]:
     """Return each section's share; in large windows recalled memories grow at the cost of history."""
-    grown = policy.recalled_share + (policy.recalled_share_most - policy.recalled_share) * _largeness(
-        budget, policy
-    )
+    grown = policy.recalled_share + (policy.recalled_share_most - policy.recalled_share) * _largeness(budget)
     return {
         SectionName.IDENTITY: policy.identity_share,
         SectionName.WORKING: policy.working_share,
@@ -150,12 +163,12 @@ def _poured(
     return given | {SectionName.WORKING: working}
 
 
-def _largeness(budget: int, policy: ContextPolicy) -> float:
+def _largeness(budget: int) -> float:
     """Return how large a budget is, from 0 to 1, by its magnitude and not by its size."""
-    if budget <= policy.large_from_tokens:
+    if budget <= LARGE_FROM_TOKENS:
         return 0.0
-    reached = math.log(budget / policy.large_from_tokens)
-    return min(1.0, reached / math.log(policy.large_to_tokens / policy.large_from_tokens))
+    reached = math.log(budget / LARGE_FROM_TOKENS)
+    return min(1.0, reached / math.log(LARGE_TO_TOKENS / LARGE_FROM_TOKENS))
 
 
 def room_for(
@@ -200,13 +213,13 @@ class DetailStep(Struct, frozen=True):
     worth: float
 
 
-def worths(policy: ContextPolicy) -> dict[DetailLevel, float]:
+def worths() -> dict[DetailLevel, float]:
     """Return what each level is worth beside the whole."""
     return {
         DetailLevel.FULL: 1.0,
-        DetailLevel.SUMMARY: policy.summary_worth,
-        DetailLevel.KEY_FACT: policy.key_fact_worth,
-        DetailLevel.TAG: policy.tag_worth,
+        DetailLevel.SUMMARY: SUMMARY_WORTH,
+        DetailLevel.KEY_FACT: KEY_FACT_WORTH,
+        DetailLevel.TAG: TAG_WORTH,
     }
 
 
@@ -234,15 +247,13 @@ def steps(
     return found
 
 
-def choose(
-    wishes: Sequence[Wish], room: int, *, measure: Measure, policy: ContextPolicy
-) -> list[DetailLevel | None]:
+def choose(wishes: Sequence[Wish], room: int, *, measure: Measure) -> list[DetailLevel | None]:
     """Return the level of each memory within the room, None for those that stay out."""
     if full_tokens(wishes, measure) <= room:
         return [DetailLevel.FULL] * len(wishes)
-    worth = worths(policy)
-    ladders = [steps(one, worth, measure, power=policy.score_power) for one in wishes]
-    whole = _whole(wishes, ladders, round(room * policy.whole_share))
+    worth = worths()
+    ladders = [steps(one, worth, measure, power=SCORE_POWER) for one in wishes]
+    whole = _whole(wishes, ladders, round(room * WHOLE_SHARE))
     return _climb(wishes, ladders, room, whole)
 
 
@@ -362,7 +373,6 @@ def fill(
     allowance: int,
     *,
     measure: Measure,
-    policy: ContextPolicy,
     wider: Callable[[Breadth], Sequence[Summary]] | None = None,
 ) -> tuple[Section | None, list[Loss]]:
     """
@@ -372,10 +382,10 @@ def fill(
     """
     page = _SectionPage(name, allowance, measure, used=measure.of(f"{TITLES[name]}\n"))
     fitted = _fitted(measure, wishes)
-    levels = choose(wishes, allowance - page.used, measure=fitted, policy=policy)
+    levels = choose(wishes, allowance - page.used, measure=fitted)
     if wider is not None and None in levels:
         _write_wider(page, wider)
-        levels = choose(wishes, allowance - page.used, measure=fitted, policy=policy)
+        levels = choose(wishes, allowance - page.used, measure=fitted)
     for place, (wish, level) in enumerate(zip(wishes, levels, strict=True)):
         if level is not None:
             _write_best(page, place, wish.memory, level)

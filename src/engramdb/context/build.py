@@ -217,7 +217,7 @@ def _recall(desk: WindowDraft, room: int) -> None:
     asked, sources = desk.asked, desk.sources
     needs = _needs(desk, room) | {SectionName.RECALLED: room}
     most = allocate(room, needs, least=_least(), policy=sources.policy)[SectionName.RECALLED]
-    desk.answer = sources.recall(how_many(most, sources.policy))
+    desk.answer = sources.recall(how_many(most))
     hits = desk.answer.hits
     desk.want(SectionName.RECALLED, recalled(hits))
     desk.missing += desk.answer.quality.missing
@@ -286,7 +286,7 @@ def _fill(desk: WindowDraft, name: SectionName, allowance: int) -> int:
     shown = desk.shown
     wishes = [wish for wish in desk.wishes.get(name, ()) if wish.memory.id not in shown]
     wider = sources.wider if name is SectionName.RECALLED else None
-    section, losses = fill(name, wishes, allowance, measure=desk.measure, policy=sources.policy, wider=wider)
+    section, losses = fill(name, wishes, allowance, measure=desk.measure, wider=wider)
     desk.losses += losses
     return _kept(desk, name, section)
 
@@ -303,9 +303,7 @@ def _asking(desk: WindowDraft) -> list[str]:
     sources = desk.sources
     if sources.gaps is None or not sources.questions_left:
         return []
-    desk.gaps = questions(
-        sources.gaps(), desk.shown, left=sources.questions_left, now=desk.asked.now, policy=sources.policy
-    )
+    desk.gaps = questions(sources.gaps(), desk.shown, left=sources.questions_left, now=desk.asked.now)
     return [question_line(gap) for gap in desk.gaps]
 
 

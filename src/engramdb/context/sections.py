@@ -30,6 +30,17 @@ from engramdb.values import (
 )
 from engramdb.values.query import MAX_LIMIT
 
+TOKENS_PER_HIT = 25
+"""One memory is asked of recall for each so many tokens of the section."""
+UNKNOWN_BELOW = 0.4
+"""A topic is unknown where the best hit fits less than this (docs/lab/0020-context.md),"""
+THIN_BELOW = 0.42
+"""and thinly known where fewer than"""
+THIN_HITS = 2
+"""so many hits fit as well as that."""
+GAP_DAYS = 7.0
+"""An open question is brought up only once in so many days."""
+
 # What stands whatever the message: pinned memories, identity, skills, hints about the code.
 #
 # Asked by `build` for every window; reads the store. Looking for them takes a walk through a scope, so they
@@ -172,9 +183,9 @@ LEAST_HITS = 10
 """So many are asked for however small the room: the best of them may be short."""
 
 
-def how_many(room: int, policy: ContextPolicy) -> int:
+def how_many(room: int) -> int:
     """Return how many memories to ask for, given the tokens that there may be for them."""
-    return min(MAX_LIMIT, max(LEAST_HITS, math.ceil(room / policy.tokens_per_hit)))
+    return min(MAX_LIMIT, max(LEAST_HITS, math.ceil(room / TOKENS_PER_HIT)))
 
 
 def recalled(hits: Sequence[Hit]) -> list[Wish]:
@@ -217,17 +228,15 @@ def note(hits: Sequence[Hit], policy: ContextPolicy) -> str | None:
     fits = sorted((hit.trust.relevance for hit in hits), reverse=True)
     if not policy.reflects:
         return None
-    if not fits or fits[0] < policy.unknown_below:
+    if not fits or fits[0] < UNKNOWN_BELOW:
         return UNKNOWN
-    good = sum(fit >= policy.thin_below for fit in fits)
-    return THIN if good < policy.thin_hits else None
+    good = sum(fit >= THIN_BELOW for fit in fits)
+    return THIN if good < THIN_HITS else None
 
 
-def questions(
-    gaps: Sequence[Gap], shown: Set[MemoryId], *, left: int, now: datetime, policy: ContextPolicy
-) -> list[Gap]:
+def questions(gaps: Sequence[Gap], shown: Set[MemoryId], *, left: int, now: datetime) -> list[Gap]:
     """Return the open questions worth asking now: about what is shown, not asked lately, weightiest first."""
-    rested = now - timedelta(days=policy.gap_days)
+    rested = now - timedelta(days=GAP_DAYS)
     due = [
         gap
         for gap in gaps

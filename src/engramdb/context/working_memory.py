@@ -38,6 +38,25 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+EXTRA_SLOTS = 2
+"""So many slots more while they are small, so many fewer while they are large (seed 002)."""
+TURN_DECAY = 0.9
+"""What is left of a slot's activation after each turn."""
+USE_BOOST = 0.3
+"""How much of the way to full activation a slot gains when it is used."""
+MIN_ACTIVATION = 0.1
+"""What is weaker leaves, unless somebody put it there on purpose."""
+DRIFT_DECAY = 0.7
+"""What a drift leaves of every slot's activation."""
+MAX_TOPICS = 5
+"""How many topics that were left are remembered, to come back to."""
+DECAYED_LEAST = 0.2
+"""What is left of activation at the end of the hours in which it fades."""
+MORNING_SLOTS = 5
+"""How many things a new day begins with,"""
+MORNING_DAYS = 14.0
+"""of those that came up within so many days, except promises."""
+
 
 # Working memory as a handful of slots: what is placed, used, fades and gives way.
 #
@@ -56,22 +75,22 @@ def place(slots: Sequence[Slot], new: Iterable[Slot], policy: AttentionPolicy) -
     held = {slot.key: slot for slot in slots}
     for slot in new:
         known = held.get(slot.key)
-        held[slot.key] = slot if known is None else _again(known, slot, policy)
+        held[slot.key] = slot if known is None else _again(known, slot)
     return trim(tuple(held.values()), policy)
 
 
-def use(slots: Sequence[Slot], keys: Set[str], policy: AttentionPolicy, *, now: datetime) -> tuple[Slot, ...]:
+def use(slots: Sequence[Slot], keys: Set[str], *, now: datetime) -> tuple[Slot, ...]:
     """Return the slots with those of these keys boosted."""
     return tuple(
-        replace(slot, activation=_boosted(slot.activation, policy), used_at=now) if slot.key in keys else slot
+        replace(slot, activation=_boosted(slot.activation), used_at=now) if slot.key in keys else slot
         for slot in slots
     )
 
 
-def fade(slots: Sequence[Slot], share: float, policy: AttentionPolicy) -> tuple[Slot, ...]:
+def fade(slots: Sequence[Slot], share: float) -> tuple[Slot, ...]:
     """Return the slots with this share of their activation left; those that are too faint leave."""
     faded = [replace(slot, activation=slot.activation * share) for slot in slots]
-    return tuple(slot for slot in faded if slot.is_explicit or slot.activation >= policy.least_activation)
+    return tuple(slot for slot in faded if slot.is_explicit or slot.activation >= MIN_ACTIVATION)
 
 
 def left_after(elapsed: timedelta, policy: AttentionPolicy) -> float:
@@ -92,8 +111,8 @@ def room_for(slots: Sequence[Slot], policy: AttentionPolicy) -> int:
     """Return how many slots there may be: more while they are small, fewer while they are large."""
     cost = sum(slot.tokens for slot in slots)
     if cost > policy.slot_tokens:
-        return policy.slots - policy.slots_give
-    return policy.slots + (policy.slots_give if cost <= policy.slot_tokens / 2 else 0)
+        return policy.slots - EXTRA_SLOTS
+    return policy.slots + (EXTRA_SLOTS if cost <= policy.slot_tokens / 2 else 0)
 
 
 def strongest_first(slots: Sequence[Slot]) -> list[Slot]:
@@ -101,14 +120,14 @@ def strongest_first(slots: Sequence[Slot]) -> list[Slot]:
     return sorted(slots, key=_strength, reverse=True)
 
 
-def _again(known: Slot, new: Slot, policy: AttentionPolicy) -> Slot:
-    activation = max(new.activation, _boosted(known.activation, policy))
+def _again(known: Slot, new: Slot) -> Slot:
+    activation = max(new.activation, _boosted(known.activation))
     source = new.source if new.is_explicit else known.source
     return replace(new, source=source, activation=activation)
 
 
-def _boosted(activation: float, policy: AttentionPolicy) -> float:
-    return min(1.0, activation + policy.boost * (1 - activation))
+def _boosted(activation: float) -> float:
+    return min(1.0, activation + USE_BOOST * (1 - activation))
 
 
 def _strength(slot: Slot) -> tuple[bool, float, datetime]:
@@ -301,7 +320,7 @@ def attend(
     now: datetime,
 ) -> tuple[AttentionState, TopicShift]:
     """Return the mind as it meets a message, faded and on topic, and what the message does to the topic."""
-    slots = fade(mind.slots, policy.turn_decay * _left(mind, policy, now=now), policy)
+    slots = fade(mind.slots, TURN_DECAY * _left(mind, policy, now=now))
     faded = replace(mind, slots=slots, at=now)
     if message.vector is None or is_vague(message.text, policy):
         return faded, TopicShift.CONTINUATION
@@ -309,9 +328,9 @@ def attend(
     if shift is TopicShift.CONTINUATION:
         return faded, shift
     if shift is TopicShift.DRIFT:
-        return replace(faded, slots=fade(slots, policy.drift_decay, policy)), shift
+        return replace(faded, slots=fade(slots, DRIFT_DECAY)), shift
     back = returning_to(message.vector, mind.topics, measure, policy)
-    turned = _left_behind(faded, policy, now=now)
+    turned = _left_behind(faded, now=now)
     return (turned, shift) if back is None else (_back_to(turned, back, policy), TopicShift.RETURN)
 
 
@@ -324,7 +343,7 @@ def settle(
         momentum = moved(momentum, message.vector, measure)
     if experience.reply is not None:
         momentum = moved(momentum, experience.reply, measure)
-    slots = use(place(mind.slots, experience.found, policy), experience.used, policy, now=now)
+    slots = use(place(mind.slots, experience.found, policy), experience.used, now=now)
     return replace(mind, slots=slots, momentum=momentum, at=now)
 
 
@@ -336,8 +355,8 @@ def awake(mind: AttentionState, policy: AttentionPolicy, *, now: datetime) -> tu
         return AttentionState(), Restored.FRESH
     if asleep < full:
         return replace(mind, at=now), Restored.FULL
-    lost = (1 - policy.decayed_least) * ((asleep - full) / (decayed - full))
-    return replace(mind, slots=fade(mind.slots, 1 - lost, policy), at=now), Restored.DECAYED
+    lost = (1 - DECAYED_LEAST) * ((asleep - full) / (decayed - full))
+    return replace(mind, slots=fade(mind.slots, 1 - lost), at=now), Restored.DECAYED
 
 
 def wipe(mind: AttentionState) -> None:
@@ -350,12 +369,12 @@ def _left(mind: AttentionState, policy: AttentionPolicy, *, now: datetime) -> fl
     return 1.0 if mind.at is None else left_after(now - mind.at, policy)
 
 
-def _left_behind(mind: AttentionState, policy: AttentionPolicy, *, now: datetime) -> AttentionState:
+def _left_behind(mind: AttentionState, *, now: datetime) -> AttentionState:
     """Return the mind ready for another topic; the one that it leaves is kept."""
     gone = tuple(slot for slot in mind.slots if not slot.is_explicit)
     explicit = tuple(slot for slot in mind.slots if slot.is_explicit)
     left = LeftTopic(momentum=mind.momentum, slots=gone, left_at=now)
-    topics = (*mind.topics, left)[-policy.kept_topics :]
+    topics = (*mind.topics, left)[-MAX_TOPICS:]
     return replace(mind, slots=explicit, momentum=Momentum(), topics=topics)
 
 
@@ -415,30 +434,30 @@ SUMMARY = "session-"
 _FAR = timedelta(days=36_500)
 
 
-def morning(tx: Transaction, *, scope: Scope, policy: AttentionPolicy, now: datetime) -> tuple[Slot, ...]:
+def morning(tx: Transaction, *, scope: Scope, now: datetime) -> tuple[Slot, ...]:
     """Return what to begin with, each thing once."""
     memories: dict[str, Memory] = {}
-    for memory in _worth(tx, scope, policy, now):
+    for memory in _worth(tx, scope, now):
         if may_enter(memory, now):
             memories.setdefault(memory.id, memory)
-    gaps = [of_gap(gap, activation=ACTIVATION, now=now) for gap in _rested(tx, scope, policy, now)]
+    gaps = [of_gap(gap, activation=ACTIVATION, now=now) for gap in _rested(tx, scope, now)]
     found = [
         of_memory(one, SlotSource.MORNING_RECALL, activation=ACTIVATION, now=now) for one in memories.values()
     ]
-    return (*found[: policy.morning_slots - len(gaps)], *gaps)
+    return (*found[: MORNING_SLOTS - len(gaps)], *gaps)
 
 
-def _rested(tx: Transaction, scope: Scope, policy: AttentionPolicy, now: datetime) -> list[Gap]:
+def _rested(tx: Transaction, scope: Scope, now: datetime) -> list[Gap]:
     """Return the best open question, unless it was put to somebody in the last days."""
-    earliest = now - timedelta(days=policy.morning_days)
+    earliest = now - timedelta(days=MORNING_DAYS)
     open_ones = tx.gaps.open_for(scope, limit=LOOKED_AT)
     return [gap for gap in open_ones if gap.asked_at is None or gap.asked_at <= earliest][:1]
 
 
-def _worth(tx: Transaction, scope: Scope, policy: AttentionPolicy, now: datetime) -> Iterator[Memory]:
+def _worth(tx: Transaction, scope: Scope, now: datetime) -> Iterator[Memory]:
     """Yield promises, the latest summary, and then what matters of the last days."""
     promises = _newest(tx, scope, Filters(categories=frozenset({"commitment"})))
-    earliest = now - timedelta(days=policy.morning_days)
+    earliest = now - timedelta(days=MORNING_DAYS)
     open_ones = [one for one in promises if (_due(one) or now) >= earliest]
     yield from sorted(open_ones, key=lambda one: _distance(one, now))[:MOST_PROMISES]
     told = Filters(types=frozenset({MemoryType.NARRATIVE}), kinds=frozenset({Kind.EPISODE}))

@@ -23,6 +23,15 @@ from engramdb.text.terms import terms
 from engramdb.text.topics import TOPIC_CHANGED_BELOW, overlap, topic_terms
 from engramdb.values import EdgeType, Entity, EntityType, Filters, Gap, GapKind, Memory, MemoryId, Scope
 
+MENTIONS_REACH = 2000
+"""How many older statements are searched for a name that has just become known."""
+MAX_BRIDGE_MENTIONS = 200
+"""What more memories than this speak of connects nothing."""
+BRIDGE_CONTEXTS = 5
+"""In so many contexts of a pair a memory is linked to that of the next one."""
+BRIDGE_WEIGHT = 0.5
+"""Of such a link: more than a mere neighbor, less than what says the same."""
+
 # Link statements to names that became known after them, and ask about two names that may mean the same.
 #
 # Part of the step `profiles`. A name at the beginning of a sentence, or in small letters, proves nothing
@@ -54,7 +63,7 @@ def late_links(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
 
 def _holding(dreaming: Dreaming, scope: Scope, name: UniqueName) -> Iterator[Memory]:
     """Yield statements that hold the words of a name and are not linked to what it means."""
-    words, after, left = _words(name), 0, dreaming.policy.knowledge.mentions_reach
+    words, after, left = _words(name), 0, MENTIONS_REACH
     while words and left > 0:
         with dreaming.store.read() as tx:
             page = tx.gleanings.unlinked(name, words, scope=scope, after_key=after, limit=min(PAGE, left))
@@ -202,7 +211,7 @@ class BridgesStep:
                 spoken = tx.gleanings.mentions(scope=scope)
             bridged: set[frozenset[str]] = set()
             topics: Topics = {}
-            for keys in _pairs(spoken, most=dreaming.policy.knowledge.bridge_mentions_most).values():
+            for keys in _pairs(spoken, most=MAX_BRIDGE_MENTIONS).values():
                 for link in _links(dreaming, keys, topics):
                     ends = frozenset({link.source.id, link.target.id})
                     if ends not in bridged:
@@ -230,7 +239,7 @@ def _links(dreaming: Dreaming, keys: Sequence[int], topics: Topics) -> Iterator[
     """Yield links between the contexts that these memories, all of one pair, belong to."""
     with dreaming.store.read() as tx:
         memories = grounded(tx, keys[-MOST_OF_PAIR:])
-        contexts = _contexts(list(memories.values()), topics, most=dreaming.policy.knowledge.bridge_contexts)
+        contexts = _contexts(list(memories.values()), topics, most=BRIDGE_CONTEXTS)
         linked = {
             frozenset({edge.source, edge.target}) for one in contexts for edge in tx.edges.of(one.memory.id)
         }
@@ -240,7 +249,7 @@ def _links(dreaming: Dreaming, keys: Sequence[int], topics: Topics) -> Iterator[
                 source=one.memory,
                 target=other.memory,
                 type=EdgeType.RELATED_TO,
-                weight=dreaming.policy.knowledge.bridge_weight,
+                weight=BRIDGE_WEIGHT,
                 reason="the same two things in another context",
             )
 

@@ -16,6 +16,9 @@ from engramdb.policy import InsightPolicy
 from engramdb.store.contract import EntityNaming, QuantizedVectors, Transaction
 from engramdb.values import Breadth, EmbedderIdentity, Scope
 
+MAX_DOMAINS = 64
+"""So many domains a scope has at most."""
+
 # The nearest memories of exactly the same scope, by the vectors that the store holds, for a few at once.
 #
 # Used by the steps `replay` and `tree`. The scope is read a page at a time and compared with all that are
@@ -262,7 +265,7 @@ def grown(on: ScopeVectors, namings: Sequence[EntityNaming], policy: InsightPoli
     if not len(on.keys):
         return []
     wide = spread(on.rows)
-    count = domain_count(len(on.keys), policy)
+    count = domain_count(len(on.keys))
     labels = partition(wide, count, anchors=_anchors(on, wide, namings, count))
     return [
         bough(on.of(on.keys[members].tolist()), size=policy.cluster_size, grain=0)
@@ -289,9 +292,9 @@ def twig(on: ScopeVectors, *, twig_id: str | None = None) -> Cluster:
     return Cluster(twig_id or node_id(on.scope, "cluster", on.keys), tuple(on.keys.tolist()), middle)
 
 
-def domain_count(memories: int, policy: InsightPolicy) -> int:
+def domain_count(memories: int) -> int:
     """Return into how many domains so many memories fall."""
-    return max(1, min(policy.domain_most, round(math.sqrt(memories) / DOMAINS_PER_ROOT)))
+    return max(1, min(MAX_DOMAINS, round(math.sqrt(memories) / DOMAINS_PER_ROOT)))
 
 
 def node_id(scope: Scope, breadth: Breadth | str, keys: Sequence[int] | NDArray[np.int64] = ()) -> str:

@@ -24,6 +24,9 @@ from engramdb.index.domains import confidence_of
 from engramdb.store.contract import ClusterStats, SummaryNode, Transaction
 from engramdb.values import Breadth, Scope
 
+WEAK_BELOW = 0.4
+"""A domain below this confidence is looked at more finely."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MEASURED = "what is known has changed"
 WEAK = "little is known of it: it is looked at more finely"
@@ -105,7 +108,7 @@ def _finer(dreaming: Dreaming, scope: Scope) -> Iterator[Proposal]:
         words = canopy(dreaming, tx, scope, tree.nodes)
         found = []
         for node in tree.domains():
-            is_weak = confidence_of(node, policy, dreaming.now) < policy.weak_below
+            is_weak = confidence_of(node, policy, dreaming.now) < WEAK_BELOW
             if is_weak and not node.grain and node.members > size and not needs_words(node) and words.space:
                 keys = sorted(key for one in tree.clusters_of(node.id) for key in tree.members[one])
                 on = ground(tx, words.space, keys, scope=scope)

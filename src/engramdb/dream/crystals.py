@@ -22,6 +22,17 @@ from engramdb.text.sentences import sentences
 from engramdb.text.terms import long_date
 from engramdb.values import Kind, Layer, Memory, MemoryId, MemoryType, Scope
 
+CRYSTAL_DAYS = 7.0
+"""A chain of actions is told as a story when nothing was added to it for so long (seed 004)."""
+MIN_ACTIONS = 2
+"""So many finished actions make a story."""
+CRYSTAL_CONFIDENCE = 0.6
+"""How far a story and its lessons are believed."""
+CRYSTAL_STABILITY = 3.0
+"""How many times as slowly a story fades as a single statement."""
+LESSON_STABILITY = 2.0
+"""The same of a lesson: it fades sooner than the story, and twice as slowly as what taught it."""
+
 # Read actions back out of what the doors for agents stored: which task, how it ended, with which tool.
 
 TASK, TOOL = "task-1", "tool-1"
@@ -175,17 +186,16 @@ def _told(crystals: Sequence[EarlierDerivation]) -> set[MemoryId]:
 
 def _chains(dreaming: Dreaming, scope: Scope, *, taken: set[MemoryId]) -> Iterator[tuple[str, list[Memory]]]:
     """Yield the chains of a scope that are over and were not told, in the order of their names."""
-    policy = dreaming.policy.knowledge
     groups: defaultdict[str, list[Memory]] = defaultdict(list)
     tasks = statements(dreaming, scope, DreamFilter(extractors=frozenset({TASK})))
     decisions = statements(dreaming, scope, DreamFilter(categories=frozenset({"decision"})))
     for memory in {memory.id: memory for _, memory in (*tasks, *decisions)}.values():
         if memory.id not in taken:
             groups[_group(memory)].append(memory)
-    over = dreaming.now - timedelta(days=policy.crystal_days)
+    over = dreaming.now - timedelta(days=CRYSTAL_DAYS)
     for name in sorted(groups):
         chain = sorted(groups[name], key=lambda one: (one.when, one.id))
-        is_over = chain[-1].when <= over and len(chain) >= policy.crystal_least
+        is_over = chain[-1].when <= over and len(chain) >= MIN_ACTIONS
         if is_over and is_finished(chain):
             for begin in range(0, len(chain), MOST_ACTIONS):
                 yield name, chain[begin : begin + MOST_ACTIONS]
@@ -200,7 +210,6 @@ def _group(memory: Memory) -> str:
 def _crystal(
     dreaming: Dreaming, name: str, chain: Sequence[Memory], known: Sequence[EarlierDerivation]
 ) -> Iterator[Derive]:
-    policy = dreaming.policy.knowledge
     story, lessons = _told_by_model(dreaming, chain) or (story_of(name, chain), lessons_of(chain))
     for text, sources in lessons:
         ids = {one.id for one in sources}
@@ -211,8 +220,8 @@ def _crystal(
                 layer=Layer.EPISODIC,
                 type=MemoryType.PROCEDURE,
                 category="procedure",
-                confidence=policy.crystal_confidence,
-                stability=policy.lesson_stability,
+                confidence=CRYSTAL_CONFIDENCE,
+                stability=LESSON_STABILITY,
                 maker=LESSONS,
                 reason="learned from a finished chain of actions",
             )
@@ -223,8 +232,8 @@ def _crystal(
         type=MemoryType.NARRATIVE,
         kind=Kind.EPISODE,
         category="context",
-        confidence=policy.crystal_confidence,
-        stability=policy.crystal_stability,
+        confidence=CRYSTAL_CONFIDENCE,
+        stability=CRYSTAL_STABILITY,
         maker=MAKER,
         reason=f"{len(chain)} finished actions that belong together",
     )

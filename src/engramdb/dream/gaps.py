@@ -19,6 +19,9 @@ from engramdb.text.names import fold_name
 from engramdb.text.vocabulary import RELATION_QUESTIONS
 from engramdb.values import ActorKind, Entity, EntityType, Gap, GapKind, Memory, Scope, SecurityTier
 
+GAP_MENTIONS = 3
+"""Anybody whom so many memories speak of is worth asking about."""
+
 # Put an open question into words, under an id that is the same whenever the same question is found.
 #
 # Used by the steps that ask; pure. A question is made from a template and the name of what it is about, never
@@ -343,7 +346,7 @@ def _found(tx: Transaction, scope: Scope, dreaming: Dreaming) -> dict[str, Gap]:
     """Return every question that there is ground for now, by id."""
     missing = partial(_missing_of, tx, scope, dreaming)
     kinds = list(TEMPLATES)
-    least = dreaming.policy.insight.gap_mentions
+    least = GAP_MENTIONS
     spoken_of = tx.gaps.spoken_of(scope, kinds, least=least, limit=ENTITIES_MOST)
     gaps = [gap for entity_id, keys in spoken_of.items() for gap in missing(entity_id, keys)]
     gaps += _contradictions(tx, scope, dreaming)

@@ -19,6 +19,13 @@ from engramdb.text.names import fold_name
 from engramdb.text.normalize import lazy
 from engramdb.values import EdgeType, EntityType, Memory, Scope, Status
 
+MAX_HOPS = 5
+"""The longest chain of statements that is followed (seed 002)."""
+MIN_CERTAINTY = 0.4
+"""Below this a conclusion is speculation and is not stated;"""
+MAX_CERTAINTY = 0.69
+"""above this it would pass for something that was said."""
+
 # Read relations that carry on: what is part of what, where it lies, who reports to whom, what depends on
 # what.
 #
@@ -159,9 +166,7 @@ def conclusions(links: Mapping[int, Mapping[int, float]], policy: KnowledgePolic
         if start in reached:
             continue  # a circle
         found = [
-            one
-            for one in reached.values()
-            if one.end not in links[start] and one.certainty >= policy.inference_least
+            one for one in reached.values() if one.end not in links[start] and one.certainty >= MIN_CERTAINTY
         ]
         yield from sorted(found, key=lambda one: (-one.certainty, one.path))[: policy.inference_fan]
 
@@ -172,7 +177,7 @@ def _reached(
     """Return the best chain to every node that one leads to; to the start itself, if there is a circle."""
     best: dict[int, Conclusion] = {}
     edge: dict[int, Conclusion] = {start: Conclusion((start,), 1.0)}
-    for hop in range(policy.inference_hops):
+    for hop in range(MAX_HOPS):
         further: dict[int, Conclusion] = {}
         for one in edge.values():
             for longer in _longer(one, links, damping=policy.inference_damping if hop else 1.0):
@@ -258,7 +263,7 @@ def _from_statements(dreaming: Dreaming, scope: Scope) -> Iterator[Proposal]:
     for predicate in sorted(relations):
         graph = relations[predicate]
         for found in conclusions(graph.links, dreaming.policy.knowledge):
-            new = _concluded(dreaming, graph, found)
+            new = _concluded(graph, found)
             before = by_content.get(new.content)
             if _is_denied(dreaming, graph, found, new):
                 continue
@@ -280,14 +285,14 @@ def _read(dreaming: Dreaming, scope: Scope) -> dict[str, RelationGraph]:
     return found
 
 
-def _concluded(dreaming: Dreaming, graph: RelationGraph, found: Conclusion) -> Derive:
+def _concluded(graph: RelationGraph, found: Conclusion) -> Derive:
     chain = graph.chain(found.path)
     (first, _), (last, _) = chain[0], chain[-1]
     return Derive(
         content=f"{first.subject} {first.phrase} {last.object}",
         sources=tuple(memory for _, memory in chain),
         category="fact",
-        confidence=min(dreaming.policy.knowledge.inference_most, found.certainty),
+        confidence=min(MAX_CERTAINTY, found.certainty),
         edge=EdgeType.INFERRED_FROM,
         maker=MAKER,
         reason=f"follows from {len(chain)} statements in a chain",
@@ -341,6 +346,6 @@ def _shortcut(dreaming: Dreaming, found: Conclusion, kind: EdgeType) -> Iterator
             source=path[found.start],
             target=path[found.end],
             type=EdgeType.INFERRED_FROM,
-            weight=min(dreaming.policy.knowledge.inference_most, found.certainty),
+            weight=min(MAX_CERTAINTY, found.certainty),
             reason=f"linked over {len(found.path) - 1} links {kind}",
         )

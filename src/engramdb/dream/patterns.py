@@ -20,6 +20,9 @@ from engramdb.dream.step import Dreaming
 from engramdb.lifecycle.merging import evidence
 from engramdb.values import Layer, Memory, MemoryId
 
+PATTERN_CONFIDENCE = 0.8
+"""How sure statements must be together: one minus the chance that all of them are wrong."""
+
 MAKER = "dream.patterns/1"
 SOURCES_AT_ONCE = 16
 """Statements that one proposal links: what is written together must not hold up others."""
@@ -62,7 +65,7 @@ def _is_enough(core: Memory, members: Sequence[Memory], dreaming: Dreaming) -> b
     policy, every = dreaming.policy.dream, (core, *members)
     sureness = 1 - math.prod(1 - one.confidence for one in every)
     is_often = bool(core.provenance.episodes) or sum(map(evidence, every)) >= policy.pattern_least
-    return is_often and sureness > policy.pattern_confidence
+    return is_often and sureness > PATTERN_CONFIDENCE
 
 
 def _knowledge(core: Memory, members: Sequence[Memory], *, said: int) -> Derive:

@@ -21,6 +21,11 @@ from engramdb.store.contract import Transaction
 from engramdb.values import Memory, Status
 from engramdb.values.population import to_microseconds
 
+PROBE_RECALLS = 10
+"""An old belief is worth a question where it was used so often."""
+MIN_PROBED_CONFIDENCE = 0.4
+"""No questioning takes confidence below this: an old belief is doubted, not made speculative."""
+
 PAGE_ROWS = 20_000
 PROBED = "probed: old, much used and never confirmed"
 """The reason in the history, by which a later run knows that a belief was weakened already."""
@@ -70,7 +75,7 @@ def _most_used(dreaming: Dreaming) -> list[int]:
         if not len(page):
             break
         after = int(page.keys[-1])
-        is_due = page.has(Status.ACTIVE) & (page.recalls >= policy.probe_recalls)
+        is_due = page.has(Status.ACTIVE) & (page.recalls >= PROBE_RECALLS)
         is_due &= (page.confirmed <= oldest) & (page.confirmations == 0)
         found = zip(page.recalls[is_due].tolist(), (-page.keys[is_due]).tolist(), strict=True)
         best = heapq.nlargest(TRIED * policy.probe_most, [*best, *found])
@@ -89,7 +94,7 @@ def _priority(memory: Memory) -> float:
 
 def _weaker(tx: Transaction, memory: Memory, policy: InsightPolicy) -> float | None:
     """Return the confidence that a belief is left with, or None where it keeps what it has."""
-    lowered = max(policy.probe_weakest, memory.confidence - policy.probe_weaken_by)
+    lowered = max(MIN_PROBED_CONFIDENCE, memory.confidence - policy.probe_weaken_by)
     if memory.pinned or lowered >= memory.confidence:
         return None
     since = memory.vouched_at

@@ -41,6 +41,15 @@ from engramdb.values import (
     Status,
 )
 
+MIN_OCCASIONS = 2
+"""On so many occasions the same steps must follow one another to be a procedure."""
+MAX_STEPS = 8
+"""A longer chain is a project and no procedure."""
+PROCEDURE_CONFIDENCE = 0.7
+"""How far a procedure is believed that was only watched; as far as a single run of a tool."""
+OCCASION_MINUTES = 30.0
+"""After so much silence a run of a tool belongs to another occasion; as long as a box stays open."""
+
 # Find steps that follow one another again and again, and steps that a statement lists.
 #
 # Called by the step `procedures`; pure. A pattern is a stretch of the same things in the same order on
@@ -187,7 +196,7 @@ class ProceduresStep:
             for found in (*_from_runs(dreaming, scope), *_from_statements(dreaming, scope)):
                 same = known[found.listed]
                 kept |= {one.memory.id for one in same}
-                new = _procedure(dreaming, found)
+                new = _procedure(found)
                 yield from _stated(new, same)
                 if found.successes or found.failures:
                     yield from _counted(dreaming, found, stored(dreaming, new))
@@ -199,14 +208,14 @@ def _listed(content: str) -> str:
     return content[max(content.find(": 1. ") + 2, 0) :]
 
 
-def _procedure(dreaming: Dreaming, found: Recurring) -> Derive:
+def _procedure(found: Recurring) -> Derive:
     return Derive(
         content=found.content,
         sources=found.sources,
         layer=Layer.PROCEDURAL,
         type=MemoryType.PROCEDURE,
         category="procedure",
-        confidence=dreaming.policy.knowledge.procedure_confidence,
+        confidence=PROCEDURE_CONFIDENCE,
         maker=MAKER,
         reason=f"the same {len(found.steps)} steps on {found.occasions} occasions",
     )
@@ -253,19 +262,18 @@ def _count(tx: Transaction, *, memory: Memory, counts: tuple[int, int], now: dat
 
 def _from_runs(dreaming: Dreaming, scope: Scope) -> Iterator[Recurring]:
     """Yield the stretches of runs that recurred in a scope."""
-    policy = dreaming.policy.knowledge
     with dreaming.store.read() as tx:
         every = tx.gleanings.runs(scope=scope)
         tools = grounded(tx, sorted({run.key for run in every}))
     runs = [(run.at, run) for run in every if run.key in tools]
-    silence = timedelta(minutes=policy.occasion_minutes)
+    silence = timedelta(minutes=OCCASION_MINUTES)
     met = [[run for _, run in one if isinstance(run, ToolRun)] for one in occasions(runs, silence=silence)]
     chains = [_without_repeats([run.key for run in occasion]) for occasion in met]
     tasks = _tasks_of(dreaming, scope, met, silence)
-    found = patterns(chains, least=policy.procedure_least, longest=policy.procedure_steps_most)
+    found = patterns(chains, least=MIN_OCCASIONS, longest=MAX_STEPS)
     for stretch, places in found.items():
         keys = [key for key in stretch if isinstance(key, int)]
-        purpose, evidence = _purpose([tasks[place] for place in places], least=policy.procedure_least)
+        purpose, evidence = _purpose([tasks[place] for place in places], least=MIN_OCCASIONS)
         worked = sum(_all_worked(met[place], keys) for place in places)
         yield Recurring(
             steps=tuple(tool_step(tools[key]) for key in keys),
@@ -316,11 +324,11 @@ def _from_statements(dreaming: Dreaming, scope: Scope) -> Iterator[Recurring]:
     for _, memory in statements(dreaming, scope):
         is_rule = memory.extractor not in _NOT_STATED and memory.kind is Kind.NOTE
         steps = steps_in(memory.content)[1] if is_rule else ()
-        if 1 < len(steps) <= dreaming.policy.knowledge.procedure_steps_most:
+        if 1 < len(steps) <= MAX_STEPS:
             found[same_steps(steps)].append(memory)
     for memories in found.values():
         times = len({_occasion(memory) for memory in memories}) + sum(one.reinforcements for one in memories)
-        if times >= dreaming.policy.knowledge.procedure_least:
+        if times >= MIN_OCCASIONS:
             told = [steps_in(memory.content) for memory in memories]
             purpose = next((what for what, _ in told if what is not None), None)
             yield Recurring(steps=told[0][1], purpose=purpose, sources=tuple(memories), occasions=times)

@@ -30,6 +30,17 @@ from engramdb.store.contract.capture import Mentions
 from engramdb.text.normalize import normalise
 from engramdb.values import Entity, EntityType, Memory, MemoryType, Scope, SecurityTier, Source
 
+MIN_PROFILE = 5
+"""So many statements must speak of someone or something before there is a profile of it."""
+LINE_CHARACTERS = 160
+"""A longer statement is cut on a profile."""
+PROFILE_CONFIDENCE = 0.7
+"""How far a profile is believed; its statements are believed as they were."""
+MIN_TOPIC = 5
+"""So many statements make a topic of the index."""
+MAX_INDEX_TOPICS = 40
+"""So many topics are in the index, those with the most statements."""
+
 # Put what is known of someone or something into a few lines.
 
 CATEGORY = {
@@ -110,20 +121,20 @@ def of_entity(
     """Return the profile of an entity that enough statements speak of."""
     policy = dreaming.policy.knowledge
     told = chosen(memories, most=len(memories))
-    if entity.type not in CATEGORY or len(told) < policy.profile_least:
+    if entity.type not in CATEGORY or len(told) < MIN_PROFILE:
         return None
     content, sources = _lines(dreaming, heading(entity), told, known, most=policy.profile_lines)
-    return _profile(dreaming, content, sources, category=CATEGORY[entity.type], of=entity.id)
+    return _profile(content, sources, category=CATEGORY[entity.type], of=entity.id)
 
 
 def of_user(dreaming: Dreaming, scope: Scope, known: EarlierDerivation | None) -> Derive | None:
     """Return how the user of a scope wants things done, what binds most first."""
     policy = dreaming.policy.knowledge
     told = [memory for _, memory in statements(dreaming, scope) if is_of_user(memory)]
-    if len(told) < policy.profile_least:
+    if len(told) < MIN_PROFILE:
         return None
     content, sources = _lines(dreaming, "Profile of the user:", told, known, most=policy.user_lines)
-    return _profile(dreaming, content, sources, category="person", of=USER)
+    return _profile(content, sources, category="person", of=USER)
 
 
 def of_topics(dreaming: Dreaming, scope: Scope) -> Derive | None:
@@ -133,30 +144,27 @@ def of_topics(dreaming: Dreaming, scope: Scope) -> Derive | None:
     Without counts, or it would change with every statement; and only of what needs no protection, since a
     topic that stands here is said of all that is listed beside it.
     """
-    policy = dreaming.policy.knowledge
     found: defaultdict[str, list[Memory]] = defaultdict(list)
     for _, memory in statements(dreaming, scope):
         if memory.security is SecurityTier.CLEARTEXT and memory.type is MemoryType.FACT:
             for topic in memory.traits.topics:
                 found[topic].append(memory)
-    often = {topic: told for topic, told in found.items() if len(told) >= policy.topic_least}
-    most = sorted(often, key=lambda topic: (-len(often[topic]), topic))[: policy.topics_most]
+    often = {topic: told for topic, told in found.items() if len(told) >= MIN_TOPIC}
+    most = sorted(often, key=lambda topic: (-len(often[topic]), topic))[:MAX_INDEX_TOPICS]
     if not most:
         return None
     sources = {often[topic][0].id: often[topic][0] for topic in most}
     content = f"Topics: {', '.join(sorted(most))}"
-    return _profile(dreaming, content, list(sources.values()), category="context", of=TOPICS)
+    return _profile(content, list(sources.values()), category="context", of=TOPICS)
 
 
-def _profile(
-    dreaming: Dreaming, content: str, sources: Sequence[Memory], *, category: str, of: str
-) -> Derive:
+def _profile(content: str, sources: Sequence[Memory], *, category: str, of: str) -> Derive:
     return Derive(
         content=content,
         sources=tuple(sources),
         type=MemoryType.NARRATIVE,
         category=category,
-        confidence=dreaming.policy.knowledge.profile_confidence,
+        confidence=PROFILE_CONFIDENCE,
         maker=f"{MAKER}:{of}",
         reason=f"a profile out of {len(sources)} statements",
     )
@@ -166,17 +174,16 @@ def _lines(
     dreaming: Dreaming, head: str, told: Sequence[Memory], known: EarlierDerivation | None, *, most: int
 ) -> tuple[str, list[Memory]]:
     """Return the content of a profile and the statements that it rests on."""
-    policy = dreaming.policy.knowledge
     if dreaming.chat is not None:
         shown = chosen(told, most=SHOWN_TO_MODEL * most)
         if known is not None and known.stands and {one.id for one in shown} == known.sources:
             return known.memory.content, shown
         lines = _summed_up(dreaming, head, shown, most=most)
         if lines:
-            return written(head, lines, characters=policy.line_characters), shown
+            return written(head, lines, characters=LINE_CHARACTERS), shown
     picked = chosen(told, most=most)
     ordered = by_behaviour(picked) if all(is_of_user(one) for one in picked) else picked
-    return written(head, [one.content for one in ordered], characters=policy.line_characters), picked
+    return written(head, [one.content for one in ordered], characters=LINE_CHARACTERS), picked
 
 
 def _summed_up(dreaming: Dreaming, head: str, shown: Sequence[Memory], *, most: int) -> list[str]:
@@ -286,5 +293,5 @@ def _touched(mentions: Mentions, dreaming: Dreaming, *, shaken: set[int]) -> Ite
         told[entity].append(memory)
     news = set(mentions.entities[mentions.changed > dreaming.cursor].tolist()) | shaken
     for entity in sorted(news):
-        if len(told[entity]) >= dreaming.policy.knowledge.profile_least:
+        if len(told[entity]) >= MIN_PROFILE:
             yield entity, told[entity]

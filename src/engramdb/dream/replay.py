@@ -19,10 +19,28 @@ from engramdb.dream.gaps import INJECTION, asking, interference
 from engramdb.dream.proposals import AddLink, Adjust, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.lifecycle.curves import retention
-from engramdb.policy import InsightPolicy
 from engramdb.store.contract import Transaction
 from engramdb.values import Action, Actor, ActorKind, EdgeType, HistoryEvent, Memory, Status
 from engramdb.values.population import Population, to_microseconds
+
+REPLAY_RECALLS = 3
+"""What was recalled so often is worth keeping"""
+REPLAY_FADING_BELOW = 0.7
+"""and needs replaying once its retention has fallen below this."""
+REPLAY_HOURS = 24.0
+"""A memory rests so long between two replays."""
+REPLAY_STRENGTH = 0.2
+"""What a replay adds to strength, and at least to stability,"""
+MAX_REPLAY_STRENGTH = 2.0
+"""and up to where."""
+REPLAY_AROUSAL = 0.6
+"""A memory that moved more than this is chosen twice as readily."""
+INSIGHT_LINKS = 3
+"""So many new links at once are an insight."""
+INSIGHT_AROUSAL = 0.1
+"""What each of them adds to the arousal of the memory that they met in,"""
+MAX_INSIGHT_AROUSAL = 0.8
+"""and up to where."""
 
 # What a replay does to a memory, in numbers.
 
@@ -37,30 +55,28 @@ _SPECIFIC = re.compile(r"(?<![.!?]\s)(?<!\A)\b[A-Z][\w'’-]+|\b[A-Z]{2,}\w*|\b\
 _WORD = re.compile(r"\w+")
 
 
-def strengthened(memory: Memory, policy: InsightPolicy, *, stability_most: float) -> dict[str, object]:
+def strengthened(memory: Memory, *, stability_most: float) -> dict[str, object]:
     """Return what a replay changes in a memory: nothing where it is as strong as can be."""
-    strength = min(policy.replay_strength_most, max(1.0, memory.strength) + policy.replay_strength)
-    stability = min(
-        stability_most, max(memory.stability + policy.replay_strength, memory.stability * SLOWER_BY)
-    )
+    strength = min(MAX_REPLAY_STRENGTH, max(1.0, memory.strength) + REPLAY_STRENGTH)
+    stability = min(stability_most, max(memory.stability + REPLAY_STRENGTH, memory.stability * SLOWER_BY))
     wanted = {"strength": max(strength, memory.strength), "stability": max(stability, memory.stability)}
     return {name: value for name, value in wanted.items() if value != getattr(memory, name)}
 
 
-def readiness(population: Population, retention: Floats, policy: InsightPolicy) -> Floats:
+def readiness(population: Population, retention: Floats) -> Floats:
     """Return how readily each memory is chosen for a replay; 0 for those that need none."""
-    is_at_risk = (population.recalls >= policy.replay_recalls) & (retention < policy.replay_fading_below)
+    is_at_risk = (population.recalls >= REPLAY_RECALLS) & (retention < REPLAY_FADING_BELOW)
     need = np.log1p(population.recalls) * (1 - retention)
-    moved: Floats = np.where(population.arousal > policy.replay_arousal, PREFERRED, 1.0)
+    moved: Floats = np.where(population.arousal > REPLAY_AROUSAL, PREFERRED, 1.0)
     chosen: Floats = np.where(is_at_risk, need * moved, 0.0)
     return chosen
 
 
-def moved_by(memory: Memory, links: int, policy: InsightPolicy) -> float | None:
+def moved_by(memory: Memory, links: int) -> float | None:
     """Return the arousal of a memory that so many new links met in, or None where that is no insight."""
-    if links < policy.replay_insight_links:
+    if links < INSIGHT_LINKS:
         return None
-    wanted = min(policy.replay_insight_most, memory.affect.arousal + policy.replay_insight_by * links)
+    wanted = min(MAX_INSIGHT_AROUSAL, memory.affect.arousal + INSIGHT_AROUSAL * links)
     return wanted if wanted > memory.affect.arousal else None
 
 
@@ -137,7 +153,7 @@ def _chosen(dreaming: Dreaming) -> tuple[list[int], bool]:
     """Return who is replayed now, and whether that is news: an interrupted run keeps to its choice."""
     policy = dreaming.policy.insight
     with dreaming.store.read() as tx:
-        resting = tx.replays.since(dreaming.now - timedelta(hours=policy.replay_hours))
+        resting = tx.replays.since(dreaming.now - timedelta(hours=REPLAY_HOURS))
     mine = [key for key, at in resting.items() if at == dreaming.now]
     if mine:
         return mine, False
@@ -147,7 +163,7 @@ def _chosen(dreaming: Dreaming) -> tuple[list[int], bool]:
     fading = _fading(dreaming, resting, room)
     with dreaming.store.read() as tx:
         received = tx.replays.received(limit=room)
-        since = dreaming.since or dreaming.now - timedelta(hours=policy.replay_hours)
+        since = dreaming.since or dreaming.now - timedelta(hours=REPLAY_HOURS)
         fresh = tx.replays.fresh(since=since, limit=policy.replay_most)
     ordered = dict.fromkeys(key for key in (*received, *fading, *fresh) if key not in resting)
     return sorted(list(ordered)[:room]), True
@@ -164,7 +180,7 @@ def _fading(dreaming: Dreaming, resting: Mapping[int, datetime], room: int) -> l
             break
         after = int(page.keys[-1])
         left = retention(page, policy.aging, to_microseconds(dreaming.now))
-        ready = readiness(page, left, policy.insight) * page.has(Status.ACTIVE)
+        ready = readiness(page, left) * page.has(Status.ACTIVE)
         rows = np.flatnonzero(ready > 0)
         found = [(float(ready[row]), -int(page.keys[row])) for row in rows]
         best = heapq.nlargest(room, [*best, *(one for one in found if -one[1] not in resting)])
@@ -180,9 +196,9 @@ def _strengthen(dreaming: Dreaming, key: int) -> Iterator[Proposal]:
             return
         page = tx.ages.of([key])
     left = retention(page, policy.aging, to_microseconds(dreaming.now))
-    if not readiness(page, left, policy.insight).any():
+    if not readiness(page, left).any():
         return
-    changes = strengthened(memory, policy.insight, stability_most=policy.aging.stability_most)
+    changes = strengthened(memory, stability_most=policy.aging.stability_most)
     if changes:
         yield Adjust(memory=memory, changes=changes, reason=REPLAYED)
 
@@ -229,7 +245,7 @@ def _insight(dreaming: Dreaming, key: int, met: Mapping[str, int]) -> Iterator[P
             for edge in tx.edges.of(memory.id)
             if edge.type is EdgeType.SIMILAR_TO and edge.created_at == dreaming.now
         ]
-    arousal = moved_by(memory, max(met.get(memory.id, 0), len(kept)), dreaming.policy.insight)
+    arousal = moved_by(memory, max(met.get(memory.id, 0), len(kept)))
     if arousal is not None:
         yield SideWrite(
             what="insight",

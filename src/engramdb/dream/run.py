@@ -44,6 +44,11 @@ from engramdb.values import (
     StepReport,
 )
 
+LEASE_MINUTES = 5.0
+"""For how long a process may be silent before another goes on with its work."""
+RESUME_HOURS = 12.0
+"""An interrupted run that began earlier than this is not resumed."""
+
 # Every step of a dream, in the order in which they are taken.
 
 STEPS: tuple[DreamStep, ...] = (
@@ -138,7 +143,7 @@ def dream(runner: Runner) -> DreamReport:
     """Take every step once and return what was done, or with `dry_run` would be."""
     if runner.dry_run:
         return _rehearse(runner)
-    minutes = runner.dreaming.policy.dream.lease_minutes
+    minutes = LEASE_MINUTES
     with held(runner.dreaming.store, LEASE, minutes=minutes, clock=runner.clock) as lease:
         run, is_resumed = _begin(runner)
         return _go_on(runner, run, lease, is_resumed=is_resumed)
@@ -155,16 +160,14 @@ def _begin(runner: Runner) -> tuple[DreamRun, bool]:
     )
     with runner.dreaming.store.atomic() as tx:
         latest = tx.dreams.latest()
-        if latest is not None and _can_go_on(latest, new, runner):
+        if latest is not None and _can_go_on(latest, new):
             return latest, True
         return tx.dreams.put(new), False
 
 
-def _can_go_on(latest: DreamRun, new: DreamRun, runner: Runner) -> bool:
+def _can_go_on(latest: DreamRun, new: DreamRun) -> bool:
     """Say whether an interrupted run is worth finishing: one of long ago would dream of another time."""
-    is_recent = new.started_at - latest.started_at < timedelta(
-        hours=runner.dreaming.policy.dream.resume_hours
-    )
+    is_recent = new.started_at - latest.started_at < timedelta(hours=RESUME_HOURS)
     is_same = (latest.policy, latest.steps) == (new.policy, new.steps)
     return latest.finished_at is None and is_same and is_recent
 

@@ -16,6 +16,13 @@ from engramdb.store.contract.capture import DreamFilter
 from engramdb.values import Layer, Memory, MemoryType, Scope, Status, TurnId
 from engramdb.values.population import Population, to_microseconds
 
+MAX_SUMMARIES = 50
+"""So many summaries are looked at, the latest; the seed has 20, which is two weeks of work."""
+RESTATED_ABOVE = 0.85
+"""Statements more alike than this count as one fact, as in capture."""
+MIN_IDLE_STRENGTH = 0.1
+"""What idle periods leave of the strength of lasting knowledge at the end."""
+
 # How much strength lasting knowledge has lost by lying idle.
 
 _DAY = 86_400_000_000
@@ -29,7 +36,7 @@ def faded(population: Population, policy: KnowledgePolicy, *, now: int) -> dict[
     period = policy.idle_days * _DAY
     due = _periods(now - anchor, period) - _periods(population.changed - anchor, period)
     left = population.strength * policy.idle_factor ** np.maximum(due, 0)
-    left = np.maximum(left, policy.idle_least)
+    left = np.maximum(left, MIN_IDLE_STRENGTH)
     is_lasting = population.is_in(Layer.SEMANTIC, Layer.PROCEDURAL) & population.has(Status.ACTIVE)
     is_due = is_lasting & ~population.pinned & (population.strength - left > _SMALLEST)
     return {int(population.keys[row]): float(left[row]) for row in np.flatnonzero(is_due)}
@@ -98,7 +105,7 @@ def _covered(dreaming: Dreaming, scope: Scope) -> tuple[set[str], dict[TurnId, s
         if memory.provenance.session is not None
     ]
     latest = dict.fromkeys(memory.provenance.session for memory in reversed(found))
-    sessions = {one for one in list(latest)[: dreaming.policy.knowledge.summaries_most] if one is not None}
+    sessions = {one for one in list(latest)[:MAX_SUMMARIES] if one is not None}
     turns = {
         turn: memory.provenance.session
         for memory in found
@@ -125,7 +132,7 @@ def _alike(stated: Sequence[FactSessions], dreaming: Dreaming) -> list[list[Fact
     """Return the facts in groups that say the same; each joins the first group whose first it is like."""
     if not stated:
         return []
-    likeness, above = dreaming.likeness, dreaming.policy.knowledge.restated_above
+    likeness, above = dreaming.likeness, RESTATED_ABOVE
     rows = likeness.vectors([one.memory.content for one in stated])
     firsts = np.empty((len(stated), rows.shape[1]), np.float32)
     groups: list[list[FactSessions]] = []
@@ -143,7 +150,7 @@ def _alike(stated: Sequence[FactSessions], dreaming: Dreaming) -> list[list[Fact
 
 def _says_same(one: FactSessions, other: FactSessions, dreaming: Dreaming) -> bool:
     (alike,) = dreaming.likeness.pairwise([one.memory.content], [other.memory.content])
-    is_near = alike >= dreaming.policy.knowledge.restated_above
+    is_near = alike >= RESTATED_ABOVE
     return is_near and not dreaming.contradict(other.memory, one.memory)
 
 

@@ -27,6 +27,19 @@ from engramdb.text.technologies import technology_class
 from engramdb.text.traits import infer_traits
 from engramdb.values import Memory, MemoryId, Scope
 
+THEME_ABOVE = 0.60
+"""Statements more alike than this belong to one theme."""
+MIN_THEME = 3
+"""So many statements make a theme."""
+MAX_THEME = 12
+"""So many of a theme are summed up, the newest."""
+PRINCIPLES_HOURS = 20.0
+"""Within so many hours runs share one allowance of new principles: the next night has its own."""
+PRINCIPLE_CONFIDENCE = 0.8
+"""How far a principle is believed,"""
+PRINCIPLE_STABILITY = 3.0
+"""and how many times as slowly it fades as a single statement."""
+
 # Find statements of one theme: the same subject and relation, or the same topic, and alike.
 #
 # Called by the step `synthesis`. Statements are only compared within a small group that shares a relation
@@ -213,13 +226,13 @@ class SynthesisStep:
 
 def _is_new_night(dreaming: Dreaming) -> bool:
     """Say whether the last run is so long ago that old themes are looked at again."""
-    pause = timedelta(hours=dreaming.policy.knowledge.principles_hours)
+    pause = timedelta(hours=PRINCIPLES_HOURS)
     return dreaming.since is None or dreaming.now - dreaming.since >= pause
 
 
 def _is_recent(one: EarlierDerivation, dreaming: Dreaming) -> bool:
     """Say whether a principle was first stated in this night; a new version of an old one is not new."""
-    pause = timedelta(hours=dreaming.policy.knowledge.principles_hours)
+    pause = timedelta(hours=PRINCIPLES_HOURS)
     return one.memory.supersedes is None and dreaming.now - one.memory.created_at < pause
 
 
@@ -237,12 +250,9 @@ def _principles(
 
 def _themes(groups: Iterable[Sequence[ThemeStatement]], dreaming: Dreaming) -> list[list[ThemeStatement]]:
     """Return the themes of all groups, the largest first."""
-    policy = dreaming.policy.knowledge
-    sizes = {"least": policy.theme_least, "most": policy.theme_most}
+    sizes = {"least": MIN_THEME, "most": MAX_THEME}
     found = [
-        theme
-        for group in groups
-        for theme in themes(group, dreaming.likeness, above=policy.theme_above, **sizes)
+        theme for group in groups for theme in themes(group, dreaming.likeness, above=THEME_ABOVE, **sizes)
     ]
     return sorted(found, key=lambda theme: (-len(theme), theme[0].key))
 
@@ -275,13 +285,13 @@ def _same_theme(sources: set[str], known: Sequence[EarlierDerivation]) -> Earlie
 def _list_of(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> Derive | None:
     """Return a list of the objects; None where two of the statements cannot both hold."""
     memories = _read(dreaming, theme)
-    if len(memories) < dreaming.policy.knowledge.theme_least:
+    if len(memories) < MIN_THEME:
         return None
     if any(dreaming.contradict(new, old) for old, new in combinations(memories, 2)):
         return None
     objects = [one.object or "" for one in memories]
     listed = f"{', '.join(objects[:-1])} and {objects[-1]}"
-    return _principle(dreaming, f"{memories[-1].subject} {LISTED[theme[0].predicate]}: {listed}", memories)
+    return _principle(f"{memories[-1].subject} {LISTED[theme[0].predicate]}: {listed}", memories)
 
 
 def _asked_about(
@@ -307,7 +317,7 @@ def _asked_about(
 def _summed_up(dreaming: Dreaming, theme: Sequence[ThemeStatement], night: SynthesisRun) -> Derive | None:
     """Return the principle that a chat model finds in a theme, if it finds one and makes nothing up."""
     memories, log = _read(dreaming, theme), dreaming.calls or CallLog()
-    if dreaming.chat is None or not night.can_ask or len(memories) < dreaming.policy.knowledge.theme_least:
+    if dreaming.chat is None or not night.can_ask or len(memories) < MIN_THEME:
         return None
     night.themes, night.asked = night.themes + 1, night.asked + 1
     try:
@@ -323,7 +333,7 @@ def _summed_up(dreaming: Dreaming, theme: Sequence[ThemeStatement], night: Synth
     if made_up is not None:
         log.note(synthesise.PURPOSE, Usage(dropped=1, last_error=f"a principle had {made_up}"))
         return None
-    return _principle(dreaming, answer.text, sources)
+    return _principle(answer.text, sources)
 
 
 def _read(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> list[Memory]:
@@ -331,14 +341,13 @@ def _read(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> list[Memory]:
         return list(grounded(tx, [one.key for one in theme]).values())
 
 
-def _principle(dreaming: Dreaming, content: str, sources: Sequence[Memory]) -> Derive:
-    policy = dreaming.policy.knowledge
+def _principle(content: str, sources: Sequence[Memory]) -> Derive:
     return Derive(
         content=content,
         sources=tuple(sources),
         category="principle",
-        confidence=policy.principle_confidence,
-        stability=policy.principle_stability,
+        confidence=PRINCIPLE_CONFIDENCE,
+        stability=PRINCIPLE_STABILITY,
         maker=MAKER,
         reason=f"what {len(sources)} statements of one theme have in common",
     )

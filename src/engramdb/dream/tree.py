@@ -37,6 +37,11 @@ from engramdb.policy import InsightPolicy
 from engramdb.store.contract import SummaryNode, Transaction
 from engramdb.values import Breadth, Scope
 
+GLOBAL_TOKENS = 200
+"""What the summary of a whole scope may cost."""
+REBUILD_SHARE = 0.25
+"""When more than this share of a tree is new or gone, it is rebuilt instead of mended."""
+
 FEW_CHANGES = 8
 """So many changes never make a tree be grown anew."""
 SPLIT_ABOVE = 2.5
@@ -161,7 +166,7 @@ def _planned(tx: Transaction, tree: StoredTree, words: SummaryWriter, policy: In
         node.breadth is Breadth.CLUSTER and node.centroid is None for node in tree.nodes.values()
     ):
         is_sound = False  # a cluster that lost a memory has no middle to compare arrivals with
-    if not is_sound or changes > max(FEW_CHANGES, policy.rebuild_share * len(placed)):
+    if not is_sound or changes > max(FEW_CHANGES, REBUILD_SHARE * len(placed)):
         return _grown_anew(tx, usable, words, policy, had_tree=bool(tree.nodes))
     return _mended(tx, tree, words, policy, arrived=arrived, gone=gone)
 
@@ -266,7 +271,7 @@ def _finished(
         for domain in plan.left
     }
     with dreaming.store.read() as tx:
-        tokens = dreaming.policy.insight.global_tokens
+        tokens = GLOBAL_TOKENS
         node, quoted = _whole(tx, words, domains, heads, tokens=tokens)
     node = replace(node, summary=teller.whole(node.summary, tokens=tokens))
     kept = [node.id, *(domain.id for domain in domains), *clusters]

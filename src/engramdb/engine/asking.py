@@ -378,7 +378,7 @@ def confidence(parts: Parts, question: str, *, scope: Scope, now: datetime) -> C
         unspoken=unspoken(question, [hit.memory for hit in fits]),
         missing=missing,
     )
-    return assess(found, parts.policy.insight)
+    return assess(found)
 
 
 def _kin(parts: Parts, memory: Memory, asked: Query) -> list[tuple[Memory, float]]:

@@ -20,6 +20,7 @@ from engramdb.errors import EngramError, InvalidScope, MemoryNotFound, StorageEr
 from engramdb.lifecycle.admission import admit
 from engramdb.lifecycle.change import renew
 from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.echo import ECHO_HOURS
 from engramdb.policy import Policy
 from engramdb.store import contract
 from engramdb.store.contract import Store
@@ -101,7 +102,7 @@ class ReadNotes:
             self._waiting, self._timer = 0, None
         if not handed_out:
             return
-        aging, keep = self._policy().aging, timedelta(hours=self._policy().capture.echo_hours)
+        aging, keep = self._policy().aging, timedelta(hours=ECHO_HOURS)
         recalled = [
             contract.RecallCount(
                 memory_id,

@@ -222,7 +222,7 @@ class Attending:
         mind, restored = awake(asleep, self._policy, now=now)
         if restored is not Restored.FRESH:
             return with_ground(tx, mind, scope=scope, now=now), restored
-        first = morning(tx, scope=scope, policy=self._policy, now=now)
+        first = morning(tx, scope=scope, now=now)
         return AttentionState(slots=place((), first, self._policy), at=now), restored
 
     def _at_rest(self, mind: AttentionState) -> AttentionSnapshot:

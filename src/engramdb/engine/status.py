@@ -42,6 +42,11 @@ from engramdb.values import EmbedderIdentity, IndexReport, PartHealth, Recall, S
 if TYPE_CHECKING:
     from engramdb.engine.assemble import Parts
 
+POOR_RELEVANCY = 0.3
+"""An answer with a lower average relevancy is poor."""
+POOR_IN_A_ROW = 10
+"""So many poor answers in a row are worth a warning."""
+
 
 # Which parts work: the last success and the last failure of each, with the reason.
 #
@@ -265,7 +270,7 @@ class AnswerLog:
             if not quality.candidates:
                 return
             self._latest.append((quality.average_relevancy, quality.ndcg, quality.milliseconds))
-            is_poor = quality.average_relevancy < self._policy().poor_relevancy
+            is_poor = quality.average_relevancy < POOR_RELEVANCY
             self._poor_in_a_row = self._poor_in_a_row + 1 if is_poor else 0
 
     def summary(self) -> dict[str, float]:
@@ -284,7 +289,7 @@ class AnswerLog:
     def is_poor(self) -> bool:
         """Whether so many poor answers came in a row that something may be wrong."""
         with self._lock:
-            return self._poor_in_a_row > 0 and self._poor_in_a_row >= self._policy().poor_in_a_row
+            return self._poor_in_a_row > 0 and self._poor_in_a_row >= POOR_IN_A_ROW
 
 
 # A look at the whole, for `status`.
@@ -383,7 +388,7 @@ def _embedder_name(parts: Parts) -> tuple[str, str | None]:
 def _doubts(parts: Parts) -> Iterator[str]:
     if parts.answers.is_poor:
         yield (
-            f"The last {parts.policy.recall.poor_in_a_row} answers or more were poor: either nothing about "
+            f"The last {POOR_IN_A_ROW} answers or more were poor: either nothing about "
             "them was ever stored, or the embedder does not fit these memories."
         )
 

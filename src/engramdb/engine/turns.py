@@ -66,6 +66,11 @@ if TYPE_CHECKING:
 
     from engramdb.engine.minds import Attending
 
+RECALL_SLOTS = 3
+"""So many of the best answers of a turn enter working memory,"""
+RECALL_RELEVANCE = 0.35
+"""where they fit at least this well."""
+
 
 # What a turn is made of: who asked for it, what it was given, what came of it.
 #
@@ -204,10 +209,10 @@ class TurnRecall:
 
     def _from_prepared(self, limit: int) -> Recall | None:
         """Return what was prepared if it is for this question and holds enough, as it is known now."""
-        prepared, vector, policy = self._prepared, self._message.vector, self._parts.policy.attention
+        prepared, vector, _policy = self._prepared, self._message.vector, self._parts.policy.attention
         if prepared is None or vector is None or not _is_enough(prepared.answer, limit):
             return None
-        if not fits(prepared, vector, self._parts.embedder.calibration, policy, now=self._now):
+        if not fits(prepared, vector, self._parts.embedder.calibration, now=self._now):
             return None
         hits = tuple(self._standing(prepared))[:limit]
         return replace(prepared.answer, query=_query(self._message.text, self._scope, limit), hits=hits)
@@ -224,7 +229,7 @@ def anticipate(parts: Parts, scope: Scope, expected: Expected) -> AnticipatedAns
     """Return an answer to what will be asked next if the talk goes on as it does, if it goes anywhere."""
     if expected.momentum.is_empty:
         return None
-    now, vector = parts.clock.now(), centre(expected.momentum, parts.policy.attention)
+    now, vector = parts.clock.now(), centre(expected.momentum)
     query = _query(expected.text, scope, expected.limit)
     answer = recall(query, parts.sources, now=now, vector=vector)
     return AnticipatedAnswer(expected=expected.momentum, answer=answer, made_at=now)
@@ -405,8 +410,8 @@ class TurnLifecycle:
 
     def _experience(self, begun: Begun, reply: str, noted: Sequence[tuple[str, SlotSource]]) -> Experience:
         """Return what the turn brings to mind: the best answers, what was said before, what was noted."""
-        policy, now = self._parts.policy.attention, self._now()
-        fitting = [hit for hit in begun.recall.hits if hit.trust.relevance >= policy.recall_relevance]
+        _policy, now = self._parts.policy.attention, self._now()
+        fitting = [hit for hit in begun.recall.hits if hit.trust.relevance >= RECALL_RELEVANCE]
         recalled = [
             of_memory(hit.memory, SlotSource.RECALL, activation=hit.trust.relevance, now=now)
             for hit in fitting
@@ -415,7 +420,7 @@ class TurnLifecycle:
         notes = [of_words(text, source, activation=1.0, now=now) for text, source in noted]
         return Experience(
             message=begun.message,
-            found=(*begun.sensory, *recalled[: policy.recall_slots], *notes),
+            found=(*begun.sensory, *recalled[:RECALL_SLOTS], *notes),
             used=used_by(reply, begun.working.items),
             reply=self._vector(reply[:REPLY_CHARACTERS]),
         )

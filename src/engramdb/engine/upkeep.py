@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from engramdb.dream.run import LEASE_MINUTES
 from engramdb.engine.assemble import Parts
 from engramdb.engine.doctor import embed_pending, examine, rebuild
 from engramdb.engine.handle import Handle
@@ -208,7 +209,7 @@ def age_once(
     with parts.health.watch("ageing"):
         if dry_run:
             return sweep(sweeper)
-        with held(parts.store, "age", minutes=policy.dream.lease_minutes, clock=clock.now) as lease:
+        with held(parts.store, "age", minutes=LEASE_MINUTES, clock=clock.now) as lease:
             return sweep(replace(sweeper, progress=lease.renewed_by(parts.store, progress)))
 
 

@@ -27,7 +27,6 @@ from engramdb.values import Hit, ImportKind, Role, SectionName, Turn
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
     from engramdb.hooks.events import Event, Program
-    from engramdb.policy import ContextPolicy
     from engramdb.settings import Settings
 
 
@@ -71,12 +70,12 @@ def _standing_out(hits: Sequence[Hit]) -> list[Hit]:
     return [best] if best.trust.relevance >= max(MAY_FIT, STANDS_OUT * next_best) else []
 
 
-def memory_block(engram: Engram, prompt: str, *, session: str, tokens: int, policy: ContextPolicy) -> str:
+def memory_block(engram: Engram, prompt: str, *, session: str, tokens: int) -> str:
     """Return the memories that fit a prompt, framed as data, within so many tokens."""
     hits = fitting(prompt, engram.recall(prompt, limit=MOST_HITS, session=session).hits)
     measure = Measure(counter_for(USUAL))
     room = tokens - measure.of(framed(" ", tag=BLOCK, notice=NOTICE))
-    section, _ = fill(SectionName.RECALLED, recalled(hits), room, measure=measure, policy=policy)
+    section, _ = fill(SectionName.RECALLED, recalled(hits), room, measure=measure)
     return "" if section is None else framed(section.text, tag=BLOCK, notice=NOTICE)
 
 
@@ -180,8 +179,7 @@ def _fitting(visit: Visit, prompt: str) -> Sequence[str]:
     """Return what fits a prompt; one that holds nothing but memories asks for none."""
     if not prompt:
         return ()
-    policy = visit.settings.chosen_policy().context
-    found = memory_block(visit.engram, prompt, session=visit.session, tokens=PROMPT_TOKENS, policy=policy)
+    found = memory_block(visit.engram, prompt, session=visit.session, tokens=PROMPT_TOKENS)
     return [found] if found else ()
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+DEPTH_FULL = 8.0
+"""So many well believed memories make two thirds of a domain's depth."""
+
 STALE_KEEPS = 0.5
 """What confidence keeps of itself however old a domain is: old knowledge is less sure, not unknown."""
 _SECONDS_PER_DAY = 86_400
@@ -66,7 +69,7 @@ def domain_of(
         title=node.title,
         members=node.members,
         clusters=clusters,
-        depth=depth(node.members * node.certainty, policy),
+        depth=depth(node.members * node.certainty),
         freshness=freshness(node, policy, now),
         uncertainty=uncertainty(node),
         confidence=confidence_of(node, policy, now),
@@ -79,12 +82,12 @@ def domain_of(
 def confidence_of(node: SummaryNode, policy: InsightPolicy, now: datetime) -> float:
     """Return depth, freshness and the lack of uncertainty in one number."""
     fresh = STALE_KEEPS + (1 - STALE_KEEPS) * freshness(node, policy, now)
-    return depth(node.members * node.certainty, policy) * fresh * (1 - uncertainty(node))
+    return depth(node.members * node.certainty) * fresh * (1 - uncertainty(node))
 
 
-def depth(believed: float, policy: InsightPolicy) -> float:
+def depth(believed: float) -> float:
     """Return how deep so many believed memories go: each further one adds less."""
-    return 1 - math.exp(-believed / policy.depth_full)
+    return 1 - math.exp(-believed / DEPTH_FULL)
 
 
 def freshness(node: SummaryNode, policy: InsightPolicy, now: datetime) -> float:

@@ -105,7 +105,6 @@ def prepare(
             index=pipeline.index,
             floor=near_floor(pipeline.embedder.similarity_floor),
             likeness=pipeline.likeness,
-            policy=pipeline.policy,
         )
     if pipeline.judge is not None:
         neighbours = {

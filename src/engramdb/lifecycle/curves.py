@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,36 @@ from numpy.typing import NDArray
 from engramdb.policy import AgingPolicy
 from engramdb.values import Importance, Layer, Memory, Tier
 from engramdb.values.population import LAYERS, SOURCES, Moment, Population, population_of, to_microseconds
+
+EXTRACTED_SPEED = 3.0
+"""What was extracted fades so many times faster than what was stated (l2, huber, elastic; seed 001)."""
+HUBER_TAIL_HALF_LIVES = 12.0
+"""Where the straight tail of `huber` reaches nothing."""
+ELASTIC_L1 = 0.1
+"""What `elastic` cuts off either end: the top tenth stays whole, the bottom tenth is gone (seed 001)."""
+RECALL_ADDS = 0.1
+"""What recalls add to retention, times ln(1 + recalls) (l2, huber, elastic; seed 001)."""
+MAX_RECALL_ADDS = 0.3
+"""The most that recalls add to retention."""
+DEFAULT_TYPE_WEIGHT = 0.5
+"""Salience of the categories without a weight of their own."""
+TYPE_WEIGHTS = MappingProxyType(
+    {
+        "architecture": 0.9,
+        "decision": 0.9,
+        "principle": 0.9,
+        "preference": 0.85,
+        "instruction": 0.85,
+        "pattern": 0.8,
+        "skill": 0.8,
+        "bug": 0.7,
+        "correction": 0.7,
+        "workflow": 0.6,
+        "procedure": 0.6,
+        "commitment": 0.6,
+    }
+)
+"""Salience by category (reinforced; seed 004)."""
 
 # How much of a memory is left: the retention curves, each in [0, 1].
 #
@@ -115,18 +146,16 @@ def _ebbinghaus(population: Population, policy: AgingPolicy, now: Moment) -> Flo
 
 
 def _l2(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
-    return l2(_half_lives(population, policy, now)) + _recall_bonus(population, policy)
+    return l2(_half_lives(population, policy, now)) + _recall_bonus(population)
 
 
 def _huber(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
-    left = huber(_half_lives(population, policy, now), tail=policy.huber_tail_half_lives)
-    return left + _recall_bonus(population, policy)
+    left = huber(_half_lives(population, policy, now), tail=HUBER_TAIL_HALF_LIVES)
+    return left + _recall_bonus(population)
 
 
 def _elastic(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
-    return elastic(_half_lives(population, policy, now), l1=policy.elastic_l1) + _recall_bonus(
-        population, policy
-    )
+    return elastic(_half_lives(population, policy, now), l1=ELASTIC_L1) + _recall_bonus(population)
 
 
 def _half_life(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
@@ -144,16 +173,16 @@ def _reinforced(population: Population, policy: AgingPolicy, now: Moment) -> Flo
     gained = np.minimum(RECALLS_ADD_MOST, RECALL_ADDS_SALIENCE * population.recalls)
     return reinforced(
         population.days_since(np.maximum(population.created, population.confirmed), now),
-        salience=type_weights(population, policy) + gained,
+        salience=type_weights(population) + gained,
         boost=boost,
         lambda_per_day=policy.lambda_per_day / lasting(population.strength),
     )
 
 
-def type_weights(population: Population, policy: AgingPolicy) -> Floats:
+def type_weights(population: Population) -> Floats:
     """Return the salience that each memory's category gives it."""
-    weights = np.full(len(population), policy.type_weight_default)
-    for category, weight in policy.type_weights.items():
+    weights = np.full(len(population), DEFAULT_TYPE_WEIGHT)
+    for category, weight in TYPE_WEIGHTS.items():
         weights[population.is_about(category)] = weight
     return weights
 
@@ -169,7 +198,7 @@ def _half_lives(population: Population, policy: AgingPolicy, now: Moment) -> Flo
 
 def half_lives_days(population: Population, policy: AgingPolicy) -> Floats:
     """Return each memory's half-life: what was extracted fades faster, what was replayed more slowly."""
-    days = np.where(population.extracted, policy.half_life_days / policy.auto_speed, policy.half_life_days)
+    days = np.where(population.extracted, policy.half_life_days / EXTRACTED_SPEED, policy.half_life_days)
     return days * lasting(population.strength)
 
 
@@ -178,8 +207,8 @@ def lasting(strength: Floats) -> Floats:
     return REPLAY_SLOWS_BY ** (np.maximum(strength - 1, 0) / REPLAY_ADDS_STRENGTH)
 
 
-def _recall_bonus(population: Population, policy: AgingPolicy) -> Floats:
-    bonus: Floats = np.minimum(policy.recall_adds_most, policy.recall_adds * np.log1p(population.recalls))
+def _recall_bonus(population: Population) -> Floats:
+    bonus: Floats = np.minimum(MAX_RECALL_ADDS, RECALL_ADDS * np.log1p(population.recalls))
     return bonus
 
 

@@ -12,11 +12,15 @@ from datetime import datetime, timedelta
 from functools import cache
 
 from engramdb.lifecycle.conflict import ComparesStatements, Statement, is_negation, same_specifics
-from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.normalize import lazy, normalise
 from engramdb.text.terms import terms
 from engramdb.values import Memory, Source
+
+ECHO_ABOVE = 0.70
+"""An agent's statement this much like what it was just given is an echo, and no news."""
+ECHO_HOURS = 24.0
+"""For how long it counts as just given."""
 
 _MOST_HANDED_OUT = 200
 _FRAME = """
@@ -33,13 +37,11 @@ _CUT = lazy(r"[^\W\u2e80-\uffff]\0[^\W\u2e80-\uffff]|\d[.,:/-]\0\d|\d\0[.,:/-]\d
 """A cut, shown as NUL, through a word or a number; scripts without spaces may be cut anywhere."""
 
 
-def echoes(
-    tx: Transaction, memory: Memory, likeness: ComparesStatements, policy: CapturePolicy, *, now: datetime
-) -> Memory | None:
+def echoes(tx: Transaction, memory: Memory, likeness: ComparesStatements, *, now: datetime) -> Memory | None:
     """Return what an assistant's statement repeats or quotes of what readers in its scope were just given."""
     if memory.provenance.source is not Source.ASSISTANT:
         return None
-    since = now - timedelta(hours=policy.echo_hours)
+    since = now - timedelta(hours=ECHO_HOURS)
     given = tx.handed_out.since(since, scope=memory.scope, limit=_MOST_HANDED_OUT)
     said = normalise(memory.content)
     for known in given:
@@ -48,7 +50,7 @@ def echoes(
     alike = likeness.between(memory.content, [known.content for known in given])
     mine = Statement.of(memory)
     turns = _turns(said)
-    pairs = (known for known, value in zip(given, alike, strict=True) if value > policy.echo_above)
+    pairs = (known for known, value in zip(given, alike, strict=True) if value > ECHO_ABOVE)
     same = (known for known in pairs if _turns(normalise(known.content)) == turns)
     return next((known for known in same if same_specifics(mine, Statement.of(known), likeness)), None)
 

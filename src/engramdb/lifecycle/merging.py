@@ -32,6 +32,11 @@ from engramdb.values import (
 if TYPE_CHECKING:
     from engramdb.dream.proposals import Merge, Supersede
 
+REINFORCE_BY = 0.1
+"""What being said again in other words adds to confidence, once for each merge."""
+INHERIT_CONFIDENCE = 0.2
+"""The share of the superseded statement's confidence that its successor is given (seed 003)."""
+
 
 # One write of a dream: the memories as they are now, and the rows that tell what happened to them.
 #
@@ -177,7 +182,7 @@ def merge(writing: Writing, proposal: Merge) -> Result:
     kept = keeper
     for number, loser in enumerate(losers, start=1):
         before = kept
-        kept = _with_evidence_of(before, loser, boost=writing.policy.reinforce_by if number == 1 else 0.0)
+        kept = _with_evidence_of(before, loser, boost=REINFORCE_BY if number == 1 else 0.0)
         if said + number >= writing.policy.pattern_least:
             kept = _as_knowledge(kept)
         given = _given(before, kept, loser) | {"edges": _take_over_disputes(writing, kept, loser)}
@@ -201,7 +206,7 @@ def supersede(writing: Writing, proposal: Supersede) -> Result:
     winner, loser = writing.standing(proposal.winner, proposal.loser)
     writing.refuse_protected(loser)
     retire(writing, loser, winner, proposal.reason)
-    sure = min(1.0, winner.confidence + writing.policy.inherit_confidence * loser.confidence)
+    sure = min(1.0, winner.confidence + INHERIT_CONFIDENCE * loser.confidence)
     writing.change(
         winner,
         Action.SUPERSEDE,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.lifecycle.drafts import Candidate
-from engramdb.lifecycle.settle import Neighbour
+from engramdb.lifecycle.settle import SURPRISE_NEIGHBORS, Neighbour
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
@@ -51,14 +51,13 @@ def gather(
     index: FindsNeighbours,
     floor: float,
     likeness: ComparesPairs,
-    policy: CapturePolicy,
 ) -> tuple[dict[int, list[Neighbour]], dict[int, int]]:
     """
     Return each candidate's neighbours by its place, and how many of the nearest were too far to look at.
 
     A cosine below the `floor` is as far as any: reading such a memory would cost time and decide nothing.
     """
-    nearest = _nearest(tx, candidates, vectors, index, policy)
+    nearest = _nearest(tx, candidates, vectors, index)
     keys = {place: [one.key for one in found if one.score >= floor] for place, found in nearest.items()}
     far = {place: len(found) - len(keys[place]) for place, found in nearest.items()}
     for place, candidate in candidates.items():
@@ -106,7 +105,6 @@ def _nearest(
     candidates: Mapping[int, Candidate],
     vectors: Mapping[int, NDArray[np.float32]],
     index: FindsNeighbours,
-    policy: CapturePolicy,
 ) -> dict[int, list[ScoredKey]]:
     """Return the nearest memories by vector, scope by scope, so that many are looked up in one pass."""
     places: defaultdict[Scope, list[int]] = defaultdict(list)
@@ -115,7 +113,7 @@ def _nearest(
     found: dict[int, list[ScoredKey]] = {}
     for scope, wanted in places.items():
         rows = np.stack([vectors[place] for place in wanted])
-        answers = index.neighbours(tx, rows, scope=scope, limit=policy.surprise_neighbours)
+        answers = index.neighbours(tx, rows, scope=scope, limit=SURPRISE_NEIGHBORS)
         found.update(zip(wanted, answers, strict=True))
     return found
 

@@ -14,6 +14,31 @@ from engramdb.policy import AgingPolicy
 from engramdb.values import Layer, Status
 from engramdb.values.population import LAYERS, Moment, Population
 
+WORKING_RECALLS = 2
+"""After so many recalls a working memory becomes an episode."""
+SEMANTIC_RECALLS = 5
+"""An important episode recalled so often becomes knowledge."""
+SPECULATIVE_BELOW = 0.4
+"""A statement less sure than this must be confirmed."""
+UNUSED_IMPORTANCE = 0.3
+"""`unused` archives what was stored with less importance than this"""
+UNUSED_RECALLS = 2
+"""and recalled at most so often."""
+FADED_IMPORTANCE = 0.3
+"""`faded` archives what is now less important than this"""
+FADED_RECALLS = 3
+"""and was recalled less often than this."""
+WEAK_BELOW = 0.05
+"""`weak` archives what has less strength left than this (seed 002),"""
+WEAK_SPARES_IMPORTANCE = 0.9
+"""except above this importance"""
+WEAK_SPARES_AROUSAL = 0.5
+"""and from this arousal on."""
+DECAYED_BELOW = 0.05
+"""`decayed` prunes beliefs that are less sure than this by now (seed 003)."""
+LOW_VALUE_IMPORTANCE = 0.3
+"""`low_value` archives old episodes less important than this (seed 004)."""
+
 # The rules by which memories leave, each with a name that its history rows carry.
 #
 # Asked by the verdict in the order below; the first that is due decides. A rule that is due stays due while
@@ -77,7 +102,7 @@ def _forget_after(measured: Measured) -> Flags:
 
 def _speculative(measured: Measured) -> Flags:
     policy = measured.policy
-    is_unsure: Flags = measured.population.confidence < policy.speculative_below
+    is_unsure: Flags = measured.population.confidence < SPECULATIVE_BELOW
     is_due: Flags = is_unsure & (measured.age_days > policy.speculative_days)
     return is_due
 
@@ -91,8 +116,8 @@ def _unused(measured: Measured) -> Flags:
     policy, population = measured.policy, measured.population
     is_due: Flags = (
         (measured.age_days > policy.unused_days)
-        & (population.importance < policy.unused_importance)
-        & (population.recalls <= policy.unused_recalls)
+        & (population.importance < UNUSED_IMPORTANCE)
+        & (population.recalls <= UNUSED_RECALLS)
         & ~population.is_about("correction")
         & measured.is_open
     )
@@ -104,25 +129,25 @@ def _faded(measured: Measured) -> Flags:
     return (
         (measured.age_days > policy.faded_days)
         & (measured.retention < policy.faded_retention)
-        & (measured.importance < policy.faded_importance)
-        & (population.recalls < policy.faded_recalls)
+        & (measured.importance < FADED_IMPORTANCE)
+        & (population.recalls < FADED_RECALLS)
         & ~population.is_in(Layer.SEMANTIC, Layer.PROCEDURAL, Layer.CODEBASE)
         & measured.is_open
     )
 
 
 def _weak(measured: Measured) -> Flags:
-    policy, population = measured.policy, measured.population
+    _policy, population = measured.policy, measured.population
     is_spared = (
         population.stated
-        | (population.importance > policy.weak_spares_importance)
-        | (population.arousal >= policy.weak_spares_arousal)
+        | (population.importance > WEAK_SPARES_IMPORTANCE)
+        | (population.arousal >= WEAK_SPARES_AROUSAL)
     )
-    return (measured.retention < policy.weak_below) & ~is_spared
+    return (measured.retention < WEAK_BELOW) & ~is_spared
 
 
 def _decayed(measured: Measured) -> Flags:
-    is_gone: Flags = measured.retention < measured.policy.decayed_below
+    is_gone: Flags = measured.retention < DECAYED_BELOW
     return is_gone
 
 
@@ -130,7 +155,7 @@ def _low_value(measured: Measured) -> Flags:
     policy, population = measured.policy, measured.population
     return (
         (measured.age_days > policy.low_value_days)
-        & (population.importance < policy.low_value_importance)
+        & (population.importance < LOW_VALUE_IMPORTANCE)
         & population.episodes
         & measured.is_open
     )
@@ -260,12 +285,12 @@ def next_layers(population: Population, policy: AgingPolicy, now: Moment) -> NDA
     """Return the layer that each memory belongs to: working ones become episodes, used ones knowledge."""
     minutes = population.days_since(population.created, now) * _MINUTES_PER_DAY
     may_move = ~population.held & population.has(*LIVING)
-    is_over = (minutes >= policy.working_minutes) | (population.recalls >= policy.working_recalls)
+    is_over = (minutes >= policy.working_minutes) | (population.recalls >= WORKING_RECALLS)
     layers = np.where(
         may_move & (population.layers == _WORKING) & is_over, _EPISODIC, population.layers
     ).astype(np.int8)
 
-    is_used = may_move & (layers == _EPISODIC) & (population.recalls >= policy.semantic_recalls)
+    is_used = may_move & (layers == _EPISODIC) & (population.recalls >= SEMANTIC_RECALLS)
     rows = np.flatnonzero(is_used)  # few, so that the nine factors of all the others need not be added up
     moments = np.broadcast_to(np.asarray(now, np.int64), (len(population),))[rows]
     matters = importance(population.in_layers(layers).take(rows), policy, moments)

@@ -24,6 +24,11 @@ from engramdb.store.contract import Transaction
 from engramdb.text.relations import read_statement, says_more
 from engramdb.values import Memory, MemoryId
 
+MAX_LINKS = 3
+"""To how many of its neighbors a new memory is linked."""
+SURPRISE_NEIGHBORS = 5
+"""How many neighbors say how new a statement is."""
+
 # Which of two statements was made later?
 
 
@@ -153,11 +158,11 @@ def evidence(memory: Memory) -> int:
     return max(1 + memory.reinforcements, len(memory.provenance.turns), len(memory.provenance.episodes))
 
 
-def surprise(nearness: Sequence[float], policy: CapturePolicy) -> float | None:
+def surprise(nearness: Sequence[float]) -> float | None:
     """Return how new a statement is, 0 to 1, or None where too little is known to say."""
-    if len(nearness) < policy.surprise_neighbours:
+    if len(nearness) < SURPRISE_NEIGHBORS:
         return None
-    nearest = sorted(nearness, reverse=True)[: policy.surprise_neighbours]
+    nearest = sorted(nearness, reverse=True)[:SURPRISE_NEIGHBORS]
     return 1 - sum(nearest) / len(nearest)
 
 
@@ -188,4 +193,4 @@ def _contradicted(
 
 def _links(nearest: Sequence[Neighbour], policy: CapturePolicy) -> tuple[Neighbour, ...]:
     fitting = [one for one in nearest if policy.link_above < one.similarity <= policy.same_above]
-    return tuple(fitting[: policy.link_most])
+    return tuple(fitting[:MAX_LINKS])

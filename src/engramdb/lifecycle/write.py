@@ -16,6 +16,7 @@ from engramdb.lifecycle.conflict import ComparesStatements, conflict
 from engramdb.lifecycle.drafts import REDUNDANT, Candidate
 from engramdb.lifecycle.echo import echoes
 from engramdb.lifecycle.enrich import introduce
+from engramdb.lifecycle.merging import INHERIT_CONFIDENCE
 from engramdb.lifecycle.settle import Neighbour, Order, Settlement, Verdict, as_said, settle, surprise
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
@@ -37,6 +38,15 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.memory import SHELVED
+
+WEAKEN_BY = 0.2
+"""What a contradiction takes from the confidence of a statement that stays (seed 003)."""
+MIN_WEAKENED = 0.1
+"""No contradiction takes confidence below this."""
+BOX_OVERLAP = 0.35
+"""A statement that shares less with the open box's topics starts a new box (seed 000)."""
+BOX_MINUTES = 30.0
+"""After so much silence a new box is started (seed 000)."""
 
 # Let one statement take the place of another; the earlier one stays as history, with until when it held.
 #
@@ -124,7 +134,7 @@ def place(
     """Return the id of the box that a memory with these topics belongs to, opened or sealed as needed."""
     current = tx.boxes.open_in(scope)
     if current is not None and _is_over(current, topics, policy, now):
-        tx.boxes.put(replace(current, sealed_at=now, trace=_trace(tx, current, policy)))
+        tx.boxes.put(replace(current, sealed_at=now, trace=_trace(tx, current)))
         current = None
     if current is None:
         box_id = new_id(now)
@@ -143,16 +153,16 @@ def place(
 
 
 def _is_over(box: Box, topics: frozenset[str], policy: CapturePolicy, now: datetime) -> bool:
-    if now - box.last_at > timedelta(minutes=policy.box_minutes) or box.memories >= policy.box_memories:
+    if now - box.last_at > timedelta(minutes=BOX_MINUTES) or box.memories >= policy.box_memories:
         return True
     recent = frozenset[str]().union(*box.recent)
-    return bool(topics and recent) and overlap(recent, topics) < policy.box_overlap
+    return bool(topics and recent) and overlap(recent, topics) < BOX_OVERLAP
 
 
-def _trace(tx: Transaction, box: Box, policy: CapturePolicy) -> str:
+def _trace(tx: Transaction, box: Box) -> str:
     for most in (_LATEST_BOXES, _TRACED_BOXES):
         for earlier in tx.boxes.sealed(box.scope, limit=most):
-            if overlap(earlier.topics, box.topics) >= policy.box_overlap:
+            if overlap(earlier.topics, box.topics) >= BOX_OVERLAP:
                 return earlier.trace
     return box.trace
 
@@ -259,7 +269,7 @@ def _settled(
     vector: NDArray[np.float32] | None,
 ) -> Admission:
     memory = candidate.memory
-    echoed = echoes(write.tx, memory, write.likeness, write.policy, now=write.now)
+    echoed = echoes(write.tx, memory, write.likeness, now=write.now)
     if echoed is not None:
         return Admission(echoed, Outcome.ECHOED)
     twin = write.tx.memories.active_twin(candidate.fingerprint, scope=memory.scope)
@@ -308,7 +318,7 @@ def _create(
     memory = memory.evolve(**learnt) if learnt else memory
     old = settlement.target
     if old is not None:
-        memory = _inheriting(memory, old, settlement.verdict, write.policy)
+        memory = _inheriting(memory, old, settlement.verdict)
         if settlement.verdict is Verdict.SUPERSEDE:
             old = retire(write, old, memory, settlement.reason)
     key = write.tx.memories.add(memory, fingerprint=candidate.fingerprint)
@@ -329,7 +339,7 @@ def _create(
 def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePolicy) -> dict[str, Any]:
     """Return the surprise of a memory, and the importance and flags that follow from it, where it has one."""
     memory = candidate.memory
-    found = surprise(nearness, policy)
+    found = surprise(nearness)
     if found is None:
         return {}
     flags = memory.flags
@@ -343,11 +353,11 @@ def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePol
     return {"surprise": found, "flags": flags, "importance": importance}
 
 
-def _inheriting(memory: Memory, old: Memory, verdict: Verdict, policy: CapturePolicy) -> Memory:
+def _inheriting(memory: Memory, old: Memory, verdict: Verdict) -> Memory:
     """Return the new memory with what it takes over from the one that it stands against."""
     if verdict is not Verdict.SUPERSEDE:
         return memory
-    confidence = min(1.0, memory.confidence + policy.inherit_confidence * old.confidence)
+    confidence = min(1.0, memory.confidence + INHERIT_CONFIDENCE * old.confidence)
     return memory.evolve(
         confidence=confidence,
         importance=max(memory.importance, old.importance),
@@ -370,7 +380,7 @@ def _join(write: Write, new: Memory, old: Memory, settlement: Settlement, *, sai
 
 def _dispute(write: Write, new: Memory, old: Memory, reason: str) -> None:
     """Let both stand; the old one loses confidence."""
-    weaker = max(min(write.policy.weakest, old.confidence), old.confidence - write.policy.weaken_by)
+    weaker = max(min(MIN_WEAKENED, old.confidence), old.confidence - WEAKEN_BY)
     weakened = old.evolve(confidence=weaker, updated_at=write.now)
     write.tx.memories.replace(weakened)
     write.note(old, Action.WEAKEN, reason=reason, changes=differences(old, weakened))

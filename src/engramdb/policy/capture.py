@@ -8,8 +8,8 @@ from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
 
 _COUNTS_AND_TIMES = (
-    *("max_memory_bytes", "max_turn_bytes", "buffer_turns", "buffer_minutes", "claim_minutes", "link_most"),
-    *("evidence_to_coexist", "surprise_neighbours", "echo_hours", "box_minutes", "box_memories"),
+    *("max_memory_bytes", "max_turn_bytes", "buffer_turns", "buffer_minutes"),
+    *("evidence_to_coexist", "box_memories"),
 )
 
 
@@ -30,8 +30,6 @@ class CapturePolicy(Struct, frozen=True, kw_only=True):
     """So many turns of a conversation are read together, unless a strong signal comes first."""
     buffer_minutes: float = 10.0
     """A turn waits no longer than this to be read."""
-    claim_minutes: float = 5.0
-    """How long one process may take to read turns before another may try."""
     injection_reject_above: float = 0.85
     """A statement with a higher injection score is refused."""
     injection_flag_above: float = 0.45
@@ -42,30 +40,12 @@ class CapturePolicy(Struct, frozen=True, kw_only=True):
     """More alike than this, two statements are checked for a contradiction."""
     link_above: float = 0.40
     """More alike than this, a new memory is linked to its neighbour."""
-    link_most: int = 3
-    """To how many neighbours."""
     version_overlap_above: float = 1.0
     """Sharing a larger part of its words, a statement is a new version of its neighbour; 1 turns this off."""
     evidence_to_coexist: int = 3
     """A statement with so much evidence is weakened by a contradiction, one with less is replaced."""
-    weaken_by: float = 0.2
-    """What a contradiction takes from the confidence of a statement that stays."""
-    weakest: float = 0.1
-    """No contradiction takes confidence below this."""
-    inherit_confidence: float = 0.2
-    """The share of the old statement's confidence that the new one is given on top of its own."""
-    surprise_neighbours: int = 5
-    """How many neighbours say how new a statement is."""
     novelty_boost: float = 0.3
     """What the most surprising statement gains in importance; a redundant one loses a third of that."""
-    echo_above: float = 0.70
-    """An agent's statement this much like what it was just given is an echo, and no news."""
-    echo_hours: float = 24.0
-    """For how long it counts as just given."""
-    box_overlap: float = 0.35
-    """A statement that shares less with the open box's topics starts a new box."""
-    box_minutes: float = 30.0
-    """After so much silence a new box is started."""
     box_memories: int = 50
     """So many memories fill a box."""
 

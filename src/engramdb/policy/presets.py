@@ -73,33 +73,81 @@ PRESETS: dict[str, Policy] = {
 }
 """The presets by name."""
 
+FIXED = {
+    "capture": (
+        "claim_minutes link_most weaken_by weakest inherit_confidence surprise_neighbours echo_above "
+        "echo_hours box_overlap box_minutes"
+    ),
+    "recall": (
+        "session_crowd graph_seeds graph_hops graph_decay graph_floor rank_constant least_hits "
+        "nothing_below trust_relevance trust_accuracy trust_freshness trust_utility suppress_above "
+        "suppress_days poor_relevancy poor_in_a_row"
+    ),
+    "aging": (
+        "auto_speed huber_tail_half_lives elastic_l1 recall_adds recall_adds_most type_weights "
+        "type_weight_default working_recalls semantic_recalls unused_importance unused_recalls "
+        "faded_importance faded_recalls weak_below weak_spares_importance weak_spares_arousal "
+        "decayed_below low_value_importance speculative_below"
+    ),
+    "dream": ("pattern_confidence reinforce_by inherit_confidence lease_minutes resume_hours"),
+    "attention": (
+        "slots_give turn_decay boost least_activation recall_slots recall_relevance centroid_share "
+        "momentum_most drift_decay kept_topics anticipation_above anticipation_seconds decayed_least "
+        "morning_slots morning_days"
+    ),
+    "context": (
+        "large_from_tokens large_to_tokens tokens_per_hit whole_share score_power summary_worth "
+        "key_fact_worth tag_worth unknown_below thin_below thin_hits gap_days"
+    ),
+    "knowledge": (
+        "summaries_most restated_above idle_least procedure_least procedure_steps_most "
+        "procedure_confidence occasion_minutes theme_above theme_least theme_most principles_hours "
+        "principle_confidence principle_stability profile_least line_characters profile_confidence "
+        "topic_least topics_most mentions_reach crystal_days crystal_least crystal_confidence "
+        "crystal_stability lesson_stability bridge_mentions_most bridge_contexts bridge_weight "
+        "inference_hops inference_least inference_most"
+    ),
+    "insight": (
+        "probe_recalls probe_weakest replay_recalls replay_fading_below replay_hours replay_strength "
+        "replay_strength_most replay_arousal replay_insight_links replay_insight_by replay_insight_most "
+        "gap_mentions domain_most global_tokens rebuild_share depth_full weak_below known_above "
+        "confident_above"
+    ),
+}
+"""Fields by part that could once be set; every preset shared them, so they are constants beside their use."""
+
 
 def choose(name: str, overrides: Mapping[str, Any] | None = None) -> Policy:
     """Return the preset of that name, with `overrides` such as `{"recall": {"candidates": 50}}` applied."""
     if name not in PRESETS:
         raise UnknownPolicy(f"no policy is called {name!r}", hint=f"Choose one of {', '.join(PRESETS)}.")
     policy = PRESETS[name]
-    for room, fields in (overrides or {}).items():
-        changed: Any = {room: _override(policy, room, fields)}
+    for part, fields in (overrides or {}).items():
+        changed: Any = {part: _override(policy, part, fields)}
         policy = replace(policy, **changed)
     return policy
 
 
-def _override(policy: Policy, room: str, fields: object) -> object:
-    part = getattr(policy, room, None)
-    if room == "name" or not isinstance(part, Struct):
-        raise InvalidSettings(f"policy has no part {room!r}")
+def _override(policy: Policy, part: str, fields: object) -> object:
+    chosen = getattr(policy, part, None)
+    if part == "name" or not isinstance(chosen, Struct):
+        raise InvalidSettings(f"policy has no part {part!r}")
     if not isinstance(fields, dict):
-        raise InvalidSettings(f"policy.{room} must be a table of fields, not {fields!r}")
-    known = {name: getattr(part, name) for name in part.__struct_fields__}
+        raise InvalidSettings(f"policy.{part} must be a table of fields, not {fields!r}")
+    known = {name: getattr(chosen, name) for name in chosen.__struct_fields__}
     for name, given in fields.items():
+        if name in FIXED.get(part, "").split():
+            raise InvalidSettings(
+                f"policy.{part}.{name} is a fixed number now and cannot be set",
+                hint="Remove it from the settings; docs/reference/policy.md lists what can be set.",
+            )
         if name not in known:
-            raise InvalidSettings(f"policy.{room} has no field {name!r}")
-        _require_same_type(f"policy.{room}.{name}", given, known[name])
+            raise InvalidSettings(f"policy.{part} has no field {name!r}")
+        _require_same_type(f"policy.{part}.{name}", given, known[name])
     given_fields: Any = {
         name: tuple(given) if isinstance(given, list) else given for name, given in fields.items()
     }
-    return replace(part, **given_fields)
+    return replace(chosen, **given_fields)
 
 
 def _require_same_type(name: str, given: object, default: object) -> None:

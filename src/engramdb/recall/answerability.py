@@ -8,12 +8,16 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from engramdb.index.domains import STALE_KEEPS
-from engramdb.policy import InsightPolicy
 from engramdb.text.mentions import mentions
 from engramdb.text.normalize import counted
 from engramdb.text.terms import query_terms, terms
 from engramdb.text.vocabulary import relation_words
 from engramdb.values import Certainty, Confidence, Domain, Hit, Memory, Status
+
+KNOWN_ABOVE = 0.37
+"""A question that no memory fits better than this is about something unknown: docs/lab/0023-insight.md."""
+CONFIDENT_ABOVE = 0.68
+"""So well surrounded, undoubted and fresh must the best memory be to answer with confidence."""
 
 # What a question asks of somebody that nothing known of them speaks of.
 
@@ -95,11 +99,11 @@ def fitting(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if hit.trust.relevance >= RELATED_ABOVE]
 
 
-def assess(found: Evidence, policy: InsightPolicy) -> Confidence:
+def assess(found: Evidence) -> Confidence:
     """Return how sure an answer can be, with what it rests on."""
     fits = fitting(found.hits)
     best = max((hit.trust.relevance for hit in fits), default=0.0)
-    if best < policy.known_above or (found.unspoken and best < BESIDE_THE_POINT):
+    if best < KNOWN_ABOVE or (found.unspoken and best < BESIDE_THE_POINT):
         return Confidence(
             certainty=Certainty.UNKNOWN,
             evidence=best,
@@ -107,7 +111,7 @@ def assess(found: Evidence, policy: InsightPolicy) -> Confidence:
             reason=_silence(found.unspoken) if found.unspoken else "nothing fits the question",
         )
     sure = _surrounded(fits, found.kin) * (1 - _doubt(fits, found.domain)) * _fresh(found.domain)
-    is_confident = sure >= policy.confident_above and not found.unspoken
+    is_confident = sure >= CONFIDENT_ABOVE and not found.unspoken
     return Confidence(
         certainty=Certainty.CONFIDENT if is_confident else Certainty.UNCERTAIN,
         domain=found.domain,

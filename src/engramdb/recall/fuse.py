@@ -12,10 +12,14 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engramdb.models.calibration import Calibration
-from engramdb.policy import RecallPolicy
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.normalize import fingerprint, normalise
 from engramdb.values import EmbedderIdentity, Layer, Memory, Reason
+
+SUPPRESS_ABOVE = 0.7
+"""A question this much like one for which a memory was of no help does not find it again."""
+SUPPRESS_DAYS = 90.0
+"""For how long feedback suppresses a memory."""
 
 # Merge the scored answers of several indexes, and what other signals add, into one order.
 #
@@ -256,18 +260,17 @@ def unhelpful(
     vector: NDArray[np.float32] | None,
     *,
     embedder: ComparesQuestions,
-    policy: RecallPolicy,
     now: datetime,
 ) -> set[int]:
     """Return which of these memories were of no help for this question or one much like it."""
-    since = now - timedelta(days=policy.suppress_days)
+    since = now - timedelta(days=SUPPRESS_DAYS)
     asked = fingerprint(question)
     found = set()
     for one in tx.feedback.against(keys, since=since):
         is_alike = one.question == asked
         if not is_alike and vector is not None and one.vector is not None:
             is_alike = one.space == tx.vectors.space(embedder.identity) and (
-                embedder.calibration.similarity(float(np.dot(vector, one.vector))) > policy.suppress_above
+                embedder.calibration.similarity(float(np.dot(vector, one.vector))) > SUPPRESS_ABOVE
             )
         if is_alike:
             found.add(one.key)

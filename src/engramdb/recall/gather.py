@@ -29,6 +29,13 @@ from engramdb.values import EdgeType, EmbedderIdentity, Filters, Level, Memory, 
 if TYPE_CHECKING:
     from engramdb.recall.pipeline import Asking
 
+SESSION_CROWD = 50
+"""Only what scores above this rank lends to its neighbors in the session: docs/lab/0018-recall.md."""
+MIN_HITS = 3
+"""So many hits are given even below the least score, where nothing better is there."""
+NOTHING_BELOW = 0.02
+"""What scores less than this is never given: an empty answer says more."""
+
 
 # From candidates to memories: the best that fit, as they are or as they were, and which of them are disputed.
 #
@@ -48,7 +55,7 @@ def answering(asking: Asking, best: Sequence[tuple[Fused, Memory]]) -> list[tupl
     return [
         pair
         for place, pair in enumerate(best)
-        if pair[0].score >= (policy.nothing_below if place < policy.least_hits else policy.least_score)
+        if pair[0].score >= (NOTHING_BELOW if place < MIN_HITS else policy.least_score)
     ]
 
 
@@ -119,17 +126,17 @@ def contradicted(tx: Transaction, asking: Asking, best: Sequence[tuple[Fused, Me
 # What was said beside a good memory is worth something too: an answer often stands next to its question.
 
 
-def crowd_score(ranked: Sequence[Fused], policy: RecallPolicy) -> float:
+def crowd_score(ranked: Sequence[Fused]) -> float:
     """Return the score of the rank from which on candidates are a crowd; of the last, if there are fewer."""
-    return ranked[min(policy.session_crowd, len(ranked) - 1)].score if ranked else 0.0
+    return ranked[min(SESSION_CROWD, len(ranked) - 1)].score if ranked else 0.0
 
 
 def surround(
     tx: Transaction, ranked: Sequence[Fused], query: Query, policy: RecallPolicy
 ) -> dict[int, float]:
     """Return what each memory gains from the good ones beside it in its session."""
-    crowd = crowd_score(ranked, policy)
-    above = {one.key: one.score - crowd for one in ranked[: policy.session_crowd] if one.score > crowd}
+    crowd = crowd_score(ranked)
+    above = {one.key: one.score - crowd for one in ranked[:SESSION_CROWD] if one.score > crowd}
     if not above or not policy.session_reach:
         return {}
     best: defaultdict[tuple[int, int], float] = defaultdict(float)

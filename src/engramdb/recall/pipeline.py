@@ -42,12 +42,15 @@ from engramdb.recall.gather import (
     gather,
     named_truly,
 )
-from engramdb.recall.plan import Planned, plan, resolve_anchor
+from engramdb.recall.plan import RecallPlan, plan, resolve_anchor
 from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
 from engramdb.text.tokens import count_tokens
 from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall
+
+RANK_CONSTANT = 60
+"""How little the first ranks count for more than the next, in reciprocal rank fusion."""
 
 # A query under way, and its candidates in order: what the steps of the pipeline hand on to one another.
 
@@ -62,7 +65,7 @@ class Asking(Struct, frozen=True, kw_only=True):
     as_of: datetime | None
     strategy: str
     vector: NDArray[np.float32] | None
-    plan: Planned
+    plan: RecallPlan
 
     @property
     def policy(self) -> RecallPolicy:
@@ -229,7 +232,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         fused = fuse(answers, weights)
     added = signals(tx, fused, query, asking.sources, plan=asking.plan, entities=entities, notes=notes)
     with notes.timed("add"):
-        order = with_signals(fused, added, unfound=crowd_score(fused, asking.policy))
+        order = with_signals(fused, added, unfound=crowd_score(fused))
     return Ranked(order=order, answers=answers, weights=weights, signals=added, words=words)
 
 
@@ -242,7 +245,6 @@ def _without_unhelpful(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranke
             asking.query.text,
             asking.vector,
             embedder=asking.sources.embedder,
-            policy=asking.policy,
             now=asking.now,
         )
     return replace(ranked, order=[one for one in ranked.order if one.key not in gone]) if gone else ranked
@@ -255,7 +257,7 @@ def _reordered(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
         if asking.strategy == "cross_encoder":
             order = _read_by_model(tx, asking, order)
         if asking.strategy in ("rrf", "rrf_then_mmr"):
-            order = by_rank(order, ranked.answers, ranked.weights, constant=policy.rank_constant)
+            order = by_rank(order, ranked.answers, ranked.weights, constant=RANK_CONSTANT)
         if asking.strategy in ("mmr", "rrf_then_mmr") and asking.vector is not None:
             floor = asking.sources.embedder.similarity_floor
             vectors = _vectors(tx, asking, order)

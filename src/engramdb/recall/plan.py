@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 import numpy as np
 from msgspec import Struct
@@ -12,7 +13,6 @@ from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from engramdb.policy import RecallPolicy
-from engramdb.policy.recall import INTENTS, IntentWeights
 from engramdb.recall.anchors import DISTANCE, Anchor, Days, counted_days, find_anchor
 from engramdb.recall.evidence import join
 from engramdb.recall.intent import Intent, classify, is_code, is_unspaced
@@ -23,6 +23,9 @@ from engramdb.text.moment_words import WEEKDAYS
 from engramdb.text.moments import MomentRange, Relation, find_moments
 from engramdb.text.names import fold_name
 from engramdb.text.normalize import lazy
+
+GRAPH_HOPS = 2
+"""How far links are followed where no intent says otherwise."""
 
 # Whom does the question name? What they said, and what is about them, comes first.
 
@@ -272,12 +275,7 @@ def _microseconds(moment: datetime) -> float:
     return (moment - _EPOCH) / _MICROSECOND
 
 
-# Decide how a query is searched for: the share of each index, the layers preferred, how wide and how deep.
-#
-# Called by `recall.pipeline` before anything is gathered; calls `intent`, and is handed the weights that
-# policy gives to each intent. Pure: the same words make the same plan. An intent is a guess, so it moves
-# the shares and the width away from the plain ones only as far as it is sure; a wrong guess then costs
-# little. What the guesses are worth: docs/lab/0012-intents.md.
+# How a query is searched for: the share of each index, and how deep links are followed.
 
 LEAST_TEXT, MOST_TEXT = 0.1, 0.7
 """However a query looks, neither words nor meaning are left out."""
@@ -313,83 +311,87 @@ _OPEN_UNSPACED = ("为什么", "為什麼", "怎么", "如何", "なぜ", "ど�
 _DEFINITE = ("the", "my", "our", "your", "his", "her", "their", "this", "that")
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """How one query is searched for."""
+class IntentShares(Struct, frozen=True, kw_only=True):
+    """How one kind of question is searched for."""
 
-    intent: Intent
-    confidence: float
-    """How sure the intent is, in (0, 1]."""
-    weights: Mapping[str, float]
-    """The share of each index in the mixed score, by its name; they make 1."""
-    layers: tuple[str, ...]
-    """The layers preferred, best first; the others are searched as well."""
-    freshness_bias: float
-    """How strongly the recent is preferred, from 0."""
-    candidates: int
-    """How many each index may offer."""
-    hops: int
-    """How far the graph is followed."""
+    lexical: float
+    """The weight of words against that of meaning;"""
+    vector: float
+    """of meaning against that of words."""
+    graph: float
+    """What is added to the bonus of memories that are linked to the best."""
+    hops: int = GRAPH_HOPS
+    """How far links are followed from the best."""
 
 
-class Planned(Struct, frozen=True, kw_only=True):
-    """What the pipeline does for one query, under a policy."""
+INTENTS: Mapping[Intent, IntentShares] = MappingProxyType(
+    {
+        Intent.LOOKUP: IntentShares(lexical=0.6, vector=0.2, graph=0.1),
+        Intent.EXPLORATORY: IntentShares(lexical=0.2, vector=0.5, graph=0.2),
+        Intent.COMPARATIVE: IntentShares(lexical=0.25, vector=0.3, graph=0.15),
+        Intent.TEMPORAL: IntentShares(lexical=0.2, vector=0.3, graph=0.05),
+        # Asked for as 0.3, 0.3 and 0.1, which do not make 1.
+        Intent.PROCEDURAL: IntentShares(lexical=0.43, vector=0.43, graph=0.14),
+        # A cause is linked to its effect and often shares no word with it.
+        Intent.CAUSAL: IntentShares(lexical=0.2, vector=0.2, graph=0.5, hops=3),
+        Intent.ENTITY: IntentShares(lexical=0.2, vector=0.2, graph=0.1),
+    }
+)
+"""
+Starting points; what is switched on, an eval decides: docs/lab/0012-intents.md.
+
+Lookup, exploratory, procedural and causal have the numbers of seed 002; it only describes the other three.
+"""
+
+
+class RecallPlan(Struct, frozen=True, kw_only=True):
+    """How one query is searched for, under a policy."""
 
     weights: Mapping[str, float]
     """Of the lexical and the vector index; they make 1."""
     candidates: int
+    """How many each index may offer."""
     graph_bonus: float
     hops: int
+    """How far links are followed."""
     period: Period | None
-    intent: str | None = None
+    intent: Intent | None = None
     """Where the kind of question shifted something."""
 
 
-def plan(query: str, policy: RecallPolicy, *, now: datetime) -> Planned:
-    """Return how a query is searched for under this policy, at this moment."""
+def plan(query: str, policy: RecallPolicy, *, now: datetime) -> RecallPlan:
+    """
+    Return how a query is searched for under this policy, at this moment.
+
+    An intent is a guess, so it moves the weights away from the plain ones only as far as it is sure; a
+    wrong guess then costs little.
+    """
     words = 1 - policy.vector_weight
-    period = find_period(query, now=now)
     if policy.balances_by_shape:
         words = text_share(query, plain=words)
-    if not policy.plans_by_intent:
-        return Planned(
-            weights={"lexical": words, "vector": 1 - words},
-            candidates=policy.candidates,
-            graph_bonus=policy.graph_bonus,
-            hops=policy.graph_hops,
-            period=period,
-        )
-    made = make_plan(query, weights=INTENTS, candidates=policy.candidates, plain_text=words)
-    both = made.weights["lexical"] + made.weights["vector"]
-    return Planned(
-        weights={name: made.weights[name] / both for name in ("lexical", "vector")},
-        candidates=max(made.candidates, policy.candidates),
-        graph_bonus=policy.graph_bonus + made.weights["graph"],
-        hops=made.hops,
-        period=period,
-        intent=made.intent,
+    plain = RecallPlan(
+        weights={"lexical": words, "vector": 1 - words},
+        candidates=policy.candidates,
+        graph_bonus=policy.graph_bonus,
+        hops=GRAPH_HOPS,
+        period=find_period(query, now=now),
     )
+    return _shifted(plain, query) if policy.plans_by_intent else plain
 
 
-def make_plan(
-    text: str,
-    *,
-    weights: Mapping[str, IntentWeights],
-    candidates: int = 100,
-    plain_text: float = PLAIN_TEXT,
-) -> Plan:
-    """Return the plan of a query's intent, as far as the intent is sure, over the plain one."""
-    guessed = classify(text)
-    chosen, sure = weights[guessed.intent], guessed.confidence
-    words = text_share(text, plain=plain_text)
-    plain = {"lexical": words, "vector": 1 - words}
-    return Plan(
+def _shifted(plain: RecallPlan, query: str) -> RecallPlan:
+    """Return the plan, moved towards what the intent of the query wants as far as that is sure."""
+    guessed = classify(query)
+    shares, sure = INTENTS[guessed.intent], guessed.confidence
+    words = text_share(query, plain=plain.weights["lexical"])
+    lexical = _between(words, shares.lexical, sure)
+    vector = _between(1 - words, shares.vector, sure)
+    return replace(
+        plain,
+        weights={"lexical": lexical / (lexical + vector), "vector": vector / (lexical + vector)},
+        graph_bonus=plain.graph_bonus + sure * shares.graph,
+        hops=shares.hops,
         intent=guessed.intent,
-        confidence=sure,
-        weights={name: _between(plain.get(name, 0.0), to, sure) for name, to in chosen.shares.items()},
-        layers=chosen.layers,
-        freshness_bias=sure * chosen.freshness_bias,
-        candidates=max(1, round(candidates * _between(1.0, chosen.candidates_multiplier, sure))),
-        hops=chosen.hops,
     )
 
 

@@ -10,9 +10,24 @@ from engramdb.policy import RecallPolicy
 from engramdb.recall.entity import linked
 from engramdb.recall.fuse import Fused, Signal
 from engramdb.recall.gather import Notes, Sources, surround
-from engramdb.recall.plan import Planned, nearness, subjects
+from engramdb.recall.plan import RecallPlan, nearness, subjects
 from engramdb.store.contract import Transaction
 from engramdb.values import Entity, Memory, Query, Source, Status, Trust
+
+GRAPH_SEEDS = 10
+"""From how many of the best memories activation spreads."""
+GRAPH_DECAY = 0.6
+"""What is left of activation after each hop (seed 002)."""
+GRAPH_FLOOR = 0.1
+"""Below this activation goes no further (seed 002)."""
+TRUST_RELEVANCE = 0.35
+"""The share of fitting the question in trust; the four shares make 1 (seed 002)."""
+TRUST_ACCURACY = 0.25
+"""The share of being true: evidence, explicitness, contradiction, feedback."""
+TRUST_FRESHNESS = 0.20
+"""The share of being recent."""
+TRUST_UTILITY = 0.20
+"""The share of being important and of use."""
 
 # What else speaks for a memory, beside its words and its meaning: where it stands, whom and what time it is
 # about.
@@ -35,7 +50,7 @@ def signals(
     query: Query,
     sources: Sources,
     *,
-    plan: Planned,
+    plan: RecallPlan,
     entities: Sequence[Entity],
     notes: Notes,
 ) -> list[Signal]:
@@ -69,14 +84,12 @@ def signals(
 
 
 def _linked(
-    tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources, plan: Planned
+    tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources, plan: RecallPlan
 ) -> Signal:
     """Return what activation through links adds, spreading from the best."""
     policy = sources.policy
     # A seed is never reached itself: one too weak to give anything on would only be kept from gaining.
-    seeds = [
-        one for one in ranked[: policy.graph_seeds] if one.score * policy.graph_decay >= policy.graph_floor
-    ]
+    seeds = [one for one in ranked[:GRAPH_SEEDS] if one.score * GRAPH_DECAY >= GRAPH_FLOOR]
     reached = sources.graph.activate(
         tx,
         {one.key: min(1.0, one.score) for one in seeds},
@@ -84,8 +97,8 @@ def _linked(
         filters=query.filters,
         limit=policy.candidates,
         hops=plan.hops,
-        decay=policy.graph_decay,
-        floor=policy.graph_floor,
+        decay=GRAPH_DECAY,
+        floor=GRAPH_FLOOR,
         through_entities=policy.graph_through_entities,
     )
     return Signal(name=GRAPH, gained={one.key: plan.graph_bonus * one.score for one in reached})
@@ -135,10 +148,10 @@ def trust(
     fresh = 0.5 ** (_days_since(memory.vouched_at, now) / policy.freshness_half_life_days)
     useful = utility(memory)
     composite = (
-        policy.trust_relevance * relevance
-        + policy.trust_accuracy * right
-        + policy.trust_freshness * fresh
-        + policy.trust_utility * useful
+        TRUST_RELEVANCE * relevance
+        + TRUST_ACCURACY * right
+        + TRUST_FRESHNESS * fresh
+        + TRUST_UTILITY * useful
     )
     return Trust(relevance=relevance, accuracy=right, freshness=fresh, utility=useful, composite=composite)
 
