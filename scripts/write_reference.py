@@ -268,7 +268,8 @@ def error_classes() -> list[type[EngramError]]:
         fresh = set(waiting.pop().__subclasses__()) - found
         found |= fresh
         waiting += fresh
-    return sorted((kind for kind in found if kind.__module__ == "engram.errors"), key=lambda kind: kind.code)
+    ours = (kind for kind in found if kind.__module__ == EngramError.__module__)
+    return sorted(ours, key=lambda kind: kind.code)
 
 
 # --- HTTP ---------------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ class StoreTooNew(StorageError):
     """The file was written by a newer version of Engram."""
 
     code = "E1009"
-    default_hint = "Upgrade engram-memory; the file was not touched."
+    default_hint = "Upgrade engramdb; the file was not touched."
 
 
 class StoreClosed(StorageError):

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
@@ -17,7 +19,6 @@ from engramdb import Engram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 ENGRAM = [sys.executable, "-c", "from engramdb.cli.main import run; run()"]
 MORE_THAN_A_PIPE_HOLDS = 300_000
@@ -46,7 +47,34 @@ def test_the_version_is_told() -> None:
     """`engram --version` prints one line."""
     done = run("--version")
 
-    assert re.fullmatch(r"engram \d+\.\d+\.\d+\S*\n", done.stdout)
+    assert re.fullmatch(r"engramdb \d+\.\d+\.\d+\S*\n", done.stdout)
+
+
+def test_both_commands_introduce_themselves() -> None:
+    """`engramdb` and its short form `engram` are installed, and each calls itself by its own name."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    shown = {}
+    for name in project["scripts"]:
+        script = f"import sys; from engramdb.cli.main import run; sys.argv = [{name!r}, '--help']; run()"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        shown[name] = done.stdout
+
+    assert project["name"] == "engramdb"
+    assert set(project["scripts"].values()) == {"engramdb.cli.main:run"}
+    assert sorted(shown) == ["engram", "engramdb"]
+    assert all(f"Usage: {name} " in text for name, text in shown.items())
+    assert all("Engram" in text and "memory" in text for text in shown.values())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_can_complete_both_commands(shell: str) -> None:
+    """One script serves whichever name a person types."""
+    script = run("completion", shell).stdout
+
+    assert "_ENGRAM_COMPLETE" in script
+    assert "_ENGRAMDB_COMPLETE" in script
 
 
 def test_results_and_talk_are_kept_apart() -> None:

@@ -6,14 +6,15 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engramdb.connect.clients import CLIENTS, MAC, WINDOWS, Machine
-from engramdb.connect.entries import CannotEdit, JsonServer
+from engramdb.connect.clients import CLIENTS, MAC, WINDOWS, Machine, parts_of
+from engramdb.connect.entries import CannotEdit, JsonServer, Own
 from engramdb.connect.plan import Doing, carry_out, to_connect
 
 if TYPE_CHECKING:
@@ -97,11 +98,20 @@ def test_a_client_that_was_never_configured_is_given_a_file(
     assert files(person) == {}
 
 
-def test_the_written_commands_work_from_anywhere(person: Path, engram_command: Command) -> None:
-    """Server and hooks run in any folder, also in one where a module of our name lies in wait."""
+def test_the_written_commands_are_ours_from_anywhere(
+    person: Path, engram_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another project's module in the folder or program on the PATH never answers in our place."""
     trap = person / "trap"
-    (trap / "engram").mkdir(parents=True)
-    (trap / "engram" / "__init__.py").write_text("raise SystemExit(66)", encoding="utf-8")
+    for name in ("engram", "engramdb"):
+        (trap / name).mkdir(parents=True)
+        (trap / name / "__init__.py").write_text("raise SystemExit(66)", encoding="utf-8")
+    strangers = person / "bin"
+    strangers.mkdir()
+    for name in ("engram", "engramdb", "python", "python3"):
+        (strangers / name).write_text("#!/bin/sh\nexit 67\n", encoding="utf-8")
+        (strangers / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(strangers))
     engram_command("connect", "claude-code", "--yes")
     entry = json.loads((person / ".claude.json").read_text())["mcpServers"]["engram"]
     hooks = json.loads((person / ".claude" / "settings.json").read_text())["hooks"]
@@ -120,6 +130,61 @@ def test_the_written_commands_work_from_anywhere(person: Path, engram_command: C
     assert served.returncode == 0
     assert (hooked.returncode, hooked.stdout, hooked.stderr) == (0, b"", b"")
     assert hooks["PostToolUse"][0]["matcher"] == "Bash"
+
+
+EARLIER = {
+    "bare name": ("engram",),
+    "script": ("/opt/venv/bin/engram",),
+    "module": ("/opt/venv/bin/python", "-P", "-m", "engram"),
+}
+"""The commands that versions before the package was called `engramdb` wrote."""
+
+
+@pytest.mark.parametrize("command", EARLIER.values(), ids=EARLIER)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_entries_of_an_earlier_version_are_recognized_and_mended(
+    client: str, command: tuple[str, ...], person: Path, engram_command: Command
+) -> None:
+    """Connecting again puts today's command in their place; connecting for the third time changes nothing."""
+    old = Own(command=command, python="/opt/venv/bin/python", options=("--user", "maya"))
+    machine = Machine(home=person, environment={}, system="linux")
+    parts = parts_of(client, old, machine, folder=None, server="engram", with_hooks=True)
+    for path, part in parts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(part.put("").replace("-m engramdb", "-m engram"), encoding="utf-8")
+    before = files(person)
+
+    listed = engram_command("connect", "--list", "--json")
+    mended = engram_command("connect", client, "--user", "maya", "--yes")
+    after = files(person)
+    again = engram_command("connect", client, "--user", "maya", "--yes")
+    removed = engram_command("connect", client, "--remove", "--yes")
+
+    assert {one["path"] for one in json.loads(listed.stdout)} == {str(path) for path in parts}
+    assert (mended.exit_code, again.exit_code, removed.exit_code) == (0, 0, 0)
+    assert "as it should be" in again.stderr
+    assert set(after) == set(before)
+    for name, content in after.items():
+        assert b"engramdb" in content
+        assert b"/opt/venv" not in content
+        assert content.count(b" hook ") == before[name].count(b" hook ")
+    assert files(person) == {}
+
+
+def test_hooks_of_an_earlier_version_still_answer() -> None:
+    """`python -m engram hook`, as it stands in agents' settings; as a package that name is not ours."""
+    hooked = subprocess.run(
+        [sys.executable, "-P", "-m", "engram", "hook", "SessionStart"],
+        input=b'{"session_id": "s1", "source": "startup"}',
+        capture_output=True,
+        check=False,
+    )
+    imported = subprocess.run(
+        [sys.executable, "-c", "import engram"], capture_output=True, text=True, check=False
+    )
+
+    assert (hooked.returncode, hooked.stderr) == (0, b"")
+    assert "engramdb" in imported.stderr
 
 
 def test_what_others_changed_in_between_stays(person: Path, engram_command: Command) -> None:
@@ -148,13 +213,13 @@ def test_a_server_of_our_name_that_is_not_ours_is_left_alone(person: Path, engra
     refused = engram_command("connect", "cursor", "--yes")
     engram_command("connect", "cursor", "--remove", "--yes")
     unchanged = files(person)
-    named = engram_command("connect", "cursor", "--yes", "--name", "engram-memory")
+    named = engram_command("connect", "cursor", "--yes", "--name", "engram-notes")
 
     assert refused.exit_code == 1
     assert '"mcp"' in refused.stdout
     assert unchanged == before
     assert named.exit_code == 0
-    assert set(servers_in("cursor", path)) == {"engram", "engram-memory"}
+    assert set(servers_in("cursor", path)) == {"engram", "engram-notes"}
 
 
 def test_a_file_that_cannot_be_read_is_left_alone(person: Path, engram_command: Command) -> None:

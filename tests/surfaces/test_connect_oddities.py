@@ -67,11 +67,14 @@ def test_a_hook_of_ours_among_those_of_others_leaves_them_as_they_are() -> None:
     [
         ("/opt/venv/bin/engram hook Stop --user maya", True),
         ("'/my tools/python' -P -m engramdb hook 'UserPromptSubmit'", True),
+        ("/opt/venv/bin/python -P -m engram hook Stop", True),
+        ("/opt/venv/bin/engramdb hook Stop", True),
         ("engram hook --client codex Stop", True),
         ("C:\\\\tools\\\\engram.exe hook Stop", True),
         ("echo 'engram hook failed' >> log", False),
         ("notify engram hook", False),
         ("not-engram hook Stop", False),
+        ("engramdbx hook Stop", False),
     ],
 )
 def test_a_hook_that_only_speaks_of_us_is_not_ours(command: str, *, is_ours: bool) -> None:

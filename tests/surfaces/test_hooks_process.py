@@ -278,4 +278,6 @@ def test_a_hook_that_does_nothing_loads_nothing() -> None:
 
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
 
-    assert not {"typer", "msgspec", "numpy", "apsw", "engram.settings", "engram.values"} & set(loaded.split())
+    assert not {"typer", "msgspec", "numpy", "apsw", "engramdb.settings", "engramdb.values"} & set(
+        loaded.split()
+    )

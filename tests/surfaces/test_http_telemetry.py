@@ -170,7 +170,7 @@ def test_a_mistake_is_logged_with_the_id_of_its_request(
         answer = client.post("/v1/recall", json={"query": "zanzibarium"}, headers={"X-Request-ID": "r-1"})
 
     assert (answer.status_code, answer.json()["request_id"]) == (500, "r-1")
-    line = next(record.getMessage() for record in caplog.records if record.name == "engram.http")
+    line = next(record.getMessage() for record in caplog.records if record.name == "engramdb.http")
     assert "RuntimeError" in line
     assert "r-1 POST /v1/recall" in line
     assert "zanzibarium" not in json.dumps(answer.json()) + line

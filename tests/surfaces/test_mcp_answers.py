@@ -134,10 +134,10 @@ def test_logs_of_libraries_hold_no_words() -> None:
         caught = (type(exc), exc, exc.__traceback__)
 
     foreign = logging.LogRecord("mcp.server", logging.ERROR, "x.py", 7, "got %r", ("Ada's secret",), caught)
-    ours = logging.LogRecord("engram.mcp", logging.ERROR, "x.py", 7, "failed in %s", ("recall",), None)
+    ours = logging.LogRecord("engramdb.mcp", logging.ERROR, "x.py", 7, "failed in %s", ("recall",), None)
 
     assert formatter.format(foreign) == "error: mcp.server, line 7: ValueError"
-    assert formatter.format(ours) == "error: engram.mcp: failed in recall"
+    assert formatter.format(ours) == "error: engramdb.mcp: failed in recall"
 
 
 def test_a_store_that_cannot_be_opened_is_the_answer_until_it_can(engine: Engram) -> None:

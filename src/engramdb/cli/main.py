@@ -120,7 +120,8 @@ SECTIONS = {
 app = typer.Typer(
     name="engram",
     cls=late_group(VERBS, GROUPS, SECTIONS),
-    help="Long-term memory for AI agents, on one file. Results go to stdout, talk to stderr.",
+    help="Engram: long-term memory for AI agents, on one file. `engram` is short for `engramdb`.\n\n"
+    "Results go to stdout, talk to stderr.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -131,7 +132,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from engramdb import __version__  # noqa: PLC0415
 
-        typer.echo(f"engram {__version__}")
+        typer.echo(f"engramdb {__version__}")
         raise typer.Exit
 
 
@@ -173,10 +174,12 @@ def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=among("The shell", Shell))],
 ) -> None:
     """
-    Print the script that makes a shell complete this command.
+    Print the script that makes a shell complete `engramdb` and `engram`.
 
     Example: engram completion bash >> ~/.bashrc
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415
 
-    out(get_completion_script(prog_name="engram", complete_var="_ENGRAM_COMPLETE", shell=shell.value))
+    for name in ("engramdb", "engram"):
+        variable = f"_{name.upper()}_COMPLETE"
+        out(get_completion_script(prog_name=name, complete_var=variable, shell=shell.value))

@@ -58,17 +58,21 @@ class Part(Protocol):
         ...
 
 
-# Our own entries in other programs' files: what they say, and how to know them again.
+# Our own entries in other programs' files: what they say, and how to recognize them.
 #
-# Used by `clients` and `hook_entries`. A command is absolute, so that it works from any folder and for
-# programs
-# that were not started by a shell. An entry is ours when it runs `engram`, whatever it is called; one of our
-# name that runs something else is somebody else's, and is left alone. Keys of stores are never written.
+# A command is absolute: it works from any folder, for programs that no shell started, and another project's
+# `engram` on the PATH never answers in its place. An entry is ours when it runs Engram, whatever it is called
+# and under the name of any version; one of our name that runs something else is left alone. Keys of stores
+# are never written.
 
 NAME: Final = "engram"
+"""What the server and hooks are called in other programs' files."""
+PACKAGE: Final = "engramdb"
+_PROGRAMS: Final = (PACKAGE, "engram")
+"""The names that the program has had: entries of earlier versions are recognized, and mended."""
 SECRETS: Final = ("ENGRAM_KEY", "ENGRAM_EMBEDDER_KEY", "ENGRAM_CHAT_KEY")
 _SERVES = ("mcp",)
-_HOOK = re.compile(r"""(?:^|[\\/\s"'])engram(?:\.exe)?["']?\s+hook\s+(?:["']?[A-Z]|--)""")
+_HOOK = re.compile(r"""(?:^|[\\/\s"'])engram(?:db)?(?:\.exe)?["']?\s+hook\s+(?:["']?[A-Z]|--)""")
 """With an event or an option behind it: others may say "engram hook" in a message of theirs."""
 
 
@@ -100,7 +104,7 @@ class Own(Struct, frozen=True, kw_only=True):
         place = ("--home", self.home) if self.home else ()
         client = () if program is CLAUDE_CODE else ("--client", program.name)
         # -P: the folder that the agent works in must not be one that modules are loaded from
-        words = [self.python, "-P", "-m", NAME, "hook", event, *client, *self.options, *place]
+        words = [self.python, "-P", "-m", PACKAGE, "hook", event, *client, *self.options, *place]
         named = {"name": NAME} if program.is_named else {}
         is_end = program.events[event] == events.SESSION_END
         timeout = program.end_timeout if is_end and program.end_timeout else program.timeout
@@ -151,15 +155,19 @@ def _listed(value: object) -> list[Any]:
 def _runs_engram(words: Sequence[str]) -> bool:
     for place, word in enumerate(words[:-1]):
         stem = PurePath(word.replace("\\", "/")).name.lower().removesuffix(".exe")
-        if stem == NAME and words[place + 1] in _SERVES:
+        if stem in _PROGRAMS and words[place + 1] in _SERVES:
             return True
     return False
 
 
 def _command() -> tuple[str, ...]:
-    """Return the script `engram` of this installation, or the way without a script."""
-    script = Path(sysconfig.get_path("scripts")) / (f"{NAME}.exe" if os.name == "nt" else NAME)
-    return (str(script),) if script.is_file() else (sys.executable, "-P", "-m", NAME)
+    """
+    Return the script `engramdb` of this installation, or the way without a script.
+
+    Never the script `engram`: another project's package may have put its own in the same folder.
+    """
+    script = Path(sysconfig.get_path("scripts")) / (f"{PACKAGE}.exe" if os.name == "nt" else PACKAGE)
+    return (str(script),) if script.is_file() else (sys.executable, "-P", "-m", PACKAGE)
 
 
 def _absolute(place: str) -> str:

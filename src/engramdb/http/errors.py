@@ -70,7 +70,7 @@ class SafeHeaders:
 # quote a memory.
 
 _COME_AGAIN: Final = frozenset({503})
-_log = logging.getLogger("engram.http")
+_log = logging.getLogger("engramdb.http")
 
 
 def install(app: FastAPI) -> None:

@@ -68,7 +68,7 @@ MOST_SECONDS: Final = 3_600.0
 """A stream ends then, and a listener comes again where it was."""
 _PAGE: Final = 500
 _MOST_DIGITS: Final = 18
-_log = logging.getLogger("engram.http")
+_log = logging.getLogger("engramdb.http")
 
 
 class Streams:

@@ -36,7 +36,7 @@ _WORDLESS: Final = frozenset({f"{API}erase"})
 """Their answers name what is erased and hold no word of it, so they may stay."""
 _MAY_PASS: Final = frozenset({401, 403, 408, 412, 425, 429})
 """412 as well: nothing was done, and the same request with a newer `If-Match` is to be."""
-_log = logging.getLogger("engram.http")
+_log = logging.getLogger("engramdb.http")
 
 
 class Once:

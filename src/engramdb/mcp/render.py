@@ -135,7 +135,7 @@ def _marks(memory: Memory) -> Sequence[str]:
 
 Made = TypeVar("Made")
 
-log = logging.getLogger("engram.mcp")
+log = logging.getLogger("engramdb.mcp")
 
 FIX: Final = "Change the arguments and call again."
 WAIT: Final = "Nothing was changed. Try again in a moment; if it fails again, tell the user."

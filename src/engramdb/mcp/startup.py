@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # What the server writes to stderr: one line for each trouble, and never what anybody said.
 
-OURS = "engram"
+OURS = "engramdb"
 
 
 class NamesOnly(logging.Formatter):

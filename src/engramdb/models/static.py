@@ -181,7 +181,7 @@ def _read_table(folder: Path) -> _Table:
 def _broken_installation(cause: Exception) -> EmbedderUnavailable:
     return EmbedderUnavailable(
         f"the built-in embedder's table cannot be read: {type(cause).__name__}",
-        hint="The installation is damaged: reinstall engram-memory.",
+        hint="The installation is damaged: reinstall engramdb.",
     )
 
 
