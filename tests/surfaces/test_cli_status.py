@@ -18,7 +18,7 @@ from engramdb.engine.minds import ANTICIPATION, ATTENTION
 from engramdb.engine.status import CHAT, EMBEDDER
 from engramdb.engine.turns import TURNS
 from engramdb.engine.workers import READING
-from engramdb.hooks import guards as notes
+from engramdb.hooks.state import PART
 from engramdb.testing import TinyEmbedder
 from engramdb.values import IndexReport, PartHealth, SchedulerState, StatusReport
 from engramdb.verbs.shared import PARTS
@@ -142,7 +142,7 @@ def test_a_clock_that_runs_ahead_gives_a_date(capsys: pytest.CaptureFixture[str]
 def test_every_part_is_told_in_plain_words() -> None:
     """A newcomer learns of each part that the engine watches what it does."""
     jobs = {job + IN_BACKGROUND for job in ("backfill", "ageing", "dream")}
-    named = {EMBEDDER, CHAT, READ_NOTES, READING, TURNS, ATTENTION, ANTICIPATION, SCHEDULER, notes.PART}
+    named = {EMBEDDER, CHAT, READ_NOTES, READING, TURNS, ATTENTION, ANTICIPATION, SCHEDULER, PART}
 
     assert set(PARTS) == named | jobs | _watched()
     assert all(part.does for part in PARTS.values())

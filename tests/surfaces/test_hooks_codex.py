@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.hooks import respond as react
-from engramdb.hooks import transcript as tools
+from engramdb.hooks import filters, respond
 from engramdb.hooks.events import CODEX, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from engramdb.hooks.events import Event
+    from engramdb.hooks.events import HookEvent
 
 COMMON = {
     "session_id": "cx-1",
@@ -39,15 +38,15 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "rollout-2026-11-15T18-22-18-cx-1.jsonl"
 
 
-def told(name: str, **more: object) -> Event:
+def told(name: str, **more: object) -> HookEvent:
     """Return an event as Codex tells it."""
     return parse(json.dumps({**COMMON, "hook_event_name": name, **more}).encode(), name=name)
 
 
-def keep(memory: Engram, home: Path, event: Event) -> list[str]:
+def keep(memory: Engram, home: Path, event: HookEvent) -> list[str]:
     """Let an event be kept, and return the words that are new."""
-    visit = react.Visit(engram=memory, settings=Settings(home=home), event=event, program=CODEX)
-    return [turn.content for turn in react.keep(visit)]
+    visit = respond.HookVisit(engram=memory, settings=Settings(home=home), event=event, program=CODEX)
+    return [turn.content for turn in respond.keep(visit)]
 
 
 def said(role: str, words: str, number: int, kind: str = "user.text") -> dict[str, Any]:
@@ -143,7 +142,7 @@ def test_the_output_of_a_command_is_told_as_plain_text() -> None:
         tool_response="[main 96ad47b] Add the pump\n",
     )
 
-    line = tools.outcome(event.tool, event.tool_input, event.tool_response)
+    line = filters.tool_outcome(event.tool, event.tool_input, event.tool_response)
 
     assert line == "Ran `git commit -m 'Add the pump'`: [main 96ad47b] Add the pump"
 

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.hooks import guards
-from engramdb.hooks import respond as react
-from engramdb.hooks import transcript as tools
+from engramdb.hooks import filters, respond
 from engramdb.hooks.events import GEMINI, parse
 
 from .test_hooks_process import ended, read, start
@@ -60,11 +58,11 @@ def ran(command: str, *shown: str, output: str) -> dict[str, Any]:
     }
 
 
-def visit(memory: Engram, home: Path, name: str, second: int = 0, **more: object) -> react.Visit:
+def visit(memory: Engram, home: Path, name: str, second: int = 0, **more: object) -> respond.HookVisit:
     """Return an event of Gemini CLI at this memory."""
     raw = json.dumps(told(name, second, **more)).encode()
     event = parse(raw, name=GEMINI.events[name])
-    return react.Visit(engram=memory, settings=Settings(home=home), event=event, program=GEMINI)
+    return respond.HookVisit(engram=memory, settings=Settings(home=home), event=event, program=GEMINI)
 
 
 def test_a_session_is_kept_as_it_was_told(memory: Engram, home: Path) -> None:
@@ -79,7 +77,7 @@ def test_a_session_is_kept_as_it_was_told(memory: Engram, home: Path) -> None:
 
     for _ in range(2):
         for second, (name, more) in enumerate(happened):
-            react.keep(visit(memory, home, name, second, **more))
+            respond.keep(visit(memory, home, name, second, **more))
 
     said, did = ("user", "Use Helix, and commit"), ("tool", "Ran `git commit -m boats`: [main 1a2b] boats")
     turns = [(str(turn.role), turn.content) for turn in memory.turns(session=SESSION)]
@@ -92,9 +90,9 @@ def test_what_stands_comes_with_the_first_prompt(memory: Engram, home: Path) -> 
     given = {}
 
     for source in ("startup", "resume", "clear"):
-        begun = react.answer(visit(memory, home, "SessionStart", source=source))
-        first = react.answer(visit(memory, home, "BeforeAgent", prompt="hello there"))
-        second = react.answer(visit(memory, home, "BeforeAgent", prompt="hello again"))
+        begun = respond.answer(visit(memory, home, "SessionStart", source=source))
+        first = respond.answer(visit(memory, home, "BeforeAgent", prompt="hello there"))
+        second = respond.answer(visit(memory, home, "BeforeAgent", prompt="hello again"))
         given[source] = [begun.count("French"), first.count("French"), second.count("French")]
 
     assert given == {"startup": [0, 1, 0], "resume": [0, 0, 0], "clear": [0, 1, 0]}
@@ -104,17 +102,17 @@ def test_a_resumed_session_that_was_given_nothing_yet_gets_what_stands(memory: E
     """Such as one from before the program was connected."""
     memory.remember("Always answer in French", category="principle", importance=1.0, pinned=True)
 
-    react.answer(visit(memory, home, "SessionStart", source="resume"))
+    respond.answer(visit(memory, home, "SessionStart", source="resume"))
 
-    assert "French" in react.answer(visit(memory, home, "BeforeAgent", prompt="hello there"))
+    assert "French" in respond.answer(visit(memory, home, "BeforeAgent", prompt="hello there"))
 
 
 def test_what_a_prompt_was_given_is_not_heard_as_said(memory: Engram, home: Path) -> None:
     """Run for a single prompt, the program tells it with the context of the session's beginning before it."""
-    react.keep(visit(memory, home, "BeforeAgent", prompt=f"{SHOWN}Which editor?"))
+    respond.keep(visit(memory, home, "BeforeAgent", prompt=f"{SHOWN}Which editor?"))
 
     assert [turn.content for turn in memory.turns(session=SESSION)] == ["Which editor?"]
-    assert guards.without_memories("what is a hook_context?") == "what is a hook_context?"
+    assert filters.without_memories("what is a hook_context?") == "what is a hook_context?"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +127,7 @@ def test_what_a_prompt_was_given_is_not_heard_as_said(memory: Engram, home: Path
 )
 def test_a_command_that_failed_leaves_nothing(fields: dict[str, Any], kept: str | None) -> None:
     """The exit code stands behind the output, and only when it is not 0."""
-    outcome = tools.outcome(fields["tool_name"], fields["tool_input"], fields["tool_response"])
+    outcome = filters.tool_outcome(fields["tool_name"], fields["tool_input"], fields["tool_response"])
 
     assert outcome is None if kept is None else str(outcome).endswith(kept)
 
@@ -138,7 +136,7 @@ def test_what_is_shown_for_debugging_is_not_the_outcome() -> None:
     """With --debug the person is shown what the model is: numbers of processes behind the output."""
     shown = {"returnDisplay": "Output: [main 1a2b] boats\nProcess Group PGID: 19780"}
 
-    assert tools.outcome("run_shell_command", {"command": "git tag v1"}, shown) == (
+    assert filters.tool_outcome("run_shell_command", {"command": "git tag v1"}, shown) == (
         "Ran `git tag v1`: [main 1a2b] boats"
     )
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.hooks import guards as notes
-from engramdb.hooks import respond as react
+from engramdb.hooks import respond
 from engramdb.hooks.events import parse
+from engramdb.hooks.state import PART, deliver_failures, note_failure
 
 from .test_hooks_parts import line, write
 
@@ -36,10 +36,10 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "s1.jsonl"
 
 
-def visit(memory: Engram, home: Path, name: str, **told: object) -> react.Visit:
+def visit(memory: Engram, home: Path, name: str, **told: object) -> respond.HookVisit:
     """Return an event at this memory, as Claude Code tells it."""
     event = parse(json.dumps({"session_id": "s1", "cwd": "/w/harvest", **told}).encode(), name=name)
-    return react.Visit(engram=memory, settings=Settings(home=home), event=event)
+    return respond.HookVisit(engram=memory, settings=Settings(home=home), event=event)
 
 
 def words(turns: list[Turn] | tuple[Turn, ...]) -> list[str]:
@@ -57,7 +57,7 @@ def test_a_prompt_is_answered_with_what_fits_it(memory: Engram, home: Path) -> N
     memory.remember("I use the Helix editor", category="preference")
     asked = visit(memory, home, "UserPromptSubmit", prompt="which editor do I use?")
 
-    first, second = react.answer(asked), react.answer(asked)
+    first, second = respond.answer(asked), respond.answer(asked)
 
     assert first.startswith("<memories>\n")
     assert "Helix" in first
@@ -69,7 +69,7 @@ def test_a_session_begins_with_what_stands(memory: Engram, home: Path) -> None:
     memory.remember("Always answer in French", category="principle", importance=1.0, pinned=True)
 
     given = {
-        source: bool(react.answer(visit(memory, home, "SessionStart", source=source)))
+        source: bool(respond.answer(visit(memory, home, "SessionStart", source=source)))
         for source in ("startup", "resume", "clear", "compact")
     }
 
@@ -79,15 +79,15 @@ def test_a_session_begins_with_what_stands(memory: Engram, home: Path) -> None:
 def test_a_prompt_that_the_log_repeats_is_kept_once(memory: Engram, home: Path, log: Path) -> None:
     """A program tells of a prompt before it logs it; neither the log nor an import of it adds anything."""
     prompt = visit(memory, home, "UserPromptSubmit", prompt="I moved  to Lisbon", transcript_path=str(log))
-    react.keep(prompt)
-    react.keep(prompt)
+    respond.keep(prompt)
+    respond.keep(prompt)
     write(log, [line("user", "I moved  to Lisbon", "u1")])
-    react.keep(prompt)  # some versions log it first
+    respond.keep(prompt)  # some versions log it first
     write(log, [line("user", "I moved  to Lisbon", "u1"), line("assistant", "Noted.", "a1")])
     stopped = visit(memory, home, "Stop", transcript_path=str(log), last_assistant_message="Noted.")
 
-    new = react.keep(stopped)
-    again = react.keep(stopped)
+    new = respond.keep(stopped)
+    again = respond.keep(stopped)
     imported = memory.import_from(log)
 
     assert words(list(new)) == ["Noted."]
@@ -101,9 +101,9 @@ def test_the_same_words_twice_are_two_turns(memory: Engram, home: Path, log: Pat
     asked = [line("user", "yes", "u1"), line("assistant", "Deployed.", "a1")]
     for lines in ([], asked):
         write(log, lines)
-        react.keep(visit(memory, home, "UserPromptSubmit", prompt="yes", transcript_path=str(log)))
+        respond.keep(visit(memory, home, "UserPromptSubmit", prompt="yes", transcript_path=str(log)))
     write(log, [*asked, line("user", "yes", "u2"), line("assistant", "Tagged.", "a2")])
-    react.keep(visit(memory, home, "Stop", transcript_path=str(log)))
+    respond.keep(visit(memory, home, "Stop", transcript_path=str(log)))
 
     assert sorted(heard(memory)) == ["Deployed.", "Tagged.", "yes", "yes"]
 
@@ -111,10 +111,10 @@ def test_the_same_words_twice_are_two_turns(memory: Engram, home: Path, log: Pat
 def test_a_reply_that_the_log_does_not_hold_yet_is_kept_once(memory: Engram, home: Path, log: Path) -> None:
     """The program may stop before its log is written; the log brings nothing new afterwards."""
     write(log, [line("user", "hello", "u1")])
-    react.keep(visit(memory, home, "Stop", transcript_path=str(log), last_assistant_message="Hi Maya."))
+    respond.keep(visit(memory, home, "Stop", transcript_path=str(log), last_assistant_message="Hi Maya."))
     write(log, [line("user", "hello", "u1"), line("assistant", "Hi Maya.", "a1")])
 
-    again = react.keep(visit(memory, home, "SessionEnd", transcript_path=str(log)))
+    again = respond.keep(visit(memory, home, "SessionEnd", transcript_path=str(log)))
 
     assert again == []
     assert heard(memory) == ["hello", "Hi Maya."]
@@ -124,10 +124,10 @@ def test_what_was_given_from_memory_never_comes_back_as_news(memory: Engram, hom
     """Neither pasted by the person nor repeated by the agent: ten rounds leave one memory."""
     memory.remember("I use the Helix editor", category="preference")
     for number in range(10):
-        block = react.answer(visit(memory, home, "SessionStart", source="startup"))
+        block = respond.answer(visit(memory, home, "SessionStart", source="startup"))
         write(log, [line("user", f"{block}\nand?", f"u{number}"), line("assistant", block, f"a{number}")])
-        turns = react.keep(visit(memory, home, "Stop", transcript_path=str(log)))
-        react.afterwards(visit(memory, home, "PreCompact"), turns)
+        turns = respond.keep(visit(memory, home, "Stop", transcript_path=str(log)))
+        respond.afterwards(visit(memory, home, "PreCompact"), turns)
 
     assert len(memory.list()) == 1
     assert set(heard(memory)) == {"and?"}
@@ -140,7 +140,7 @@ def test_what_is_kept_is_read_before_a_compaction_and_at_the_end(
     write(log, [line("user", "My sister Ana lives in Porto", "u1"), line("assistant", "Nice.", "a1")])
     ending = visit(memory, home, "SessionEnd", transcript_path=str(log), reason="other")
 
-    react.afterwards(ending, react.keep(ending))
+    respond.afterwards(ending, respond.keep(ending))
 
     assert any("Porto" in one.content for one in memory.list())
 
@@ -152,23 +152,23 @@ def test_hostile_messages_do_not_stop_the_others(memory: Engram, home: Path, log
     """What cannot be kept is passed over or cut; what is around it is kept."""
     write(log, [line("user", "before", "u1"), line("user", hostile, "u2"), line("user", "after", "u3")])
 
-    react.keep(visit(memory, home, "Stop", transcript_path=str(log)))
+    respond.keep(visit(memory, home, "Stop", transcript_path=str(log)))
 
     kept = heard(memory)
-    react.keep(visit(memory, home, "SessionEnd", transcript_path=str(log)))
+    respond.keep(visit(memory, home, "SessionEnd", transcript_path=str(log)))
 
     assert {"after"} <= set(kept)
-    assert max(map(len, kept)) <= react.MOST_CHARACTERS
+    assert max(map(len, kept)) <= respond.MAX_CHARACTERS
     assert heard(memory) == kept
 
 
 def test_a_long_prompt_that_was_cut_is_known_again(memory: Engram, home: Path, log: Path) -> None:
     """The log holds all of it, which is the same message nevertheless."""
     prompt = "paste " * 20_000
-    react.keep(visit(memory, home, "UserPromptSubmit", prompt=prompt, transcript_path=str(log)))
+    respond.keep(visit(memory, home, "UserPromptSubmit", prompt=prompt, transcript_path=str(log)))
     write(log, [line("user", prompt, "u1")])
 
-    react.keep(visit(memory, home, "SessionEnd", transcript_path=str(log)))
+    respond.keep(visit(memory, home, "SessionEnd", transcript_path=str(log)))
 
     assert len(heard(memory)) == 1
 
@@ -185,9 +185,9 @@ def test_notable_outcomes_of_tools_are_turns_and_no_memories(memory: Engram, hom
         tool_response={"stdout": "", "interrupted": False},
     )
 
-    react.keep(used)
-    react.keep(used)
-    react.afterwards(visit(memory, home, "PreCompact"), ())
+    respond.keep(used)
+    respond.keep(used)
+    respond.afterwards(visit(memory, home, "PreCompact"), ())
 
     assert heard(memory) == ["Ran `git tag v2 && echo …`"]
     assert memory.list() == []
@@ -195,16 +195,16 @@ def test_notable_outcomes_of_tools_are_turns_and_no_memories(memory: Engram, hom
 
 def test_failures_that_could_not_be_stored_are_taken_in_later(memory: Engram, home: Path) -> None:
     """`status` shows the part `hook` as failing, with the count and the last reason, until one works."""
-    notes.failed(home, "E1006 the store is busy")
-    notes.failed(home, "too late")
+    note_failure(home, "E1006 the store is busy")
+    note_failure(home, "too late")
     with (home / "hooks" / "failures.jsonl").open("ab") as file:
         file.write(b"{broken\n")
 
-    notes.deliver(memory, home)
-    notes.deliver(memory, home)
-    failing = next(one for one in memory.status().all_parts if one.name == notes.PART)
-    memory.note_success(notes.PART)
-    working = next(one for one in memory.status().all_parts if one.name == notes.PART)
+    deliver_failures(memory, home)
+    deliver_failures(memory, home)
+    failing = next(one for one in memory.status().all_parts if one.name == PART)
+    memory.note_success(PART)
+    working = next(one for one in memory.status().all_parts if one.name == PART)
 
     assert (failing.failures, failing.failure, failing.is_failing) == (2, "too late", True)
     assert (working.failures, working.is_failing) == (2, False)

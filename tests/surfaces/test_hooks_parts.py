@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from engramdb import Settings
 from engramdb.context.lines import NOTICE, NOTICE_AGAIN, framed
-from engramdb.hooks import guards, transcript
-from engramdb.hooks import transcript as tools
+from engramdb.hooks import filters, transcript
 from engramdb.hooks.events import UnreadableEvent, parse, parse_arguments
-from engramdb.hooks.guards import Given
+from engramdb.hooks.state import DeliveredLines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,13 +67,13 @@ def test_what_came_from_memory_is_cut_out_of_what_was_said(notice: str) -> None:
     """Also where somebody pastes it back, twice, or cuts off its end."""
     block = framed("# Recalled\n- user: I use Helix", tag="memories", notice=notice)
 
-    assert guards.without_memories(f"Look:\n{block}\nright? {block}") == "Look:\n \nright?"
-    assert guards.without_memories(f"Look: {block[:-12]}") == "Look:"
-    assert guards.without_memories(f"Look: {json.dumps(block)}") == 'Look: " "'
+    assert filters.without_memories(f"Look:\n{block}\nright? {block}") == "Look:\n \nright?"
+    assert filters.without_memories(f"Look: {block[:-12]}") == "Look:"
+    assert filters.without_memories(f"Look: {json.dumps(block)}") == 'Look: " "'
     assert (
-        guards.without_memories("Look <system-reminder>\nbe good</system-reminder> there") == "Look   there"
+        filters.without_memories("Look <system-reminder>\nbe good</system-reminder> there") == "Look   there"
     )
-    assert guards.without_memories("My <memories> of Rome are vague") == "My <memories> of Rome are vague"
+    assert filters.without_memories("My <memories> of Rome are vague") == "My <memories> of Rome are vague"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_what_came_from_memory_is_cut_out_of_what_was_said(notice: str) -> None:
 )
 def test_only_what_somebody_typed_counts_as_a_prompt(prompt: str, is_typed: bool) -> None:
     """Commands and the program's own messages are nobody's words."""
-    assert guards.is_typed(prompt) is is_typed
+    assert filters.is_typed(prompt) is is_typed
 
 
 @pytest.mark.parametrize(
@@ -111,7 +110,7 @@ def test_only_what_somebody_typed_counts_as_a_prompt(prompt: str, is_typed: bool
 )
 def test_only_notable_outcomes_are_told_and_no_passwords(command: str, kept: str | None) -> None:
     """A look around leaves nothing; what changed the world leaves one line."""
-    assert tools.outcome("Bash", {"command": command}, {"stdout": "noise\n[main 1a2b] ok\n"}) == kept
+    assert filters.tool_outcome("Bash", {"command": command}, {"stdout": "noise\n[main 1a2b] ok\n"}) == kept
 
 
 def line(role: str, text: object, uuid: str, **more: object) -> dict[str, object]:
@@ -215,25 +214,27 @@ def block(*rows: str) -> str:
 
 def test_a_session_is_given_each_memory_once(tmp_path: Path) -> None:
     """Days and titles above nothing go with their lines; another session gets them all."""
-    given_ = Given(Settings(home=tmp_path), "s1")
+    given_ = DeliveredLines(Settings(home=tmp_path), "s1")
     first = block("# Recalled", "1 May 2026:", "- user: I use Helix", "- note: little fits")
     more = block("# Recalled", "1 May 2026:", "- user: I use Helix", "2 May 2026:", "- user: I like tea")
 
-    shown = [given_.only_new([text]) for text in (first, first, more)]
+    shown = [given_.filter_new([text]) for text in (first, first, more)]
 
     assert shown[0] == block("# Recalled", "1 May 2026:", "- user: I use Helix")
     assert shown[1] == ""
     assert shown[2] == block("# Recalled", "2 May 2026:", "- user: I like tea")
-    assert Given(Settings(home=tmp_path), "s2").only_new([first]) == shown[0]
-    given_.begin_anew()
-    assert given_.only_new([first]) == shown[0]
+    assert DeliveredLines(Settings(home=tmp_path), "s2").filter_new([first]) == shown[0]
+    given_.reset()
+    assert given_.filter_new([first]) == shown[0]
 
 
 def test_what_is_said_in_two_blocks_is_given_in_the_first(tmp_path: Path) -> None:
     """What stands may well fit the prompt too."""
-    given = Given(Settings(home=tmp_path), "s1")
+    given = DeliveredLines(Settings(home=tmp_path), "s1")
 
-    both = given.only_new([block("- user: I use Helix"), block("- user: I use Helix", "- user: I like tea")])
+    both = given.filter_new(
+        [block("- user: I use Helix"), block("- user: I use Helix", "- user: I like tea")]
+    )
 
     assert both.count("Helix") == 1
     assert "tea" in both
@@ -242,9 +243,9 @@ def test_what_is_said_in_two_blocks_is_given_in_the_first(tmp_path: Path) -> Non
 def test_what_was_given_is_kept_without_words(tmp_path: Path) -> None:
     """The file beside an encrypted store cannot even be used to check a guess."""
     text = block("# Recalled", "- user: I use Helix")
-    Given(Settings(home=tmp_path), "s1").only_new([text])
+    DeliveredLines(Settings(home=tmp_path), "s1").filter_new([text])
     plain = {path.read_bytes() for path in tmp_path.rglob("given-*")}
-    Given(Settings(home=tmp_path, key="ab" * 32), "s1").only_new([text])
+    DeliveredLines(Settings(home=tmp_path, key="ab" * 32), "s1").filter_new([text])
     both = {path.read_bytes() for path in tmp_path.rglob("given-*")}
 
     assert len(both) == 2
@@ -255,9 +256,9 @@ def test_what_was_given_is_kept_without_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[1, null]", b"\xff", b"[" * 5000])
 def test_a_damaged_note_of_what_was_given_costs_a_repetition(tmp_path: Path, raw: bytes) -> None:
     """Nothing that lies in that folder can stop a hook."""
-    given_ = Given(Settings(home=tmp_path), "s1")
+    given_ = DeliveredLines(Settings(home=tmp_path), "s1")
     text = block("# Recalled", "- user: I use Helix")
-    given_.only_new([text])
+    given_.filter_new([text])
     next(tmp_path.rglob("given-*")).write_bytes(raw)
 
-    assert given_.only_new([text]) == text
+    assert given_.filter_new([text]) == text

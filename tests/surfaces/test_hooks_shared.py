@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from engramdb import Engram, Scope, Settings
+from engramdb.hooks.detached import HookWork, do
 from engramdb.hooks.events import PROGRAMS, parse, parse_arguments
-from engramdb.hooks.run import Work, do
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import Opening
 from engramdb.mcp.tools_insight import CORE
@@ -44,7 +44,7 @@ def happens(home: Path, client: str, event: str, session: str, **told: object) -
     number = next(_NUMBERS)
     moment = f"2026-11-15T18:{number // 60 % 60:02}:{number % 60:02}.198Z"
     raw = {"session_id": session, "cwd": "/w/shop", "timestamp": moment, "turn_id": str(number), **told}
-    work = Work(
+    work = HookWork(
         call=parse_arguments([event, "--client", client, "--user", "maya"]),
         event=parse(json.dumps(raw).encode(), name=PROGRAMS[client].events[event]),
         settings=Settings(home=home, embedder="static"),

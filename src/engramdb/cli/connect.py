@@ -19,7 +19,7 @@ from engramdb.connect.clients import CLIENTS, Machine, parts_of
 from engramdb.connect.entries import NAME, CannotEdit, Hooks, Part, Several, own
 from engramdb.connect.plan import Change, Doing, carry_out, drop_copy, read_file, to_connect, to_remove
 from engramdb.errors import InvalidSettings
-from engramdb.hooks.events import CLAUDE_CODE, PROGRAMS, Call
+from engramdb.hooks.events import CLAUDE_CODE, PROGRAMS, HookCall
 from engramdb.hooks.project import AUTO
 from engramdb.verbs.errors import FAILED
 
@@ -248,7 +248,7 @@ def hook(
     """
     from engramdb.hooks.run import run_here  # noqa: PLC0415
 
-    call = Call(
+    call = HookCall(
         event=event,
         store=shared.store,
         home=home,

@@ -26,7 +26,7 @@ from engramdb.cli.output import (
     warning,
 )
 from engramdb.errors import InvalidQuery
-from engramdb.hooks.guards import deliver
+from engramdb.hooks.state import deliver_failures
 from engramdb.text.normalize import counted, memories
 from engramdb.values import AuditEvent, Backup, Erasure, IndexReport, PartHealth, SchedulerState, StatusReport
 from engramdb.verbs.errors import FAILED
@@ -72,7 +72,7 @@ def status(shared: Shared) -> None:
     Example: engram status --store memory.db
     """
     with shared.open_existing() as engram:
-        deliver(engram, shared.settings().home)
+        deliver_failures(engram, shared.settings().home)
         report = engram.status()
 
     present(report, show_status, as_json=shared.json)

@@ -24,7 +24,7 @@ from engramdb.hooks import events
 from engramdb.hooks.events import CLAUDE_CODE
 
 if TYPE_CHECKING:
-    from engramdb.hooks.events import Program
+    from engramdb.hooks.events import AgentProgram
 
 
 # What the parts of a configuration file have in common, whatever its format.
@@ -99,7 +99,7 @@ class Own(Struct, frozen=True, kw_only=True):
         referred = {name: variable_as.format(name) for name in self.secrets} if variable_as else {}
         return {**entry, "env": {**given, **referred}} if given or referred else entry
 
-    def hook(self, event: str, program: Program = CLAUDE_CODE) -> dict[str, Any]:
+    def hook(self, event: str, program: AgentProgram = CLAUDE_CODE) -> dict[str, Any]:
         """Return the group of hooks for an event that the program calls so."""
         place = ("--home", self.home) if self.home else ()
         client = () if program is CLAUDE_CODE else ("--client", program.name)
@@ -391,7 +391,7 @@ class Hooks(Struct, frozen=True):
     groups: Mapping[str, dict[str, Any]]
 
     @classmethod
-    def of(cls, own: Own, program: Program = CLAUDE_CODE) -> Hooks:
+    def of(cls, own: Own, program: AgentProgram = CLAUDE_CODE) -> Hooks:
         """Return the hooks that our entries are to be."""
         return cls({event: own.hook(event, program) for event in program.events})
 

@@ -1,4 +1,9 @@
-"""Events of agent programs, and the programs themselves."""
+"""
+Events of agent programs: one JSON object on standard input; and the programs that send them.
+
+Read before anything heavy is loaded: imports nothing of the engine. Unknown fields are passed over, missing
+or odd ones count as absent, and only what is no object at all is refused.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,6 @@ from msgspec import Struct, field
 
 from engramdb.hooks.project import chosen
 
-# An event as a program tells it: one JSON object on standard input.
-#
-# Read by `run` before anything heavy is loaded; knows nothing of the engine. Fields that are unknown are
-# passed over, fields that are missing or odd count as absent, and only what is no object at all is refused.
-
 SESSION_START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"
 TOOL_USED: Final = "PostToolUse"
@@ -23,10 +23,10 @@ STOPPED: Final = "Stop"
 SESSION_END: Final = "SessionEnd"
 EVENTS: Final = (SESSION_START, PROMPT, TOOL_USED, COMPACTING, STOPPED, SESSION_END)
 """The events that something is done for, by the names of Claude Code; `program` has those of others."""
-_MOST_SESSION_CHARACTERS = 128
+_MAX_SESSION_CHARACTERS = 128
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class HookEvent(Struct, frozen=True, kw_only=True):
     """What happened, in which session."""
 
     name: str
@@ -53,7 +53,7 @@ class UnreadableEvent(ValueError):
     """Standard input held no event; the text says why and quotes nothing."""
 
 
-def parse(raw: bytes, *, name: str) -> Event:
+def parse(raw: bytes, *, name: str) -> HookEvent:
     """Return the event; `name` is what the command line calls it, in our words, and wins."""
     try:
         told = json.loads(raw.decode("utf-8-sig"))
@@ -61,10 +61,10 @@ def parse(raw: bytes, *, name: str) -> Event:
         raise UnreadableEvent("the event is not JSON in UTF-8") from exc
     if not isinstance(told, dict):
         raise UnreadableEvent("the event is not a JSON object")
-    session = _text(told, "session_id")[:_MOST_SESSION_CHARACTERS]
+    session = _text(told, "session_id")[:_MAX_SESSION_CHARACTERS]
     if not session:
         raise UnreadableEvent("the event names no session")
-    return Event(
+    return HookEvent(
         name=name,
         session=session,
         transcript=_text(told, "transcript_path"),
@@ -100,7 +100,7 @@ HOOK_SECONDS: Final = 10
 """When a program ends a hook by force; our own limit comes long before."""
 
 
-class Program(Struct, frozen=True, kw_only=True):
+class AgentProgram(Struct, frozen=True, kw_only=True):
     """A program that calls hooks."""
 
     name: str
@@ -124,14 +124,14 @@ class Program(Struct, frozen=True, kw_only=True):
     """What it allows a hook at the end of a session, where that is less."""
 
 
-CLAUDE_CODE: Final = Program(
+CLAUDE_CODE: Final = AgentProgram(
     name="claude-code",
     events={name: name for name in EVENTS},
     shell_tool="Bash",
     timeout=HOOK_SECONDS,
     has_readable_log=True,
 )
-CODEX: Final = Program(
+CODEX: Final = AgentProgram(
     name="codex",
     events={name: name for name in EVENTS},
     shell_tool="Bash",
@@ -139,7 +139,7 @@ CODEX: Final = Program(
     has_readable_log=True,
     end_timeout=3,
 )
-GEMINI: Final = Program(
+GEMINI: Final = AgentProgram(
     name="gemini",
     # PreCompress is left out: it is told before every single call of the model, whether anything is
     # compressed or not.
@@ -155,7 +155,7 @@ GEMINI: Final = Program(
     is_named=True,
     begins_with_prompt=True,
 )
-PROGRAMS: Final[dict[str, Program]] = {one.name: one for one in (CLAUDE_CODE, CODEX, GEMINI)}
+PROGRAMS: Final[dict[str, AgentProgram]] = {one.name: one for one in (CLAUDE_CODE, CODEX, GEMINI)}
 
 
 # What the command line tells a hook: which event, which store, whose memories.
@@ -164,7 +164,7 @@ OPTIONS: Final = ("store", "home", "client", "project", "squad", "agent", "chann
 SCOPE: Final = OPTIONS[3:]
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class HookCall(Struct, frozen=True, kw_only=True):
     """One call of `engram hook`."""
 
     event: str = ""
@@ -184,14 +184,14 @@ class Call(Struct, frozen=True, kw_only=True):
         return {**named, "project": chosen(self.project, folder)}
 
 
-def parse_arguments(words: Sequence[str]) -> Call:
+def parse_arguments(words: Sequence[str]) -> HookCall:
     """Return the call that these words make: `EVENT --store PATH --user NAME`."""
-    given: dict[str, str] = {}
+    options: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
         name, has_value, value = word.removeprefix("--").partition("=")
         if word.startswith("--") and name in OPTIONS:
-            given[name] = value if has_value else next(rest, "")
+            options[name] = value if has_value else next(rest, "")
         elif not word.startswith("-"):
-            given.setdefault("event", word)
-    return Call(**{name: value for name, value in given.items() if value})
+            options.setdefault("event", word)
+    return HookCall(**{name: value for name, value in options.items() if value})

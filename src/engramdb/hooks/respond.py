@@ -1,10 +1,16 @@
-"""What is done for each event."""
+"""
+What is done for each event: give context, keep what was said, and afterwards read it.
+
+The agent waits for `answer` and `keep`; `afterwards` is the slow part and happens when it has gone on.
+Keeping is by marks in the store: an event told twice, by two hooks at once or after a resumed session,
+adds nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,27 +18,20 @@ from msgspec.structs import replace
 from engramdb.context.budget import Measure, fill
 from engramdb.context.lines import BLOCK, NOTICE, framed
 from engramdb.context.sections import recalled
-from engramdb.hooks import events, guards, transcript
-from engramdb.hooks import transcript as tools
-from engramdb.hooks.events import CLAUDE_CODE, CODEX
-from engramdb.hooks.guards import Given
+from engramdb.engine.engram import Engram
+from engramdb.hooks import events, filters, transcript
+from engramdb.hooks.events import CLAUDE_CODE, CODEX, AgentProgram, HookEvent
+from engramdb.hooks.state import DeliveredLines
 from engramdb.importing.record import Message
 from engramdb.models.capabilities import counter_for
+from engramdb.settings import Settings
 from engramdb.text.mentions import mentions
 from engramdb.text.pii_patterns import credentials
 from engramdb.text.terms import terms
 from engramdb.text.tokens import USUAL
 from engramdb.values import Hit, ImportKind, Role, SectionName, Turn
 
-if TYPE_CHECKING:
-    from engramdb.engine.engram import Engram
-    from engramdb.hooks.events import Event, Program
-    from engramdb.settings import Settings
-
-
-# What of the memory fits a prompt, as the block that is put beside it; nothing where nothing fits.
-
-MOST_HITS: Final = 10
+MAX_HITS: Final = 10
 FITS: Final = 0.25
 """What fits a prompt no better is chance with the built-in embedder: the best of strangers reached 0.23."""
 NEAR_BEST: Final = 0.5
@@ -40,9 +39,9 @@ NEAR_BEST: Final = 0.5
 LONG_CHARACTERS: Final = 150
 """A prompt of several sentences fits everything less, most of all with `e5-small`."""
 MAY_FIT: Final = 0.08
-"""So little is enough where the prompt names what the memory names, or is long and one stands out."""
+"""Enough where the prompt names what the memory names, or is long and one memory stands out."""
 STANDS_OUT: Final = 2.0
-"""That one does if it fits so many times as well as the next one: strangers come in crowds."""
+"""How many times better than the next one a memory that stands out fits: strangers come in crowds."""
 
 
 def fitting(prompt: str, hits: Sequence[Hit]) -> list[Hit]:
@@ -54,7 +53,7 @@ def fitting(prompt: str, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _is_named(hit: Hit, words: Set[str]) -> bool:
-    """Say whether the prompt names a person or thing that the memory names: chance seldom does."""
+    """Return whether the prompt names a person or thing that the memory names: chance seldom does."""
     if hit.trust.relevance < MAY_FIT:
         return False
     names = (frozenset(terms(mention.text)) for mention in mentions(hit.memory.content))
@@ -71,40 +70,34 @@ def _standing_out(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def memory_block(engram: Engram, prompt: str, *, session: str, tokens: int) -> str:
-    """Return the memories that fit a prompt, framed as data, within so many tokens."""
-    hits = fitting(prompt, engram.recall(prompt, limit=MOST_HITS, session=session).hits)
+    """Return the memories that fit a prompt, framed as data, within a token budget."""
+    hits = fitting(prompt, engram.recall(prompt, limit=MAX_HITS, session=session).hits)
     measure = Measure(counter_for(USUAL))
-    room = tokens - measure.of(framed(" ", tag=BLOCK, notice=NOTICE))
-    section, _ = fill(SectionName.RECALLED, recalled(hits), room, measure=measure)
+    budget = tokens - measure.of(framed(" ", tag=BLOCK, notice=NOTICE))
+    section, _ = fill(SectionName.RECALLED, recalled(hits), budget, measure=measure)
     return "" if section is None else framed(section.text, tag=BLOCK, notice=NOTICE)
 
 
-# What is done for each event: give context, keep what was said, and afterwards read it.
-#
-# Called by `run` with an opened engine. The agent waits for `answer` and `keep`; `afterwards` is the slow
-# part and happens when it has gone on. Keeping is by marks in the store, so that an event told twice, by two
-# hooks at once or after a resumed session, adds nothing.
-
 SESSION_TOKENS: Final = 1200
 PROMPT_TOKENS: Final = 800
-"""Room for memories; Claude Code takes 10,000 characters of a hook whole, about twice the larger."""
-MOST_CHARACTERS: Final = 16_000
-"""So much of a message is kept: what is longer is mostly a pasted log."""
+"""Budgets for memories; Claude Code takes 10,000 characters of a hook whole, about twice the larger."""
+MAX_CHARACTERS: Final = 16_000
+"""How much of a message is kept: what is longer is mostly a pasted log."""
 ASKED_CHARACTERS: Final = 4000
-"""So much of a prompt is asked with; to measure a pasted log would take longer than to answer."""
-MOST_MISSED: Final = 20
-"""So many messages are caught up on that no hook was told of, such as after an interruption."""
-_ANEW = frozenset({"startup", "clear", "compact", ""})
+"""How much of a prompt is searched with; measuring a pasted log would take longer than answering."""
+MAX_MISSED: Final = 20
+"""How many messages that no hook was told of are caught up on, such as after an interruption."""
+_FRESH_SOURCES = frozenset({"startup", "clear", "compact", ""})
 _UNNAMED = "the work at hand"
 
 
-class Visit(Struct, frozen=True, kw_only=True):
+class HookVisit(Struct, frozen=True, kw_only=True):
     """An event that an opened engine is to answer."""
 
     engram: Engram
     settings: Settings
-    event: Event
-    program: Program = CLAUDE_CODE
+    event: HookEvent
+    program: AgentProgram = CLAUDE_CODE
     is_by_folder: bool = False
     """Whether the folder chooses the project, so that what was said in another one stays there."""
 
@@ -114,24 +107,24 @@ class Visit(Struct, frozen=True, kw_only=True):
         return f"{self.program.name}:{self.event.session}"
 
 
-def answer(visit: Visit) -> str:
+def answer(visit: HookVisit) -> str:
     """Return the memories to put before the agent, or nothing."""
     event = visit.event
     if event.name == events.SESSION_START:
         return _beginning(visit)
     if event.name == events.PROMPT:
-        given = Given(visit.settings, event.session)
-        prompt = _middle_left_out(guards.without_memories(event.prompt))
-        is_first = visit.program.begins_with_prompt and given.is_at_beginning
-        return given.only_new([*(_standing(visit) if is_first else ()), *_fitting(visit, prompt)])
+        delivered = DeliveredLines(visit.settings, event.session)
+        prompt = _middle_left_out(filters.without_memories(event.prompt))
+        is_first = visit.program.begins_with_prompt and delivered.is_empty
+        return delivered.filter_new([*(_standing(visit) if is_first else ()), *_fitting(visit, prompt)])
     return ""
 
 
-def keep(visit: Visit) -> Sequence[Turn]:
+def keep(visit: HookVisit) -> Sequence[Turn]:
     """Store what was said and return the turns that are new."""
     event = visit.event
     if event.name == events.TOOL_USED:
-        told = tools.outcome(event.tool, event.tool_input, event.tool_response)
+        told = filters.tool_outcome(event.tool, event.tool_input, event.tool_response)
         key = f"tool/{event.tool_use or event.moment}"
         messages = [_message(visit, _without_secrets(told), role=Role.TOOL, key=key)] if told else []
     elif event.name == events.SESSION_START:
@@ -143,13 +136,13 @@ def keep(visit: Visit) -> Sequence[Turn]:
     return visit.engram.hear(
         _worth_keeping(messages),
         kind=kind,
-        most_characters=MOST_CHARACTERS,
+        most_characters=MAX_CHARACTERS,
         # of a tool we read no log, so each use has but the key that its event gave it
         is_logged=visit.program.has_readable_log and event.name != events.TOOL_USED,
     )
 
 
-def afterwards(visit: Visit, turns: Sequence[Turn]) -> None:
+def afterwards(visit: HookVisit, turns: Sequence[Turn]) -> None:
     """Read what is due; at the end of a conversation, or before it is compacted, all of it."""
     if visit.event.name == events.SESSION_END:
         visit.engram.end_session(visit.session)
@@ -159,23 +152,23 @@ def afterwards(visit: Visit, turns: Sequence[Turn]) -> None:
         visit.engram.read_due(turns)
 
 
-def _beginning(visit: Visit) -> str:
+def _beginning(visit: HookVisit) -> str:
     """Return what a session begins with; one that is resumed has it in its conversation."""
-    if visit.event.source not in _ANEW:
+    if visit.event.source not in _FRESH_SOURCES:
         return ""
-    given = Given(visit.settings, visit.event.session)
-    given.begin_anew()
-    return "" if visit.program.begins_with_prompt else given.only_new(_standing(visit))
+    delivered = DeliveredLines(visit.settings, visit.event.session)
+    delivered.reset()
+    return "" if visit.program.begins_with_prompt else delivered.filter_new(_standing(visit))
 
 
-def _standing(visit: Visit) -> Sequence[str]:
+def _standing(visit: HookVisit) -> Sequence[str]:
     """Return what stands, what was stored today and what fits the folder, for a session that begins."""
     topic = PurePath(visit.event.folder).name or _UNNAMED
     window = visit.engram.context(topic, budget=SESSION_TOKENS, history=(), session=visit.session)
     return [block for block in (window.standing, window.present) if block]
 
 
-def _fitting(visit: Visit, prompt: str) -> Sequence[str]:
+def _fitting(visit: HookVisit, prompt: str) -> Sequence[str]:
     """Return what fits a prompt; one that holds nothing but memories asks for none."""
     if not prompt:
         return ()
@@ -189,17 +182,17 @@ def _middle_left_out(prompt: str) -> str:
     return prompt if len(prompt) <= ASKED_CHARACTERS else f"{prompt[:half]}\n{prompt[-half:]}"
 
 
-def _spoken(visit: Visit) -> list[Message]:
+def _spoken(visit: HookVisit) -> list[Message]:
     """Return what the log holds lately, and behind it what the event tells and the log does not yet."""
     event = visit.event
     lines = transcript.tail(event.transcript) if visit.program.has_readable_log else []
     ours = transcript.of_project(lines, event.folder) if visit.is_by_folder else lines
-    messages = transcript.said(ours, session=visit.session)[-MOST_MISSED:]
+    messages = transcript.said(ours, session=visit.session)[-MAX_MISSED:]
     told = {_words(one.content) for one in messages[-2:]}
     after = transcript.last_key(lines) or event.moment
     if (
         event.name == events.PROMPT
-        and guards.is_typed(event.prompt)
+        and filters.is_typed(event.prompt)
         and not _ends_with(messages, event.prompt)
     ):
         key = f"prompt/{event.session}/{after}"
@@ -211,20 +204,20 @@ def _spoken(visit: Visit) -> list[Message]:
 
 
 def _ends_with(messages: Sequence[Message], prompt: str) -> bool:
-    """Say whether a log has the prompt already: some versions of the program write it first."""
+    """Return whether a log has the prompt already: some versions of the program write it first."""
     last = messages[-1] if messages else None
     return last is not None and last.role is Role.USER and _words(last.content) == _words(prompt)
 
 
 def _worth_keeping(messages: Sequence[Message]) -> list[Message]:
     """Return the messages without what came from memory, and without those that hold nothing else."""
-    plain = [replace(one, content=guards.without_memories(one.content)) for one in messages]
+    plain = [replace(one, content=filters.without_memories(one.content)) for one in messages]
     return [
-        one for one in plain if one.content and (one.role is not Role.USER or guards.is_typed(one.content))
+        one for one in plain if one.content and (one.role is not Role.USER or filters.is_typed(one.content))
     ]
 
 
-def _message(visit: Visit, content: str, *, role: Role, key: str) -> Message:
+def _message(visit: HookVisit, content: str, *, role: Role, key: str) -> Message:
     return Message(content=content, place=transcript.PLACE, role=role, key=key, session=visit.session)
 
 

@@ -1,4 +1,4 @@
-"""Work behind an agent: it holds nothing of the agent's, and does not end in silence."""
+"""Detached work of a hook: it holds nothing of the agent's, and does not end in silence."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb.hooks import guards
+from engramdb.hooks import filters
 
 from .test_hooks_process import ended, event, start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no behind without a fork")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is detached without a fork")
 
 SCRIPT = """
 import os, signal, sys, time
 from pathlib import Path
-from engramdb.hooks.run import go_on
+from engramdb.hooks.detached import detach
 
 def act():
     nothing = os.stat(os.devnull)
@@ -31,13 +31,13 @@ def act():
     Path(sys.argv[1], "group").write_text(str(os.getsid(0) != int(sys.argv[2])))
     exec(sys.argv[3])
 
-go_on(act, home=Path(sys.argv[1]), most_seconds=float(sys.argv[4]))
+detach(act, home=Path(sys.argv[1]), max_seconds=float(sys.argv[4]))
 """
 
 
-def behind(home: Path, act: str, *, most_seconds: float = 60) -> list[str]:
+def behind(home: Path, act: str, *, max_seconds: float = 60) -> list[str]:
     """Do something behind a process that waits for its end, and return what is noted of it."""
-    words = [sys.executable, "-c", SCRIPT, str(home), str(os.getsid(0)), act, str(most_seconds)]
+    words = [sys.executable, "-c", SCRIPT, str(home), str(os.getsid(0)), act, str(max_seconds)]
     done = subprocess.run(words, capture_output=True, check=True)
     assert done.stdout + done.stderr == b""
     path = home / "hooks" / "failures.jsonl"
@@ -54,7 +54,7 @@ def test_work_that_ends_well_is_not_spoken_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "most_seconds", "why"),
+    ("act", "max_seconds", "why"),
     [
         ("os.kill(os.getpid(), signal.SIGKILL)", 60, "it was ended by signal 9"),
         ("raise SystemExit", 60, "it ended early"),
@@ -64,10 +64,10 @@ def test_work_that_ends_well_is_not_spoken_of(tmp_path: Path) -> None:
     ids=["killed", "left", "mistake", "too-long"],
 )
 def test_however_work_ends_there_is_a_note_of_it(
-    act: str, most_seconds: float, why: str, tmp_path: Path
+    act: str, max_seconds: float, why: str, tmp_path: Path
 ) -> None:
     """Whoever is killed can tell nobody; without the note `status` would say that all is well."""
-    assert behind(tmp_path, act, most_seconds=most_seconds) == [why]
+    assert behind(tmp_path, act, max_seconds=max_seconds) == [why]
 
 
 def test_an_event_beyond_the_limit_is_read_to_its_end_and_said_to_be_too_large(home: Path) -> None:
@@ -89,11 +89,11 @@ def test_an_event_beyond_the_limit_is_read_to_its_end_and_said_to_be_too_large(h
 )
 def test_what_a_program_put_in_is_cut_out_up_to_its_end(told: str, left: str) -> None:
     """What does not end may be what somebody typed, and stays."""
-    assert guards.without_memories(told) == left
+    assert filters.without_memories(told) == left
 
 
 def test_marks_that_never_close_do_not_make_a_prompt_slow() -> None:
     """With a pattern that looks for both ends, this text alone took more than two minutes."""
     told = "a " + "<system-reminder>" * 200_000 + "</x>"
 
-    assert guards.without_memories(told) == told
+    assert filters.without_memories(told) == told
