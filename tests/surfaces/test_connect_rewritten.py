@@ -67,7 +67,7 @@ def test_a_program_may_keep_servers_and_hooks_in_one_file(person: Path, engram_c
     engram_command("connect", "gemini", "--remove", "--yes")
 
     assert listed == ["server", "server, hooks"]
-    assert whole["mcpServers"]["engram"]["args"] == ["mcp", "--user", "maya"]
+    assert whole["mcpServers"]["engram"]["args"][-3:] == ["mcp", "--user", "maya"]
     assert whole["hooks"]["AfterTool"][0]["matcher"] == "run_shell_command"
     hook = whole["hooks"]["BeforeAgent"][1]["hooks"][0]
     assert (hook["name"], hook["timeout"]) == ("engram", 10_000)
