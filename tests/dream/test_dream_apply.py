@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engramdb.dream.derive import Pen
+from engramdb.dream.apply import Applier, Pen, apply
 from engramdb.dream.proposals import (
     AddLink,
     Adjust,
-    Applier,
     Derive,
     Merge,
     Proposal,
     Restatus,
     SideWrite,
     Supersede,
-    apply,
 )
 from engramdb.errors import InjectionBlocked
 from engramdb.policy import DreamPolicy

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb.errors import InvalidQuery
-from engramdb.store.moves import erase
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.values import Action, Actor, Gap, GapKind, Scope
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_erasing_a_memory_erases_its_question_from_the_file(engram: Engram, aske
     memory = engram.get(asked.memories[0], scope=MINE)
 
     with engram._parts.store.atomic() as tx:
-        erase(tx, memory, reason="asked to", actor=Actor(), now=memory.created_at)
+        MemoryWriter(tx, Actor(), memory.created_at).erase(memory, reason="asked to")
 
     with engram._parts.store.read() as tx:
         assert tx.gaps.get(asked.id, scope=MINE) is None

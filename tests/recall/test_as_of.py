@@ -10,8 +10,8 @@ import pytest
 from engramdb import Filters, Kind, Layer, Memory, Scope, Status
 from engramdb.errors import StoreCorrupt
 from engramdb.lifecycle.change import count_run
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.recall.as_of import as_it_was, believed, undo, widened
-from engramdb.store.moves import move
 from engramdb.store.sqlite.memories import HistoryTable
 from engramdb.values import GLOBAL, AccessLog, Action, Actor, HistoryEvent, Provenance, SecurityTier
 
@@ -282,15 +282,8 @@ def test_nothing_is_left_of_what_was_erased(engram: Engram, clock: ManualClock) 
     start = clock.now()
     clock.advance(days=1)
     with engram._parts.store.atomic() as tx:
-        move(
-            tx,
-            made,
-            Status.ERASED,
-            action=Action.ERASE,
-            reason="asked for",
-            actor=Actor(),
-            now=clock.now(),
-        )
+        writer = MemoryWriter(tx, Actor(), engram._now())
+        writer.set_status(made, Status.ERASED, action=Action.ERASE, reason="asked for")
 
     with engram._parts.store.read() as tx:
         history = tx.history.of(made.id)

@@ -14,9 +14,9 @@ from engramdb.errors import ContentTooLarge, EngramError, InvalidContent
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.change import find, put_in_place
 from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission
 from engramdb.store.contract import Transaction
-from engramdb.store.moves import move
 from engramdb.text.normalize import clean, fingerprint, is_text
 from engramdb.values import (
     Action,
@@ -142,6 +142,7 @@ REMOVED = "its document was taken from the shelf"
 EXPIRED = "its document has expired"
 UNSAID = "the message was taken back"
 OVERWRITTEN = "its document was overwritten"
+ENDS_WITH = "it ends with its last document"
 
 
 class DocumentWrite(Struct, kw_only=True):
@@ -153,6 +154,10 @@ class DocumentWrite(Struct, kw_only=True):
     now: datetime
     heard: list[Turn] = field(default_factory=list)
     is_all_embedded: bool = True
+
+    @property
+    def _writer(self) -> MemoryWriter:
+        return MemoryWriter(self.tx, self.actor, self.now)
 
     def put(self, ready: PreparedDocument) -> Document:
         """Put a document in place of what lies under its key."""
@@ -221,8 +226,7 @@ class DocumentWrite(Struct, kw_only=True):
         ends = [item.expires_at for item in self.tx.shelf.holders(memory.id)]
         dated = [end for end in ends if end is not None]
         last = max(dated) if dated and len(dated) == len(ends) else None
-        if memory.forget_after != last:
-            self.tx.memories.replace(memory.evolve(forget_after=last))
+        self._writer.update(memory, Action.SHELVE, reason=ENDS_WITH, forget_after=last)
 
     def _under(self, key: str | None, ready: PreparedDocument) -> Document | None:
         """Return what lies where a document is to be put."""
@@ -297,15 +301,7 @@ class DocumentWrite(Struct, kw_only=True):
             self._forget(memory, reason)
 
     def _forget(self, memory: Memory, reason: str) -> None:
-        move(
-            self.tx,
-            memory,
-            Status.FORGOTTEN,
-            action=Action.FORGET,
-            reason=reason,
-            actor=self.actor,
-            now=self.now,
-        )
+        self._writer.set_status(memory, Status.FORGOTTEN, action=Action.FORGET, reason=reason)
 
     def _note(self, action: Action, item: Document, more: Mapping[str, str]) -> None:
         made = {"memory": item.memory_id, "turn": item.turn_id}

@@ -21,7 +21,6 @@ from engramdb.dream.gaps import CONTRADICTED, asking, contradiction
 from engramdb.dream.neighbors import MOST_FILED, ScopeStatements, scenes
 from engramdb.dream.proposals import Proposal, Restatus, Supersede
 from engramdb.dream.step import Dreaming
-from engramdb.lifecycle.merging import evidence, last_stated
 from engramdb.policy import DreamPolicy
 from engramdb.text.normalize import normalise
 from engramdb.values import Kind, Memory, Status
@@ -51,9 +50,9 @@ class ContradictionsStep(Struct, frozen=True):
 
 def weight(memory: Memory, policy: DreamPolicy, now: datetime) -> float:
     """Return what a statement weighs: how often it was stated, by whom, and how long ago the last time."""
-    age = max(0.0, (now - last_stated(memory)).total_seconds()) / DAY_SECONDS
+    age = max(0.0, (now - memory.last_stated_at).total_seconds()) / DAY_SECONDS
     return float(
-        evidence(memory) * memory.provenance.source.trust * 0.5 ** (age / policy.evidence_half_life_days)
+        memory.evidence_count * memory.provenance.source.trust * 0.5 ** (age / policy.evidence_half_life_days)
     )
 
 
@@ -100,7 +99,9 @@ def _among_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterator[Proposa
         keys = [scene.outlines[place].key for place in (first, second)]
         with dreaming.store.read() as tx:
             read = tx.memories.by_keys(keys)
-        both = sorted((memory for memory in read.values() if memory.id not in gone), key=last_stated)
+        both = sorted(
+            (memory for memory in read.values() if memory.id not in gone), key=lambda one: one.last_stated_at
+        )
         if _is_replaced(both, dreaming):
             gone.add(both[0].id)
             yield Supersede(winner=both[1], loser=both[0], reason="a newer note contradicts it")

@@ -17,7 +17,6 @@ from engramdb.dream.merge import compared, stars
 from engramdb.dream.neighbors import scenes
 from engramdb.dream.proposals import Derive, Proposal
 from engramdb.dream.step import Dreaming
-from engramdb.lifecycle.merging import evidence
 from engramdb.values import Layer, Memory, MemoryId
 
 PATTERN_CONFIDENCE = 0.8
@@ -53,7 +52,7 @@ def _patterns(clusters: list[tuple[Memory, list[Memory]]], dreaming: Dreaming) -
         members = [one for one in left if one.type is core.type]
         if core.id not in gone and _is_enough(core, members, dreaming):
             gone.update((core.id, *(one.id for one in members)))
-            said = sum(evidence(one) for one in (core, *members))
+            said = sum(one.evidence_count for one in (core, *members))
             for begin in range(0, len(members), SOURCES_AT_ONCE):
                 yield _knowledge(core, members[begin : begin + SOURCES_AT_ONCE], said=said)
 
@@ -64,7 +63,9 @@ def _is_enough(core: Memory, members: Sequence[Memory], dreaming: Dreaming) -> b
         return False
     policy, every = dreaming.policy.dream, (core, *members)
     sureness = 1 - math.prod(1 - one.confidence for one in every)
-    is_often = bool(core.provenance.episodes) or sum(map(evidence, every)) >= policy.pattern_least
+    is_often = (
+        bool(core.provenance.episodes) or sum(one.evidence_count for one in every) >= policy.pattern_least
+    )
     return is_often and sureness > PATTERN_CONFIDENCE
 
 

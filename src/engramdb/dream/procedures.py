@@ -23,16 +23,15 @@ from engramdb.dream.ground import (
 )
 from engramdb.dream.proposals import Derive, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.capture import DreamFilter, ToolRun
-from engramdb.store.moves import differences
 from engramdb.text.normalize import lazy
 from engramdb.text.terms import terms
 from engramdb.values import (
     Action,
     Actor,
     ActorKind,
-    HistoryEvent,
     Kind,
     Layer,
     Memory,
@@ -248,16 +247,9 @@ def _count(tx: Transaction, *, memory: Memory, counts: tuple[int, int], now: dat
     current = tx.memories.get(memory.id, scope=memory.scope)
     if current is None or current.status is not Status.ACTIVE:
         return False
-    new = current.evolve(successes=counts[0], failures=counts[1], updated_at=now)
-    changes = differences(current, new)
-    if not changes:
-        return False
-    tx.memories.replace(new)
-    actor = Actor(name=MAKER, kind=ActorKind.RULE)
-    tx.history.add(
-        HistoryEvent(memory_id=memory.id, at=now, action=Action.COUNT, actor=actor, changes=changes)
-    )
-    return True
+    writer = MemoryWriter(tx, Actor(name=MAKER, kind=ActorKind.RULE), now)
+    counted = writer.update(current, Action.COUNT, successes=counts[0], failures=counts[1])
+    return counted is not current
 
 
 def _from_runs(dreaming: Dreaming, scope: Scope) -> Iterator[Recurring]:

@@ -166,6 +166,7 @@ def _profile(content: str, sources: Sequence[Memory], *, category: str, of: str)
         category=category,
         confidence=PROFILE_CONFIDENCE,
         maker=f"{MAKER}:{of}",
+        is_introduced=False,
         reason=f"a profile out of {len(sources)} statements",
     )
 

@@ -19,8 +19,9 @@ from engramdb.dream.gaps import INJECTION, asking, interference
 from engramdb.dream.proposals import AddLink, Adjust, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.lifecycle.curves import retention
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
-from engramdb.values import Action, Actor, ActorKind, EdgeType, HistoryEvent, Memory, Status
+from engramdb.values import Action, Actor, ActorKind, EdgeType, Memory, Status
 from engramdb.values.population import Population, to_microseconds
 
 REPLAY_RECALLS = 3
@@ -256,14 +257,15 @@ def _insight(dreaming: Dreaming, key: int, met: Mapping[str, int]) -> Iterator[P
 
 
 def _move(seen: Memory, arousal: float, now: datetime, tx: Transaction) -> bool:
-    """Store how much a memory moves now; an adjustment sets no feelings, so its history is written here."""
+    """Store how much a memory moves now; an adjustment sets no feelings."""
     memory = tx.memories.get(seen.id, scope=seen.scope)
     if memory is None or not _may_replay(memory) or memory.affect != seen.affect:
         return False
-    tx.memories.replace(memory.evolve(affect=replace(memory.affect, arousal=arousal), updated_at=now))
-    event = HistoryEvent(memory_id=seen.id, at=now, action=Action.DREAM, actor=REPLAYER, reason=INSIGHT)
-    tx.history.add(event)
-    return True
+    moved = replace(memory.affect, arousal=arousal)
+    return (
+        MemoryWriter(tx, REPLAYER, now).update(memory, Action.DREAM, reason=INSIGHT, affect=moved)
+        is not memory
+    )
 
 
 def _may_replay(memory: Memory) -> bool:

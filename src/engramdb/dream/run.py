@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from engramdb.dream.apply import Applied, Applier, Pen, apply, described
 from engramdb.dream.bridges import BridgesStep
 from engramdb.dream.confidence import ConfidenceStep
 from engramdb.dream.contradictions import ContradictionsStep
 from engramdb.dream.crystals import CrystalsStep
-from engramdb.dream.derive import Pen
 from engramdb.dream.drift import DriftStep
 from engramdb.dream.gaps import GapsStep
 from engramdb.dream.inference import InferenceStep
@@ -23,7 +23,6 @@ from engramdb.dream.patterns import PatternsStep
 from engramdb.dream.probe import ProbeStep
 from engramdb.dream.procedures import ProceduresStep
 from engramdb.dream.profiles import ProfilesStep
-from engramdb.dream.proposals import Applied, Applier, apply, described
 from engramdb.dream.prune import PruneStep
 from engramdb.dream.replay import ReplayStep
 from engramdb.dream.semantic import SemanticStep

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from engramdb.dream.derive import Pen
+from engramdb.dream.apply import Pen
 from engramdb.dream.run import STEPS, Runner, chosen, dream
 from engramdb.dream.step import Dreaming
 from engramdb.engine.assemble import Parts
@@ -15,8 +15,8 @@ from engramdb.errors import EmbeddingError
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.conflict import Statement, conflict, is_negation
 from engramdb.lifecycle.drafts import Draft, candidate
-from engramdb.lifecycle.enrich import introduce
-from engramdb.lifecycle.merging import Writing, unmerge
+from engramdb.lifecycle.merging import unmerge
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
 from engramdb.text import relations
 from engramdb.values import Actor, DreamReport, EmbedderIdentity, Memory, MemoryId, Scope
@@ -89,8 +89,6 @@ class Dreams(Handle):
 # Called by the verbs of `dreaming`; loads the room `dream`. Hands it what it may not reach for itself: how
 # capture judges a contradiction, how the write pipeline screens a statement, how it is embedded.
 
-PROFILES = "dream.profiles"
-
 
 def dream_once(
     parts: Parts,
@@ -127,8 +125,7 @@ def take_apart(
     """Take back the merges into a memory, or the one by which it was merged, and return what came back."""
     with parts.store.atomic() as tx:
         memory = find_own(tx, memory_id, scope, if_still=if_still)
-        writing = Writing(tx, parts.policy.dream, "unmerge", parts.clock.now())
-        return unmerge(writing, memory, actor=actor, reason=reason)
+        return unmerge(MemoryWriter(tx, actor, parts.clock.now()), memory, reason=reason)
 
 
 def has_news(tx: Transaction) -> bool:
@@ -167,15 +164,8 @@ def dreaming_of(parts: Parts) -> Dreaming:
 
 def pen_of(parts: Parts) -> Pen:
     """Return what writes a statement of the dream as the write pipeline would."""
-    now = parts.clock.now()
-
-    def known(tx: Transaction, memory: Memory) -> None:
-        if not (memory.extractor or "").startswith(PROFILES):  # which links itself, and names nobody new
-            introduce(tx, memory, now=now)
-
     return Pen(
         screen=lambda memory: _screened(parts, memory),
-        introduce=known,
         embed=parts.embedder.embed_documents,
         identity=_embedder_identity(parts),
     )

@@ -23,7 +23,7 @@ from engramdb.errors import (
 from engramdb.importing.read import Kinded, read_source
 from engramdb.importing.record import Broken, LeftOut, Link, Message, Statement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
-from engramdb.lifecycle.change import GONE, SAID
+from engramdb.lifecycle.change import SAID, Speaker, link_found
 from engramdb.lifecycle.drafts import INJECTION, Draft, candidate, checked_text
 from engramdb.lifecycle.write import Outcome
 from engramdb.models.embedder import AbsentEmbedder
@@ -32,7 +32,6 @@ from engramdb.text.normalize import clean
 from engramdb.values import (
     GLOBAL,
     Actor,
-    Edge,
     ImportKind,
     ImportReport,
     Memory,
@@ -169,6 +168,9 @@ class _Carried(Struct, frozen=True):
     link: Link
 
 
+CARRIED = "carried over by an import"
+
+
 class CarriedLinks:
     """The links of one import."""
 
@@ -189,7 +191,7 @@ class CarriedLinks:
                     self._by_end[record.key].append(carried)
                     self._by_end[link.to].append(carried)
 
-    def settle(self, tx: Transaction, items: Iterable[Item], *, now: datetime) -> int:
+    def settle(self, tx: Transaction, items: Iterable[Item], *, actor: Actor, now: datetime) -> int:
         """Set the links of records that have just come in to those that are here; returns how many."""
         due = self._due({item.record.key for item in items})
         if not due:
@@ -197,7 +199,9 @@ class CarriedLinks:
         ends = {key for one in due for key in (one.source, one.link.to)}
         became = tx.imports.became([self._met[key].mark for key in ends])
         here = {key: became[self._met[key].mark] for key in ends if self._met[key].mark in became}
-        return sum(_set(tx, one, here, scope=self._met[one.source].scope, now=now) for one in due)
+        return sum(
+            _set(tx, one, here, scope=self._met[one.source].scope, actor=actor, now=now) for one in due
+        )
 
     def _due(self, fresh: set[str]) -> list[_Carried]:
         """Return the links that touch these records and of which both ends have been met."""
@@ -207,18 +211,24 @@ class CarriedLinks:
 
 
 def _set(
-    tx: Transaction, one: _Carried, here: Mapping[str, MemoryId], *, scope: Scope, now: datetime
+    tx: Transaction,
+    one: _Carried,
+    here: Mapping[str, MemoryId],
+    *,
+    scope: Scope,
+    actor: Actor,
+    now: datetime,
 ) -> bool:
     """Set one link; what `relate` would refuse, because of scope, status or a circle, stays away."""
     source, target = here.get(one.source), here.get(one.link.to)
     if source is None or target is None:
         return False
-    ends = (tx.memories.get(source, scope=scope), tx.memories.get(target, scope=scope))
-    if any(end is None or end.status in GONE for end in ends):
+    start, end = tx.memories.get(source, scope=scope), tx.memories.get(target, scope=scope)
+    if start is None or end is None:
         return False
-    edge = Edge(source=source, target=target, type=one.link.type, weight=one.link.weight, created_at=now)
+    speaker = Speaker(scope, actor, now, reason=CARRIED)
     try:
-        tx.edges.add(edge)
+        link_found(tx, start, end, one.link.type, weight=one.link.weight, speaker=speaker)
     except EdgeNotAllowed:
         return False
     return True
@@ -329,7 +339,7 @@ class Intake:
             turns = [self._observed(tx, item, refusals, now=now) for item in messages]
             noted += [one for one in turns if one is not None]
             tx.imports.add(noted, at=now)
-            linked = self._links.settle(tx, items, now=now)
+            linked = self._links.settle(tx, items, actor=self._actor, now=now)
         new = [one.memory for one in admissions if one.outcome in _NEW]
         self._count(noted, new, items=items)
         self.tally.counts["links"] += linked

@@ -66,7 +66,7 @@ def read_csv(piece: Piece, mapping: Mapping[str, str]) -> Iterator[Record]:
     try:
         with piece.open() as stream:
             is_wide = stream.read(2) in (b"\xff\xfe", b"\xfe\xff")
-        # What is not UTF-8 is kept as halves of surrogate pairs: admission refuses those rows, and only those.
+        # What is not UTF-8 is kept as halves of surrogate pairs: admission refuses those rows only.
         encoding, errors = ("utf-16", "replace") if is_wide else ("utf-8-sig", "surrogateescape")
         with piece.open() as stream:
             lines = io.TextIOWrapper(stream, encoding, errors, newline="")

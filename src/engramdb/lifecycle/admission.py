@@ -14,6 +14,7 @@ from engramdb.errors import EmbeddingError, EngramError, SecurityError
 from engramdb.lifecycle.drafts import Candidate, Draft, candidate
 from engramdb.lifecycle.neighbors import FindsNeighbours, Judge, gather, judged
 from engramdb.lifecycle.settle import Neighbour, Order
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness
 from engramdb.policy import CapturePolicy
@@ -119,9 +120,8 @@ def save(
     tx: Transaction, prepared: Prepared, pipeline: WritePipeline, *, actor: Actor, now: datetime
 ) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
-    write = Write(
-        tx=tx, policy=pipeline.policy, likeness=pipeline.likeness, actor=actor, now=now, order=Order(tx)
-    )
+    writer = MemoryWriter(tx, actor, now)
+    write = Write(writer, pipeline.policy, pipeline.likeness, Order(tx))
     admissions = [
         store_candidate(
             write,
@@ -135,8 +135,7 @@ def save(
         for place, one in enumerate(prepared.candidates)
     ]
     if write.vectors and prepared.identity is not None:
-        space = tx.vectors.make_space(prepared.identity)
-        tx.vectors.put(space, list(write.vectors), write.stacked_vectors())
+        writer.embed(prepared.identity, list(write.vectors), np.stack(list(write.vectors.values())))
     return admissions
 
 

@@ -18,19 +18,17 @@ from engramdb.errors import (
 )
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.drafts import Draft, checked
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
-from engramdb.store.moves import differences, let_go_of_derived, move, move_layer, note_move
 from engramdb.values import (
     Action,
     Actor,
     ActorKind,
-    AuditEvent,
     Edge,
     EdgeType,
     EmbedderIdentity,
-    HistoryEvent,
     Layer,
     Memory,
     MemoryId,
@@ -135,17 +133,10 @@ def put_in_place(
     now: datetime,
 ) -> Admission:
     """Store the one statement that was prepared where an old one stood, and return it."""
-    gone = old.evolve(status=Status.SUPERSEDED, valid_to=now, updated_at=now)
-    tx.memories.replace(
-        gone
-    )  # or else the write pipeline would take the new statement for a repetition of it
+    writer = MemoryWriter(tx, actor, now)
+    writer.make_way(old)
     (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
-    new = admission.memory
-    gone = gone.evolve(superseded_by=new.id)
-    tx.memories.replace(gone)
-    note_move(tx, old, gone, action=Action.CORRECT, reason=reason, actor=actor, now=now)
-    tx.edges.add(Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=now))
-    let_go_of_derived(tx, gone, now)
+    writer.supersede(old, admission.memory, action=Action.CORRECT, reason=reason)
     return admission
 
 
@@ -166,7 +157,7 @@ def set_status(
         memory = find_own(tx, memory_id, scope, if_still=if_still)
         if status is Status.ERASED:
             raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
-        return move(tx, memory, status, action=action, reason=reason, actor=actor, now=now)
+        return MemoryWriter(tx, actor, now).set_status(memory, status, action=action, reason=reason)
 
 
 def restore(
@@ -190,7 +181,8 @@ def restore(
                 f"memory {memory_id} was not removed by a rule but by {moves[-1].actor.name!r}",
                 hint="Set its status to active instead, with a reason: `engram set-status`.",
             )
-        return move(tx, memory, Status.ACTIVE, action=Action.RESTORE, reason=reason, actor=actor, now=now)
+        writer = MemoryWriter(tx, actor, now)
+        return writer.set_status(memory, Status.ACTIVE, action=Action.RESTORE, reason=reason)
 
 
 def set_layer(
@@ -211,16 +203,7 @@ def set_layer(
         wanted = layer or _next_layer(memory.layer, up=up)
         if wanted is memory.layer:
             raise StatusNotAllowed(f"memory {memory_id} is in the {wanted} layer already")
-        tx.audit.add(
-            AuditEvent(
-                at=now,
-                action=Action.PROMOTE if up else Action.DEMOTE,
-                actor=actor,
-                target=memory_id,
-                detail={"layer": wanted},
-            )
-        )
-        return move_layer(tx, memory, wanted, reason=reason, held=True, actor=actor, now=now)
+        return MemoryWriter(tx, actor, now).set_layer(memory, wanted, reason=reason, is_held=True)
 
 
 def _next_layer(layer: Layer, *, up: bool) -> Layer:
@@ -247,16 +230,9 @@ def give_feedback(
     """Note that a memory helped or did not, for a question of which only fingerprint and vector are kept."""
     with store.atomic() as tx:
         memory = find_own(tx, memory_id, scope, if_still=if_still)
-        name = "helped" if is_helpful else "unhelpful"
-        changed = memory.evolve(**{name: getattr(memory, name) + 1})
-        key = tx.memories.replace(changed)
+        changed, key = MemoryWriter(tx, actor, now).count_feedback(memory, is_helpful=is_helpful)
         space = None if identity is None else tx.vectors.space(identity)
         tx.feedback.add(key, at=now, is_helpful=is_helpful, question=question, space=space, vector=vector)
-        changes = differences(memory, changed)
-        tx.history.add(
-            HistoryEvent(memory_id=memory_id, at=now, action=Action.FEEDBACK, actor=actor, changes=changes)
-        )
-        tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=memory_id))
         return changed
 
 
@@ -278,12 +254,7 @@ def set_pinned(
         if memory.status is Status.ERASED:
             raise StatusNotAllowed(f"memory {memory.id} was erased: nothing is left to pin")
         action = Action.PIN if pinned else Action.UNPIN
-        changed = memory.evolve(pinned=pinned, updated_at=now)
-        tx.memories.replace(changed)
-        changes = differences(memory, changed)
-        tx.history.add(HistoryEvent(memory_id=memory.id, at=now, action=action, actor=actor, changes=changes))
-        tx.audit.add(AuditEvent(at=now, action=action, actor=actor, target=memory.id))
-        return changed
+        return MemoryWriter(tx, actor, now).update(memory, action, pinned=pinned)
 
 
 def count_run(
@@ -293,13 +264,8 @@ def count_run(
     with store.atomic() as tx:
         memory = find_own(tx, memory_id, scope)
         name = "successes" if is_success else "failures"
-        changed = memory.evolve(**{name: getattr(memory, name) + 1}, updated_at=now)
-        tx.memories.replace(changed)
-        changes = differences(memory, changed)
-        tx.history.add(
-            HistoryEvent(memory_id=memory_id, at=now, action=Action.COUNT, actor=actor, changes=changes)
-        )
-        return changed
+        counted = {name: getattr(memory, name) + 1}
+        return MemoryWriter(tx, actor, now).update(memory, Action.COUNT, **counted)
 
 
 def _replacement(old: Memory, text: str, now: datetime) -> Draft:
@@ -349,24 +315,9 @@ def relabel(
             for name, value in wanted.items()
             if value is not None and value != getattr(memory, name)
         }
-        if not new:
-            return memory
-        changed = memory.evolve(**new, updated_at=now)
-        checked(Draft(content="-", category=changed.category, importance=changed.importance), policy)
-        tx.memories.replace(changed)
-        changes = {name: (getattr(memory, name), value) for name, value in new.items()}
-        tx.history.add(
-            HistoryEvent(
-                memory_id=memory_id,
-                at=now,
-                action=Action.RELABEL,
-                actor=actor,
-                reason=reason,
-                changes=changes,
-            )
-        )
-        tx.audit.add(AuditEvent(at=now, action=Action.RELABEL, actor=actor, target=memory_id))
-        return changed
+        labelled = memory.evolve(**new)
+        checked(Draft(content="-", category=labelled.category, importance=labelled.importance), policy)
+        return MemoryWriter(tx, actor, now).update(memory, Action.RELABEL, reason=reason, **new)
 
 
 # Link two memories by hand, or take such a link away.
@@ -404,13 +355,20 @@ def relate(
     _check_kind(kind)
     with store.atomic() as tx:
         ends = _ends(tx, source, target, speaker)
-        for memory in ends:
-            if memory.status in GONE:
-                raise EdgeNotAllowed(f"memory {memory.id} is {memory.status} and cannot be linked")
-        edge = Edge(source=source, target=target, type=kind, weight=weight, created_at=speaker.now)
-        tx.edges.add(edge)
-        _note(tx, ends, Action.RELATE, kind, speaker)
-        return edge
+        return link_found(tx, *ends, kind, weight=weight, speaker=speaker)
+
+
+def link_found(
+    tx: Transaction, source: Memory, target: Memory, kind: EdgeType, *, weight: float, speaker: Speaker
+) -> Edge:
+    """Link two memories, with a row in the history of each; raises `EdgeNotAllowed` for one that is gone."""
+    for memory in (source, target):
+        if memory.status in GONE:
+            raise EdgeNotAllowed(f"memory {memory.id} is {memory.status} and cannot be linked")
+    writer = MemoryWriter(tx, speaker.actor, speaker.now)
+    edge = writer.link(source, target, kind, weight=weight)
+    writer.note_link(source, target, kind, action=Action.RELATE, reason=speaker.reason, within=speaker.scope)
+    return edge
 
 
 def unrelate(source: MemoryId, target: MemoryId, kind: EdgeType, *, store: Store, speaker: Speaker) -> bool:
@@ -421,8 +379,9 @@ def unrelate(source: MemoryId, target: MemoryId, kind: EdgeType, *, store: Store
         said = {(edge.source, edge.target, edge.type) for edge in tx.edges.of(source)}
         if (source, target, kind) not in said:
             return False
-        tx.edges.remove(source, target, kind)
-        _note(tx, ends, Action.UNRELATE, kind, speaker)
+        writer = MemoryWriter(tx, speaker.actor, speaker.now)
+        writer.unlink(source, target, kind)
+        writer.note_link(*ends, kind, action=Action.UNRELATE, reason=speaker.reason, within=speaker.scope)
         return True
 
 
@@ -436,33 +395,3 @@ def _check_kind(kind: EdgeType) -> None:
 def _ends(tx: Transaction, source: MemoryId, target: MemoryId, speaker: Speaker) -> tuple[Memory, Memory]:
     own = find_own(tx, source, speaker.scope, if_still=speaker.if_still)
     return own, find(tx, target, speaker.scope)
-
-
-def _note(
-    tx: Transaction, ends: tuple[Memory, Memory], action: Action, kind: EdgeType, speaker: Speaker
-) -> None:
-    """Write the link into the history of both ends, as far as they are this scope's, and into the audit."""
-    source, target = ends
-    for memory, other, name in ((source, target, "link_to"), (target, source, "link_from")):
-        if memory.scope != speaker.scope:
-            continue
-        link = f"{kind} {other.id}"
-        tx.history.add(
-            HistoryEvent(
-                memory_id=memory.id,
-                at=speaker.now,
-                action=action,
-                actor=speaker.actor,
-                reason=speaker.reason,
-                changes={name: (None, link) if action is Action.RELATE else (link, None)},
-            )
-        )
-    tx.audit.add(
-        AuditEvent(
-            at=speaker.now,
-            action=action,
-            actor=speaker.actor,
-            target=source.id,
-            detail={"other": target.id, "type": kind.value},
-        )
-    )

@@ -1,25 +1,20 @@
-"""Infer what a statement's words tell: tier, affect, traits, detail, entities."""
+"""Infer what a statement's words tell: security tier, affect, traits and levels of detail."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 
-from msgspec.structs import replace
-
-from engramdb.erasable_cache import cached
-from engramdb.lifecycle.entities import register
-from engramdb.store.contract import Store, Transaction
+from engramdb.lifecycle.transitions import MemoryWriter
+from engramdb.store.contract import Store
 from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
-from engramdb.text.mentions import mentions, type_of
-from engramdb.text.names import fold, fold_name, speaks_of_self, told_names
 from engramdb.text.pii import classify
-from engramdb.text.terms import index_terms
 from engramdb.text.traits import infer_traits
-from engramdb.values import Entity, EntityType, Memory, Outcome
+from engramdb.values import Actor, ActorKind, Memory, Outcome
 
+ENRICHING = Actor(name="enrichment", kind=ActorKind.RULE)
 BATCH = 128
 """Memories enriched in one write: a tenth of a second."""
 
@@ -41,52 +36,6 @@ def enriched(memory: Memory, *, outcome: Outcome | None = None) -> Memory:
     )
 
 
-def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now: datetime) -> None:
-    """Register whom and what the memory speaks of, the speaker too, and the names that it tells."""
-    speaker = memory.provenance.speaker
-    told = told_names(memory.content, speaker=speaker)
-    found = register(
-        tx,
-        memory if told.rest == memory.content else memory.evolve(content=told.rest),
-        speaker=speaker,
-        names=(*names, *_first_person(memory.content, speaker), *_owners(told.rest)),
-        now=now,
-    )
-    for name, other in told.pairs:
-        called = [entity for entity in found if _ends_with_name(name, entity)]
-        if len(called) == 1:
-            _call(tx, called[0], other, memory, at=min(memory.when, now))
-
-
-def _first_person(content: str, speaker: str | None) -> tuple[str, ...]:
-    """Return the speaker's name where a person speaks of himself."""
-    is_person = speaker is not None and _type_of(speaker) is EntityType.PERSON
-    return (speaker,) if speaker is not None and is_person and speaks_of_self(content) else ()
-
-
-def _owners(text: str) -> tuple[str, ...]:
-    """Return whose relations are spoken of: what is said of Bob's daughter is said of Bob."""
-    if "'s " not in text and "’s " not in text:
-        return ()
-    owned = [one.text.partition("'s ") for one in mentions(text)]
-    return tuple(owner for owner, is_owned, _ in owned if is_owned)
-
-
-def _ends_with_name(text: str, entity: Entity) -> bool:
-    """Say whether a text is a name of the entity, maybe after what it is: the tool Moneta."""
-    folded = [fold_name(one, entity.type) for one in (entity.name, *entity.aliases)]
-    return any(f" {fold(text)}".endswith(f" {one}") for one in folded)
-
-
-_type_of = cached(1000)(type_of)
-
-
-def _call(tx: Transaction, entity: Entity, other: str, memory: Memory, *, at: datetime) -> None:
-    """Note that a memory gives an entity another name, under which it is known from now on."""
-    tx.entities.update(replace(entity, aliases=(*entity.aliases, other)))
-    tx.entities.link(entity.id, memory.id, name=other, at=at)
-
-
 def enrich_pending(
     store: Store,
     *,
@@ -98,13 +47,10 @@ def enrich_pending(
     done = 0
     while stop is None or not stop.is_set():
         with store.atomic() as tx:
+            writer = MemoryWriter(tx, ENRICHING, now)
             waiting = tx.memories.unenriched(limit=BATCH)
             for key, memory in waiting.items():
-                richer = enriched(memory)
-                tx.memories.replace(richer)
-                tx.memories.mark_enriched(key)
-                tx.terms.put(key, index_terms(richer))
-                introduce(tx, richer, now=now)
+                writer.enrich(key, enriched(memory))
         if not waiting:
             break
         done += len(waiting)

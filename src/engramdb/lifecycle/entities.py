@@ -8,9 +8,10 @@ from datetime import datetime
 from msgspec.structs import replace
 from rapidfuzz.fuzz import ratio
 
+from engramdb.erasable_cache import cached
 from engramdb.store.contract import Transaction
 from engramdb.text.mentions import mentions, possible_names, type_of
-from engramdb.text.names import fold, fold_name, name_lists
+from engramdb.text.names import fold, fold_name, name_lists, speaks_of_self, told_names
 from engramdb.values import Entity, EntityType, Memory, Mention, new_id
 
 MIN_SIMILARITY = 0.85
@@ -259,3 +260,52 @@ def _distinct(names: Iterable[str], *, besides: str, kind: EntityType) -> tuple[
     for name in names:
         by_fold.setdefault(fold_name(name, kind), name)
     return tuple(by_fold.values())[1:]
+
+
+# Tell the registry whom and what a memory speaks of, and by which names.
+
+
+def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now: datetime) -> None:
+    """Register whom and what the memory speaks of, the speaker too, and the names that it tells."""
+    speaker = memory.provenance.speaker
+    told = told_names(memory.content, speaker=speaker)
+    found = register(
+        tx,
+        memory if told.rest == memory.content else memory.evolve(content=told.rest),
+        speaker=speaker,
+        names=(*names, *_first_person(memory.content, speaker), *_owners(told.rest)),
+        now=now,
+    )
+    for name, other in told.pairs:
+        called = [entity for entity in found if _ends_with_name(name, entity)]
+        if len(called) == 1:
+            _call(tx, called[0], other, memory, at=min(memory.when, now))
+
+
+def _first_person(content: str, speaker: str | None) -> tuple[str, ...]:
+    """Return the speaker's name where a person speaks of himself."""
+    is_person = speaker is not None and _type_of(speaker) is EntityType.PERSON
+    return (speaker,) if speaker is not None and is_person and speaks_of_self(content) else ()
+
+
+def _owners(text: str) -> tuple[str, ...]:
+    """Return whose relations are spoken of: what is said of Bob's daughter is said of Bob."""
+    if "'s " not in text and "’s " not in text:
+        return ()
+    owned = [one.text.partition("'s ") for one in mentions(text)]
+    return tuple(owner for owner, is_owned, _ in owned if is_owned)
+
+
+def _ends_with_name(text: str, entity: Entity) -> bool:
+    """Say whether a text is a name of the entity, maybe after what it is: the tool Moneta."""
+    folded = [fold_name(one, entity.type) for one in (entity.name, *entity.aliases)]
+    return any(f" {fold(text)}".endswith(f" {one}") for one in folded)
+
+
+_type_of = cached(1000)(type_of)
+
+
+def _call(tx: Transaction, entity: Entity, other: str, memory: Memory, *, at: datetime) -> None:
+    """Note that a memory gives an entity another name, under which it is known from now on."""
+    tx.entities.update(replace(entity, aliases=(*entity.aliases, other)))
+    tx.entities.link(entity.id, memory.id, name=other, at=at)

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.lifecycle.change import find_own
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Store, Transaction
-from engramdb.store.moves import erase
 from engramdb.values import (
     Action,
     Actor,
@@ -128,6 +128,7 @@ def _holders(
 
 
 def _take(tx: Transaction, doomed: Sequence[Memory], order: Order) -> None:
+    writer = MemoryWriter(tx, order.actor, order.now)
     for memory in doomed:
         tx.erasures.strike(memory.id, now=order.now)
-        erase(tx, memory, reason=order.reason, actor=order.actor, now=order.now)
+        writer.erase(memory, reason=order.reason)

@@ -137,7 +137,7 @@ def _against(
     mine, theirs = new.memory.content, old.content
     if is_later(old):
         return Verdict.CREATE if says_more(mine, theirs) else Verdict.PRECEDE
-    stays = evidence(old) >= policy.evidence_to_coexist and not new.is_change
+    stays = old.evidence_count >= policy.evidence_to_coexist and not new.is_change
     return Verdict.WEAKEN if stays or says_more(theirs, mine) else Verdict.SUPERSEDE
 
 
@@ -151,11 +151,6 @@ def as_said(memory: Memory) -> Statement:
     if found is None:
         return Statement.of(memory)
     return Statement(memory, is_negated=found.is_negated, replaces=found.replaces)
-
-
-def evidence(memory: Memory) -> int:
-    """Return how often a memory has been stated."""
-    return max(1 + memory.reinforcements, len(memory.provenance.turns), len(memory.provenance.episodes))
 
 
 def surprise(nearness: Sequence[float]) -> float | None:

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from engramdb.lifecycle.curves import TIERS, retention, tiers
 from engramdb.lifecycle.rules import STAYS, Contest, Rule, Verdicts, judge
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.policy import AgingPolicy
 from engramdb.store.contract import Store, Sweep, Transaction
-from engramdb.store.moves import move, move_layer
 from engramdb.values import (
     Action,
     Actor,
@@ -209,18 +209,18 @@ def apply(
 def _change(
     sweeper: Sweeper, tx: Transaction, memory: Memory, rule: Rule | None, layer: int
 ) -> list[AgeMove]:
-    moves = []
+    moves, writer = [], MemoryWriter(tx, AGER, sweeper.now)
     wanted = LAYERS[layer]
     if rule is None and wanted is not memory.layer:
         name = f"{memory.layer}_to_{wanted}"
         moves.append(AgeMove(memory_id=memory.id, rule=name, layer=wanted))
         if not sweeper.dry_run:
-            move_layer(tx, memory, wanted, reason=name, held=False, actor=AGER, now=sweeper.now)
+            writer.set_layer(memory, wanted, reason=name, is_held=False)
     if rule is not None and _may_leave(tx, memory, rule):
         to = _target(sweeper.policy, rule)
         moves.append(AgeMove(memory_id=memory.id, rule=rule.name, status=to))
         if not sweeper.dry_run:
-            move(tx, memory, to, action=Action.AGE, reason=rule.name, actor=AGER, now=sweeper.now)
+            writer.set_status(memory, to, action=Action.AGE, reason=rule.name)
     return moves
 
 

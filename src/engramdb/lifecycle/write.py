@@ -15,22 +15,15 @@ from numpy.typing import NDArray
 from engramdb.lifecycle.conflict import ComparesStatements, conflict
 from engramdb.lifecycle.drafts import REDUNDANT, Candidate
 from engramdb.lifecycle.echo import echoes
-from engramdb.lifecycle.enrich import introduce
-from engramdb.lifecycle.merging import INHERIT_CONFIDENCE
 from engramdb.lifecycle.settle import Neighbour, Order, Settlement, Verdict, as_said, settle, surprise
+from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
-from engramdb.store.moves import differences, let_go_of_derived
-from engramdb.text.terms import index_terms
 from engramdb.text.topics import overlap
 from engramdb.values import (
     Action,
-    Actor,
-    AuditEvent,
     Box,
-    Edge,
     EdgeType,
-    HistoryEvent,
     Memory,
     Provenance,
     Scope,
@@ -48,40 +41,22 @@ BOX_OVERLAP = 0.35
 BOX_MINUTES = 30.0
 """After so much silence a new box is started (seed 000)."""
 
-# Let one statement take the place of another; the earlier one stays as history, with until when it held.
-#
-# Called by admission's write for both directions: `retire` where the new statement replaces a known one,
-# `precede` where it was made before the one that is known and only comes in later. Either way the chain of
-# what
-# held is in the order of time, each link ending when the next one begins.
-
-
-def retire(write: Write, old: Memory, new: Memory, reason: str) -> Memory:
-    """Let the old memory be superseded by the new one, from the moment that the new one holds."""
-    retired = old.evolve(
-        status=Status.SUPERSEDED, superseded_by=new.id, valid_to=new.when, updated_at=write.now
-    )
-    write.tx.memories.replace(retired)
-    changes = differences(old, retired)
-    write.note(old, Action.SUPERSEDE, old=old.status, new=Status.SUPERSEDED, reason=reason, changes=changes)
-    let_go_of_derived(write.tx, old, write.now)
-    return retired
+# What was stated before the one that holds, and only comes in later, is history: it takes its place in the
+# chain of what held, each link ending when the next one begins.
 
 
 def precede(write: Write, memory: Memory, later: Memory, reason: str, *, said: datetime) -> Memory:
     """Put a memory that was just stored before the one that holds, into its place among what held earlier."""
+    writer = write.writer
     heir, before = _place(write, memory, later, said)
-    retired = retire(write, memory, heir, reason)
-    link(write, heir, retired)
+    retired = writer.supersede(memory, heir, reason=reason)
     if before is not None and conflict(as_said(memory), as_said(before)) is not None:
-        retired = retired.evolve(supersedes=before.id)
-        write.tx.memories.replace(retired)
-        ended = before.evolve(superseded_by=memory.id, valid_to=memory.when, updated_at=write.now)
-        write.tx.edges.remove(heir.id, before.id, EdgeType.SUPERSEDES)
-        _changed(write, before, ended)
-        link(write, retired, ended)
-    following = heir.evolve(supersedes=memory.id, updated_at=write.now)
-    _changed(write, heir, following)
+        writer.unlink(heir.id, before.id, EdgeType.SUPERSEDES)
+        retired = writer.update(retired, Action.RELATE, supersedes=before.id)
+        until = ended_at(before, retired)
+        ended = writer.update(before, Action.RELATE, superseded_by=memory.id, valid_to=until)
+        writer.link(retired, ended, EdgeType.SUPERSEDES)
+    writer.update(heir, Action.RELATE, supersedes=memory.id)
     return retired
 
 
@@ -103,20 +78,6 @@ def _replaced(write: Write, memory: Memory) -> Memory | None:
         return None
     found = write.tx.memories.get(memory.supersedes, scope=memory.scope)
     return found if found is not None and found.status is Status.SUPERSEDED else None
-
-
-def _changed(write: Write, old: Memory, new: Memory) -> None:
-    write.tx.memories.replace(new)
-    changes = differences(old, new)
-    if old.supersedes != new.supersedes:
-        changes["supersedes"] = (old.supersedes, new.supersedes)
-    write.note(old, Action.RELATE, changes=changes)
-
-
-def link(write: Write, new: Memory, old: Memory) -> None:
-    """Link a memory to the one whose place it takes."""
-    edge = Edge(source=new.id, target=old.id, type=EdgeType.SUPERSEDES, weight=1.0, created_at=write.now)
-    write.tx.edges.add(edge)
 
 
 # Put memories of one topic into one box, and follow a topic from box to box.
@@ -201,46 +162,25 @@ class Admission(Struct, frozen=True):
 
 
 class Write(Struct):
-    """One write of the write pipeline, and what it has stored so far."""
+    """One write of the pipeline, and what it has stored so far."""
 
-    tx: Transaction
+    writer: MemoryWriter
     policy: CapturePolicy
     likeness: ComparesStatements
-    actor: Actor
-    now: datetime
     order: Order
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     fresh: dict[int, Memory] = field(default_factory=dict)
     """What this write has made of its candidates, by place: later ones are settled against them too."""
 
-    def stacked_vectors(self) -> NDArray[np.float32]:
-        """Return the vectors of what was stored, in order."""
-        return np.stack(list(self.vectors.values()))
+    @property
+    def tx(self) -> Transaction:
+        """The open transaction."""
+        return self.writer.tx
 
-    def note(
-        self,
-        memory: Memory,
-        action: Action,
-        *,
-        old: Status | None = None,
-        new: Status | None = None,
-        reason: str = "",
-        changes: Mapping[str, tuple[Any, Any]] | None = None,
-    ) -> None:
-        """Record what happened to a memory, in its history and in the audit trail."""
-        self.tx.history.add(
-            HistoryEvent(
-                memory_id=memory.id,
-                at=self.now,
-                action=action,
-                actor=self.actor,
-                old_status=old,
-                new_status=new,
-                reason=reason,
-                changes=changes or {},
-            )
-        )
-        self.tx.audit.add(AuditEvent(at=self.now, action=action, actor=self.actor, target=memory.id))
+    @property
+    def now(self) -> datetime:
+        """The moment of the write."""
+        return self.writer.now
 
 
 def store_candidate(
@@ -317,21 +257,19 @@ def _create(
         )
     memory = memory.evolve(**learnt) if learnt else memory
     old = settlement.target
-    if old is not None:
-        memory = _inheriting(memory, old, settlement.verdict)
-        if settlement.verdict is Verdict.SUPERSEDE:
-            old = retire(write, old, memory, settlement.reason)
-    key = write.tx.memories.add(memory, fingerprint=candidate.fingerprint)
-    write.tx.terms.put(key, index_terms(memory))
+    if old is not None and settlement.verdict is Verdict.SUPERSEDE:
+        memory = memory.evolve(**inherited(memory, old))
+    key = write.writer.create(
+        memory,
+        fingerprint=candidate.fingerprint,
+        names=candidate.entities,
+        is_enriched=candidate.is_enriched,
+    )
     if vector is not None:
         write.vectors[key] = vector
-    write.note(memory, Action.REMEMBER, new=Status.ACTIVE)
-    if candidate.is_enriched:
-        write.tx.memories.mark_enriched(key)
-        introduce(write.tx, memory, names=candidate.entities, now=write.now)
     if old is not None:
         memory = _join(write, memory, old, settlement, said=candidate.said_at)
-    _link(write, memory, settlement.links)
+    write.writer.link_related(memory, {one.memory.id: min(1.0, one.similarity) for one in settlement.links})
     became = _OUTCOMES.get(settlement.verdict, Outcome.CREATED)
     return Admission(memory, became, is_embedded=vector is not None)
 
@@ -353,26 +291,12 @@ def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePol
     return {"surprise": found, "flags": flags, "importance": importance}
 
 
-def _inheriting(memory: Memory, old: Memory, verdict: Verdict) -> Memory:
-    """Return the new memory with what it takes over from the one that it stands against."""
-    if verdict is not Verdict.SUPERSEDE:
-        return memory
-    confidence = min(1.0, memory.confidence + INHERIT_CONFIDENCE * old.confidence)
-    return memory.evolve(
-        confidence=confidence,
-        importance=max(memory.importance, old.importance),
-        pinned=memory.pinned or old.pinned,
-        supersedes=old.id,
-        version=old.version + 1,
-    )
-
-
 def _join(write: Write, new: Memory, old: Memory, settlement: Settlement, *, said: datetime) -> Memory:
-    """Link the new memory to the one that it replaces, disputes or precedes, and return it as it is then."""
+    """Let the new memory supersede, dispute or precede a known one, and return it as it is then."""
     if settlement.verdict is Verdict.PRECEDE:
         return precede(write, new, old, settlement.reason, said=said)
     if settlement.verdict is Verdict.SUPERSEDE:
-        link(write, new, old)
+        write.writer.supersede(old, new, reason=settlement.reason)
     else:
         _dispute(write, new, old, settlement.reason)
     return new
@@ -381,25 +305,8 @@ def _join(write: Write, new: Memory, old: Memory, settlement: Settlement, *, sai
 def _dispute(write: Write, new: Memory, old: Memory, reason: str) -> None:
     """Let both stand; the old one loses confidence."""
     weaker = max(min(MIN_WEAKENED, old.confidence), old.confidence - WEAKEN_BY)
-    weakened = old.evolve(confidence=weaker, updated_at=write.now)
-    write.tx.memories.replace(weakened)
-    write.note(old, Action.WEAKEN, reason=reason, changes=differences(old, weakened))
-    edge = EdgeType.CONTRADICTS
-    write.tx.edges.add(Edge(source=new.id, target=old.id, type=edge, weight=1.0, created_at=write.now))
-
-
-def _link(write: Write, memory: Memory, links: Sequence[Neighbour]) -> None:
-    edges = [
-        Edge(
-            source=memory.id,
-            target=one.memory.id,
-            type=EdgeType.RELATED_TO,
-            weight=min(1.0, one.similarity),
-            created_at=write.now,
-        )
-        for one in links
-    ]
-    write.tx.edges.add_all(edges)
+    write.writer.update(old, Action.WEAKEN, reason=reason, confidence=weaker)
+    write.writer.link(new, old, EdgeType.CONTRADICTS)
 
 
 def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str) -> Admission:
@@ -416,8 +323,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
     )
     if known.extractor == SHELVED != new.extractor:
         stronger = _own_statement(stronger, new)
-    write.tx.memories.replace(stronger)
-    write.note(known, Action.REINFORCE, reason=reason, changes=differences(known, stronger))
+    write.writer.write(known, stronger, action=Action.REINFORCE, reason=reason)
     return Admission(stronger, Outcome.REINFORCED)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
@@ -103,6 +103,11 @@ class SecurityTier(StrEnum):
     CLEARTEXT = "cleartext"
     SENSITIVE = "sensitive"
     CONFIDENTIAL = "confidential"
+
+    @classmethod
+    def strictest(cls, tiers: Iterable[SecurityTier]) -> SecurityTier:
+        """Return the tier that protects most."""
+        return max(tiers, key=list(cls).index)
 
 
 class ConfidenceTier(StrEnum):
@@ -287,6 +292,16 @@ class Memory(Struct, frozen=True, kw_only=True):
     def vouched_at(self) -> datetime:
         """The latest moment that speaks for it: when it was stored, or stated again after that."""
         return max(self.created_at, self.confirmed_at or self.created_at)
+
+    @property
+    def last_stated_at(self) -> datetime:
+        """When it was last said, or the moment that it is about where nobody said it again."""
+        return max(self.when, self.confirmed_at or self.when)
+
+    @property
+    def evidence_count(self) -> int:
+        """How often it has been stated."""
+        return max(1 + self.reinforcements, len(self.provenance.turns), len(self.provenance.episodes))
 
     @property
     def stated(self) -> Memory:

@@ -1,0 +1,377 @@
+"""
+Every change of a memory: the only module that writes memory rows.
+
+A change writes the row, its history and audit events, the indexes that its status belongs to, its links and
+what dreams derived from it, all in the caller's transaction. Capture, dreams, aging, imports, documents, the
+notebook and the verbs call it; a test looks for writes elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from engramdb.errors import StatusNotAllowed
+from engramdb.lifecycle.entities import introduce
+from engramdb.store.contract import Transaction
+from engramdb.text.terms import index_terms
+from engramdb.values import (
+    Action,
+    Actor,
+    ActorKind,
+    AuditEvent,
+    Edge,
+    EdgeType,
+    EmbedderIdentity,
+    HistoryEvent,
+    Layer,
+    Memory,
+    MemoryId,
+    Scope,
+    Status,
+    check_move,
+)
+
+SOURCE_FORGOTTEN = "something that it was made of was forgotten"
+SOURCE_UNDONE = "something that it was made of no longer holds"
+WITHDRAWING = Actor(name="forgetting", kind=ActorKind.RULE)
+UNDOING = frozenset({Status.SUPERSEDED, Status.INVALIDATED})
+"""Statuses that say a memory does not hold: what was derived from it does not hold either."""
+INHERIT_CONFIDENCE = 0.2
+"""The share of the superseded statement's confidence that its successor is given (seed 003)."""
+RECORDED = (
+    *("layer", "layer_held", "pinned", "category", "security", "confidence", "importance", "stability"),
+    *("strength", "reinforcements", "successes", "failures", "helped", "unhelpful"),
+    *("confirmed_at", "valid_to", "forget_after", "supersedes", "superseded_by", "version"),
+)
+"""What the history notes of a change: enough to undo it, and never a word of text."""
+
+
+def differences(old: Memory, new: Memory) -> dict[str, tuple[Any, Any]]:
+    """Return what the history says of a change; of the evidence, how many pieces there were and are."""
+    found = {
+        name: (getattr(old, name), getattr(new, name))
+        for name in RECORDED
+        if getattr(old, name) != getattr(new, name)
+    }
+    for name in ("turns", "episodes"):
+        before, after = (len(getattr(one.provenance, name)) for one in (old, new))
+        if before != after:
+            found[name] = (before, after)
+    return found
+
+
+def ended_at(old: Memory, new: Memory) -> datetime:
+    """
+    Return until when a memory held that another supersedes: the moment from which the other one holds.
+
+    Where the other one began earlier, it is the moment at which that was stated again; a memory never ends
+    before it began.
+    """
+    begun = old.valid_from or old.when
+    moments = (new.valid_from or new.when, new.confirmed_at)
+    return next((moment for moment in moments if moment is not None and moment >= begun), begun)
+
+
+def inherited(new: Memory, old: Memory) -> dict[str, Any]:
+    """Return what a memory takes over from the one that it supersedes, where something contradicts."""
+    return {
+        "confidence": min(1.0, new.confidence + INHERIT_CONFIDENCE * old.confidence),
+        "importance": max(new.importance, old.importance),
+        "pinned": new.pinned or old.pinned,
+        "supersedes": new.supersedes or old.id,
+        "version": max(new.version, old.version + 1),
+    }
+
+
+class MemoryWriter(Struct, frozen=True):
+    """Changes memories inside one transaction, in the name of one actor, at one moment."""
+
+    tx: Transaction
+    actor: Actor
+    now: datetime
+
+    def create(
+        self,
+        memory: Memory,
+        *,
+        fingerprint: bytes,
+        action: Action = Action.REMEMBER,
+        reason: str = "",
+        names: Sequence[str] = (),
+        is_enriched: bool = True,
+        is_introduced: bool = True,
+    ) -> int:
+        """
+        Store a new memory with its terms and entities, and return its key.
+
+        One that is not enriched yet waits for `enrich_pending`. Vectors are put by `embed`, many at once.
+        """
+        key = self.tx.memories.add(memory, fingerprint=fingerprint)
+        self.tx.terms.put(key, index_terms(memory))
+        self._history(memory, action, reason=reason, new_status=memory.status)
+        self._audit(memory, action, reason)
+        if is_enriched:
+            self.tx.memories.mark_enriched(key)
+            if is_introduced:
+                introduce(self.tx, memory, names=names, now=self.now)
+        return key
+
+    def embed(self, identity: EmbedderIdentity, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        """Store the vectors of memories."""
+        self.tx.vectors.put(self.tx.vectors.make_space(identity), list(keys), vectors)
+
+    def enrich(self, key: int, memory: Memory) -> None:
+        """Store what was inferred from the words of a memory; no change of what it says, so no history."""
+        self.tx.memories.replace(memory)
+        self.tx.memories.mark_enriched(key)
+        self.tx.terms.put(key, index_terms(memory))
+        introduce(self.tx, memory, now=self.now)
+
+    def update(self, old: Memory, action: Action, *, reason: str = "", **changes: Any) -> Memory:
+        """Change fields of a memory that leave its status; where nothing changes, nothing is noted."""
+        new = old.evolve(**changes)
+        if new == old:
+            return old
+        return self.write(old, new.evolve(updated_at=self.now), action=action, reason=reason)
+
+    def set_status(self, memory: Memory, status: Status, *, action: Action, reason: str) -> Memory:
+        """Move a memory to another status; raises `StatusNotAllowed` where this actor may not."""
+        check_move(memory.status, status, actor=self.actor, reason=reason)
+        if status is Status.ERASED:
+            return self.erase(memory, reason=reason)
+        changes: dict[str, Any] = {"status": status, "updated_at": self.now}
+        if status is Status.ACTIVE:
+            self.refuse_active_twin(memory)
+            changes |= self._brought_back(memory)
+        return self.write(memory, memory.evolve(**changes), action=action, reason=reason)
+
+    def supersede(
+        self, old: Memory, new: Memory, *, reason: str, action: Action = Action.SUPERSEDE
+    ) -> Memory:
+        """
+        Let a stored memory take the place of another from the moment that it holds; return the other one.
+
+        Raises `EdgeNotAllowed` where that would close a circle.
+        """
+        self.link(new, old, EdgeType.SUPERSEDES)
+        gone = old.evolve(
+            status=Status.SUPERSEDED,
+            superseded_by=new.id,
+            valid_to=ended_at(old, new),
+            updated_at=self.now,
+        )
+        return self.write(old, gone, action=action, reason=reason)
+
+    def make_way(self, old: Memory) -> None:
+        """
+        Let a memory stand aside until `supersede` follows in the same transaction.
+
+        A successor with the same words could not be stored beside it, or would be taken for a repetition.
+        """
+        self.tx.memories.replace(old.evolve(status=Status.SUPERSEDED))
+
+    def set_layer(self, memory: Memory, layer: Layer, *, reason: str, is_held: bool) -> Memory:
+        """Put a memory into another layer; one that is held there is not moved by rules."""
+        order = list(Layer)
+        action = Action.PROMOTE if order.index(layer) > order.index(memory.layer) else Action.DEMOTE
+        return self.update(memory, action, reason=reason, layer=layer, layer_held=is_held)
+
+    def erase(self, memory: Memory, *, reason: str) -> Memory:
+        """Take the words of a memory, and of what was derived from it, out of the file for good."""
+        gone = memory.evolve(status=Status.ERASED, content="", updated_at=self.now)
+        key = self.tx.memories.replace(gone)
+        self.tx.terms.remove(key)
+        self.tx.vectors.remove(key)
+        self.tx.entities.unlink(memory.id)
+        for derived in self._derived_from(memory):
+            self._by_rule().erase(derived, reason=SOURCE_FORGOTTEN)
+        for edge in self.tx.edges.of(memory.id):
+            self.tx.edges.remove(edge.source, edge.target, edge.type)
+        self.tx.memories.blank(memory.id)
+        self._note(memory, gone, Action.ERASE, reason)
+        return gone
+
+    def link(self, source: Memory, target: Memory, kind: EdgeType, *, weight: float = 1.0) -> Edge:
+        """Link two memories; raises `EdgeNotAllowed` where that would close a circle of reasons."""
+        edge = Edge(source=source.id, target=target.id, type=kind, weight=weight, created_at=self.now)
+        self.tx.edges.add(edge)
+        return edge
+
+    def link_related(self, source: Memory, others: Mapping[MemoryId, float]) -> None:
+        """Link a memory to those that have to do with it, each with its weight, in one go."""
+        self.tx.edges.add_all(
+            [
+                Edge(
+                    source=source.id,
+                    target=target,
+                    type=EdgeType.RELATED_TO,
+                    weight=weight,
+                    created_at=self.now,
+                )
+                for target, weight in others.items()
+            ]
+        )
+
+    def copy_link(self, edge: Edge, *, source: MemoryId, target: MemoryId) -> None:
+        """Repeat a link between other memories."""
+        self.tx.edges.add(replace(edge, source=source, target=target, created_at=self.now))
+
+    def unlink(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
+        """Take a link away."""
+        self.tx.edges.remove(source, target, kind)
+
+    def note_link(
+        self, source: Memory, target: Memory, kind: EdgeType, *, action: Action, reason: str, within: Scope
+    ) -> None:
+        """Note a link, or its end, in the history of its ends within a scope, and in the audit."""
+        for memory, other, name in ((source, target, "link_to"), (target, source, "link_from")):
+            if memory.scope == within:
+                link = f"{kind} {other.id}"
+                changes = {name: (None, link) if action is Action.RELATE else (link, None)}
+                self._history(memory, action, reason=reason, changes=changes)
+        self._audit(source, action, reason, {"other": target.id, "type": kind.value})
+
+    def audit_link(self, source: Memory, target: Memory, kind: EdgeType, *, reason: str) -> None:
+        """Note in the audit that a rule linked two memories."""
+        self._audit(source, Action.RELATE, reason, {"type": kind, "to": target.id})
+
+    def write(self, old: Memory, new: Memory, *, action: Action, reason: str) -> Memory:
+        """Store a memory as it is now: row, indexes, history, audit, and what was derived from it."""
+        self._write(old, new, action, reason)
+        return new
+
+    def count_feedback(self, memory: Memory, *, is_helpful: bool) -> tuple[Memory, int]:
+        """Count that a memory helped or did not, and return it with its key; what it says keeps its date."""
+        name = "helped" if is_helpful else "unhelpful"
+        counted = memory.evolve(**{name: getattr(memory, name) + 1})
+        return counted, self._write(memory, counted, Action.FEEDBACK, "")
+
+    def _write(self, old: Memory, new: Memory, action: Action, reason: str) -> int:
+        key = self.tx.memories.replace(new)
+        if old.status.is_indexed and not new.status.is_indexed:
+            self.tx.terms.remove(key)
+            self.tx.vectors.remove(key)
+        elif new.status.is_indexed and not old.status.is_indexed:
+            self.tx.terms.put(key, index_terms(new))
+        self._note(old, new, action, reason)
+        if new.status is not old.status:
+            self._withdraw_derived(new)
+        return key
+
+    def refuse_active_twin(self, memory: Memory) -> None:
+        """Raise `StatusNotAllowed` where another active memory says the same."""
+        if self.tx.memories.has_active_twin(memory.id):
+            raise StatusNotAllowed(
+                f"memory {memory.id} cannot become active: another active memory says the same",
+                hint="Use the other one.",
+            )
+
+    def _brought_back(self, memory: Memory) -> dict[str, Any]:
+        """Return what changes when a memory counts again: nothing replaces it, no date ends it at once."""
+        if memory.superseded_by is not None:
+            self.unlink(memory.superseded_by, memory.id, EdgeType.SUPERSEDES)
+        is_over = memory.forget_after is not None and memory.forget_after <= self.now
+        return {
+            "superseded_by": None,
+            "valid_to": None,
+            "confirmed_at": self.now,
+            "forget_after": None if is_over else memory.forget_after,
+        }
+
+    def _withdraw_derived(self, memory: Memory) -> None:
+        """
+        Take back what dreams made of a memory that no longer holds; the next dream makes it of what is left.
+
+        Of a forgotten one nothing may be found any more, older versions included. Pinned ones stay.
+        """
+        if memory.status is Status.FORGOTTEN:
+            status, reason = Status.PRUNED, SOURCE_FORGOTTEN
+        elif memory.status in UNDOING:
+            status, reason = Status.INVALIDATED, SOURCE_UNDONE
+        else:
+            return
+        for one in self._stood_for(memory):
+            for derived in self._derived_from(one):
+                is_found = (
+                    derived.status.is_indexed if status is Status.PRUNED else not derived.status.is_terminal
+                )
+                if is_found and not derived.pinned:
+                    self._by_rule().set_status(derived, status, action=Action.SET_STATUS, reason=reason)
+
+    def _stood_for(self, memory: Memory) -> Iterator[Memory]:
+        """Yield a memory and what was merged into it, however far: what was made of those falls with it."""
+        yield memory
+        for merged in self.tx.dreams.merges_into(memory.id):
+            loser = self.tx.memories.get(merged.loser, scope=memory.scope)
+            if loser is not None and loser.status is Status.MERGED:
+                yield from self._stood_for(loser)
+
+    def _derived_from(self, memory: Memory) -> list[Memory]:
+        """Return what dreams have stated because of a memory; derived memories are of the same scope."""
+        made = [
+            self.tx.memories.get(edge.source, scope=memory.scope)
+            for edge in self.tx.edges.of(memory.id)
+            if edge.target == memory.id and edge.type in (EdgeType.DERIVED_FROM, EdgeType.INFERRED_FROM)
+        ]
+        return [one for one in made if one is not None and one.status is not Status.ERASED and one.is_derived]
+
+    def _by_rule(self) -> MemoryWriter:
+        return MemoryWriter(self.tx, WITHDRAWING, self.now)
+
+    def _note(self, old: Memory, new: Memory, action: Action, reason: str) -> None:
+        is_moved = old.status is not new.status
+        self._history(
+            old,
+            action,
+            reason=reason,
+            old_status=old.status if is_moved else None,
+            new_status=new.status if is_moved else None,
+            changes=differences(old, new),
+        )
+        moved = {"status": new.status} if is_moved else {}
+        self._audit(old, action, reason, moved | ({"layer": new.layer} if old.layer is not new.layer else {}))
+
+    def _history(
+        self,
+        memory: Memory,
+        action: Action,
+        *,
+        reason: str = "",
+        old_status: Status | None = None,
+        new_status: Status | None = None,
+        changes: Mapping[str, tuple[Any, Any]] | None = None,
+    ) -> None:
+        self.tx.history.add(
+            HistoryEvent(
+                memory_id=memory.id,
+                at=self.now,
+                action=action,
+                actor=self.actor,
+                old_status=old_status,
+                new_status=new_status,
+                reason=reason,
+                changes=changes or {},
+            )
+        )
+
+    def _audit(
+        self, memory: Memory, action: Action, reason: str, detail: Mapping[str, Any] | None = None
+    ) -> None:
+        """Note a change in the audit; a rule's reason never quotes a memory, a person's may."""
+        why = {"reason": reason} if reason and self.actor.kind is ActorKind.RULE else {}
+        self.tx.audit.add(
+            AuditEvent(
+                at=self.now,
+                action=action,
+                actor=self.actor,
+                target=memory.id,
+                detail={**why, **(detail or {})},
+            )
+        )
