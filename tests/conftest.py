@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +43,12 @@ os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".cache" / "pycache"))
 os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):
     time.tzset()
+
+# A background job (`make test &`, nohup) is started with Ctrl-C ignored, and so is all that it starts. A
+# handler is reset when another program is started: Ctrl-C does nothing here, as before, and works there.
+is_main = threading.current_thread() is threading.main_thread()
+if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, lambda _number, _frame: None)
 
 settings.register_profile(
     "engram",

@@ -24,10 +24,10 @@ ENGRAM = [sys.executable, "-c", "from engramdb.cli.main import run; run()"]
 MORE_THAN_A_PIPE_HOLDS = 300_000
 
 
-def start(*arguments: str) -> subprocess.Popen[bytes]:
-    """Start the command with all its streams in our hands."""
+def start(*arguments: str, begun: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """Start the command with all its streams in our hands, by another command where one is `begun` with."""
     pipe = subprocess.PIPE
-    return subprocess.Popen([*ENGRAM, *arguments], stdin=pipe, stdout=pipe, stderr=pipe)
+    return subprocess.Popen([*begun, *ENGRAM, *arguments], stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -142,9 +142,11 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_serve_tells_its_address_and_ends_in_order(how: signal.Signals) -> None:
+@pytest.mark.parametrize("is_background", [False, True], ids=["foreground", "background job"])
+def test_serve_tells_its_address_and_ends_in_order(how: signal.Signals, *, is_background: bool) -> None:
     """The address is told when requests are answered; a signal ends the server with 0, the store closed."""
-    with start("serve", "--port", "0") as process:
+    begun = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh") if is_background else ()
+    with start("serve", "--port", "0", begun=begun) as process:
         assert process.stderr is not None
         ready = process.stderr.readline().decode()
         url = ready.split()[-1]

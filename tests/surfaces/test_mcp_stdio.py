@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("mcp-stdio")  # one pair of servers for all of them
 
+IGNORING_CTRL_C = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+"""As a shell starts a background job."""
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -87,11 +90,24 @@ def test_many_calls_at_once_are_all_answered(two: tuple[Talk, Talk], home: Path)
     assert sorted(one["content"] for one in listed if "Parcel" in one["content"]) == sorted(texts)
 
 
-def test_ctrl_c_ends_it_at_once_with_the_store_closed(home: Path) -> None:
-    """While the client is silent, too; nothing is said but the protocol, and the end is a good one."""
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("is_background", [False, True], ids=["foreground", "background job"])
+def test_a_signal_ends_it_at_once_with_the_store_closed(
+    home: Path, how: signal.Signals, *, is_background: bool
+) -> None:
+    """
+    While the client is silent, too; nothing is said but the protocol, and the end is a good one.
+
+    A background job is started with Ctrl-C ignored; it must be possible to end it all the same.
+    """
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        [sys.executable, *COMMAND], stdin=pipe, stdout=pipe, stderr=pipe, env=environment(home), cwd=home
+        [*(IGNORING_CTRL_C if is_background else ()), sys.executable, *COMMAND],
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        env=environment(home),
+        cwd=home,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -100,7 +116,7 @@ def test_ctrl_c_ends_it_at_once_with_the_store_closed(home: Path) -> None:
         process.stdin.flush()
         greeting = json.loads(process.stdout.readline())
 
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
 
         assert greeting["result"]["serverInfo"]["name"] == "engram"
         assert process.wait(30) == 0

@@ -160,12 +160,18 @@ def over_http(
 
 @contextmanager
 def ending_in_time() -> Iterator[None]:
-    """Turn a signal to end into Ctrl-C while the block runs."""
-    before = signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    """
+    Turn a signal to end into Ctrl-C while the block runs.
+
+    A background job is started with Ctrl-C ignored: without the usual handler no signal would end the server.
+    """
+    ended = signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    interrupted = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, ended)
+        signal.signal(signal.SIGINT, interrupted)
 
 
 def begin_to_end() -> None:
