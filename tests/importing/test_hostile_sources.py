@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import time
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -146,6 +147,30 @@ def test_deep_nesting_is_survived() -> None:
 
     assert isinstance(found[0], Broken)
     assert isinstance(found[-1], Statement)
+
+
+@pytest.mark.parametrize("kind", sorted(ImportKind))
+@pytest.mark.parametrize(
+    "part",
+    ["[", "[[", "![", "[a](", "==a ", "<!--", "%%a", '{"a":', "- ", "# ", " ^", "~~ a", '"', "a,", "\t"],
+)
+def test_no_file_takes_longer_than_its_length(kind: ImportKind, part: str, tmp_path: Path) -> None:
+    """A tower of brackets, links that do not end and runs of blanks are read in linear time."""
+    path = tmp_path / "tower.md"
+    path.write_text(part * (100_000 // len(part)))
+    begin = time.process_time()
+
+    found_in(path, kind=kind)
+
+    assert time.process_time() - begin < 3
+
+
+def test_a_tower_of_brackets_is_left() -> None:
+    """What nests deeper than any export is not followed to its top."""
+    stream = io.BytesIO(b"[" * 20_000_000)
+
+    assert list(raw_objects(stream)) == [Unfit(is_too_large=True)]
+    assert stream.tell() < 5_000_000
 
 
 class Endless(io.RawIOBase):

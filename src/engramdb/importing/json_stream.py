@@ -33,6 +33,8 @@ from engramdb.importing.record import TOO_LARGE, UNREADABLE, Broken, Message, Re
 CHUNK_BYTES = 1 << 20
 MOST_OBJECT_BYTES = 64_000_000
 """A single conversation is far smaller; a larger object is passed over and reported."""
+MAX_DEPTH = 100_000
+"""No export nests deeper than about 30; a tower of brackets is left after this many."""
 
 
 def _once(name: bytes, many: bytes) -> bytes:
@@ -106,8 +108,8 @@ class _Scan:
             yield from self._found()
             if self._start is not None and self._place - self._start > self._most_bytes:
                 self._is_dropping = True
-            if len(self._buffer) - self._place > self._most_bytes:
-                yield Unfit(is_too_large=True)  # one endless string: where it ends cannot be told
+            if self._depth > MAX_DEPTH or len(self._buffer) - self._place > self._most_bytes:
+                yield Unfit(is_too_large=True)  # a tower, or an endless string: where it ends cannot be told
                 return
             self._let_go()
         if self._depth:
@@ -123,7 +125,7 @@ class _Scan:
             self._start = max(0, self._start - keep)
 
     def _found(self) -> Iterator[Raw | Unfit]:
-        while match := self._next_bracket():
+        while self._depth <= MAX_DEPTH and (match := self._next_bracket()):
             bracket, before, at = match["bracket"], self._place, match.start("bracket")
             self._place = match.end()
             if bracket is None:

@@ -26,16 +26,17 @@ from engramdb.values import CATEGORIES
 
 SUFFIXES = frozenset({".md", ".markdown", ".mdx"})
 
+# Each pattern stops at what could begin its next match, so that a hostile file takes linear time.
 _FENCE = lazy(r"\s*(```|~~~)")
-_HEADING = lazy(r"(#{1,6})\s+(.+?)\s*#*\s*\Z")
+_HEADING = lazy(r"#{1,6}\s+(\S.*)\Z")
 _POINT = lazy(r"(?:[-*+]|\d{1,3}[.)])\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>.*)\Z")
 _RULE = lazy(r"\s*(?:[-*_=]\s*){3,}\Z")
-_COMMENT = lazy(r"<!--.*?-->|%%.*?%%", re.DOTALL)
-_PICTURE = lazy(r"!\[\[[^\]\n]*\]\]|!\[[^\]\n]*\]\([^)\n]*\)")
-_WIKI_LINK = lazy(r"\[\[([^\]|#\n]*)(?:#([^\]|\n]*))?(?:\|([^\]\n]*))?\]\]")
-_LINK = lazy(r"\[([^\]\n]+)\]\([^)\n]*\)")
-_MARKUP = lazy(r"(\*\*|__|==|~~)(?=\S)(.+?)(?<=\S)\1")
-_BLOCK_NAME = lazy(r"[ \t]+\^[\w-]+$", re.MULTILINE)
+_COMMENT = lazy(r"(?:<!--.*?(?P<end>-->|\Z))|(?:%%.*?(?P<mark>%%|\Z))", re.DOTALL)
+_PICTURE = lazy(r"!\[\[[^\[\]\n]*\]\]|!\[[^\[\]\n]*\]\([^)\[\n]*\)")
+_WIKI_LINK = lazy(r"\[\[([^\[\]|#\n]*)(?:#([^\[\]|\n]*))?(?:\|([^\[\]\n]*))?\]\]")
+_LINK = lazy(r"\[([^\[\]\n]+)\]\([^)\[\n]*\)")
+_MARKUP = lazy(r"(\*\*|__|==|~~)(?=\S)((?:(?!\1).)+)(?<=\S)\1")
+_BLOCK_NAME = lazy(r"(?<![ \t])[ \t]+\^[\w-]+$", re.MULTILINE)
 _DAY = lazy(r"\d{4}-\d{2}-\d{2}")
 _DATES = ("date", "created", "created_at")
 _USED = frozenset({"title", "category", "tags", *_DATES})
@@ -116,7 +117,8 @@ def _blocks(lines: list[str], title: str, *, first_line: int) -> Iterator[tuple[
         if heading or is_point or not line.strip() or _RULE.match(line):
             yield from _finished(note)
         if heading:
-            note.heading = _plain(heading.group(2))
+            told = heading.group(1).rstrip()
+            note.heading = _plain(told.rstrip("#").rstrip() or told)
         elif line.strip() and not _RULE.match(line):
             _wait(note, line, number)
     yield from _finished(note)
@@ -124,8 +126,12 @@ def _blocks(lines: list[str], title: str, *, first_line: int) -> Iterator[tuple[
 
 def _without_comments(lines: list[str]) -> list[str]:
     """Return the lines without comments; a comment of several lines leaves as many empty ones."""
-    text = "\n".join(lines)
-    return _COMMENT.sub(lambda found: "\n" * found.group().count("\n"), text).split("\n")
+    return _COMMENT.sub(_lines_only, "\n".join(lines)).split("\n")
+
+
+def _lines_only(comment: re.Match[str]) -> str:
+    is_closed = comment["end"] or comment["mark"]
+    return "\n" * comment.group().count("\n") if is_closed else comment.group()
 
 
 def _wait(note: _Note, line: str, number: int) -> None:
