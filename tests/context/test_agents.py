@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engramdb import Actor, Engram, Scope, Settings
 from engramdb.context.working_memory import AttentionState
-from engramdb.store import moves
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Restored, SlotSource
 
@@ -80,7 +80,7 @@ def contents(engram: Engram, agent: str, *, scope: Scope | None = None) -> list[
 def erase(engram: Engram, memory: Memory) -> None:
     """Take the words of a memory out of the file, as erasing a person does."""
     with engram._parts.store.atomic() as tx:
-        moves.erase(tx, memory, reason="asked to", actor=Actor(), now=memory.created_at)
+        MemoryWriter(tx, Actor(), memory.created_at).erase(memory, reason="asked to")
 
 
 # --- switching ----------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engramdb.lifecycle.conflict import Statement, conflict
+from engramdb.lifecycle.conflict import conflict, understood
 from engramdb.lifecycle.drafts import Draft, candidate
 from engramdb.lifecycle.settle import Neighbour, Verdict, settle, surprise
 from engramdb.models.calibration import Likeness
@@ -17,15 +17,15 @@ LIKENESS = Likeness(StatementEmbedder(StaticEmbedder()))
 POLICY = CapturePolicy()
 
 
-def statement(content: str, *, kind: Kind = Kind.NOTE) -> Statement:
+def statement(content: str, *, kind: Kind = Kind.NOTE) -> Memory:
     """A statement of Ann's, as the write pipeline reads it."""
     draft = Draft(content=content, kind=kind, provenance=Provenance(speaker="Ann"))
-    return candidate(draft, POLICY, now=ManualClock().now()).statement
+    return candidate(draft, POLICY, now=ManualClock().now()).memory
 
 
 def memory(content: str, *, stated: int = 1, kind: Kind = Kind.NOTE) -> Memory:
     """A memory of Ann's, stated so many times."""
-    return statement(content, kind=kind).memory.evolve(reinforcements=stated - 1)
+    return statement(content, kind=kind).evolve(reinforcements=stated - 1)
 
 
 def verdict(new: str, old: str, *, alike: float, stated: int = 1, policy: CapturePolicy = POLICY) -> Verdict:
@@ -86,7 +86,7 @@ def test_things_that_happened_do_not_contradict_one_another() -> None:
         memory("Deployed version 2.1", kind=Kind.EPISODE),
     )
 
-    assert conflict(Statement(new), Statement(old)) is None
+    assert conflict(understood(new), understood(old)) is None
 
 
 def test_an_ambiguous_case_is_left_to_both() -> None:

@@ -337,5 +337,4 @@ def _in_the_place_of(old: Memory, prepared: Prepared) -> Prepared:
         layer_held=old.layer_held,
         importance=max(old.importance, candidate.memory.importance),
     )
-    statement = replace(candidate.statement, memory=memory)
-    return replace(prepared, candidates=[replace(candidate, statement=statement)])
+    return replace(prepared, candidates=[replace(candidate, memory=memory)])

@@ -305,7 +305,12 @@ def _is_denied(dreaming: Dreaming, graph: RelationGraph, found: Conclusion, new:
         return True
     first, last = graph.chain(found.path)[0][0], graph.chain(found.path)[-1][0]
     assumed = new.sources[0].evolve(
-        content=new.content, subject=first.subject, predicate=first.predicate, object=last.object
+        content=new.content,
+        subject=first.subject,
+        predicate=first.predicate,
+        object=last.object,
+        is_negated=False,
+        replaces=None,
     )
     known = [graph.said[found.start, other][1] for other in graph.links[found.start]]
     return any(dreaming.contradict(assumed, memory) for memory in known)

@@ -13,7 +13,7 @@ from engramdb.engine.assemble import Parts
 from engramdb.engine.handle import Handle
 from engramdb.errors import EmbeddingError
 from engramdb.lifecycle.change import find_own
-from engramdb.lifecycle.conflict import Statement, conflict, is_negation
+from engramdb.lifecycle.conflict import conflict, understood
 from engramdb.lifecycle.drafts import Draft, candidate
 from engramdb.lifecycle.merging import unmerge
 from engramdb.lifecycle.transitions import MemoryWriter
@@ -136,7 +136,7 @@ def has_news(tx: Transaction) -> bool:
 
 def contradict(new: Memory, old: Memory) -> bool:
     """Say whether a statement cannot hold beside an older one."""
-    return conflict(_statement(new), _statement(old)) is not None
+    return conflict(understood(new), understood(old)) is not None
 
 
 def says_more(one: Memory, other: Memory) -> bool:
@@ -188,6 +188,8 @@ def _screened(parts: Parts, memory: Memory) -> Memory:
         subject=seen.subject,
         predicate=seen.predicate,
         object=seen.object,
+        is_negated=seen.is_negated,
+        replaces=seen.replaces,
         flags=seen.flags,
         security=seen.security,
         affect=seen.affect,
@@ -201,13 +203,6 @@ def _embedder_identity(parts: Parts) -> EmbedderIdentity | None:
         return parts.embedder.identity
     except EmbeddingError:
         return None
-
-
-def _statement(memory: Memory) -> Statement:
-    found = relations.read_statement(memory.content, speaker=memory.provenance.speaker)
-    if found is None:
-        return Statement(memory, is_negated=is_negation(memory.content))
-    return Statement(memory, is_negated=found.is_negated, replaces=found.replaces)
 
 
 def _folders(named: str) -> tuple[Path, ...]:

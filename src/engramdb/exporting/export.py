@@ -23,6 +23,8 @@ def discreet(exported: ExportedMemory) -> ExportedMemory:
     memory = exported.memory
     if memory.verbatim and _is_private(memory.verbatim):
         memory = memory.evolve(verbatim=None)
+    if memory.replaces and _is_private(memory.replaces):
+        memory = memory.evolve(replaces=None)
     events = tuple(replace(one, reason="") if _is_private(one.reason) else one for one in exported.history)
     return replace(exported, memory=memory, history=events)
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from msgspec import Struct
-
 from engramdb.erasable_cache import cached
 from engramdb.text.normalize import lazy, normalise
+from engramdb.text.relations import read_statement
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import query_terms, terms
 from engramdb.text.vocabulary import is_exclusive
@@ -47,22 +46,23 @@ class ComparesStatements(Protocol):
     def between(self, statement: str, others: Sequence[str]) -> list[float]: ...
 
 
-class Statement(Struct, frozen=True):
-    """A memory with what its extractor knows of its meaning."""
+def understood(memory: Memory) -> Memory:
+    """
+    Return a memory that says what it denies and replaces.
 
-    memory: Memory
-    is_negated: bool = False
-    replaces: str | None = None
+    Admission stores both; only what an older version has stored is read from its words.
+    """
+    if memory.is_negated is not None:
+        return memory
+    found = read_statement(memory.content, speaker=memory.provenance.speaker)
+    if found is None:
+        return memory.evolve(is_negated=is_negation(memory.content))
+    return memory.evolve(is_negated=found.is_negated, replaces=found.replaces)
 
-    @classmethod
-    def of(cls, memory: Memory) -> Statement:
-        """Return a stored memory as a statement, read from its own words."""
-        return cls(memory, is_negated=is_negation(memory.content))
 
-    @property
-    def is_change(self) -> bool:
-        """Whether it says that something holds from now on that did not before."""
-        return self.replaces is not None or _tells_change(self.memory.content)
+def is_change(memory: Memory) -> bool:
+    """Say whether it says that something holds from now on that did not before."""
+    return memory.replaces is not None or _tells_change(memory.content)
 
 
 @cached(64)
@@ -77,15 +77,15 @@ def is_negation(text: str) -> bool:
     return bool(_NEGATION.search(text))
 
 
-def conflict(new: Statement, old: Statement) -> str | None:
+def conflict(new: Memory, old: Memory) -> str | None:
     """Return in a few words why the new statement contradicts the old one, or None."""
-    if not may_share_subject(new.memory, old.memory):
+    if not may_share_subject(new, old):
         return None
-    if new.replaces is not None and _is_about(old.memory, new.replaces):
-        return f"replaced {old.memory.predicate or 'it'}"
-    if new.is_negated == old.is_negated and is_reversed(new.memory.content, old.memory.content):
+    if new.replaces is not None and _is_about(old, new.replaces):
+        return f"replaced {old.predicate or 'it'}"
+    if new.is_negated == old.is_negated and is_reversed(new.content, old.content):
         return "the other way round"
-    if new.memory.predicate and new.memory.predicate == old.memory.predicate:
+    if new.predicate and new.predicate == old.predicate:
         return _same_relation(new, old)
     return _same_frame(new, old)
 
@@ -110,30 +110,28 @@ def _sides(text: str) -> tuple[str, frozenset[str], frozenset[str]] | None:
     return found[0].casefold(), frozenset(terms(before)), frozenset(terms(after))
 
 
-def is_single(statement: Statement) -> bool:
+def is_single(statement: Memory) -> bool:
     """Say whether it states something of which a subject has one only: a home, an employer."""
-    return not statement.is_negated and is_exclusive(statement.memory.predicate or "")
+    return not statement.is_negated and is_exclusive(statement.predicate or "")
 
 
-def same_relation(new: Statement, old: Statement) -> bool:
+def same_relation(new: Memory, old: Memory) -> bool:
     """Say whether both name the same single object of the same subject: lives in Paris, moved to Paris."""
-    mine, theirs = new.memory, old.memory
     if old.is_negated or not is_single(new):
         return False
-    if mine.predicate != theirs.predicate or not mine.object or not theirs.object:
+    if new.predicate != old.predicate or not new.object or not old.object:
         return False
-    same_subject = _plain(mine.subject or "") == _plain(theirs.subject or "")
-    return same_subject and _plain(mine.object) == _plain(theirs.object)
+    same_subject = _plain(new.subject or "") == _plain(old.subject or "")
+    return same_subject and _plain(new.object) == _plain(old.object)
 
 
-def same_slot(new: Statement, old: Memory) -> bool:
+def same_slot(new: Memory, old: Memory) -> bool:
     """Say whether both fill the one place that a subject has for such a thing, with whatever."""
-    mine = new.memory
-    is_one = mine.predicate is not None and mine.predicate == old.predicate and is_exclusive(mine.predicate)
-    return is_one and mine.subject is not None and old.subject is not None and may_share_subject(mine, old)
+    is_one = new.predicate is not None and new.predicate == old.predicate and is_exclusive(new.predicate)
+    return is_one and new.subject is not None and old.subject is not None and may_share_subject(new, old)
 
 
-def same_specifics(new: Statement, old: Statement, likeness: ComparesStatements) -> bool:
+def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bool:
     """
     Say whether the old statement may stand for the new one: nothing in the new one would be lost.
 
@@ -141,7 +139,7 @@ def same_specifics(new: Statement, old: Statement, likeness: ComparesStatements)
     apart from a paraphrase. So numbers, names and negation must agree, and words that only the new one has
     must mean the same as those that only the old one has.
     """
-    mine, theirs = new.memory.content, old.memory.content
+    mine, theirs = new.content, old.content
     if new.is_negated != old.is_negated or _numbers(mine) != _numbers(theirs):
         return False
     if not _names(mine) <= _names(theirs) or is_reversed(mine, theirs):
@@ -175,40 +173,40 @@ def _names(text: str) -> set[str]:
     }
 
 
-def _same_relation(new: Statement, old: Statement) -> str | None:
-    mine, theirs = new.memory.object, old.memory.object
+def _same_relation(new: Memory, old: Memory) -> str | None:
+    mine, theirs = new.object, old.object
     if mine is None or theirs is None:
         return None
     is_same_object = _overlap(mine, theirs) >= _SAME_OBJECT
     if new.is_negated != old.is_negated:
         return "denied" if is_same_object else None
-    if new.memory.kind is Kind.NOTE and _differ_in_number(mine, theirs):
+    if new.kind is Kind.NOTE and _differ_in_number(mine, theirs):
         return "another number"
     if is_same_object or new.is_negated:
         return None
     return _another_object(new, mine, theirs)
 
 
-def _another_object(new: Statement, mine: str, theirs: str) -> str | None:
+def _another_object(new: Memory, mine: str, theirs: str) -> str | None:
     """Say why the relation cannot hold for both objects, if it cannot."""
-    if is_exclusive(new.memory.predicate or ""):
-        return f"another {new.memory.predicate}"
+    if is_exclusive(new.predicate or ""):
+        return f"another {new.predicate}"
     kind = technology_class(mine)
-    if new.is_change and kind is not None and kind == technology_class(theirs):
+    if is_change(new) and kind is not None and kind == technology_class(theirs):
         return f"changed {kind}"
     return None
 
 
-def _same_frame(new: Statement, old: Statement) -> str | None:
+def _same_frame(new: Memory, old: Memory) -> str | None:
     """Compare statements without a known relation: only a denial of the same words is a contradiction."""
-    if new.memory.kind is Kind.EPISODE or old.memory.kind is Kind.EPISODE:
+    if new.kind is Kind.EPISODE or old.kind is Kind.EPISODE:
         return None  # things that happened do not contradict one another
     if new.is_negated == old.is_negated:
         return None
-    words = [set(query_terms(one.memory.content)) for one in (new, old)]
+    words = [set(query_terms(one.content)) for one in (new, old)]
     if min(len(each) for each in words) < _LEAST_WORDS:
         return None
-    return "denied" if _overlap(new.memory.content, old.memory.content) >= _SAME_FRAME else None
+    return "denied" if _overlap(new.content, old.content) >= _SAME_FRAME else None
 
 
 def _differ_in_number(mine: str, theirs: str) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.errors import ContentTooLarge, InjectionBlocked, InvalidContent
-from engramdb.lifecycle.conflict import Statement, is_negation
+from engramdb.lifecycle.conflict import is_negation
 from engramdb.lifecycle.enrich import enriched
 from engramdb.policy import CapturePolicy
 from engramdb.text.injection import scan
@@ -218,7 +218,8 @@ INJECTION, REDUNDANT = "injection", "redundant"
 class Candidate(Struct, frozen=True):
     """A statement ready to be settled."""
 
-    statement: Statement
+    memory: Memory
+    """The memory as it would be stored if it were alone."""
     fingerprint: bytes
     topics: frozenset[str]
     entities: tuple[str, ...]
@@ -227,11 +228,6 @@ class Candidate(Struct, frozen=True):
     has_importance: bool
     """Whether a door gave the importance, which surprise must then leave alone."""
     is_enriched: bool = True
-
-    @property
-    def memory(self) -> Memory:
-        """The memory as it would be stored if it were alone."""
-        return self.statement.memory
 
 
 class _Said(NamedTuple):
@@ -248,10 +244,11 @@ def candidate(draft: Draft, policy: CapturePolicy, *, now: datetime, enrich: boo
     flags = _flags(content, policy)
     said = _said(draft, content)
     memory = born(draft, content, policy, relation=said.relation, flags=flags, now=now)
+    memory = memory.evolve(is_negated=said.is_negated, replaces=said.replaces)
     if enrich:
         memory = enriched(memory, outcome=draft.outcome)
     return Candidate(
-        statement=Statement(memory, is_negated=said.is_negated, replaces=said.replaces),
+        memory=memory,
         fingerprint=fingerprint(content, speaker=memory.provenance.speaker),
         topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
         entities=draft.entities,

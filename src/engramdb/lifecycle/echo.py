@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import cache
 
-from engramdb.lifecycle.conflict import ComparesStatements, Statement, is_negation, same_specifics
+from engramdb.lifecycle.conflict import ComparesStatements, is_negation, same_specifics, understood
 from engramdb.store.contract import Transaction
 from engramdb.text.normalize import lazy, normalise
 from engramdb.text.terms import terms
@@ -48,11 +48,11 @@ def echoes(tx: Transaction, memory: Memory, likeness: ComparesStatements, *, now
         if _quotes(said, normalise(known.content)):
             return known
     alike = likeness.between(memory.content, [known.content for known in given])
-    mine = Statement.of(memory)
+    mine = understood(memory)
     turns = _turns(said)
     pairs = (known for known, value in zip(given, alike, strict=True) if value > ECHO_ABOVE)
     same = (known for known in pairs if _turns(normalise(known.content)) == turns)
-    return next((known for known in same if same_specifics(mine, Statement.of(known), likeness)), None)
+    return next((known for known in same if same_specifics(mine, understood(known), likeness)), None)
 
 
 def _quotes(said: str, known: str) -> bool:

@@ -123,8 +123,8 @@ def _structured(tx: Transaction, candidate: Candidate) -> list[int]:
     memory, keys = candidate.memory, []
     if memory.predicate is not None:
         keys += tx.memories.with_predicate(memory.predicate, scope=memory.scope, limit=_MOST_RELATED)
-    if candidate.statement.replaces is not None:
-        weights = dict.fromkeys(query_terms(candidate.statement.replaces), 1.0)
+    if memory.replaces is not None:
+        weights = dict.fromkeys(query_terms(memory.replaces), 1.0)
         if weights:
             found = tx.terms.search(weights, scope=memory.scope, filters=Filters(), limit=_MOST_REPLACED)
             keys += [one.key for one in found]

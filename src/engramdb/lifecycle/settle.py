@@ -10,18 +10,19 @@ from msgspec import Struct
 
 from engramdb.lifecycle.conflict import (
     ComparesStatements,
-    Statement,
     conflict,
+    is_change,
     is_single,
     may_share_subject,
     same_relation,
     same_slot,
     same_specifics,
+    understood,
 )
 from engramdb.models.calibration import overlap
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
-from engramdb.text.relations import read_statement, says_more
+from engramdb.text.relations import says_more
 from engramdb.values import Memory, MemoryId
 
 MAX_LINKS = 3
@@ -101,7 +102,7 @@ class Settlement(Struct, frozen=True):
 
 
 def settle(
-    new: Statement,
+    new: Memory,
     neighbours: Sequence[Neighbour],
     policy: CapturePolicy,
     *,
@@ -109,7 +110,7 @@ def settle(
     is_later: Callable[[Memory], bool] = lambda _: False,
 ) -> Settlement:
     """Return what to do with the statement; `is_later` says which neighbours were stated after it."""
-    nearest = [(one, Statement.of(one.memory)) for one in sorted(neighbours, key=lambda one: -one.similarity)]
+    nearest = [(one, understood(one.memory)) for one in sorted(neighbours, key=lambda one: -one.similarity)]
     against = _contradicted(new, nearest, policy, is_later)
     links = _links([one for one, _ in nearest], policy)
     if against is not None:
@@ -119,9 +120,9 @@ def settle(
     may_repeat = policy.conflict_above < 1 and is_single(new)
     for one, known in nearest:
         is_same = may_repeat and same_relation(new, known)
-        if is_same and not says_more(new.memory.content, one.memory.content):
+        if is_same and not says_more(new.content, one.memory.content):
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
-        is_near = one.similarity > policy.same_above and may_share_subject(new.memory, one.memory)
+        is_near = one.similarity > policy.same_above and may_share_subject(new, one.memory)
         if is_near and same_specifics(new, known, likeness):
             return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
         if policy.version_overlap_above < 1 and _is_version(new, one, policy):
@@ -130,27 +131,17 @@ def settle(
     return Settlement(Verdict.CREATE, links=links)
 
 
-def _against(
-    new: Statement, old: Memory, policy: CapturePolicy, is_later: Callable[[Memory], bool]
-) -> Verdict:
+def _against(new: Memory, old: Memory, policy: CapturePolicy, is_later: Callable[[Memory], bool]) -> Verdict:
     """Return what becomes of two statements that contradict each other; what only one says stays."""
-    mine, theirs = new.memory.content, old.content
+    mine, theirs = new.content, old.content
     if is_later(old):
         return Verdict.CREATE if says_more(mine, theirs) else Verdict.PRECEDE
-    stays = old.evidence_count >= policy.evidence_to_coexist and not new.is_change
+    stays = old.evidence_count >= policy.evidence_to_coexist and not is_change(new)
     return Verdict.WEAKEN if stays or says_more(theirs, mine) else Verdict.SUPERSEDE
 
 
-def _is_version(new: Statement, near: Neighbour, policy: CapturePolicy) -> bool:
-    return overlap(new.memory.content, near.memory.content) > policy.version_overlap_above
-
-
-def as_said(memory: Memory) -> Statement:
-    """Return a stored memory as the statement it was when it came in, with what it said it replaces."""
-    found = read_statement(memory.content, speaker=memory.provenance.speaker)
-    if found is None:
-        return Statement.of(memory)
-    return Statement(memory, is_negated=found.is_negated, replaces=found.replaces)
+def _is_version(new: Memory, near: Neighbour, policy: CapturePolicy) -> bool:
+    return overlap(new.content, near.memory.content) > policy.version_overlap_above
 
 
 def surprise(nearness: Sequence[float]) -> float | None:
@@ -162,23 +153,19 @@ def surprise(nearness: Sequence[float]) -> float | None:
 
 
 def _contradicted(
-    new: Statement,
-    nearest: Sequence[tuple[Neighbour, Statement]],
+    new: Memory,
+    nearest: Sequence[tuple[Neighbour, Memory]],
     policy: CapturePolicy,
     is_later: Callable[[Memory], bool],
 ) -> tuple[Memory, str] | None:
     """Return the memory that the statement contradicts, or that contradicts it, and why."""
     if policy.conflict_above >= 1:
         return None
-    is_change = new.is_change
     for one, known in nearest:
-        later, earlier, tells_change = new, known, is_change
-        if is_later(one.memory):
-            later, earlier = as_said(one.memory), new
-            tells_change = later.is_change
+        later, earlier = (known, new) if is_later(one.memory) else (new, known)
         # A named replacement needs no likeness: "moved to Paris" and "lives in Berlin" need not sound alike.
         # Nor does what can have one value only: an employer, a deadline.
-        if one.similarity > policy.conflict_above or tells_change or same_slot(later, earlier.memory):
+        if one.similarity > policy.conflict_above or is_change(later) or same_slot(later, earlier):
             reason = conflict(later, earlier)
             if reason is not None:
                 return one.memory, reason

@@ -12,10 +12,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.lifecycle.conflict import ComparesStatements, conflict
+from engramdb.lifecycle.conflict import ComparesStatements, conflict, understood
 from engramdb.lifecycle.drafts import REDUNDANT, Candidate
 from engramdb.lifecycle.echo import echoes
-from engramdb.lifecycle.settle import Neighbour, Order, Settlement, Verdict, as_said, settle, surprise
+from engramdb.lifecycle.settle import Neighbour, Order, Settlement, Verdict, settle, surprise
 from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
@@ -50,7 +50,7 @@ def precede(write: Write, memory: Memory, later: Memory, reason: str, *, said: d
     writer = write.writer
     heir, before = _place(write, memory, later, said)
     retired = writer.supersede(memory, heir, reason=reason)
-    if before is not None and conflict(as_said(memory), as_said(before)) is not None:
+    if before is not None and conflict(understood(memory), understood(before)) is not None:
         writer.unlink(heir.id, before.id, EdgeType.SUPERSEDES)
         retired = writer.update(retired, Action.RELATE, supersedes=before.id)
         until = ended_at(before, retired)
@@ -67,7 +67,7 @@ def _place(write: Write, memory: Memory, later: Memory, said: datetime) -> tuple
         before = _replaced(write, heir)
         if before is None or before.id in seen:
             return heir, None
-        if not write.order.is_later(before, said) or conflict(as_said(before), as_said(memory)) is None:
+        if not write.order.is_later(before, said) or conflict(understood(before), understood(memory)) is None:
             return heir, before
         seen.add(before.id)
         heir = before
@@ -227,7 +227,7 @@ def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neigh
     left = list(near)
     while True:
         settlement = settle(
-            candidate.statement,
+            candidate.memory,
             left,
             write.policy,
             likeness=write.likeness,

@@ -176,7 +176,7 @@ def _rising(wanted: Sequence[tuple[float, float]]) -> tuple[tuple[float, float],
 
 # How much two statements say the same, on the common scale from 0 to 1.
 #
-# Asked by admission about new statements and their neighbours. Always the built-in static embedder on the bare
+# Asked by admission about new statements and their neighbors. Always the built-in static embedder on the bare
 # content, whatever embedder the store uses: passages share dates and speakers, which drowns the difference,
 # and
 # duplicates must not depend on which model pack is installed. Scripts that the static table cannot read are

@@ -117,7 +117,7 @@ def _is_too_many(gone: int, total: int) -> bool:
 #
 # Used by `engine.notebook.sync`. Edited words are a correction, edited labels a change of labels, a new
 # file a
-# statement at admission, a deleted one a memory to be forgotten where that was asked for. Words that the store
+# new statement, a deleted one a memory to be forgotten where that was asked for. Words that the store
 # does not hold afterwards are kept in a copy beside the file before anything is written over it.
 
 EDITED = "edited in the notebook"

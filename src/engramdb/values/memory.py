@@ -229,6 +229,10 @@ class Memory(Struct, frozen=True, kw_only=True):
     subject: str | None = None
     predicate: str | None = None
     object: str | None = None
+    is_negated: bool | None = None
+    """Whether it denies what it says; None where a version stored it that did not note this."""
+    replaces: str | None = None
+    """The object that it takes the place of: vim in "switched from vim to Helix"."""
     provenance: Provenance = Provenance()
     occurred_at: datetime | None = None
     confirmed_at: datetime | None = None

@@ -197,7 +197,8 @@ _BLANK = (
     "DELETE FROM memory_traits WHERE memory = (SELECT key FROM memories WHERE id = ?)",
     "DELETE FROM recall_sessions WHERE memory = (SELECT key FROM memories WHERE id = ?)",
     "UPDATE memories SET content = '', fingerprint = randomblob(32), subject = NULL, predicate = NULL, "
-    "object = NULL, speaker = NULL, session = NULL, verbatim = NULL, detail = '{}', traits = '{}', "
+    "object = NULL, is_negated = NULL, replaces = NULL, speaker = NULL, session = NULL, verbatim = NULL, "
+    "detail = '{}', traits = '{}', "
     "turns = '[]', category = 'general', enriched = 1 WHERE id = ?",
 )
 _COUNTS = {

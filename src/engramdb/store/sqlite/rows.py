@@ -110,6 +110,8 @@ COLUMNS = [
     "layer_held",
     "helped",
     "unhelpful",
+    "is_negated",
+    "replaces",
 ]
 """The columns that hold the memory itself; `key`, `change`, `fingerprint` and `scope` are apart."""
 
@@ -141,6 +143,7 @@ def to_row(memory: Memory) -> tuple[Any, ...]:
         *(memory.successes, memory.failures),
         *(optional_to_microseconds(memory.confirmed_at), int(memory.layer_held)),
         *(memory.helped, memory.unhelpful),
+        *(None if memory.is_negated is None else int(memory.is_negated), memory.replaces),
     )
 
 
@@ -198,6 +201,8 @@ def _memory(row: Sequence[Any]) -> Memory:
         layer_held=bool(got["layer_held"]),
         helped=got["helped"],
         unhelpful=got["unhelpful"],
+        is_negated=None if got["is_negated"] is None else bool(got["is_negated"]),
+        replaces=got["replaces"],
     )
 
 

@@ -22,6 +22,7 @@ from engramdb.store.sqlite.migrations import m009_dreams
 from engramdb.store.sqlite.migrations import m010_insight
 from engramdb.store.sqlite.migrations import m011_imports
 from engramdb.store.sqlite.migrations import m012_doors
+from engramdb.store.sqlite.migrations import m013_polarity
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -44,6 +45,7 @@ MIGRATIONS = (
     m010_insight,
     m011_imports,
     m012_doors,
+    m013_polarity,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
