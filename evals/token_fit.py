@@ -1,8 +1,8 @@
 """
 Fit what each kind of piece costs, and write it down for the product.
 
-Used by `tokens --fit` on the tune half; writes src/engramdb/text/token_ratios.py. Least squares of the
-relative error, pulled towards its mean by weighing far-off texts less, with no cost below zero: then a longer text
+Used by `tokens --fit` on the tune half; writes text/data/token_costs.tsv. Least squares of the relative
+error, pulled towards its mean by weighing far-off texts less, with no cost below zero: then a longer text
 cannot cost less. The margins of the bound are quantiles of what passages cost beyond the estimate.
 """
 
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engramdb.text import tokens as token_ratios
+from engramdb.text.lexicons import DATA
 from engramdb.text.token_pieces import KINDS, TONGUES, composition, margin_class
+from engramdb.text.tokens import MARGINS
 from evals.token_samples import RARE
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def margins(
     passages: Sequence[str], costs: Mapping[str, float], count: Callable[[str], int]
 ) -> dict[str, float]:
     """Return by class of pieces how far above the estimate passages go, but for one in a thousand."""
-    beyond: dict[str, list[float]] = {name: [] for name in token_ratios.MARGINS}
+    beyond: dict[str, list[float]] = {name: [] for name in MARGINS}
     for passage in passages:
         pieces = composition(passage)
         if "rare byte" in pieces:  # reckoned at one token a byte, whatever it usually costs
@@ -93,24 +94,12 @@ def margins(
 
 
 def write(fitted: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]]) -> Path:
-    """Write the module of the product and return where it is."""
-    path = Path(token_ratios.__file__)
-    old = path.read_text("utf-8")
+    """Write the table of the product and return where it is."""
+    path = DATA / "token_costs.tsv"
+    comments = [line for line in path.read_text("utf-8").splitlines() if line.startswith("#")]
     kinds = sorted({kind for costs, _ in fitted.values() for kind in costs})
-    named = ", ".join(repr(name) for name in fitted)
-    lines = ["TOKENIZERS: Final = (", f"    *({named}),", ")", "", "COSTS: Final = {"]
-    lines += [
-        f"    {kind!r}: {_tuple([f'{one[kind]:.3f}' for one, _ in fitted.values()])}," for kind in kinds
-    ]
-    lines += ["}", "", "MARGINS: Final = {"]
-    lines += [
-        f"    {name!r}: {_tuple([f'{most[name]:.2f}' for _, most in fitted.values()])},"
-        for name in token_ratios.MARGINS
-    ]
-    text = "\n".join([*lines, "}", ""]).replace("'", '"')
-    path.write_text(old[: old.index("TOKENIZERS:")] + text, "utf-8")
+    rows = [["kind", *fitted]]
+    rows += [[kind, *(f"{costs[kind]:.3f}" for costs, _ in fitted.values())] for kind in kinds]
+    rows += [[f"margin {name}", *(f"{most[name]:.2f}" for _, most in fitted.values())] for name in MARGINS]
+    path.write_text("\n".join([*comments, *("\t".join(row) for row in rows)]) + "\n", "utf-8")
     return path
-
-
-def _tuple(parts: Sequence[str]) -> str:
-    return f"({', '.join(parts)})"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +18,7 @@ from engramdb.recall.intent import (
     masked,
     words_of,
 )
+from engramdb.text.lexicons import registry
 from engramdb.values.query import MAX_QUERY_CHARACTERS
 from evals.queries.intents import cases
 
@@ -175,7 +173,7 @@ def test_every_listed_cue_can_be_met() -> None:
 
 def test_every_list_has_a_weight_and_an_intent() -> None:
     """The file speaks only of intents and strengths that the code knows."""
-    listed = tomllib.loads(Path(intent_cues.__file__).with_name("intent_cues.toml").read_text("utf-8"))
+    listed = registry("intents")
     lists = {name: table for name, table in listed.items() if name not in ("lead", "subject", "grammar")}
 
     assert set(lists) == {*Intent, "about"}

@@ -51,7 +51,7 @@ def test_german_is_told_by_its_words_as_by_the_pattern(text: str) -> None:
     assert name_cues.capitals_prove_nothing(plain) == by_pattern
 
 
-@pytest.mark.parametrize("phrase", sorted(polarity._lists()["english"]["phrases"]))
+@pytest.mark.parametrize("phrase", sorted(polarity._corrections()["phrases"]))
 def test_no_phrase_is_overlooked(phrase: str) -> None:
     """Whatever stands around it, a phrase of the list is looked for where it is."""
     assert polarity._may_hold_phrase(f"So, {phrase.upper()}! it was")

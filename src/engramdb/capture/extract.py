@@ -14,6 +14,7 @@ from engramdb.capture.foreign import Foreign, read_foreign
 from engramdb.capture.worth import Dates, is_lasting, is_passing, is_statement, prose
 from engramdb.text.calendar import Precision
 from engramdb.text.clauses import Clause, clauses, listed, read
+from engramdb.text.lexicons import word_set
 from engramdb.text.moment_words import MONTHS
 from engramdb.text.moments import MomentRange, find_moments, resolve
 from engramdb.text.normalize import lazy
@@ -27,7 +28,6 @@ from engramdb.text.persons import (
     to_third_person,
 )
 from engramdb.text.relations import Relation, relate, subject_of
-from engramdb.text.verbs import word_set
 from engramdb.values import Kind, Role, Turn, TurnId
 
 # Extracted: one statement that was found in a turn, before the write pipeline has seen it.

@@ -11,6 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from engramdb.policy import CapturePolicy
+from engramdb.text.lexicons import languages
 from engramdb.text.normalize import lazy
 from engramdb.values import Scope, Turn
 
@@ -66,87 +67,29 @@ def is_urgent(signals: Iterable[Signal]) -> bool:
     return any(signal.level is SignalLevel.HIGH for signal in signals)
 
 
-_KIN = (
-    "wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|kids?|child|children|mother|father|"
-    "mom|mum|dad|parents|sister|brother|grandma|grandpa|grandmother|grandfather|aunt|uncle|cousin|niece|"
-    "nephew|boss|manager|colleague|friend|roommate|neighbou?r|landlord|mentor|dog|cat"
-)
+_LOW = (SignalKind.RELATIONSHIP, SignalKind.EVENT)
+"""Kinds that can wait for the next batch."""
 
 
-def _signal(kind: SignalKind, level: SignalLevel, *alternatives: str) -> tuple[Signal, re.Pattern[str]]:
-    return Signal(kind, level), lazy("|".join(alternatives))
+def _pattern(kind: SignalKind) -> tuple[Signal, re.Pattern[str]]:
+    said = [pattern for one in languages().values() for pattern in one.signals.get(kind, ())]
+    level = SignalLevel.LOW if kind in _LOW else SignalLevel.HIGH
+    return Signal(kind, level), lazy("|".join(said))
 
 
-_HIGH, _LOW = SignalLevel.HIGH, SignalLevel.LOW
-_PATTERNS = (
-    _signal(
+_PATTERNS = tuple(
+    _pattern(kind)
+    for kind in (
         SignalKind.EXPLICIT,
-        _HIGH,
-        r"\b(?:remember|memori[sz]e)\b(?! (?:when|where|what|how|who|me)\b)",
-        r"\b(?:note (?:that|down)|take note|make a note|keep in mind|bear in mind|for the record|"
-        r"don't forget)\b",
-        r"\b(?:merk dir|vergiss nicht|souviens-toi|n'oublie pas|retiens|recuerda|no olvides|запомни|"
-        r"не забудь)\b",
-        r"记住|别忘了|覚えて|忘れないで",
-    ),
-    _signal(
         SignalKind.CORRECTION,
-        _HIGH,
-        r"(?:^|[.!?\n] *)(?:no|nope|actually|correction|wait)\b[,:]",
-        r"\b(?:i meant|that's (?:wrong|not right|incorrect|not true)|you're wrong|not correct|i misspoke|"
-        r"my mistake)\b",
-        r"\b(?:i no longer|no longer|any ?more|i changed my mind|instead of|rather than)\b",
-        r"\bnot [\w' -]{1,30},? but\b",
-        r"\b(?:switched|moved|changed|migrated) (?:from [\w' -]{1,40} )?to\b",
-        r"\bnicht mehr\b|\bne [\w']+ plus\b|\bya no\b|больше не|不再|もう.{1,12}ない",
-    ),
-    _signal(
         SignalKind.DECISION,
-        _HIGH,
-        r"\b(?:(?:i|we)(?:'ve| have)? (?:decided|agreed|chose|settled on|picked)|(?:let's|we'll|"
-        r"i'll) go with)\b",
-        r"\b(?:decision is|final decision|made up my mind)\b",
-    ),
-    _signal(
         SignalKind.PREFERENCE,
-        _HIGH,
-        r"\bi (?:\w+ )?(?:prefer|like|love|enjoy|hate|dislike|adore|can't stand)\b",
-        r"\bi (?:don't|do not) (?:like|want|enjoy)\b",
-        r"\bmy favou?rite\b",
-        r"\bich (?:mag|liebe|bevorzuge)\b|\bje préfère\b|\bj'(?:aime|adore)\b|\bprefiero\b|\bme gusta|"
-        r"я (?:люблю|предпочитаю)",
-        r"我(?:更)?喜欢|が?好きです",
-    ),
-    _signal(
         SignalKind.IDENTITY,
-        _HIGH,
-        r"\bmy (?:\w+ )?name(?:'s| is)\b|\bcall me\b|\bi(?:'m| am) (?:an? |from |allergic|\d+ years)",
-        r"\bi (?:live|work|study|was born|grew up)\b|\bmy (?:birthday|address|job|e-?mail|phone)\b",
-        r"\bich (?:heiße|wohne|arbeite|bin)\b|\bje (?:m'appelle|suis|travaille)\b|\bj'habite\b",
-        r"\b(?:me llamo|vivo en|trabajo|soy)\b|меня зовут|я (?:живу|работаю)",
-        r"我(?:叫|住在|是)|私(?:は|の名前)",
-    ),
-    _signal(
         SignalKind.COMMITMENT,
-        _HIGH,
-        r"\b(?:deadline|due (?:on|by|date|tomorrow|next)|i promise|promised|appointment)\b",
-        r"\b(?:i|we)(?:'ll| will) [\w' ]{1,60}\b(?:by|before|on|tomorrow|tonight|next)\b",
-    ),
-    _signal(
         SignalKind.PRINCIPLE,
-        _HIGH,
-        r"(?:^|[.!?\n] *)(?:please )?(?:always|never)\b|\bfrom now on\b",
-        r"\bwe (?:must|never|always)\b",
-    ),
-    _signal(SignalKind.RELATIONSHIP, _LOW, rf"\bmy (?:{_KIN})\b", r"\bmarried\b|\bengaged to\b"),
-    _signal(
+        SignalKind.RELATIONSHIP,
         SignalKind.EVENT,
-        _LOW,
-        r"\b(?:yesterday|today|tomorrow|tonight|last (?:night|week|month|year)|next (?:week|month|year)|"
-        r"\w+ ago)\b",
-        r"\b(?:deployed|merged|shipped|released|finished|bought|graduated|joined|quit|won|launched)\b",
-        r"\b(?:gestern|heute|morgen|hier|demain|ayer|hoy|вчера|завтра)\b|昨天|明天|昨日|明日",
-    ),
+    )
 )
 
 

@@ -7,10 +7,10 @@ import re
 from msgspec import Struct
 
 from engramdb.text.clauses import Clause, Who
+from engramdb.text.lexicons import any_pattern, languages, word_set
 from engramdb.text.normalize import lazy
 from engramdb.text.openings import Certainty
 from engramdb.text.sentences import is_code_block, sentences
-from engramdb.text.verbs import word_set
 from engramdb.text.vocabulary import (
     EVENT_VERBS,
     KIN,
@@ -52,23 +52,20 @@ _QUESTION = lazy(
     r"(?:i|you|we|they|he|she|it|my|your|there|anyone|someone|the|this|that)\b|i wonder\b|i(?:'m|"
     r" am) wondering\b|i was wondering\b|any idea|¿)"
 )
-_REQUEST_VERBS = (
-    "fix|write|explain|translate|summari[sz]e|show|give|help|run|add|make|create|tell|find|list|check|"
-    "delete|remove|rename|refactor|deploy|generate|draft|send|open|close|update|change|convert|compare|"
-    "describe|implement|install|search|look|try|test|review|rewrite|suggest|recommend|read|print|play|set|"
-    "start|stop|use|put|move|build|design|calculate|compute|format|debug|analy[sz]e|think|imagine|pretend|"
-    "suppose|assume|let me|let us|act|continue|go|ignore|repeat|provide|schreib|zeig|erkläre?|hilf|mach|"
-    "gib|übersetze|écris|explique|montre|aide|fais|donne|escribe|explica|muestra|ayuda|haz|dame|traduce|"
-    "напиши|объясни|покажи|помоги|сделай|переведи"
+_REQUESTS, _UNSPACED_REQUESTS = (
+    any_pattern([one.sentences.requests for one in languages().values() if one.spaced is is_spaced])
+    for is_spaced in (True, False)
 )
+_THANKS = any_pattern([one.sentences.thanks for one in languages().values()])
 _REQUEST = lazy(
     rf"(?:(?:please|kindly|now|then|ok|okay|and|also|so|hey|hi|bitte|"
-    rf"now please)[, ]+)*(?:(?:{_REQUEST_VERBS})\b"
+    rf"now please)[, ]+)*(?:(?:{_REQUESTS})\b"
     r"|(?:can|could|would|will) (?:you|we)\b|i(?:'d| would) like\b|i (?:want|need) (?:you|help|to know|"
     r"to ask|to see)\b"
     r"|i(?:'m| am) looking for\b|i have (?:a|another|one|some) (?:quick )?questions?\b|remember to\b|"
     r"don't forget to\b"
-    r"|let's (?!go with|use|stick with|agree)|don't\b(?! forget that| ever)|do not\b(?! ever)|请|帮我)"
+    r"|let's (?!go with|use|stick with|agree)|don't\b(?! forget that| ever)|do not\b(?! ever)"
+    rf"|{_UNSPACED_REQUESTS})"
 )
 _IMAGINED = lazy(
     r"(?:if|imagine|suppose|pretend|assume|assuming|what if|let's say|say i|hypothetically|"
@@ -80,8 +77,8 @@ _GREETING = lazy(
     r"(?:hi|hello|hey|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|cheers|welcome|"
     r"congrats|congratulations|sorry|bye|goodbye|see you|take care|have a (?:nice|good|great)|"
     r"happy (?:birthday|new year)|haha|lol|wow|oh|ok|okay|sure|yes|yep|yeah|no|nope|great|nice|cool|"
-    r"perfect|awesome|got it|i see|never mind|hmm|merci|danke|gracias|спасибо|谢谢|"
-    r"ありがとう)\b[^a-z]*(?:[\w' ]{0,40})[^\w]*$"
+    r"perfect|awesome|got it|i see|never mind|hmm|"
+    rf"{_THANKS})\b[^a-z]*(?:[\w' ]{0, 40})[^\w]*$"
 )
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
+from engramdb.text.lexicons import registry
 from engramdb.text.mentions import mentions
 from engramdb.text.moments import find_moments
 from engramdb.text.normalize import lazy
@@ -122,7 +121,7 @@ def _replaced(text: str, name: str, sign: str) -> str:
     return text
 
 
-# Find in a query's words the cues that intent_cues.toml lists.
+# Find in a query's words the cues that text/data/intents.toml lists.
 #
 # Called by `intent`; reads the file once. A cue is a run of words that is looked up in a table, so the
 # time grows with the words of the query and not with the length of the list, and nothing can run away as a
@@ -197,7 +196,7 @@ def without_lead(words: Sequence[str]) -> Sequence[str]:
 @cache
 def cues() -> Cues:
     """Return the file, read once."""
-    listed = tomllib.loads((Path(__file__).parent / "intent_cues.toml").read_text("utf-8"))
+    listed = registry("intents")
     lead, subject, grammar = (listed.pop(name) for name in ("lead", "subject", "grammar"))
     found = Cues(
         leads=frozenset(_spellings(lead["always"])),

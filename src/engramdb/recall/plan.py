@@ -18,6 +18,7 @@ from engramdb.recall.evidence import join
 from engramdb.recall.intent import Intent, classify, is_code, is_unspaced
 from engramdb.store.contract import Sketch
 from engramdb.text.calendar import Direction
+from engramdb.text.lexicons import any_pattern, languages
 from engramdb.text.moment_rules import PAST_VERB
 from engramdb.text.moment_words import WEEKDAYS
 from engramdb.text.moments import MomentRange, Relation, find_moments
@@ -58,14 +59,11 @@ def subjects(question: str, sketches: Mapping[int, Sketch]) -> list[int]:
 # of habits point nowhere. Left out are names, and what was only spoken about: the August of "what did I
 # say yesterday about the trip in August?" is no time to search in.
 
-_AHEAD = lazy(
-    r"\b(?:will|shall|going\s+to|next|upcoming|tomorrow|due|deadline|scheduled|planned|plans|coming|need\s+to|"
-    r"supposed\s+to|(?:do|have)\s+(?:i|we)\s+(?:have|got|need)|am\s+i|are\s+we|is\s+there|are\s+there|"
-    r"what(?:['’]s|\s+is)\s+(?:on|happening|going\s+on|coming)|"
-    r"werde|werden|wird|geplant|vais|sera|prévu|voy\s+a|vamos\s+a|será|sarà|буду|будет|будем|будут)\b"
-    r"|将|予定|つもり",
-    re.IGNORECASE,
+_AHEAD_SPACED, _AHEAD_UNSPACED = (
+    any_pattern([one.questions.ahead for one in languages().values() if one.spaced is is_spaced])
+    for is_spaced in (True, False)
 )
+_AHEAD = lazy(rf"\b(?:{_AHEAD_SPACED})\b|{_AHEAD_UNSPACED}", re.IGNORECASE)
 _PLANNED = lazy(r"\b(?:planned|scheduled)\b", re.IGNORECASE)
 _PLANNED_FOR = lazy(r"\bplan(?:s|ned)?\s+(?:[\w']+\s+){0,3}for\b", re.IGNORECASE)
 _HABIT = lazy(r"\b(?:do\s+(?:i|we|you|they)|does|usually|always|normally|typically|often)\b", re.IGNORECASE)
@@ -297,17 +295,12 @@ MOST_CHARACTERS = 1000
 
 _QUOTED = lazy(r"\"[^\"]{2,100}\"|“[^”]{2,100}”|«[^»]{2,100}»|「[^」]{1,100}」|`[^`]{1,100}`")
 _WORD = lazy(r"\w+")
-_OPEN = (
-    *("how", "why", "explain", "describe", "wie", "warum", "weshalb", "wieso", "erkläre", "pourquoi"),
-    *("comment", "explique", "cómo", "explica", "почему", "зачем", "как", "объясни"),
-)
-_EXACT = (
-    *("many", "much", "old", "often", "long", "far", "big", "tall"),
-    *("viel", "viele", "alt", "oft", "lange", "heißt", "lautet"),
-)
+_OPEN = [word for one in languages().values() if one.spaced for word in one.questions.open.split()]
+_EXACT = [word for one in languages().values() for word in one.questions.exact.split()]
 """After a word that opens a question wide, these close it again: "how many" wants a number."""
-
-_OPEN_UNSPACED = ("为什么", "為什麼", "怎么", "如何", "なぜ", "どうして", "どうやって")
+_OPEN_UNSPACED = [
+    word for one in languages().values() if not one.spaced for word in one.questions.open.split()
+]
 _DEFINITE = ("the", "my", "our", "your", "his", "her", "their", "this", "that")
 
 

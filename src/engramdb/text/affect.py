@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Literal
 
 import Stemmer
 from msgspec import Struct
 
+from engramdb.text.lexicons import AffectWords, any_pattern, languages, registry
 from engramdb.text.normalize import lazy
 from engramdb.values import Affect, Outcome
 
@@ -50,7 +49,11 @@ _BANGS = lazy("[!！]")
 _NAME = lazy(r"(?<=[\w,;] )[A-Z][a-z]+\b")
 
 
-_STEMMERS = {"de": "german", "fr": "french", "es": "spanish", "ru": "russian"}
+_EVIDENCE = (
+    *("positive", "strong_positive", "negative", "strong_negative"),
+    *("negators", "boosters", "markers", "silent"),
+)
+"""The lists whose words speak for a language."""
 
 
 class _Language(Struct, frozen=True):
@@ -80,7 +83,7 @@ def polarity(text: str) -> float:
     if total == 0:
         return emoji
     total += math.copysign(BANG * min(len(_BANGS.findall(read)), 4), total)
-    return _clamp(total / math.sqrt(total * total + NORMALISING) + emoji)
+    return _clamp(total / math.sqrt(total * total + NORMALISING) + emoji, low=-1.0)
 
 
 def language_of(text: str) -> str:
@@ -112,7 +115,7 @@ def _without_names(text: str) -> str:
 
 def _mark(match: re.Match[str]) -> str:
     """Return the word that stands for a phrase in the lexicon, loud if the phrase was."""
-    weight = _lists()["english"]["phrases"][match.group().casefold()]
+    weight = _corrections()["phrases"][match.group().casefold()]
     marker = _marker(weight)
     return marker.upper() if match.group().isupper() else marker
 
@@ -166,7 +169,7 @@ def _emoji(text: str) -> float:
 def _vader() -> Any:
     """Return VADER with our words in its lexicon; imported here because reading alone never needs it."""
     analyzer = import_module("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()
-    english = _lists()["english"]
+    english = _corrections()
     for word in english["neutral"].split():
         analyzer.lexicon.pop(word, None)
     for event in english["events"]:
@@ -181,12 +184,12 @@ def _vader() -> Any:
 
 @cache
 def _english_markers() -> frozenset[str]:
-    return frozenset(_lists()["english"]["markers"].split())
+    return frozenset(_corrections()["markers"].split())
 
 
 @cache
 def _phrases() -> re.Pattern[str]:
-    longest_first = sorted(_lists()["english"]["phrases"], key=len, reverse=True)
+    longest_first = sorted(_corrections()["phrases"], key=len, reverse=True)
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
 
 
@@ -201,40 +204,45 @@ def _may_hold_phrase(text: str) -> bool:
 @cache
 def _openings() -> frozenset[tuple[str, ...] | str]:
     """Return the first two words of each phrase, or the word that is one by itself."""
-    every = (_TOKEN.findall(phrase.lower()) for phrase in _lists()["english"]["phrases"])
+    every = (_TOKEN.findall(phrase.lower()) for phrase in _corrections()["phrases"])
     return frozenset(words[0] if len(words) == 1 else tuple(words[:2]) for words in every)
 
 
 @cache
 def _languages() -> dict[str, _Language]:
-    return {code: _read_language(code, lists) for code, lists in _lists()["languages"].items()}
+    return {code: _read_language(one.affect, one.stemmer) for code, one in languages().items() if one.affect}
 
 
-def _read_language(code: str, lists: dict[str, str]) -> _Language:
-    stems = _STEMMERS.get(code, "")
-    listed = {name: _stems([_plain(word) for word in words.split()], stems) for name, words in lists.items()}
-    weights = dict.fromkeys(listed["positive"], MILD) | dict.fromkeys(listed["strong_positive"], STRONG)
-    weights |= dict.fromkeys(listed["negative"], -MILD) | dict.fromkeys(listed["strong_negative"], -STRONG)
-    negators, boosters = frozenset(listed["negators"]), frozenset(listed["boosters"])
+def _read_language(words: AffectWords, stems: str) -> _Language:
+    def listed(row: str) -> list[str]:
+        return _stems([_plain(word) for word in row.split()], stems)
+
+    weights = dict.fromkeys(listed(words.positive), MILD) | dict.fromkeys(
+        listed(words.strong_positive), STRONG
+    )
+    weights |= dict.fromkeys(listed(words.negative), -MILD) | dict.fromkeys(
+        listed(words.strong_negative), -STRONG
+    )
+    negators, boosters = frozenset(listed(words.negators)), frozenset(listed(words.boosters))
     longest_first = sorted({*weights, *negators, *boosters}, key=lambda word: (-len(word), word))
     return _Language(
         weights=weights,
         negators=negators,
         boosters=boosters,
-        evidence=frozenset(" ".join(lists.values()).split()),
-        silent=frozenset(lists.get("silent", "").split()),
+        evidence=frozenset(" ".join(getattr(words, name) for name in _EVIDENCE).split()),
+        silent=frozenset(words.silent.split()),
         stems=stems,
         scan=None if stems else re.compile("|".join(map(re.escape, longest_first))),
     )
 
 
 @cache
-def _lists() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).with_name("polarity.toml")).read_text("utf-8"))
+def _corrections() -> dict[str, Any]:
+    return registry("vader")
 
 
-def _clamp(value: float) -> float:
-    return max(-1.0, min(1.0, value))
+def _clamp(value: float, *, low: float = 0.0) -> float:
+    return max(low, min(1.0, value))
 
 
 # How a statement felt: six signals become valence, intensity and arousal.
@@ -269,7 +277,7 @@ MOST_EMPHASIS = 3
 WORD_STRENGTH = 0.85
 """Share of intensity that strong words reach without an exclamation mark."""
 
-_BANGS_AFFECT = lazy(r"[!！]{2,}|[!?！？]*(?:!\?|\?!)[!?]*|\*\*[^*\n]{1,80}\*\*")
+_EMPHATIC = lazy(r"[!！]{2,}|[!?！？]*(?:!\?|\?!)[!?]*|\*\*[^*\n]{1,80}\*\*")
 _BANG = lazy("[!！]")
 _CAPITALS = "A-ZÄÖÜÉÈА-Я"
 _SHOUTED = lazy(
@@ -280,12 +288,15 @@ _STRETCHED = lazy(r"\b\w*?([a-z])\1{3,12}\w*\b", re.IGNORECASE)
 _REPEATED = lazy(r"([a-z])\1{3}", re.IGNORECASE)
 """What a stretched word holds; looking for the letters alone takes a tenth of the time."""
 _EMOJI = lazy("[\U0001f300-\U0001faff\u2600-\u27bf]")
-_URGENT = lazy(
-    r"\b(?:asap|urgent(?:ly)?|immediately|right now|right away|at once|emergency|deadline|critical(?:ly)?|"
-    r"top priority|by (?:tonight|eod|end of day)|dringend|sofort|eilt|urgence|immédiatement|urgente|"
-    r"inmediatamente|срочно|немедленно)\b|紧急|马上|立刻|至急|緊急",
-    re.IGNORECASE,
+_PRESSING_ENGLISH = (
+    r"asap|urgent(?:ly)?|immediately|right now|right away|at once|emergency|deadline|critical(?:ly)?|"
+    r"top priority|by (?:tonight|eod|end of day)"
 )
+_URGENT_SPACED, _URGENT_UNSPACED = (
+    any_pattern([one.affect.urgent for one in languages().values() if one.affect and one.spaced is is_spaced])
+    for is_spaced in (True, False)
+)
+_URGENT = lazy(rf"\b(?:{_PRESSING_ENGLISH}|{_URGENT_SPACED})\b|{_URGENT_UNSPACED}", re.IGNORECASE)
 _PRESSING = (
     "asap|urgen|immediat|right now|right away|at once|emergency|deadline|critical|top priority|by |dringend|"
     "sofort|eilt|inmediat"
@@ -307,8 +318,8 @@ def affect(
     read = text[:MOST_CHARACTERS]
     words = polarity(read)
     outcome_valence, outcome_intensity = _OUTCOMES[outcome] if outcome else (0.0, 0.0)
-    valence = _clamp_affect(words + outcome_valence, low=-1.0)
-    intensity = _clamp_affect(
+    valence = _clamp(words + outcome_valence, low=-1.0)
+    intensity = _clamp(
         WORD_STRENGTH * abs(words)
         + EMPHASIS * emphasis(read)
         + outcome_intensity
@@ -328,9 +339,7 @@ def sentiment(felt: Affect) -> Sentiment:
 
 def emphasis(text: str) -> int:
     """Return how loud the writing is, 0 to 3: exclamation marks, capitals, stretched words, bold, emoji."""
-    loud = (
-        2 * len(_BANGS_AFFECT.findall(text)) + len(_BANG.findall(text)[:1]) + 2 * len(_SHOUTED.findall(text))
-    )
+    loud = 2 * len(_EMPHATIC.findall(text)) + len(_BANG.findall(text)[:1]) + 2 * len(_SHOUTED.findall(text))
     stretched = len(_STRETCHED.findall(text)) if _REPEATED.search(text) else 0
     return min(MOST_EMPHASIS, loud + stretched + len(_EMOJI.findall(text)))
 
@@ -341,7 +350,3 @@ def urgency(text: str) -> int:
     if lower.isascii() and not any(sign in lower for sign in _URGENT_SIGNS):
         return 0
     return min(2, len(_URGENT.findall(_NOT_URGENT.sub(" ", text))))
-
-
-def _clamp_affect(value: float, *, low: float = 0.0) -> float:
-    return max(low, min(1.0, value))

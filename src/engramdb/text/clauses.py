@@ -8,9 +8,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from engramdb.text.lexicons import word_set
 from engramdb.text.normalize import lazy
 from engramdb.text.persons import ADVERBS
-from engramdb.text.verbs import bases, is_participle, is_past, word_set
+from engramdb.text.verbs import bases, is_participle, is_past
 from engramdb.text.vocabulary import EVENT_VERBS, LISTABLE_VERBS, PASSING_VERBS, THING_VERBS, VERBS
 
 # Read a clause as subject, verb and rest.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
+from engramdb.text.lexicons import any_pattern, languages
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.text.terms import terms
@@ -19,9 +20,9 @@ MOST_CHARACTERS = 2_000
 """Of a text that are read: a summary comes from its beginning."""
 
 _CUT = "…"
-_UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_UNIT = lazy(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]+")
-_STARTS_UNSPACED = lazy(rf"\s*[{_UNSPACED}]")
+_CHARACTERS = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_UNIT = lazy(rf"[{_CHARACTERS}]{{1,2}}|[^\s{_CHARACTERS}]+")
+_STARTS_UNSPACED = lazy(rf"\s*[{_CHARACTERS}]")
 _SENTENCE_END = lazy(r"[.!?](?=\s|\Z)|[。！？]|\n+")
 _CLAUSE_END = lazy(
     r"[,;:](?=\s)|[，；：、]|\s[–—-](?=\s)|\s(?=(?:and|but|because|which|so|although|while|if)\s)"
@@ -30,12 +31,11 @@ _EDGES = " \t\n.,;:!?…。！？，；：、\"'“”()[]`*-–—"
 
 _KEPT = frozenset(["user", "i", "from", "to"])
 """Small words that a fact cannot lose: directions and who it is about."""
-_TURNING = lazy(
-    r"\b(?:not|no|never|without|neither|nor|nobody|nothing|none|hardly|cannot|used to|formerly|anymore|"
-    r"stopped|quit|might|may|maybe|perhaps|could|would|should|if|unless|nicht|kein\w*|nie|niemals|ohne|früher|pas|"
-    r"jamais|sans|nunca|jamás|sin|не|нет|никогда|без)\b|n['’]t\b|不|没|沒|未|ない|ません|않",
-    re.IGNORECASE,
+_SPACED, _UNSPACED = (
+    any_pattern([one.sentences.turning for one in languages().values() if one.spaced is is_spaced])
+    for is_spaced in (True, False)
 )
+_TURNING = lazy(rf"\b(?:{_SPACED})\b|n['’]t\b|{_UNSPACED}|않", re.IGNORECASE)
 """What turns a fact round, or makes less of it: a shorter form that lost it would be false."""
 
 

@@ -9,17 +9,16 @@ import html
 import itertools
 import math
 import re
-import tomllib
 import unicodedata
 import urllib.parse
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
 
 # Recognise what an injected instruction says, and the marks with which it forges a role.
@@ -146,7 +145,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _listed() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "injection_signals.toml").read_text("utf-8"))
+    return registry("injection")
 
 
 def _joined(pieces: str | list[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from engramdb.erasable_cache import cached
+from engramdb.text.lexicons import any_pattern, languages, word_set
 from engramdb.text.name_runs import Placed, Run, Word, capitals_prove_nothing, run_mention, runs, words_of
 from engramdb.text.names import fold, fold_name, name_lists
 from engramdb.text.normalize import lazy
@@ -21,12 +22,8 @@ _JAPANESE = lazy("(?P<name>[\u4e00-\u9fff々\u30a1-\u30f6ー]{1,6})(?:さん|様
 _KOREAN = lazy("(?<![\uac00-\ud7af])(?P<name>[\uac00-\ud7af]{2,4}) ?씨(?=[는은가이를을의와과도 ,.]|\\Z)")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_NOT_PEOPLE = _words("皆 客 母 父 兄 姉 祖母 祖父 叔父 叔母 奥 子 神 王 医者 店員 屋 各位 同")
-_NOT_CHINESE = _words(
+_NOT_PEOPLE = word_set("皆 客 母 父 兄 姉 祖母 祖父 叔父 叔母 奥 子 神 王 医者 店員 屋 各位 同")
+_NOT_CHINESE = word_set(
     "高兴 高级 方法 方便 方面 马上 任何 任务 白天 文件 文化 常常 万一 金额 石头 江湖 龙虾 康复 易于 于是 "
     "余下 何时 何人 武器 史上 程序 程度 安全 周末 周一 周二 周三 周四 周五 周六 周日 黄色 白色 金色 张开 "
     "王国 田里 夏天 秦朝"
@@ -99,29 +96,21 @@ _REPOSITORY = lazy(
     r"(?<![\w-])[a-z][a-z0-9]{0,30}(?:[-_][a-z0-9]{1,30}){1,4}"
     r" (?:repo|repository|project|app|library)(?![\w-])"
 )
-_KIN = {
-    "mother": "mother mum mom mummy mommy mutter mama mère madre mãe мама мать",
-    "father": "father dad daddy vater papa père padre pai папа отец",
-    "sister": "sister schwester sœur hermana irmã sorella сестра",
-    "brother": "brother bruder frère hermano irmão fratello брат",
-    "wife": "wife frau femme esposa mujer moglie жена",
-    "husband": "husband mann mari esposo marido marito муж",
-    "son": "son sohn fils hijo filho figlio сын",
-    "daughter": "daughter tochter fille hija filha figlia дочь",
-    "grandmother": "grandmother grandma granny oma grand-mère abuela avó nonna бабушка",
-    "grandfather": "grandfather grandpa opa grand-père abuelo avô nonno дедушка",
-}
 _OTHERS = """
 partner spouse fiancé fiancée girlfriend boyfriend aunt uncle cousin niece nephew boss manager roommate
 flatmate landlord landlady therapist dentist doctor neighbour neighbor colleague coworker co-worker teacher
 mentor tutor supervisor assistant accountant lawyer coach trainer hairdresser stepmother stepfather stepson
 stepdaughter stepsister stepbrother godmother godfather grandson granddaughter nanny babysitter vet
 """
-_RELATIONS = {fold(word): noun for noun, words in _KIN.items() for word in words.split()} | {
-    fold(word): word for word in _OTHERS.split()
-}
+_RELATIONS = {
+    fold(word): noun
+    for one in languages().values()
+    for noun, said in one.kin.items()
+    for word in said.split()
+} | {fold(word): word for word in _OTHERS.split()}
+_MINE = any_pattern([one.names.mine for one in languages().values()])
 _RELATION = lazy(
-    r"(?<!\w)(?:(?P<mine>my|our|meine?[rnm]?|unsere?|mon|ma|mi|minha|meu|mia|mio|моя|мой|мою|моего)"
+    rf"(?<!\w)(?:(?P<mine>my|our|{_MINE})"
     r"|(?P<owner>[^\W\d_][\w-]{0,40}(?: [^\W\d_][\w-]{0,40})?)['’]s)"
     r"(?: (?:older|younger|elder|eldest|oldest|youngest|big|little|twin|late|ex|große|kleine|petite?))?"
     r" (?:ex-)?(?P<noun>best friend|[^\W\d_]+)(?P<law>-in-law)?(?!\w)",

@@ -9,18 +9,14 @@ from datetime import timedelta
 from engramdb.text import calendar
 from engramdb.text import moment_words as words
 from engramdb.text.calendar import Direction, Stretch
+from engramdb.text.lexicons import TimeFrame, TimeWords, languages
 from engramdb.text.moment_english import ago, ahead, date_of, last_units, month_of, recently, year_of
 from engramdb.text.moment_periods import month_span, span_of_months
 from engramdb.text.moment_rules import Reader, Rule, Seen, any_of, key_words, rule, rule_by_piece, year_said
-from engramdb.text.moment_words import RECENTLY, TONGUES, WEEKENDS, Tongue
 from engramdb.text.normalize import lazy
 
-# The time phrases of languages other than English: the same few shapes, filled with each language's words.
-#
-# Used by `moments` beside `moment_phrases`. Five languages that write spaces share their frames, and
-# `moment_tongues` has their words; Chinese and Japanese, which write none, have their own in
-# `moment_unspaced`. A phrase in another language is understood and keeps its words, so no stretch here
-# has a name.
+# Languages that write spaces share a few frames, filled with each language's words. A phrase in another
+# language is understood and keeps its words, so no stretch here has a name.
 
 _GERMAN = lazy(r"\b(?:ich|ist|und|der|die|das|wir|bin|sind|nicht|es)\b", re.IGNORECASE)
 _MORNING = lazy(r"\b(?:la|cada|esta|una|guten|jeden|am|heute|gestern)\s+\Z", re.IGNORECASE)
@@ -96,9 +92,6 @@ def _season(seen: Seen) -> Stretch | None:
     return calendar.season(year_said(seen, first_month), first_month, now=seen.now).unnamed()
 
 
-_OF_UNITS = "monats woche jahres mois semaine année mes semana año mese settimana anno месяца недели года"
-
-
 def _of_unit(seen: Seen) -> Stretch:
     """Anfang des Jahres is a third of it; bis Ende des Monats, до конца года are its last day."""
     whole = calendar.steps_away(words.UNITS[seen["unit"]], 0, now=seen.now)
@@ -126,79 +119,85 @@ def _frame(keys: str, read: Reader, pattern: str) -> Rule:
 
 
 _ARTICLE = r"(?:\b(?:im|el|la) |\bl['’])?"
-_EVERY = ("jeden", "chaque", "le", "cada", "los", "ogni", "il", "каждый", "каждую")
-"""What stands before a weekday that comes back every week."""
-_NOT_EVERY = "".join(f"(?<!{word} )" for word in _EVERY)
+_NOT_EVERY = "".join(f"(?<!{word} )" for word in words.EVERY_WEEK)
 
 
-def _rules_of(tongue: Tongue) -> Iterator[Rule]:
+def _rules_of(said: TimeWords, frame: TimeFrame) -> Iterator[Rule]:
     """Yield the rules that every language with spaces has."""
-    rows = (tongue.months, tongue.weekdays, tongue.seasons)
+    rows = (said.months, said.weekdays, said.seasons)
     months, weekdays, seasons = (row.replace("/", " ").split() for row in rows)
     month, weekday, season = any_of(months), any_of(weekdays), any_of(seasons)
     sides = (
-        f"(?P<is_since>{tongue.since})|(?P<is_before>{tongue.before})|(?P<is_after>{tongue.after})|"
-        f"(?P<is_until>{tongue.until})"
+        f"(?P<is_since>{frame.since})|(?P<is_before>{frame.before})|(?P<is_after>{frame.after})|"
+        f"(?P<is_until>{frame.until})"
     )
-    of = f"(?:(?:{tongue.of}) )?" if tongue.of else ""
+    of = f"(?:(?:{frame.of}) )?" if frame.of else ""
     year, year_2 = (
-        rf"(?: {of}(?P<{name}>(?:19|20)\d\d)\b(?: (?:{tongue.year})\b)?)?" for name in ("year", "year2")
+        rf"(?: {of}(?P<{name}>(?:19|20)\d\d)\b(?: (?:{frame.year})\b)?)?" for name in ("year", "year2")
     )
-    third = f"(?:(?P<early>{tongue.early})|(?P<middle>{tongue.middle})|(?P<end>{tongue.late}))"
-    step = f"(?:(?P<last>{tongue.last})|(?P<coming>{tongue.coming})|(?P<current>{tongue.current}))"
-    behind = rf" (?:(?P<was>{tongue.last})|(?P<comes>{tongue.coming}))\b"
+    third = f"(?:(?P<early>{frame.early})|(?P<middle>{frame.middle})|(?P<end>{frame.late}))"
+    step = f"(?:(?P<last>{frame.last})|(?P<coming>{frame.coming})|(?P<current>{frame.current}))"
+    behind = rf" (?:(?P<was>{frame.last})|(?P<comes>{frame.coming}))\b"
 
-    yield rule(months, _month, rf"\b(?:{sides}|{tongue.in_month}) (?P<month>{month})\b{year}(?! \d)")
+    yield rule(months, _month, rf"\b(?:{sides}|{frame.in_month}) (?P<month>{month})\b{year}(?! \d)")
     yield rule(months, _month, rf"\b(?:(?:{sides}) )?{third} ?(?P<month>{month})\b{year}")
     yield rule(
         months,
         date_of,
-        rf"\b(?:{sides}|{tongue.on_day}) (?P<day>\d{{1,2}})(?:er|\.|º)? {of}(?P<month>{month})\b{year}",
+        rf"\b(?:{sides}|{frame.on_day}) (?P<day>\d{{1,2}})(?:er|\.|º)? {of}(?P<month>{month})\b{year}",
     )
     yield rule(
         months,
         _span,
-        rf"\b(?:{tongue.between}) (?P<month>{month})\b{year} (?:{tongue.joint}) "
+        rf"\b(?:{frame.between}) (?P<month>{month})\b{year} (?:{frame.joint}) "
         rf"(?P<month2>{month})\b{year_2}",
     )
     yield rule(
         weekdays,
         _weekday,
-        rf"{_NOT_EVERY}\b(?:(?:{sides}|{tongue.on_weekday}) )?(?:{step} )?"
+        rf"{_NOT_EVERY}\b(?:(?:{sides}|{frame.on_weekday}) )?(?:{step} )?"
         rf"(?P<weekday>{weekday})\b(?:{behind})?",
     )
-    yield rule(seasons, _season, rf"\b(?:{tongue.in_season})(?P<season>{season})\b{year}")
+    yield rule(seasons, _season, rf"\b(?:{frame.in_season})(?P<season>{season})\b{year}")
     yield rule(seasons, _season, rf"{_ARTICLE}\b{step} (?P<season>{season})\b")
     yield rule(seasons, _season, rf"{_ARTICLE}\b(?P<season>{season})\b{behind}")
     yield rule_by_piece(
         "19 20",
         year_of,
-        rf"\b(?:{sides}|{tongue.in_year}) (?:(?:{tongue.year}) )?(?P<year>(?:19|20)\d\d)(?![-./]?\d)\b"
-        rf"(?: (?:{tongue.year})\b)?",
+        rf"\b(?:{sides}|{frame.in_year}) (?:(?:{frame.year}) )?(?P<year>(?:19|20)\d\d)(?![-./]?\d)\b"
+        rf"(?: (?:{frame.year})\b)?",
     )
-    yield rule(_OF_UNITS, _of_unit, rf"\b(?:(?:{sides}) )?{third} {tongue.of_unit}\b")
-    yield _frame(tongue.last_keys, last_units, rf"\b{tongue.last_units}\b")
+    yield rule(
+        words.OF_UNITS,
+        _of_unit,
+        rf"\b(?:(?:{sides}) )?{third} {frame.of_unit}(?P<unit>{'|'.join(frame.of_units.split())})\b",
+    )
+    yield _frame(frame.last_keys, last_units, rf"\b{frame.last_units}\b")
 
 
 FRAME_RULES = (
-    *(one for tongue in TONGUES for one in _rules_of(tongue)),
+    *(
+        one
+        for said in languages().values()
+        if said.time.frame
+        for one in _rules_of(said.time, said.time.frame)
+    ),
     rule(
         key_words(words.SET_PHRASES),
         set_phrase,
         rf"(?<![\w'’-])(?P<phrase>{any_of(words.SET_PHRASES)})(?![\w-])",
     ),
-    rule(key_words(RECENTLY), recently, rf"\b(?:{any_of(RECENTLY)})\b"),
-    rule(key_words(WEEKENDS), weekend, rf"\b(?:{any_of(WEEKENDS)})\b"),
-    *(_frame(key, _ago, pattern) for key, pattern in words.AGO_FRAMES),
-    *(_frame(key, _ahead, pattern) for key, pattern in words.AHEAD_FRAMES),
+    rule(key_words(words.RECENTLY), recently, rf"\b(?:{any_of(words.RECENTLY)})\b"),
+    rule(key_words(words.WEEKENDS), weekend, rf"\b(?:{any_of(words.WEEKENDS)})\b"),
+    *(_frame(one.keys, _ago, one.pattern) for one in words.AGO),
+    *(_frame(one.keys, _ahead, one.pattern) for one in words.AHEAD),
 )
 
 
 # The time phrases of Chinese and Japanese, which write no spaces: 上周二, 三月以来, 2023年6月27日より前.
 #
-# Used by `moments` beside `moment_frames`. What opens a side of the stretch stands behind it there (之前,
-# 以来, から), so the patterns end with it. A number of months has its own counter (个月, か月), so 三月 is
-# always March. Phrases keep their words, so no stretch here has a name.
+# What opens a side of the stretch stands behind it there (之前, 以来, から), so the patterns end with it. A
+# number of months has its own counter (个月, か月), so 三月 is always March.
 
 _DIGITS = {digit: number for number, digit in enumerate("一二三四五六七八九十", 1)}
 _YEARS = {"去年": -1, "昨年": -1, "今年": 0, "明年": 1, "来年": 1, "前年": -2, "一昨年": -2}

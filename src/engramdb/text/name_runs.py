@@ -6,6 +6,7 @@ import re
 
 from msgspec import Struct
 
+from engramdb.text.lexicons import any_pattern, languages
 from engramdb.text.names import fold, name_lists
 from engramdb.text.normalize import lazy
 from engramdb.values import EntityType, Mention
@@ -15,6 +16,10 @@ from engramdb.values import EntityType, Mention
 # Used by `run_types`. Patterns named `OF_…` are searched in the few characters before a name and end at it,
 # those named `…_ACT` are matched right behind it. The windows are short, so no pattern can run away.
 
+_CUES = {
+    name: any_pattern([getattr(one.names, name) for one in languages().values()])
+    for name in ("called", "works_at", "lives_in")
+}
 _PEOPLE_DO = (
     r"said|says|told|tells|asked|asks|thinks|thought|wants|wanted|likes|liked|loves|loved|hates|hated|prefers|"
     r"preferred|wrote|writes|sent|sends|lives|lived|works|worked|joined|joins|manages|managed|runs|owns|bought|"
@@ -36,8 +41,7 @@ FIRM_ACT = lazy(
 )
 
 OF_SOMEONE_NAMED = lazy(
-    r"\b(?:(?:is|was|are|am|be|'s|’s) )?(?:called|named|name is|heißt|heißen|[sm]['’]appelle|se llama|"
-    r"me llamo|si chiama|se chama|зовут) \Z",
+    rf"\b(?:(?:is|was|are|am|be|'s|’s) )?(?:called|named|name is|{_CUES['called']}) \Z",
     re.IGNORECASE,
 )
 
@@ -72,8 +76,7 @@ OF_A_FIRM = lazy(
     r"|\b(?:client|customer|employer|company|startup|supplier|vendor|competitor|firm)(?: is)?"
     r"(?: called| named)?,? \Z"
     r"|\b(?:joined|joining|join|left|quit) \Z"
-    r"|\b(?:chez|arbeit\w* (?:bei|für)(?: der| dem)?|trabaj\w+ (?:en|para)|trabalh\w+ n[ao]|"
-    r"lavor\w+ (?:per|alla?)|работа\w+ (?:в|на)) \Z",
+    rf"|\b(?:{_CUES['works_at']}) \Z",
     re.IGNORECASE,
 )
 OF_SOMEONE_FROM = lazy(r"(?:\A|[.!?,] |and |with )[A-ZÀ-Þ][a-zß-ÿ]+ (?:from|at) \Z")
@@ -88,9 +91,7 @@ OF_A_PLACE = lazy(
     r"[^.!?;]{0,30}?\b(?:to|from|in|via)(?: the)? \Z"
     r"|\b(?:village|town|city|island|suburb|district|country|region)(?: called| named|,)? \Z"
     r"|\bvisit(?:s|ed|ing)? (?:the )?\Z|\b(?:capital|city|town|north|south|east|west) of \Z"
-    r"|\b(?:viv\w+|mor[oae]\w*|habit\w+|abit\w+|wohn\w*|leb(?:t|e|en)|zieh\w*|nacid[oa]|née?|nat[oa]) "
-    r"(?:en|em|à|a|in|nach) \Z"
-    r"|(?:жив\w+|перееха\w+|родил\w+|уехал\w*) (?:в|из|на) \Z",
+    rf"|\b(?:{_CUES['lives_in']}) \Z",
     re.IGNORECASE,
 )
 BEFORE_A_PLACE = lazy(

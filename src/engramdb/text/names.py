@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
 
 from msgspec import Struct
 
 from engramdb.erasable_cache import cached
+from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.values import EntityType
@@ -33,7 +32,7 @@ _HONORIFIC = lazy(r"(?<=.)(?:さん|様|くん|君|ちゃん|先生|\s?씨)\Z")
 
 
 class NameLists(Struct, frozen=True, kw_only=True):
-    """The words of entity_names.toml, folded."""
+    """The words of data/names.toml, folded."""
 
     given: frozenset[str]
     given_words: frozenset[str]
@@ -62,7 +61,7 @@ class NameLists(Struct, frozen=True, kw_only=True):
 @cache
 def name_lists() -> NameLists:
     """Return the lists, read at the first call."""
-    found = tomllib.loads(Path(__file__).with_name("entity_names.toml").read_text("utf-8"))
+    found = registry("names")
     words = {name: frozenset(fold(text).split()) for name, text in found.items()}
     words["given"] |= words.pop("given_cyrillic")
     for name in ("places", "organisations", "organisation_words"):
@@ -218,7 +217,7 @@ def _whole_names(found: dict[str, int]) -> list[str]:
 
 @cache
 def _lists() -> dict[str, frozenset[str]]:
-    lists = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+    lists = registry("people")
     return {name: frozenset(words.split()) for name, words in lists.items()}
 
 

@@ -7,8 +7,9 @@ import re
 from msgspec import Struct
 
 from engramdb.erasable_cache import cached
+from engramdb.text.lexicons import word_set
 from engramdb.text.normalize import lazy
-from engramdb.text.verbs import third_person, word_set
+from engramdb.text.verbs import third_person
 
 # Write a statement in the third person: "I use my laptop" becomes "Ann uses Ann's laptop".
 

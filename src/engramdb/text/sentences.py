@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from engramdb.text.lexicons import languages
 from engramdb.text.normalize import lazy
 
 WRAPPED_LINE_CHARACTERS = 60
@@ -28,20 +29,14 @@ _END = lazy(r"(?P<wide>[。！？｡]+[”」』）\"']*)|(?P<mark>[.!?…]+)(?P
 _LAST_WORD = lazy(r"\S+\Z")
 
 
-def _words(row: str) -> frozenset[str]:
-    return frozenset(row.split())
+def _listed(name: str) -> frozenset[str]:
+    return frozenset(word for one in languages().values() for word in getattr(one.sentences, name).split())
 
 
-_ABBREVIATIONS = _words(
-    "mr mrs ms mx dr prof rev st sr jr lt sgt capt cmdr vs cf e.g i.e eg ie viz approx dept univ bzw z.b d.h "
-    "u.a ggf bspw mme mlle sra srta p.ej т.е ул"
-)
-_NUMBERED = _words("no nos nr vol pp p fig figs eq sec ch art str")
+_ABBREVIATIONS = _listed("abbreviations")
+_NUMBERED = _listed("before_number")
 """These stand before a number: "fig. 3"; otherwise they are words."""
-_ENDING_ABBREVIATIONS = _words(
-    "etc inc ltd co corp gmbh a.m p.m am pm u.s u.k e.u jan feb mar apr jun jul aug sep sept oct nov dec "
-    "mon tue tues wed thu thur thurs fri sat sun al usw т.д т.п г"
-)
+_ENDING_ABBREVIATIONS = _listed("ending_abbreviations")
 """These may close a sentence; they do when a capital letter follows."""
 
 

@@ -2,21 +2,20 @@
 Find names of technologies in a text, and say what kind of thing each is.
 
 Called by `traits`, by `topics` and by whoever settles contradictions: "switched to Helix" replaces an editor.
-Reads technologies.toml once. Precision first: a name that is also an everyday word (Go, Rust, Spring) counts
+Precision first: a name that is also an everyday word (Go, Rust, Spring) counts
 only with its capitals and with a hint of technology nearby, because a wrong filter hides memories.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from msgspec import Struct
 
 from engramdb.erasable_cache import cached
+from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
 
 LONGEST_NAME = 3
@@ -157,9 +156,8 @@ def _openings() -> frozenset[str]:
 @cache
 def _vocabulary() -> dict[str, _Entry]:
     """Return every spelling, folded, with what it stands for."""
-    text = Path(__file__).with_name("technologies.toml").read_text("utf-8")
     spellings: dict[str, _Entry] = {}
-    for kind, lines in tomllib.loads(text).items():
+    for kind, lines in registry("technologies").items():
         for line in lines.strip().splitlines():
             name, *others = (part.strip() for part in line.split("|"))
             everyday = frozenset(part.strip('"') for part in others if part.startswith('"'))

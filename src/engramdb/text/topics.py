@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from engramdb.erasable_cache import cached
+from engramdb.text.lexicons import registry
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.text.terms import STOP_WORDS, query_terms, terms
@@ -103,4 +102,4 @@ def _topics_by_stem() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _lists() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("topics.toml").read_text("utf-8"))
+    return registry("topics")

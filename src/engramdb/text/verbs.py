@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 from engramdb.erasable_cache import cached
+from engramdb.text.lexicons import english, word_set
 from engramdb.text.normalize import lazy
 
-
-def word_set(row: str) -> frozenset[str]:
-    """Return the words of a row, which is how the word lists here are written."""
-    return frozenset(row.split())
+_VERBS = english().verbs
 
 
-_IRREGULAR = (
-    "be was/were been, become became become, begin began begun, bite bit bitten, break broke broken, bring "
-    "brought brought, build built built, buy bought bought, catch caught caught, choose chose chosen, come "
-    "came come, do did done, draw drew drawn, drink drank drunk, drive drove driven, eat ate eaten, fall "
-    "fell fallen, feel felt felt, fight fought fought, find found found, fly flew flown, forget forgot "
-    "forgotten, get got gotten/got, give gave given, go went gone, grow grew grown, have had had, hear "
-    "heard heard, hold held held, keep kept kept, know knew known, lead led led, leave left left, lose "
-    "lost lost, make made made, mean meant meant, meet met met, pay paid paid, ride rode ridden, rise rose "
-    "risen, run ran run, say said said, see saw seen, sell sold sold, send sent sent, show showed shown, "
-    "sing sang sung, sit sat sat, sleep slept slept, speak spoke spoken, spend spent spent, stand stood "
-    "stood, swim swam swum, take took taken, teach taught taught, tell told told, think thought thought, "
-    "understand understood understood, wake woke woken, wear wore worn, win won won, write wrote written"
-)
+_IRREGULAR = _VERBS.irregular.strip().splitlines()
 _BASE_OF: dict[str, str] = {
     form: base
-    for row in _IRREGULAR.split(", ")
+    for row in _IRREGULAR
     for base, *forms in [row.split()]
     for group in forms
     for form in group.split("/")
 }
 _PAST = frozenset(
-    form
-    for row in _IRREGULAR.split(", ")
-    for form in row.split()[1].split("/")
-    if form not in ("become", "come", "run")
+    form for row in _IRREGULAR for form in row.split()[1].split("/") if form not in ("become", "come", "run")
 )
-_PARTICIPLES = frozenset(form for row in _IRREGULAR.split(", ") for form in row.split()[2].split("/"))
+_PARTICIPLES = frozenset(form for row in _IRREGULAR for form in row.split()[2].split("/"))
 _VOWEL = lazy("[aeiouy]")
-_SAME_IN_PAST = frozenset(
-    ["put", "set", "cut", "hit", "let", "quit", "hurt", "cost", "spread", "shut", "beat", "read"]
-)
-_LOOKS_PAST = word_set("need feed speed breed bleed exceed proceed succeed embed")
+_SAME_IN_PAST = word_set(_VERBS.same_in_past)
+_LOOKS_PAST = word_set(_VERBS.looks_past)
 UNCHANGED = word_set(
     "can could will would shall should must may might ought was had did can't cannot couldn't won't wouldn't "
     "shouldn't mustn't mightn't hadn't didn't wasn't"

@@ -10,120 +10,26 @@ from __future__ import annotations
 
 import re
 
+from engramdb.text.lexicons import english, word_set
 from engramdb.text.normalize import lazy
 from engramdb.text.persons import ADVERBS
-from engramdb.text.verbs import word_set
 
-VERBS: dict[str, str] = {
-    **dict.fromkeys(["use", "employ"], "uses"),
-    **dict.fromkeys(["like", "love", "enjoy", "adore"], "likes"),
-    **dict.fromkeys(["hate", "dislike", "detest", "despise", "loathe"], "dislikes"),
-    **dict.fromkeys(["prefer", "favor", "favour"], "prefers"),
-    **dict.fromkeys(["live", "reside"], "lives_in"),
-    **dict.fromkeys(["study", "major"], "studies"),
-    **dict.fromkeys(["decide", "choose", "agree", "settle", "pick"], "decided"),
-    **dict.fromkeys(["promise", "commit", "vow"], "promised"),
-    **dict.fromkeys(["plan", "intend", "aim"], "plans"),
-    **dict.fromkeys(["learn", "practise", "practice"], "learns"),
-    "work": "works",
-    "speak": "speaks",
-    "own": "owns",
-    "drive": "drives",
-    "eat": "eats",
-    "drink": "drinks",
-    "know": "knows",
-    "play": "plays",
-    "teach": "teaches",
-    "manage": "manages",
-    "lead": "leads",
-    "wear": "wears",
-    "believe": "believes",
-    "collect": "collects",
-    "follow": "follows",
-    "run": "runs",
-    "have": "has",
-    "build": "builds",
-    "write": "writes",
-    "read": "reads",
-    "train": "trains",
-    "support": "supports",
-    "wake": "wakes_up",
-    "sleep": "sleeps",
-    "cook": "cooks",
-    "bake": "bakes",
-    "sing": "sings",
-    "dance": "dances",
-    "smoke": "smokes",
-    "rent": "rents",
-    "commute": "commutes",
-    "attend": "attends",
-    "volunteer": "volunteers",
-    "keep": "keeps",
-    "maintain": "maintains",
-    "belong": "belongs_to",
-    "take": "takes",
-    "need": "needs",
-    "deploy": "deploys",
-    "ship": "ships",
-    "store": "stores",
-    "host": "hosts",
-    "test": "tests",
-    "put": "puts",
-    "swim": "swims",
-    "paint": "paints",
-    "ride": "rides",
-    "travel": "travels",
-    "go": "goes",
-    "do": "does",
-    "grow": "grows",
-    "start": "starts",
-    "finish": "finishes",
-    "pay": "pays",
-    "earn": "earns",
-    "save": "saves",
-}
+VERBS = {verb: predicate for predicate, verbs in english().predicates.items() for verb in verbs.split()}
 """A verb's base form, and the predicate it stands for."""
 
-THING_VERBS = word_set(
-    "run use live work have need expire rotate meet start end cost require depend support contain belong "
-    "host handle store leave connect listen deploy ship follow close open sit arrive take call return send "
-    "accept speak like love hate prefer enjoy eat drink own drive study teach play believe know wear "
-    "manage lead write build close break give move join graduate retire die win want allow expose serve "
-    "read talk point depart fly land happen last pay charge cover include provide own train volunteer "
-    "attend collect cook bake sing dance dislike hike turn celebrate visit buy adopt marry quit stop "
-    "switch release launch report rely consist"
-)
+THING_VERBS = word_set(english().verbs.of_things)
 """What may be said of someone or something other than the speaker."""
 
-EVENT_VERBS = word_set(
-    "move buy adopt join leave quit marry graduate break win finish complete start build found launch "
-    "visit meet lose sell publish learn become retire deploy ship fix merge switch replace migrate upgrade "
-    "release sign submit paint run climb travel receive pass fail complete earn order cancel book attend "
-    "celebrate give teach propose resign hire fire break crash injure fall recover donate plant cook bake "
-    "write record film perform compete enter open close install configure refactor rewrite redeploy "
-    "rollback revert update create delete remove add register enroll apply interview accept reject swap "
-    "trade convert stop begin divorce separate relocate settle inherit bring take go fly drive see watch "
-    "read hear discover find"
-)
+EVENT_VERBS = word_set(english().verbs.events)
 """Doings that are remembered as moments when they lie in the past."""
 
-VAGUE_EVENTS = word_set(
-    "go see watch read hear find take bring add remove update start see begin open close run"
-)
+VAGUE_EVENTS = word_set(english().verbs.vague_events)
 """Doings that are kept only with a date or where they say enough."""
 
-STATE_CHANGES = word_set(
-    "switch move migrate relocate convert upgrade join leave quit stop replace swap trade"
-)
+STATE_CHANGES = word_set(english().verbs.state_changes)
 """Past doings that change what holds now."""
 
-PASSING_VERBS = word_set(
-    "see agree guess wonder mean understand get hope wish think feel want hear try suppose notice ask say "
-    "thank appreciate apologise apologize bet doubt remember forget care mind look seem sound check find "
-    "disagree confirm expect wanna gonna gotta picture love'd imagine assume reckon figure recommend "
-    "suggest beg swear trust expect admit regret miss tell give stand let come bring show call wait hold "
-    "end need do run go take put keep start read save"
-)
+PASSING_VERBS = word_set(english().verbs.passing)
 """What people say they do in passing; present tense without a date it is not worth keeping."""
 
 EXCLUSIVE = word_set(

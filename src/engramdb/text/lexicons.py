@@ -1,0 +1,223 @@
+"""
+Word lists, read once from `data/`: one file per language, and registries that belong to no language.
+
+A new language is a new file in `data/languages/`. Every section is optional, and what a file names is used
+everywhere at once. Rows of words are written as text; a slash stands between forms of one word, a bar between
+alternatives of a pattern. A misspelled field is an error that names it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+DATA = Path(__file__).parent / "data"
+
+
+class TimeFrame(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a language that writes spaces says around its months, weekdays and years: patterns."""
+
+    in_month: str
+    on_day: str
+    """Before a date, where the language wants a word there."""
+    on_weekday: str
+    in_season: str
+    in_year: str
+    since: str
+    before: str
+    after: str
+    until: str
+    between: str
+    """Opens a span that `joint` carries on."""
+    joint: str
+    early: str
+    middle: str
+    late: str
+    last: str
+    """Last, in front of a weekday or behind it."""
+    coming: str
+    current: str
+    of_unit: str
+    """Before one of `of_units`: of this week, month or year, after the beginning, the middle or the end."""
+    of_units: str
+    last_units: str
+    """The last COUNT UNIT, up to now."""
+    last_keys: str
+    """The words of that phrase of which one is in it always."""
+    of: str = ""
+    """May stand between a day, its month and its year."""
+    year: str = ""
+    """May stand before or after the number of a year."""
+
+
+class KeyedPattern(Struct, frozen=True, forbid_unknown_fields=True):
+    """A pattern, in which COUNT and UNIT stand for such words, and the words of which it always has one."""
+
+    keys: str
+    pattern: str
+
+
+class TimeWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a language speaks of time."""
+
+    months: str = ""
+    """Twelve, in the forms that follow a preposition."""
+    short_months: str = ""
+    weekdays: str = ""
+    """Seven, from Monday."""
+    short_weekdays: str = ""
+    seasons: str = ""
+    """Four, from spring."""
+    counts: str = ""
+    """Numbers from one on."""
+    few: str = ""
+    """Words for two to five."""
+    vague: Mapping[str, tuple[int, int]] = {}
+    """Other words that do not want to be exact, and the least and the most that they mean."""
+    units: Mapping[str, str] = {}
+    """The words for each unit: minute, hour, day, week, weekend, fortnight, month, year."""
+    phrases: Mapping[str, list[str]] = {}
+    """Set phrases by what they mean: "day -1" is yesterday, "evening 0" this evening."""
+    holidays: Mapping[str, tuple[int, int, int]] = {}
+    """Month, day, and how many days: feasts that have the same date every year."""
+    recently: list[str] = []
+    weekends: list[str] = []
+    """The weekend without saying which."""
+    every: str = ""
+    """What stands before a weekday that comes back every week."""
+    ago: KeyedPattern | None = None
+    ahead: KeyedPattern | None = None
+    """In two weeks."""
+    frame: TimeFrame | None = None
+
+
+class SentenceWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words by which sentences are cut and told apart."""
+
+    abbreviations: str = ""
+    """Never the end of a sentence."""
+    before_number: str = ""
+    """Abbreviations before a number ("fig. 3"), and otherwise words."""
+    ending_abbreviations: str = ""
+    """May close a sentence; they do when a capital letter follows."""
+    requests: str = ""
+    """Verbs, as patterns, with which a request begins."""
+    thanks: str = ""
+    turning: str = ""
+    """What turns a fact round or makes less of it, as patterns: not, never, maybe."""
+
+
+class QuestionWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the words of a question say about its answer."""
+
+    open: str = ""
+    """With these begins a question that wants an explanation,"""
+    exact: str = ""
+    """unless one of these follows: "how many" wants a number."""
+    ahead: str = ""
+    """Patterns that point to the future."""
+
+
+class NameCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Patterns before a name that say what it names."""
+
+    called: str = ""
+    works_at: str = ""
+    lives_in: str = ""
+    mine: str = ""
+    """Before somebody's relation to the speaker: my."""
+
+
+class AffectWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How words feel."""
+
+    positive: str
+    strong_positive: str
+    negative: str
+    strong_negative: str
+    negators: str = ""
+    boosters: str = ""
+    markers: str = ""
+    """Small words that speak for this language."""
+    silent: str = ""
+    """Words whose stem is that of a listed one but that mean something else: schon is not schön."""
+    urgent: str = ""
+    """Patterns that say that it is pressing."""
+
+
+class VerbLists(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """English verbs by what a clause with them is worth; base forms."""
+
+    irregular: str = ""
+    """A line for each: base, past, participle."""
+    same_in_past: str = ""
+    looks_past: str = ""
+    of_things: str = ""
+    events: str = ""
+    vague_events: str = ""
+    state_changes: str = ""
+    passing: str = ""
+
+
+class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one file says about its language."""
+
+    name: str
+    spaced: bool = True
+    """Whether it writes spaces between words."""
+    stemmer: str = ""
+    """The name by which the Snowball stemmer knows it."""
+    stop_words: str = ""
+    time: TimeWords = TimeWords()
+    sentences: SentenceWords = SentenceWords()
+    questions: QuestionWords = QuestionWords()
+    signals: Mapping[str, list[str]] = {}
+    """Patterns by the kind of sign that they are, in small letters."""
+    facts: Mapping[str, str] = {}
+    """What the commonest facts about oneself begin with, by predicate; without spaces, the whole pattern."""
+    names: NameCues = NameCues()
+    kin: Mapping[str, str] = {}
+    """Words for relatives by the English one."""
+    affect: AffectWords | None = None
+    verbs: VerbLists = VerbLists()
+    predicates: Mapping[str, str] = {}
+    """Predicates, and the verbs that stand for each."""
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """Return every language by its code."""
+    files = sorted((DATA / "languages").glob("*.toml"))
+    return {file.stem: msgspec.toml.decode(file.read_bytes(), type=Language) for file in files}
+
+
+def english() -> Language:
+    """Return the language whose grammar is written in code."""
+    return languages()["en"]
+
+
+def registry(name: str) -> dict[str, Any]:
+    """Return a file that belongs to no single language; callers keep what they make of it."""
+    return tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"))
+
+
+def rows(name: str) -> list[list[str]]:
+    """Return the rows of a table, its cells separated by tabs."""
+    lines = (DATA / f"{name}.tsv").read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def word_set(row: str) -> frozenset[str]:
+    """Return the words of a row."""
+    return frozenset(row.split())
+
+
+def any_pattern(patterns: list[str]) -> str:
+    """Return the alternatives of all that are not empty."""
+    return "|".join(filter(None, patterns))
