@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engramdb import Engram, Settings
-from engramdb.dream.run import Runner, chosen
+from engramdb.dream.run import Runner, select_steps
 from engramdb.dream.step import Dreaming
 from engramdb.engine.dreaming import contradict, says_more
 from engramdb.models.calibration import Likeness
@@ -70,7 +70,7 @@ def runner(
             contradict=contradict,
             says_more=says_more,
         ),
-        steps=chosen(steps),
+        steps=select_steps(steps),
         policy_name=policy,
         clock=lambda: NOW,
         **options,

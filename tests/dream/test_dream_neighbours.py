@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.dream.merge import Stars, stars
-from engramdb.dream.neighbors import ScopeStatements, WordingGroups, _relation, other_word, read, supports
+from engramdb.dream.merge import Stars, find_stars
+from engramdb.dream.neighbors import (
+    ScopeStatements,
+    WordingGroups,
+    _relation_key,
+    differing_word,
+    is_supported_by,
+    read_wording,
+)
 from engramdb.store.contract import Outline
 from engramdb.text.relations import read_statement
 from engramdb.values import GLOBAL, Layer, SecurityTier
@@ -55,8 +62,8 @@ def scene(*contents: str, fresh: bool = True) -> ScopeStatements:
                 is_fresh=fresh,
             )
         )
-    wordings = [read(content) for content in contents]
-    return ScopeStatements(GLOBAL, outlines, wordings, [_relation(one) for one in outlines])
+    wordings = [read_wording(content) for content in contents]
+    return ScopeStatements(GLOBAL, outlines, wordings, [_relation_key(one) for one in outlines])
 
 
 @given(st.lists(statements, min_size=2, max_size=12, unique=True))
@@ -67,7 +74,7 @@ def test_whoever_may_say_the_same_is_filed_together(contents: list[str]) -> None
     number_of = {place: number for number, group in enumerate(groups.members) for place in group}
 
     for one, other in itertools.permutations(range(len(seen)), 2):
-        if other_word(seen, one, other) is not None and number_of[one] != number_of[other]:
+        if differing_word(seen, one, other) is not None and number_of[one] != number_of[other]:
             is_short = min(len(seen.wordings[place].keys) for place in (one, other)) < 3
             assert is_short or number_of[other] in groups.beside(number_of[one])
 
@@ -79,8 +86,8 @@ def test_whoever_supports_a_statement_is_found_by_its_rarest_word(contents: list
     found = Stars(seen)
 
     for core, other in itertools.permutations(range(len(seen)), 2):
-        expected = len(seen.wordings[core].keys) >= 2 and supports(
-            seen.wordings[other], seen.wordings[core], most_extra=2
+        expected = len(seen.wordings[core].keys) >= 2 and is_supported_by(
+            seen.wordings[other], seen.wordings[core], max_extra_words=2
         )
         assert (other in found.members_of(core)) is expected
         assert (core in found.cores_of(other)) is expected
@@ -90,8 +97,8 @@ def test_nothing_fresh_is_nothing_to_look_at() -> None:
     """A scope in which nothing changed is not clustered again."""
     contents = [f"I like green tea {what}" for what in ("at home", "at work", "in bed")]
 
-    assert list(stars(scene(*contents, "I like green tea"), taken=frozenset()))
-    assert not list(stars(scene(*contents, "I like green tea", fresh=False), taken=frozenset()))
+    assert list(find_stars(scene(*contents, "I like green tea"), taken=frozenset()))
+    assert not list(find_stars(scene(*contents, "I like green tea", fresh=False), taken=frozenset()))
 
 
 def test_a_list_of_things_is_not_a_list_of_synonyms() -> None:
@@ -113,7 +120,7 @@ def test_a_list_of_things_is_not_a_list_of_synonyms() -> None:
 )
 def test_wording_keeps_what_counts(content: str, keys: tuple[str, ...], marks: set[str]) -> None:
     """Stems, numbers as digits, one word for verbs that mean the same; mood and negation apart."""
-    wording = read(content)
+    wording = read_wording(content)
 
     assert wording.keys == keys
     assert wording.marks == marks

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb.dream.drift import GONE, DriftStep, PathCheck, look
+from engramdb.dream.drift import GONE_REASON, DriftStep, PathCheck, check_path
 from engramdb.dream.step import Skipped
 from engramdb.values import Layer, Status
 
@@ -47,7 +47,7 @@ def test_a_claim_about_a_file_that_is_gone_is_invalidated(engram: Engram, root: 
 
     assert engram.get(dead.id).status is Status.INVALIDATED
     assert engram.get(living.id).status is Status.ACTIVE
-    assert engram.history(dead.id)[-1].reason == GONE
+    assert engram.history(dead.id)[-1].reason == GONE_REASON
 
 
 def test_what_tells_of_a_removal_or_lies_elsewhere_is_left_alone(engram: Engram, root: Path) -> None:
@@ -95,7 +95,7 @@ def test_no_path_leads_out_of_the_folder(root: Path, named: str) -> None:
     (root.parent / "secret.txt").write_text("")
     (root / "leaving").symlink_to(root.parent)
 
-    assert look(root, named) is PathCheck.UNKNOWN
+    assert check_path(root, named) is PathCheck.UNKNOWN
 
 
 def test_links_inside_of_the_folder_are_followed_and_circles_end(root: Path) -> None:
@@ -104,8 +104,8 @@ def test_links_inside_of_the_folder_are_followed_and_circles_end(root: Path) -> 
     (root / "whole").symlink_to(root / "src")
     (root / "circle").symlink_to("circle")
 
-    assert look(root, "source/parser.py") is PathCheck.THERE
-    assert look(root, "whole/parser.py") is PathCheck.THERE
-    assert look(root, str(root / "src" / "parser.py")) is PathCheck.THERE
-    assert look(root, str(root / "src" / "gone.py")) is PathCheck.ABSENT
-    assert look(root, "circle/parser.py") is PathCheck.UNKNOWN
+    assert check_path(root, "source/parser.py") is PathCheck.THERE
+    assert check_path(root, "whole/parser.py") is PathCheck.THERE
+    assert check_path(root, str(root / "src" / "parser.py")) is PathCheck.THERE
+    assert check_path(root, str(root / "src" / "gone.py")) is PathCheck.ABSENT
+    assert check_path(root, "circle/parser.py") is PathCheck.UNKNOWN

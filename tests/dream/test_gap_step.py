@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from engramdb.dream.gaps import TEMPLATES, GapsStep, gap_id
+from engramdb.dream.gaps import EXPECTED_FIELDS, GapsStep, gap_id
 from engramdb.engine.dreaming import dreaming_of
 from engramdb.policy import PRESETS, InsightPolicy
 from engramdb.values import Edge, EdgeType, GapKind, Scope, Status
@@ -198,6 +198,6 @@ def test_the_id_of_a_question_depends_on_all_that_it_is_about() -> None:
 
 def test_every_template_asks_in_words_and_matters() -> None:
     """A field has a question with a place for the name, predicates and a weight."""
-    fields = [field for fields in TEMPLATES.values() for field in fields]
+    fields = [field for fields in EXPECTED_FIELDS.values() for field in fields]
 
     assert all("{}" in field.question and field.predicates and 0 < field.weight <= 1 for field in fields)

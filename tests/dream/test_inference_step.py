@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb import Engram, Scope
-from engramdb.dream.inference import MAKER, MAX_HOPS, MIN_CERTAINTY, carried, conclusions
+from engramdb.dream.inference import MAKER, MAX_HOPS, MIN_CERTAINTY, draw_conclusions, parse_relation
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.values import ConfidenceTier, Edge, EdgeType, Memory, SecurityTier, Status, new_id
 
@@ -43,7 +43,7 @@ def statement(content: str) -> Memory:
 )
 def test_relations_that_carry_on_are_read(content: str, expected: tuple[str, bool]) -> None:
     """A plain sentence in the present tense between two names or nouns states such a relation."""
-    found = carried(statement(content))
+    found = parse_relation(statement(content))
 
     assert found is not None
     assert (found.predicate, found.is_denied) == expected
@@ -64,7 +64,7 @@ def test_relations_that_carry_on_are_read(content: str, expected: tuple[str, boo
 )
 def test_what_is_past_unclear_or_conditional_says_nothing(content: str) -> None:
     """Where a reader would have to know more than the sentence, nothing follows from it."""
-    assert carried(statement(content)) is None
+    assert parse_relation(statement(content)) is None
 
 
 def test_a_chain_gives_a_conclusion_that_is_less_certain(engram: Engram) -> None:
@@ -186,7 +186,7 @@ def test_linked_memories_are_linked_over_others(engram: Engram) -> None:
 def test_chains_have_a_longest_length() -> None:
     """From the first of ten things, those up to five links away are concluded and none beyond."""
     policy = KnowledgePolicy(inference_fan=100, inference_damping=1.0)
-    found = [one for one in conclusions({n: {n + 1: 1.0} for n in range(10)}, policy) if one.start == 0]
+    found = [one for one in draw_conclusions({n: {n + 1: 1.0} for n in range(10)}, policy) if one.start == 0]
 
     assert sorted(one.end for one in found) == [2, 3, 4, 5]
 
@@ -199,7 +199,7 @@ def test_chains_have_a_longest_length() -> None:
 )
 def test_no_conclusion_is_a_circle_or_surer_than_its_links(links: dict[int, dict[int, float]]) -> None:
     """Whatever is linked: no node proves itself, and a chain is weaker than each of its links."""
-    for found in conclusions(links, POLICY):
+    for found in draw_conclusions(links, POLICY):
         pairs = list(zip(found.path, found.path[1:], strict=False))
 
         assert len(set(found.path)) == len(found.path) <= MAX_HOPS + 1

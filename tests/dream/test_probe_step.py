@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from engramdb.dream.probe import PROBED, ProbeStep
+from engramdb.dream.probe import PROBE_REASON, ProbeStep
 from engramdb.policy import PRESETS, InsightPolicy
 from engramdb.values import GapKind, Status
 
@@ -55,7 +55,7 @@ def test_a_belief_loses_confidence_once_for_one_questioning(engram: Engram, cloc
 
     assert round(engram.get(memory.id).confidence, 2) == 0.8
     assert counts(again) == {}
-    assert [event.reason for event in engram.history(memory.id)].count(PROBED) == 1
+    assert [event.reason for event in engram.history(memory.id)].count(PROBE_REASON) == 1
 
 
 def test_a_pinned_belief_is_asked_about_and_keeps_its_confidence(engram: Engram, clock: ManualClock) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Layer, Scope
-from engramdb.dream.procedures import MAKER, patterns, same_steps, steps_in
+from engramdb.dream.procedures import MAKER, normalize_steps, parse_steps, recurring_sequences
 from engramdb.values import Outcome, Provenance
 
 from .learnt import contents, made, take, tell
@@ -143,17 +143,19 @@ def test_a_forgotten_procedure_stays_forgotten(engram: Engram, clock: ManualCloc
 )
 def test_steps_are_read_from_the_usual_ways_of_listing_them(text: str, steps: tuple[str, ...]) -> None:
     """Words of order, numbers that count from one, arrows; everything else lists no steps."""
-    assert steps_in(text)[1] == steps
+    assert parse_steps(text)[1] == steps
 
 
 def test_only_whole_patterns_are_told() -> None:
     """A stretch that only occurs inside a longer pattern is not told apart; one that occurs more often is."""
-    found = patterns([list("abc"), list("xabcy"), list("ab")], least=2, longest=8)
+    found = recurring_sequences([list("abc"), list("xabcy"), list("ab")], min_occasions=2, max_steps=8)
 
     assert found == {("a", "b", "c"): [0, 1], ("a", "b"): [0, 1, 2]}
 
 
 def test_the_same_steps_in_other_forms_are_the_same() -> None:
     """Word forms do not tell steps apart; their order does."""
-    assert same_steps(["run the tests", "build it"]) == same_steps(["running the test", "building it"])
-    assert same_steps(["build", "test"]) != same_steps(["test", "build"])
+    assert normalize_steps(["run the tests", "build it"]) == normalize_steps(
+        ["running the test", "building it"]
+    )
+    assert normalize_steps(["build", "test"]) != normalize_steps(["test", "build"])

@@ -10,7 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from engramdb.dream.proposals import AddLink
-from engramdb.dream.replay import REPLAYED, ReplayStep, differ_in_a_detail, moved_by, readiness, strengthened
+from engramdb.dream.replay import (
+    REPLAY_REASON,
+    ReplayStep,
+    arousal_after_insight,
+    differ_in_a_detail,
+    replay_priority,
+    strengthening_changes,
+)
 from engramdb.lifecycle.curves import retention_of
 from engramdb.policy import PRESETS, InsightPolicy
 from engramdb.values import Affect, EdgeType, GapKind, Memory, Scope, Source
@@ -54,7 +61,7 @@ def test_a_replayed_memory_fades_a_quarter_more_slowly(preset: str, days: float,
     """Under every curve it keeps for four days what it would have kept for three."""
     policy = PRESETS[preset].aging
     plain = aged(0, strength=strength)
-    replayed = plain.evolve(**strengthened(plain, stability_most=policy.stability_most))
+    replayed = plain.evolve(**strengthening_changes(plain, max_stability=policy.stability_most))
 
     before = retention_of(plain, policy, NOW + timedelta(days=days))
     after = retention_of(replayed, policy, NOW + timedelta(days=days * 4 / 3))
@@ -64,8 +71,8 @@ def test_a_replayed_memory_fades_a_quarter_more_slowly(preset: str, days: float,
 
 def test_a_replay_brings_back_full_strength_and_a_fifth_more_up_to_the_policys_most() -> None:
     """What is as strong as can be gains nothing, and so is not changed at all."""
-    gained = strengthened(aged(0, strength=0.5), stability_most=5.0)
-    full = strengthened(aged(0, strength=2.0, stability=5.0), stability_most=5.0)
+    gained = strengthening_changes(aged(0, strength=0.5), max_stability=5.0)
+    full = strengthening_changes(aged(0, strength=2.0, stability=5.0), max_stability=5.0)
 
     assert gained["strength"] == pytest.approx(1.2)
     assert full == {}
@@ -76,7 +83,7 @@ def test_a_moving_memory_is_chosen_twice_as_readily() -> None:
     plain, moving = aged(30), aged(30, affect=Affect(arousal=0.7))
     columns = population_of([used_often(plain), used_often(moving)])
 
-    ready = readiness(columns, np.full(2, 0.5))
+    ready = replay_priority(columns, np.full(2, 0.5))
 
     assert ready[1] == pytest.approx(2 * ready[0])
 
@@ -103,7 +110,7 @@ def test_what_is_used_and_fades_is_strengthened_and_then_rests(engram: Engram, c
     assert (once.strength, round(once.stability, 2)) == (1.2, 1.33)
     assert counts(again) == counts(soon) == {}
     assert engram.get(memory.id).strength == pytest.approx(1.4)
-    assert [event.reason for event in engram.history(memory.id)].count(REPLAYED) == 2
+    assert [event.reason for event in engram.history(memory.id)].count(REPLAY_REASON) == 2
 
 
 def test_an_interrupted_run_goes_on_with_its_own_choice(engram: Engram, clock: ManualClock) -> None:
@@ -171,10 +178,10 @@ def test_an_insight_needs_three_links_and_ends_at_its_most() -> None:
     """Two are company; with many the arousal stops at 0.8."""
     memory = aged(0, affect=Affect(arousal=0.1))
 
-    assert moved_by(memory, 2) is None
-    assert moved_by(memory, 3) == pytest.approx(0.4)
-    assert moved_by(memory, 20) == 0.8
-    assert moved_by(aged(0, affect=Affect(arousal=0.9)), 5) is None
+    assert arousal_after_insight(memory, 2) is None
+    assert arousal_after_insight(memory, 3) == pytest.approx(0.4)
+    assert arousal_after_insight(memory, 20) == 0.8
+    assert arousal_after_insight(aged(0, affect=Affect(arousal=0.9)), 5) is None
 
 
 @pytest.mark.parametrize(

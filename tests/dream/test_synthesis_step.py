@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Scope
-from engramdb.dream.synthesis import MAKER, invention
+from engramdb.dream.synthesis import MAKER, find_invention
 from engramdb.errors import ChatUnavailable
 from engramdb.models.chat import BadReply
 from engramdb.models.prompts import synthesise
@@ -198,5 +198,5 @@ def test_names_at_the_beginning_are_names_too() -> None:
     """A sentence that opens with somebody whom no source names is made up; any other word may open it."""
     policy = CapturePolicy()
 
-    assert invention("Anna likes order.", ["The desk is tidy"], policy) is not None
-    assert invention("Order matters.", ["The desk is tidy"], policy) is None
+    assert find_invention("Anna likes order.", ["The desk is tidy"], policy) is not None
+    assert find_invention("Order matters.", ["The desk is tidy"], policy) is None

@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from engramdb.dream.clustering import groups, partition, unit
+from engramdb.dream.clustering import normalize, partition_rows, rows_by_group
 from engramdb.dream.step import Skipped
-from engramdb.dream.summaries import DOMAIN_TOKENS, ShortFact, cluster_gist, fact_of, global_gist, title
+from engramdb.dream.summaries import (
+    DOMAIN_TOKENS,
+    ShortFact,
+    cluster_summary,
+    global_summary,
+    make_title,
+    short_fact,
+)
 from engramdb.dream.tree import TreeStep
 from engramdb.index.domains import summaries
 from engramdb.policy import PRESETS, InsightPolicy
@@ -283,15 +290,15 @@ def test_a_fact_keeps_its_negation() -> None:
     """A short statement is told whole: what is never done does not become what is done."""
     memory = Memory(id="m", content="I never put sugar into coffee", created_at=NOW, updated_at=NOW)
 
-    assert fact_of(1, memory).text == "I never put sugar into coffee"
+    assert short_fact(1, memory).text == "I never put sugar into coffee"
 
 
 def test_gists_stay_within_their_tokens_and_name_whom_they_quote() -> None:
     """However many facts there are, and repetitions are told once."""
     facts = [ShortFact(key, f"statement number {key % 30} about a rather long matter") for key in range(90)]
 
-    gist = cluster_gist(facts)
-    whole = global_gist([("a title", fact) for fact in facts], tokens=200)
+    gist = cluster_summary(facts)
+    whole = global_summary([("a title", fact) for fact in facts], token_budget=200)
 
     assert count_tokens(whole.text) <= 200
     assert len(gist.quoted) == len(gist.text.split("; ")) == len(set(gist.text.split("; ")))
@@ -300,22 +307,22 @@ def test_gists_stay_within_their_tokens_and_name_whom_they_quote() -> None:
 
 def test_a_title_is_never_one_members_alone() -> None:
     """A name that only one of several members has does not stand for them."""
-    assert title(["Lena", "Lena", "Otto"], ["garden"], members=3) == "Lena"
-    assert title(["Otto"], ["garden", "garden"], members=3) == "garden"
-    assert title([], [], members=3) == "various"
+    assert make_title(["Lena", "Lena", "Otto"], ["garden"], members=3) == "Lena"
+    assert make_title(["Otto"], ["garden", "garden"], members=3) == "garden"
+    assert make_title([], [], members=3) == "various"
 
 
 @settings(max_examples=25)
 @given(st.integers(1, 60), st.integers(1, 90), st.integers(0, 10_000))
 def test_partitions_are_whole_and_the_same_every_time(rows: int, count: int, seed: int) -> None:
     """Every row has one group, groups are numbered without holes, and chance plays no part."""
-    vectors = unit(np.random.default_rng(seed).normal(size=(rows, 8)).astype(np.float32))
+    vectors = normalize(np.random.default_rng(seed).normal(size=(rows, 8)).astype(np.float32))
 
-    labels = partition(vectors, count)
+    labels = partition_rows(vectors, count)
 
     assert sorted(set(labels.tolist())) == list(range(int(labels.max()) + 1))
-    assert sum(len(members) for members in groups(labels)) == rows
-    assert np.array_equal(labels, partition(vectors, count))
+    assert sum(len(members) for members in rows_by_group(labels)) == rows
+    assert np.array_equal(labels, partition_rows(vectors, count))
     assert int(labels.max()) < max(1, count)
 
 

@@ -290,11 +290,11 @@ def test_lines_about_one_memory_say_one(engram_command: Command) -> None:
 
 def test_a_question_of_the_dream_reads_as_a_question(tmp_path: Path) -> None:
     """Two statements that contradict each other are asked about in one sentence that names the matter."""
-    from engramdb.dream.gaps import matter, stale  # noqa: PLC0415 - the room under test
+    from engramdb.dream.gaps import stale_question, topic_of  # noqa: PLC0415 - the room under test
 
     with Engram.open(settings=Settings(home=tmp_path, embedder="static"), background=False) as engram:
         memory = engram.remember("Ben lives in Porto")
-        asked = stale(memory, priority=0.5, now=memory.created_at).question
+        asked = stale_question(memory, priority=0.5, now=memory.created_at).question
 
-    assert matter(memory) == "where Ben lives"
+    assert topic_of(memory) == "where Ben lives"
     assert asked == "Is the old note on where Ben lives still true?"

@@ -1,1 +1,1 @@
-"""Consolidation while nobody asks: one module per step."""
+"""Consolidation while the agent is idle: one module per step."""

@@ -412,7 +412,7 @@ def _refuse_what_was_taken_back(write: StepWrite, statement: DerivedDraft, sourc
 
 
 def _left_by_a_dream(tx: Transaction, memory: Memory) -> bool:
-    """Say whether a dream stated it and a rule took it back, which a better ground may overrule."""
+    """Return whether a dream stated it and a rule took it back, which a better ground may overrule."""
     if not memory.is_derived:
         return False
     moves = [event for event in tx.history.of(memory.id) if event.new_status is memory.status]

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from engramdb.dream.gaps import gap_id
-from engramdb.dream.ground import PAGE, grounded, is_ground, scopes
+from engramdb.dream.ground import PAGE_ROWS, is_usable_source, scopes_to_visit, usable_by_key
 from engramdb.dream.proposals import AddLink, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.store.contract import Transaction
@@ -26,7 +26,7 @@ from engramdb.values import EdgeType, Entity, EntityType, Filters, Gap, GapKind,
 MENTIONS_REACH = 2000
 """How many older statements are searched for a name that has just become known."""
 MAX_BRIDGE_MENTIONS = 200
-"""What more memories than this speak of connects nothing."""
+"""What more memories than this mention connects nothing."""
 BRIDGE_CONTEXTS = 5
 """In so many contexts of a pair a memory is linked to that of the next one."""
 BRIDGE_WEIGHT = 0.5
@@ -34,67 +34,69 @@ BRIDGE_WEIGHT = 0.5
 
 # Link statements to names that became known after them, and ask about two names that may mean the same.
 #
-# Part of the step `profiles`. A name at the beginning of a sentence, or in small letters, proves nothing
-# until
-# it is known; what was stored before then is linked now, inside its own scope. Two entities are never made
-# one
-# here: that they share a name is evidence for a question and no more.
+# A name at the beginning of a sentence, or in small letters, proves nothing until it is known; what was
+# stored before then is linked now, inside its own scope. Two entities are never made one here: that they
+# share a name is evidence for a question and no more.
 
-_FOR_ONE_WRITE = 100
-_ALIKE_PRIORITY = 0.4
-_LOOKED_AT = 20
+_LINKS_PER_WRITE = 100
+_DUPLICATE_PRIORITY = 0.4
+_MEMORIES_CHECKED = 20
 
 
-def late_links(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
+def propose_late_links(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
     """Yield links from older statements to the entities whose names they hold."""
     with dreaming.store.read() as tx:
         fresh = tx.gleanings.names(scope=scope, since=dreaming.since)
     for name in fresh:
-        found = [memory for memory in _holding(dreaming, scope, name) if _calls(memory, name)]
-        for begin in range(0, len(found), _FOR_ONE_WRITE):
-            some = found[begin : begin + _FOR_ONE_WRITE]
+        found = [
+            memory for memory in _unlinked_statements(dreaming, scope, name) if _uses_as_name(memory, name)
+        ]
+        for begin in range(0, len(found), _LINKS_PER_WRITE):
+            some = found[begin : begin + _LINKS_PER_WRITE]
             yield SideWrite(
                 what="mention",
                 about=tuple(memory.id for memory in some),
-                write=partial(_link, name=name, memories=some),
+                write=partial(_link_all, name=name, memories=some),
                 reason="the name has become known since",
             )
 
 
-def _holding(dreaming: Dreaming, scope: Scope, name: UniqueName) -> Iterator[Memory]:
+def _unlinked_statements(dreaming: Dreaming, scope: Scope, name: UniqueName) -> Iterator[Memory]:
     """Yield statements that hold the words of a name and are not linked to what it means."""
-    words, after, left = _words(name), 0, MENTIONS_REACH
+    words, after, left = _name_terms(name), 0, MENTIONS_REACH
     while words and left > 0:
         with dreaming.store.read() as tx:
-            page = tx.gleanings.unlinked(name, words, scope=scope, after_key=after, limit=min(PAGE, left))
-        yield from (memory for memory in page.values() if is_ground(memory))
-        if len(page) < min(PAGE, left):
+            page = tx.gleanings.unlinked(
+                name, words, scope=scope, after_key=after, limit=min(PAGE_ROWS, left)
+            )
+        yield from (memory for memory in page.values() if is_usable_source(memory))
+        if len(page) < min(PAGE_ROWS, left):
             return
         after, left = max(page), left - len(page)
 
 
-def _words(name: UniqueName) -> list[str]:
+def _name_terms(name: UniqueName) -> list[str]:
     """Return the terms that every way of writing the name has: "Acme Inc." is also called Acme."""
     needed = set(name.folded.split())
     own = " ".join(word for word in name.name.split() if fold_name(word) in needed)
     return list(dict.fromkeys(terms(own or name.folded)))
 
 
-def _calls(memory: Memory, name: UniqueName) -> bool:
-    """Say whether a statement uses the name as a name."""
+def _uses_as_name(memory: Memory, name: UniqueName) -> bool:
+    """Return whether a statement uses the name as a name."""
     written = [one.text for one in mentions(memory.content, speaker=memory.provenance.speaker)]
     return any(
         fold_name(one, name.type) == name.folded for one in (*written, *possible_names(memory.content))
     )
 
 
-def _link(tx: Transaction, *, name: UniqueName, memories: Sequence[Memory]) -> bool:
-    linked = [link(tx, name.entity_id, memory, name=name.name) for memory in memories]
+def _link_all(tx: Transaction, *, name: UniqueName, memories: Sequence[Memory]) -> bool:
+    linked = [link_to_entity(tx, name.entity_id, memory, name=name.name) for memory in memories]
     return any(linked)
 
 
-def link(tx: Transaction, entity_id: str, memory: Memory, *, name: str) -> bool:
-    """Link a statement to an entity of its scope, where both are still there; say whether that is news."""
+def link_to_entity(tx: Transaction, entity_id: str, memory: Memory, *, name: str) -> bool:
+    """Link a statement to an entity of its scope, where both are still there; return whether that is news."""
     entity = tx.entities.get(entity_id, scope=memory.scope)
     current = tx.memories.get(memory.id, scope=memory.scope)
     if entity is None or entity.scope != memory.scope or current is None or not current.status.is_indexed:
@@ -102,27 +104,27 @@ def link(tx: Transaction, entity_id: str, memory: Memory, *, name: str) -> bool:
     return tx.entities.link(entity_id, memory.id, name=name, at=memory.when)
 
 
-def same_names(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
+def propose_duplicate_questions(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
     """Yield a question for every two entities of a scope that may be one."""
     with dreaming.store.read() as tx:
         pairs = {(one, other) for _, one, other in tx.gleanings.shared_names(scope=scope)}
-        pairs |= set(_bare_and_full(tx.gleanings.names(scope=scope, since=None)))
-        found = [_question(tx, pair, scope, now=dreaming.now) for pair in sorted(pairs)]
+        pairs |= set(_given_and_full_names(tx.gleanings.names(scope=scope, since=None)))
+        found = [_duplicate_question(tx, pair, scope, now=dreaming.now) for pair in sorted(pairs)]
         asked = [gap for gap in found if gap is not None and tx.gaps.is_news(gap)]
     for gap in asked:
         yield SideWrite(
             what="question",
             about=gap.memories,
-            write=partial(_ask, gap=gap),
+            write=partial(_store_question, gap=gap),
             reason="two entities go by one name",
         )
 
 
-def _ask(tx: Transaction, *, gap: Gap) -> bool:
+def _store_question(tx: Transaction, *, gap: Gap) -> bool:
     return tx.gaps.put(gap)
 
 
-def _bare_and_full(names: Sequence[UniqueName]) -> Iterator[tuple[str, str]]:
+def _given_and_full_names(names: Sequence[UniqueName]) -> Iterator[tuple[str, str]]:
     """Yield a person known by a given name alone with the only one whose full name begins with it."""
     full: defaultdict[str, set[str]] = defaultdict(set)
     people = [name for name in names if name.type is EntityType.PERSON and "'s " not in name.folded]
@@ -136,13 +138,13 @@ def _bare_and_full(names: Sequence[UniqueName]) -> Iterator[tuple[str, str]]:
             yield one, other
 
 
-def _question(tx: Transaction, pair: tuple[str, str], scope: Scope, *, now: datetime) -> Gap | None:
+def _duplicate_question(tx: Transaction, pair: tuple[str, str], scope: Scope, *, now: datetime) -> Gap | None:
     """Return the question, with a statement about each; None where one has none, or they differ in kind."""
     entities = [tx.entities.get(one, scope=scope) for one in pair]
     one, other = entities
-    if one is None or other is None or not _may_be_one(one, other):
+    if one is None or other is None or not _may_be_same_entity(one, other):
         return None
-    told = [_statement(tx, entity, scope) for entity in (one, other)]
+    told = [_statement_about(tx, entity, scope) for entity in (one, other)]
     about = tuple(memory_id for memory_id in told if memory_id is not None)
     if len(about) < len(pair):
         return None
@@ -152,33 +154,32 @@ def _question(tx: Transaction, pair: tuple[str, str], scope: Scope, *, now: date
         question=f"Are {one.name} ({one.mentions} notes) and {other.name} ({other.mentions} notes) the same?",
         scope=scope,
         memories=about,
-        priority=_ALIKE_PRIORITY,
+        priority=_DUPLICATE_PRIORITY,
         found_at=now,
     )
 
 
-def _may_be_one(one: Entity, other: Entity) -> bool:
+def _may_be_same_entity(one: Entity, other: Entity) -> bool:
     return one.type is other.type or EntityType.UNKNOWN in (one.type, other.type)
 
 
-def _statement(tx: Transaction, entity: Entity, scope: Scope) -> MemoryId | None:
-    """Return a statement of exactly this scope that speaks of an entity and is no secret."""
-    keys = tx.entities.memories_of(entity.id, scope=scope, filters=Filters(), limit=_LOOKED_AT)
-    found = [one for one in grounded(tx, keys).values() if one.scope == scope]
+def _statement_about(tx: Transaction, entity: Entity, scope: Scope) -> MemoryId | None:
+    """Return a statement of exactly this scope that mentions an entity and is no secret."""
+    keys = tx.entities.memories_of(entity.id, scope=scope, filters=Filters(), limit=_MEMORIES_CHECKED)
+    found = [one for one in usable_by_key(tx, keys).values() if one.scope == scope]
     return found[0].id if found else None
 
 
-# Link memories of different contexts that speak of the same two things.
+# Link memories of different contexts that mention the same two things.
 #
-# A step of the dream. A pair of entities that turns up in the kitchen and again in a contract connects the
-# two;
-# a pair that turns up twice in one conversation connects nothing new. Contexts differ when the topics do and
-# the session does. Each context gives its weightiest memory, linked to that of the next context: a chain, so
+# A pair of entities that turns up in the kitchen and again in a contract connects the two; a pair that
+# turns up twice in one conversation connects nothing new. Contexts differ when the topics do and the
+# session does. Each context gives its weightiest memory, linked to that of the next context: a chain, so
 # that the number of links grows with the number of memories.
 
-MOST_ENTITIES = 6
+MAX_ENTITIES = 6
 """Of one memory, the rarest: a memory that names more is a list."""
-MOST_OF_PAIR = 20
+MAX_MEMORIES_PER_PAIR = 20
 """Memories of one pair that are looked at, the newest."""
 
 Pair = tuple[int, int]
@@ -192,8 +193,8 @@ class BridgeContext(Struct, frozen=True):
     memory: Memory
     topics: frozenset[str]
 
-    def is_other(self, memory: Memory, topics: frozenset[str]) -> bool:
-        """Say whether a memory belongs to another context than this."""
+    def differs_from(self, memory: Memory, topics: frozenset[str]) -> bool:
+        """Return whether a memory belongs to another context than this."""
         session = self.memory.provenance.session
         is_same_talk = session is not None and session == memory.provenance.session
         return not is_same_talk and overlap(self.topics, topics) < TOPIC_CHANGED_BELOW
@@ -206,40 +207,40 @@ class BridgesStep:
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield the links, pair by pair."""
-        for scope in scopes(dreaming, changed=True):
+        for scope in scopes_to_visit(dreaming, changed=True):
             with dreaming.store.read() as tx:
                 spoken = tx.gleanings.mentions(scope=scope)
             bridged: set[frozenset[str]] = set()
             topics: Topics = {}
-            for keys in _pairs(spoken, most=MAX_BRIDGE_MENTIONS).values():
-                for link in _links(dreaming, keys, topics):
+            for keys in _entity_pairs(spoken, max_mentions=MAX_BRIDGE_MENTIONS).values():
+                for link in _propose_links(dreaming, keys, topics):
                     ends = frozenset({link.source.id, link.target.id})
                     if ends not in bridged:
                         bridged.add(ends)
                         yield link
 
 
-def _pairs(spoken: Mentions, *, most: int) -> dict[Pair, list[int]]:
-    """Return the pairs of entities that two memories or more speak of, with those memories, oldest first."""
-    entities, counts = np.unique(spoken.entities, return_counts=True)
+def _entity_pairs(mentions: Mentions, *, max_mentions: int) -> dict[Pair, list[int]]:
+    """Return the pairs of entities that two memories or more mention, with those memories, oldest first."""
+    entities, counts = np.unique(mentions.entities, return_counts=True)
     often = dict(zip(entities.tolist(), counts.tolist(), strict=True))
     named: defaultdict[int, list[int]] = defaultdict(list)
-    for memory, entity in zip(spoken.memories.tolist(), spoken.entities.tolist(), strict=True):
-        if 1 < often[entity] <= most:
+    for memory, entity in zip(mentions.memories.tolist(), mentions.entities.tolist(), strict=True):
+        if 1 < often[entity] <= max_mentions:
             named[memory].append(entity)
     found: defaultdict[Pair, list[int]] = defaultdict(list)
     for memory, some in named.items():
-        rarest = sorted(some, key=lambda entity: (often[entity], entity))[:MOST_ENTITIES]
+        rarest = sorted(some, key=lambda entity: (often[entity], entity))[:MAX_ENTITIES]
         for one, other in combinations(sorted(rarest), 2):
             found[one, other].append(memory)
     return {pair: found[pair] for pair in sorted(found) if len(found[pair]) > 1}
 
 
-def _links(dreaming: Dreaming, keys: Sequence[int], topics: Topics) -> Iterator[AddLink]:
+def _propose_links(dreaming: Dreaming, keys: Sequence[int], topics: Topics) -> Iterator[AddLink]:
     """Yield links between the contexts that these memories, all of one pair, belong to."""
     with dreaming.store.read() as tx:
-        memories = grounded(tx, keys[-MOST_OF_PAIR:])
-        contexts = _contexts(list(memories.values()), topics, most=BRIDGE_CONTEXTS)
+        memories = usable_by_key(tx, keys[-MAX_MEMORIES_PER_PAIR:])
+        contexts = _group_by_context(list(memories.values()), topics, max_contexts=BRIDGE_CONTEXTS)
         linked = {
             frozenset({edge.source, edge.target}) for one in contexts for edge in tx.edges.of(one.memory.id)
         }
@@ -254,19 +255,21 @@ def _links(dreaming: Dreaming, keys: Sequence[int], topics: Topics) -> Iterator[
             )
 
 
-def _topics(memory: Memory) -> frozenset[str]:
+def _topics_of(memory: Memory) -> frozenset[str]:
     """Return what a memory is about besides the things that it names."""
     named = [topic_terms(one.text) for one in mentions(memory.content, speaker=memory.provenance.speaker)]
     return topic_terms(memory.content).difference(*named)
 
 
-def _contexts(memories: Sequence[Memory], topics: Topics, *, most: int) -> list[BridgeContext]:
+def _group_by_context(
+    memories: Sequence[Memory], topics: Topics, *, max_contexts: int
+) -> list[BridgeContext]:
     """Return the contexts of these memories, each with its weightiest memory, in the order of time."""
     found: list[BridgeContext] = []
     for memory in sorted(memories, key=lambda one: (-one.importance * one.confidence, one.id)):
         if memory.id not in topics:
-            topics[memory.id] = _topics(memory)
+            topics[memory.id] = _topics_of(memory)
         about = topics[memory.id]
-        if len(found) < most and all(one.is_other(memory, about) for one in found):
+        if len(found) < max_contexts and all(one.differs_from(memory, about) for one in found):
             found.append(BridgeContext(memory, about))
     return sorted(found, key=lambda one: (one.memory.when, one.memory.id))

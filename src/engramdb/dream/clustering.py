@@ -21,17 +21,16 @@ MAX_DOMAINS = 64
 
 # The nearest memories of exactly the same scope, by the vectors that the store holds, for a few at once.
 #
-# Used by the steps `replay` and `tree`. The scope is read a page at a time and compared with all that are
-# asked
-# for in one product, so the work grows with the scope and not with its square. Nearness here only names
-# candidates: raw cosines mean something else for every embedder, so no threshold looks at them.
+# The scope is read a page at a time and compared with all that are asked for in one product, so the work
+# grows with the scope and not with its square. Nearness here only names candidates: raw cosines mean
+# something else for every embedder, so no threshold looks at them.
 
 Rows = NDArray[np.float32]
 
 PAGE_ROWS = 5_000
 
 
-def nearest(
+def nearest_in_scope(
     tx: Transaction, identity: EmbedderIdentity | None, keys: Sequence[int], *, scope: Scope, limit: int
 ) -> dict[int, list[int]]:
     """Return for each of these memories the keys of those of its scope that lie nearest, nearest first."""
@@ -49,7 +48,7 @@ def nearest(
     for start in range(0, len(everyone), PAGE_ROWS):
         page, vectors = unit_vectors(tx, space, everyone[start : start + PAGE_ROWS])
         if page:
-            best_keys, best = _merged(best_keys, best, np.array(page, np.int64), rows @ vectors.T, asked)
+            best_keys, best = _merge_best(best_keys, best, np.array(page, np.int64), rows @ vectors.T, asked)
     return {
         key: [int(other) for other, near in zip(best_keys[row], best[row], strict=True) if np.isfinite(near)]
         for row, key in enumerate(asked)
@@ -58,28 +57,28 @@ def nearest(
 
 def unit_vectors(tx: Transaction, space: int, keys: Sequence[int]) -> tuple[list[int], Rows]:
     """Return the keys that have a vector, in order, and their vectors at length one."""
-    found, quantised = tx.vectors.fetch(space, keys)
+    found, quantized = tx.vectors.fetch(space, keys)
     order = np.argsort(np.array(found, np.int64), kind="stable")
-    return [found[place] for place in order], unit(dequantised(quantised)[order])
+    return [found[place] for place in order], normalize(dequantize(quantized)[order])
 
 
-def dequantised(quantised: QuantizedVectors) -> Rows:
+def dequantize(quantized: QuantizedVectors) -> Rows:
     """Return vectors as plain numbers."""
-    rows: Rows = quantised.numbers.astype(np.float32) * quantised.scales[:, None]
+    rows: Rows = quantized.numbers.astype(np.float32) * quantized.scales[:, None]
     return rows
 
 
-def unit(rows: Rows) -> Rows:
+def normalize(rows: Rows) -> Rows:
     """Return the rows at length one; a row of nothing stays as it is."""
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     scaled: Rows = rows / np.maximum(lengths, 1e-12)
     return scaled
 
 
-def _merged(
+def _merge_best(
     best_keys: NDArray[np.int64], best: Rows, page: NDArray[np.int64], scores: Rows, asked: Sequence[int]
 ) -> tuple[NDArray[np.int64], Rows]:
-    """Return the best of what was found so far and of a page; nobody is near to itself."""
+    """Return the best of what was found so far and of a page; no row is its own neighbor."""
     limit = best.shape[1]
     scores = np.where(page[None, :] == np.array(asked, np.int64)[:, None], -np.inf, scores)
     if len(page) > limit:
@@ -95,11 +94,10 @@ def _merged(
 
 # Cut a set of vectors into groups that lie together: seeded, deterministic, and in linear time.
 #
-# Called by `grow` for domains and for the clusters in each; pure NumPy. Starts from anchors where there are
-# any, then from whoever lies farthest from all starts so far, and lets the groups settle on a sample. Vectors
-# of one embedder crowd around their mean, so the mean is taken off first. A cut into many groups is made in
-# two
-# steps, because comparing everyone with all of them would grow with the square of the set.
+# Starts from anchors where there are any, then from the row farthest from all starts so far, and lets the
+# groups settle on a sample. Vectors of one embedder crowd around their mean, so the mean is taken off
+# first. A cut into many groups is made in two steps, because comparing each row with every group would grow
+# with the square of the set.
 
 Labels = NDArray[np.int64]
 
@@ -107,54 +105,54 @@ SAMPLE_ROWS = 4_000
 """Rows on which groups settle; the others join the nearest afterwards."""
 ROUNDS = 8
 """Most groups of real statements stand still after five rounds."""
-CENTRED_FROM = 8
+CENTERED_FROM = 8
 """With fewer rows the mean is mostly the rows themselves."""
-MOST_GROUPS_AT_ONCE = 64
+MAX_GROUPS_AT_ONCE = 64
 """Comparing with more groups than this at once would grow with the square of the set."""
 
 
-def spread(rows: Rows) -> Rows:
+def center(rows: Rows) -> Rows:
     """Return the rows without what they all share, at length one."""
-    if len(rows) < CENTRED_FROM:
+    if len(rows) < CENTERED_FROM:
         return rows
-    return unit(rows - rows.mean(axis=0, keepdims=True))
+    return normalize(rows - rows.mean(axis=0, keepdims=True))
 
 
-def partition(rows: Rows, count: int, *, anchors: Rows | None = None) -> Labels:
+def partition_rows(rows: Rows, count: int, *, anchors: Rows | None = None) -> Labels:
     """Return for each row the number of its group, from 0; at most `count` groups, none of them empty."""
     count = max(1, min(count, len(rows)))
     if count == 1:
         return np.zeros(len(rows), np.int64)
-    if count > MOST_GROUPS_AT_ONCE:
-        return _in_two_steps(rows, count)
+    if count > MAX_GROUPS_AT_ONCE:
+        return _partition_in_two_steps(rows, count)
     sample = rows[:: max(1, len(rows) // SAMPLE_ROWS)]
-    centres = _settle(sample, _starts(sample, count, anchors))
-    return _dense(_nearest(rows, centres))
+    centers = _refine_centers(sample, _initial_centers(sample, count, anchors))
+    return _renumber(_nearest_center(rows, centers))
 
 
-def groups(labels: Labels) -> list[NDArray[np.intp]]:
+def rows_by_group(labels: Labels) -> list[NDArray[np.intp]]:
     """Return the rows of each group, in the order of the groups."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(labels) else []
 
 
-def _in_two_steps(rows: Rows, count: int) -> Labels:
+def _partition_in_two_steps(rows: Rows, count: int) -> Labels:
     """Cut coarsely first, and then each part by itself, with its share of the groups."""
-    coarse = partition(rows, min(MOST_GROUPS_AT_ONCE, math.ceil(math.sqrt(count))))
+    coarse = partition_rows(rows, min(MAX_GROUPS_AT_ONCE, math.ceil(math.sqrt(count))))
     labels, used = np.zeros(len(rows), np.int64), 0
-    for members in groups(coarse):
+    for members in rows_by_group(coarse):
         share = max(1, round(count * len(members) / len(rows)))
-        inner = partition(rows[members], share)
+        inner = partition_rows(rows[members], share)
         labels[members] = inner + used
         used += int(inner.max()) + 1
     return labels
 
 
-def _starts(rows: Rows, count: int, anchors: Rows | None) -> Rows:
+def _initial_centers(rows: Rows, count: int, anchors: Rows | None) -> Rows:
     """Return where groups begin: at the anchors that differ, then at the row farthest from all others."""
     chosen = [] if anchors is None else list(anchors[:count])
     if not chosen:
-        chosen = [rows[int(np.argmin(rows @ unit(rows.mean(axis=0))))]]
+        chosen = [rows[int(np.argmin(rows @ normalize(rows.mean(axis=0))))]]
     near = np.max(rows @ np.array(chosen).T, axis=1)
     while len(chosen) < count:
         farthest = int(np.argmin(near))
@@ -163,27 +161,27 @@ def _starts(rows: Rows, count: int, anchors: Rows | None) -> Rows:
     return np.array(chosen, np.float32)
 
 
-def _settle(rows: Rows, centres: Rows) -> Rows:
-    """Move every centre to the middle of those who are nearest to it, until nobody moves."""
+def _refine_centers(rows: Rows, centers: Rows) -> Rows:
+    """Move every center to the mean of the rows nearest to it, until none changes."""
     labels = np.full(len(rows), -1, np.int64)
     for _ in range(ROUNDS):
-        moved = _nearest(rows, centres)
+        moved = _nearest_center(rows, centers)
         if np.array_equal(moved, labels):
             break
         labels = moved
         order = np.argsort(labels, kind="stable")
         used, starts = np.unique(labels[order], return_index=True)
-        centres = centres.copy()
-        centres[used] = unit(np.add.reduceat(rows[order], starts, axis=0))
-    return centres
+        centers = centers.copy()
+        centers[used] = normalize(np.add.reduceat(rows[order], starts, axis=0))
+    return centers
 
 
-def _nearest(rows: Rows, centres: Rows) -> Labels:
-    nearest: Labels = np.argmax(rows @ centres.T, axis=1).astype(np.int64)
+def _nearest_center(rows: Rows, centers: Rows) -> Labels:
+    nearest: Labels = np.argmax(rows @ centers.T, axis=1).astype(np.int64)
     return nearest
 
 
-def _dense(labels: Labels) -> Labels:
+def _renumber(labels: Labels) -> Labels:
     """Return the labels numbered from 0 without holes, in the order of first appearance."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
@@ -195,16 +193,15 @@ def _dense(labels: Labels) -> Labels:
 # Grow a tree over the memories of one scope: which belong to which cluster, and which clusters to which
 # domain.
 #
-# Called by the steps `tree` and `confidence`; reads vectors and entities, writes nothing, knows no words but
-# names. Domains begin at the entities that most memories speak of, so a domain is about somebody or something
-# rather than a place in space. The same memories give the same tree, and an id names what a group began with,
-# so it stays while the group changes little by little.
+# Domains begin at the entities that most memories mention, so a domain is about someone or something rather
+# than a place in space. The same memories give the same tree, and an id names what a group began with, so
+# it stays while the group changes little by little.
 
 
 READ_ROWS = 10_000
-LEAST_ANCHORED = 3
-"""So many memories must speak of an entity for a domain to begin there."""
-TOO_ALIKE = 0.7
+MIN_ANCHOR_MEMORIES = 3
+"""How many memories must mention an entity for a domain to begin there."""
+ANCHOR_DUPLICATE_COSINE = 0.7
 """An entity whose memories lie as close as this to an earlier one's begins no domain of its own."""
 DOMAINS_PER_ROOT = 2.0
 """A scope of n memories has about half the root of n domains: 16 for a thousand, 50 for ten thousand."""
@@ -224,13 +221,13 @@ class DomainGroup(Struct, frozen=True):
     """A domain: its clusters, the largest first."""
 
     id: str
-    twigs: tuple[Cluster, ...]
+    clusters: tuple[Cluster, ...]
     grain: int = 0
 
     @property
     def keys(self) -> tuple[int, ...]:
         """Every memory below it, in order."""
-        return tuple(sorted(key for twig in self.twigs for key in twig.keys))
+        return tuple(sorted(key for cluster in self.clusters for key in cluster.keys))
 
 
 class ScopeVectors(Struct, frozen=True):
@@ -248,7 +245,7 @@ class ScopeVectors(Struct, frozen=True):
         return ScopeVectors(self.scope, self.keys[places], self.rows[places])
 
 
-def ground(tx: Transaction, space: int, keys: Sequence[int], *, scope: Scope) -> ScopeVectors:
+def load_scope_vectors(tx: Transaction, space: int, keys: Sequence[int], *, scope: Scope) -> ScopeVectors:
     """Return these memories with their vectors, as far as they have one."""
     pages = [
         unit_vectors(tx, space, keys[start : start + READ_ROWS]) for start in range(0, len(keys), READ_ROWS)
@@ -260,40 +257,46 @@ def ground(tx: Transaction, space: int, keys: Sequence[int], *, scope: Scope) ->
     )
 
 
-def grown(on: ScopeVectors, namings: Sequence[EntityNaming], policy: InsightPolicy) -> list[DomainGroup]:
+def grow_domains(
+    vectors: ScopeVectors, namings: Sequence[EntityNaming], policy: InsightPolicy
+) -> list[DomainGroup]:
     """Return the domains of a scope with their clusters, those that began at an entity first."""
-    if not len(on.keys):
+    if not len(vectors.keys):
         return []
-    wide = spread(on.rows)
-    count = domain_count(len(on.keys))
-    labels = partition(wide, count, anchors=_anchors(on, wide, namings, count))
+    wide = center(vectors.rows)
+    count = domain_count(len(vectors.keys))
+    labels = partition_rows(wide, count, anchors=_domain_anchors(vectors, wide, namings, count))
     return [
-        bough(on.of(on.keys[members].tolist()), size=policy.cluster_size, grain=0)
-        for members in groups(labels)
+        build_domain(vectors.of(vectors.keys[members].tolist()), size=policy.cluster_size, grain=0)
+        for members in rows_by_group(labels)
     ]
 
 
-def bough(on: ScopeVectors, *, size: int, grain: int, bough_id: str | None = None) -> DomainGroup:
+def build_domain(
+    vectors: ScopeVectors, *, size: int, grain: int, domain_id: str | None = None
+) -> DomainGroup:
     """Return one domain over these memories, cut into clusters of about this size."""
-    twigs = twigs_of(on, size=size)
-    return DomainGroup(bough_id or node_id(on.scope, "domain", on.keys), tuple(twigs), grain)
+    twigs = split_into_clusters(vectors, size=size)
+    return DomainGroup(domain_id or node_id(vectors.scope, "domain", vectors.keys), tuple(twigs), grain)
 
 
-def twigs_of(on: ScopeVectors, *, size: int) -> list[Cluster]:
+def split_into_clusters(vectors: ScopeVectors, *, size: int) -> list[Cluster]:
     """Return these memories as clusters of about this size, the largest first."""
-    labels = partition(spread(on.rows), math.ceil(len(on.keys) / size))
-    twigs = [twig(on.of(on.keys[members].tolist())) for members in groups(labels)]
+    labels = partition_rows(center(vectors.rows), math.ceil(len(vectors.keys) / size))
+    twigs = [build_cluster(vectors.of(vectors.keys[members].tolist())) for members in rows_by_group(labels)]
     return sorted(twigs, key=lambda one: (-len(one.keys), one.id))
 
 
-def twig(on: ScopeVectors, *, twig_id: str | None = None) -> Cluster:
+def build_cluster(vectors: ScopeVectors, *, cluster_id: str | None = None) -> Cluster:
     """Return one cluster of these memories."""
-    middle: Rows = unit(on.rows.mean(axis=0))
-    return Cluster(twig_id or node_id(on.scope, "cluster", on.keys), tuple(on.keys.tolist()), middle)
+    middle: Rows = normalize(vectors.rows.mean(axis=0))
+    return Cluster(
+        cluster_id or node_id(vectors.scope, "cluster", vectors.keys), tuple(vectors.keys.tolist()), middle
+    )
 
 
 def domain_count(memories: int) -> int:
-    """Return into how many domains so many memories fall."""
+    """Return the number of domains for this number of memories."""
     return max(1, min(MAX_DOMAINS, round(math.sqrt(memories) / DOMAINS_PER_ROOT)))
 
 
@@ -303,28 +306,30 @@ def node_id(scope: Scope, breadth: Breadth | str, keys: Sequence[int] | NDArray[
     return f"{breadth}-{hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
 
 
-def _anchors(on: ScopeVectors, wide: Rows, namings: Sequence[EntityNaming], count: int) -> Rows | None:
-    """Return where domains begin: amid the memories of the entities spoken of most, those that differ."""
+def _domain_anchors(
+    vectors: ScopeVectors, wide: Rows, namings: Sequence[EntityNaming], count: int
+) -> Rows | None:
+    """Return where domains begin: amid the memories of the entities mentioned most, those that differ."""
     chosen: list[Rows] = []
-    for members in _by_entity(on, namings):
-        middle: Rows = unit(wide[members].mean(axis=0))
-        if len(chosen) < count and all(float(middle @ other) < TOO_ALIKE for other in chosen):
+    for members in _rows_by_entity(vectors, namings):
+        middle: Rows = normalize(wide[members].mean(axis=0))
+        if len(chosen) < count and all(float(middle @ other) < ANCHOR_DUPLICATE_COSINE for other in chosen):
             chosen.append(middle)
     return np.array(chosen, np.float32) if chosen else None
 
 
-def _by_entity(on: ScopeVectors, namings: Sequence[EntityNaming]) -> list[NDArray[np.int64]]:
-    """Return the rows that speak of each entity that enough speak of, the most spoken of first."""
+def _rows_by_entity(vectors: ScopeVectors, namings: Sequence[EntityNaming]) -> list[NDArray[np.int64]]:
+    """Return the rows that mention each frequent entity, the most mentioned first."""
     speaking: defaultdict[str, set[int]] = defaultdict(set)
     for naming in namings:
         speaking[naming.entity].add(naming.key)
-    often = [(entity, keys) for entity, keys in speaking.items() if len(keys) >= LEAST_ANCHORED]
+    often = [(entity, keys) for entity, keys in speaking.items() if len(keys) >= MIN_ANCHOR_MEMORIES]
     often.sort(key=lambda pair: (-len(pair[1]), pair[0]))
-    return [np.searchsorted(on.keys, np.array(sorted(keys), np.int64)) for _, keys in often[:200]]
+    return [np.searchsorted(vectors.keys, np.array(sorted(keys), np.int64)) for _, keys in often[:200]]
 
 
-def by_key(namings: Sequence[EntityNaming]) -> Mapping[int, list[str]]:
-    """Return the names that each memory speaks of."""
+def names_by_memory(namings: Sequence[EntityNaming]) -> Mapping[int, list[str]]:
+    """Return the names that each memory mentions."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     for naming in namings:
         found[naming.key].append(naming.name)

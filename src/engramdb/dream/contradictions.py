@@ -2,7 +2,7 @@
 The step `contradictions`: decide what capture left open, by evidence and by how fresh it is.
 
 Capture leaves two statements side by side where the older one was well supported. Here each weighs what it
-was stated, halved for every so many days without confirmation: a clear winner supersedes, equals become
+was stated, halved for every half-life without confirmation: a clear winner supersedes, equals become
 challenged and a question. What says more than its winner stays beside it. Under a policy that settles nothing
 at capture, contradictions among notes are looked for as well, and the newer note wins. A pinned memory always
 wins; two of them are a question.
@@ -17,8 +17,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from engramdb.dream.gaps import CONTRADICTED, asking, contradiction
-from engramdb.dream.neighbors import MOST_FILED, ScopeStatements, scenes
+from engramdb.dream.gaps import CONTRADICTED, ask_question, contradiction_question
+from engramdb.dream.neighbors import MAX_BUCKET, ScopeStatements, changed_scopes
 from engramdb.dream.proposals import Proposal, Restatus, Supersede
 from engramdb.dream.step import Dreaming
 from engramdb.policy import DreamPolicy
@@ -36,8 +36,8 @@ class ContradictionsStep(Struct, frozen=True):
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield a winner for each open contradiction, oldest first, or a question where there is none."""
         if dreaming.policy.dream.reconsolidates_notes:
-            for scene in scenes(dreaming):
-                yield from _among_notes(scene, dreaming)
+            for scene in changed_scopes(dreaming):
+                yield from _supersede_older_notes(scene, dreaming)
         with dreaming.store.read() as tx:
             pairs = tx.dreams.open_contradictions()
         for keys in map(sorted, pairs):
@@ -45,42 +45,44 @@ class ContradictionsStep(Struct, frozen=True):
                 read = tx.memories.by_keys(keys)
             both = [read[key] for key in keys if key in read and read[key].status is Status.ACTIVE]
             if len(both) == len(keys):
-                yield from _settled(both[0], both[1], dreaming)
+                yield from _settle_pair(both[0], both[1], dreaming)
 
 
-def weight(memory: Memory, policy: DreamPolicy, now: datetime) -> float:
-    """Return what a statement weighs: how often it was stated, by whom, and how long ago the last time."""
+def evidence_weight(memory: Memory, policy: DreamPolicy, now: datetime) -> float:
+    """Return the evidence for a statement: how often it was stated, by whom, and how recently."""
     age = max(0.0, (now - memory.last_stated_at).total_seconds()) / DAY_SECONDS
     return float(
         memory.evidence_count * memory.provenance.source.trust * 0.5 ** (age / policy.evidence_half_life_days)
     )
 
 
-def _settled(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Proposal]:
+def _settle_pair(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Proposal]:
     policy, now = dreaming.policy.dream, dreaming.now
     if one.pinned and other.pinned:
-        gap = contradiction(one, other, priority=CONTRADICTED, now=now)
+        gap = contradiction_question(one, other, priority=CONTRADICTED, now=now)
         with dreaming.store.read() as tx:
             is_news = tx.gaps.is_news(gap)
         if is_news:
-            yield asking(gap)
+            yield ask_question(gap)
         return
     heavier, lighter = sorted(
-        (one, other), key=lambda m: (m.pinned, weight(m, policy, now), m.when, m.id), reverse=True
+        (one, other), key=lambda m: (m.pinned, evidence_weight(m, policy, now), m.when, m.id), reverse=True
     )
-    is_clear = weight(heavier, policy, now) >= policy.clear_winner * weight(lighter, policy, now)
+    is_clear = evidence_weight(heavier, policy, now) >= policy.clear_winner * evidence_weight(
+        lighter, policy, now
+    )
     if dreaming.says_more(lighter, heavier):
         return  # its confidence is lower already; the rest of what it says stays
     if heavier.pinned or is_clear:
         yield Supersede(winner=heavier, loser=lighter, reason="stated more often or more lately")
         return
-    yield asking(contradiction(one, other, priority=CONTRADICTED, now=now))
+    yield ask_question(contradiction_question(one, other, priority=CONTRADICTED, now=now))
     yield Restatus(
         memory=heavier, along=(lighter,), status=Status.CHALLENGED, reason="an equal contradicts it"
     )
 
 
-def _among_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterator[Proposal]:
+def _supersede_older_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterator[Proposal]:
     """Let newer notes supersede older ones that they contradict, the oldest first."""
     files: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, (outline, wording) in enumerate(zip(scene.outlines, scene.wordings, strict=True)):
@@ -90,7 +92,7 @@ def _among_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterator[Proposa
     pairs = {
         pair
         for file in files.values()
-        if 1 < len(file) <= MOST_FILED
+        if 1 < len(file) <= MAX_BUCKET
         for pair in itertools.combinations(file, 2)
         if any(scene.outlines[place].is_fresh for place in pair)
     }
@@ -102,13 +104,13 @@ def _among_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterator[Proposa
         both = sorted(
             (memory for memory in read.values() if memory.id not in gone), key=lambda one: one.last_stated_at
         )
-        if _is_replaced(both, dreaming):
+        if _is_contradicted(both, dreaming):
             gone.add(both[0].id)
             yield Supersede(winner=both[1], loser=both[0], reason="a newer note contradicts it")
 
 
-def _is_replaced(both: Sequence[Memory], dreaming: Dreaming) -> bool:
-    """Say whether the first of two notes is contradicted by the second."""
+def _is_contradicted(both: Sequence[Memory], dreaming: Dreaming) -> bool:
+    """Return whether the first of two notes is contradicted by the second."""
     are_notes = len(both) == 2 and all(one.kind is Kind.NOTE and one.status is Status.ACTIVE for one in both)
     if not are_notes or both[0].pinned or dreaming.says_more(both[0], both[1]):
         return False

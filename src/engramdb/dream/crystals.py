@@ -9,10 +9,16 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from engramdb.dream.ground import EarlierDerivation, earlier, scopes, statements, withdrawn
+from engramdb.dream.ground import (
+    EarlierDerivation,
+    earlier_derivations,
+    propose_withdrawals,
+    scopes_to_visit,
+    usable_statements,
+)
 from engramdb.dream.proposals import Derive, Proposal
 from engramdb.dream.step import Dreaming
-from engramdb.dream.synthesis import invention
+from engramdb.dream.synthesis import find_invention
 from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import crystallise
@@ -33,7 +39,7 @@ CRYSTAL_STABILITY = 3.0
 LESSON_STABILITY = 2.0
 """The same of a lesson: it fades sooner than the story, and twice as slowly as what taught it."""
 
-# Read actions back out of what the doors for agents stored: which task, how it ended, with which tool.
+# Parse actions from what agents stored: which task, how it ended, with which tool.
 
 TASK, TOOL = "task-1", "tool-1"
 """The doors, as a memory's extractor names them."""
@@ -64,104 +70,103 @@ class TaskResult(Struct, frozen=True):
         return self.outcome != AGAIN
 
 
-def task_result(memory: Memory) -> TaskResult | None:
-    """Return the result of a task that a memory tells of, or None."""
+def parse_task_result(memory: Memory) -> TaskResult | None:
+    """Return the result of a task that a memory describes, or None."""
     told = _TASK.fullmatch(memory.content) if memory.extractor == TASK else None
     if told is None:
         return None
     return TaskResult(memory, told["task"].strip(), told["outcome"], " ".join(told["result"].split()))
 
 
-def tool_step(memory: Memory) -> str:
+def describe_tool_step(memory: Memory) -> str:
     """Return what was done with a tool, as a step: `pytest: run the tests`."""
     return memory.content.removeprefix(_TOOL).strip().rstrip(".")
 
 
 # Put a chain of actions into words: what was done, what came of it, which files, what was learned.
 #
-# Called by the step `crystals`; pure. Only the words of the actions are used, put in order; a lesson is a
-# task
-# that failed and then succeeded, told as just that.
+# Only the words of the actions are used, put in order; a lesson is a task that failed and then succeeded,
+# told as just that.
 
-LONGEST_RESULT_CHARACTERS = 120
-MOST_FILES = 20
+MAX_RESULT_CHARACTERS = 120
+MAX_FILES = 20
 
 
 def is_finished(chain: Sequence[Memory]) -> bool:
-    """Say whether the chain has tasks, and the last word on each of them is final."""
-    last = {one.name: one for one in _results(chain)}
+    """Return whether the chain has tasks, and the last word on each of them is final."""
+    last = {one.name: one for one in _task_results(chain)}
     return bool(last) and all(one.is_final for one in last.values())
 
 
-def story_of(name: str, chain: Sequence[Memory]) -> str:
+def write_story(name: str, chain: Sequence[Memory]) -> str:
     """Return the story of a chain, given in the order of time; `name` is its session or its week."""
-    results = _results(chain)
+    results = _task_results(chain)
     tasks = len({one.name for one in results})
-    told = [f"“{_short(one.task)}” {one.outcome}: {_short(one.result)}" for one in results]
-    decided = [_short(one.content) for one in chain if task_result(one) is None]
-    head = f"Work in {name}, {_days(chain)}: {tasks} {'task' if tasks == 1 else 'tasks'}, {_counts(results)}."
+    told = [f"“{_shorten(one.task)}” {one.outcome}: {_shorten(one.result)}" for one in results]
+    decided = [_shorten(one.content) for one in chain if parse_task_result(one) is None]
+    noun = "task" if tasks == 1 else "tasks"
+    head = f"Work in {name}, {_date_range(chain)}: {tasks} {noun}, {_outcome_counts(results)}."
     decisions = f" Decided: {'; '.join(decided)}." if decided else ""
-    return f"{head} {'; '.join(told)}.{decisions}{files_of(chain)}"
+    return f"{head} {'; '.join(told)}.{decisions}{files_sentence(chain)}"
 
 
-def files_of(chain: Sequence[Memory]) -> str:
+def files_sentence(chain: Sequence[Memory]) -> str:
     """Return a sentence with the files that the actions name, or nothing."""
     paths = dict.fromkeys(path for one in chain for path in one.traits.paths)
-    return f" Files: {', '.join(list(paths)[:MOST_FILES])}." if paths else ""
+    return f" Files: {', '.join(list(paths)[:MAX_FILES])}." if paths else ""
 
 
-def lessons_of(chain: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
+def find_lessons(chain: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
     """Return what is learned from each task that failed before it succeeded, with the two results."""
     found: list[tuple[str, list[Memory]]] = []
     failed: dict[str, TaskResult] = {}
-    for one in _results(chain):
+    for one in _task_results(chain):
         if one.outcome in (FAILED, AGAIN):
             failed[one.name] = one
         elif one.outcome == SUCCEEDED and one.name in failed:
             before = failed.pop(one.name)
             text = (
-                f"Lesson from “{_short(one.task)}”: what {before.outcome}: {_short(before.result)}; "
-                f"what {one.outcome}: {_short(one.result)}"
+                f"Lesson from “{_shorten(one.task)}”: what {before.outcome}: {_shorten(before.result)}; "
+                f"what {one.outcome}: {_shorten(one.result)}"
             )
             found.append((text, [before.memory, one.memory]))
     return found
 
 
-def _results(chain: Sequence[Memory]) -> list[TaskResult]:
-    return [one for one in map(task_result, chain) if one is not None]
+def _task_results(chain: Sequence[Memory]) -> list[TaskResult]:
+    return [one for one in map(parse_task_result, chain) if one is not None]
 
 
-def _counts(results: Sequence[TaskResult]) -> str:
+def _outcome_counts(results: Sequence[TaskResult]) -> str:
     """Return how the tasks ended: the last word on each counts."""
     last = {one.name: one.outcome for one in results}
     counted = {outcome: list(last.values()).count(outcome) for outcome in (SUCCEEDED, PARTLY, FAILED)}
     return ", ".join(f"{number} {outcome}" for outcome, number in counted.items() if number)
 
 
-def _days(chain: Sequence[Memory]) -> str:
+def _date_range(chain: Sequence[Memory]) -> str:
     first, last = long_date(chain[0].when), long_date(chain[-1].when)
     return first if first == last else f"{first} to {last}"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     whole = " ".join(text.split()).rstrip(".;")
-    if len(whole) <= LONGEST_RESULT_CHARACTERS:
+    if len(whole) <= MAX_RESULT_CHARACTERS:
         return whole
-    return f"{whole[:LONGEST_RESULT_CHARACTERS].rsplit(' ', 1)[0]} …"
+    return f"{whole[:MAX_RESULT_CHARACTERS].rsplit(' ', 1)[0]} …"
 
 
 # Tell a finished piece of work as one story, and keep what was learned from it.
 #
-# A step of the dream. The results of tasks and the decisions of one session, or of one week where no session
-# is named, are a chain; it is told once every task in it has ended and a week has passed. With a chat model
-# the
-# story is prose that `truthful` has checked, otherwise the results in order. Lessons come first and the story
+# The results of tasks and the decisions of one session, or of one week where no session is named, are a
+# chain; it is told once every task in it has ended and a week has passed. With a chat model the story is
+# prose that `find_invention` has checked, otherwise the results in order. Lessons come first and the story
 # last: it marks the chain as told, so a dream that was stopped in between goes on where it was.
 
 MAKER = "dream.crystals/1"
 LESSONS = "dream.lessons/1"
-MOST_ACTIONS = 20
-"""A longer chain is told in parts of so many actions, or it would not fit into one memory."""
+MAX_ACTIONS = 20
+"""A longer chain is split into parts of this size, or it would not fit into one memory."""
 
 
 class CrystalsStep:
@@ -171,46 +176,53 @@ class CrystalsStep:
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield for each chain that is over its lessons and its story."""
-        for scope in scopes(dreaming):
-            crystals, lessons = earlier(dreaming, MAKER, scope), earlier(dreaming, LESSONS, scope)
-            yield from withdrawn((*crystals, *lessons))
-            for name, chain in _chains(dreaming, scope, taken=_told(crystals)):
-                yield from _crystal(dreaming, name, chain, lessons)
+        for scope in scopes_to_visit(dreaming):
+            crystals, lessons = (
+                earlier_derivations(dreaming, MAKER, scope),
+                earlier_derivations(dreaming, LESSONS, scope),
+            )
+            yield from propose_withdrawals((*crystals, *lessons))
+            for name, chain in _finished_chains(dreaming, scope, already_used=_actions_in_stories(crystals)):
+                yield from _propose_story(dreaming, name, chain, lessons)
 
 
-def _told(crystals: Sequence[EarlierDerivation]) -> set[MemoryId]:
-    """Return the actions that a story tells of; what was taken back for want of ground tells of none."""
-    left = [one for one in crystals if not one.was_withdrawn and not (one.may_change and one.is_shaken)]
+def _actions_in_stories(crystals: Sequence[EarlierDerivation]) -> set[MemoryId]:
+    """Return the actions that a story describes; a withdrawn story describes none."""
+    left = [
+        one for one in crystals if not one.was_withdrawn and not (one.is_replaceable and one.has_lost_source)
+    ]
     return {source for one in left for source in one.sources}
 
 
-def _chains(dreaming: Dreaming, scope: Scope, *, taken: set[MemoryId]) -> Iterator[tuple[str, list[Memory]]]:
+def _finished_chains(
+    dreaming: Dreaming, scope: Scope, *, already_used: set[MemoryId]
+) -> Iterator[tuple[str, list[Memory]]]:
     """Yield the chains of a scope that are over and were not told, in the order of their names."""
     groups: defaultdict[str, list[Memory]] = defaultdict(list)
-    tasks = statements(dreaming, scope, DreamFilter(extractors=frozenset({TASK})))
-    decisions = statements(dreaming, scope, DreamFilter(categories=frozenset({"decision"})))
+    tasks = usable_statements(dreaming, scope, DreamFilter(extractors=frozenset({TASK})))
+    decisions = usable_statements(dreaming, scope, DreamFilter(categories=frozenset({"decision"})))
     for memory in {memory.id: memory for _, memory in (*tasks, *decisions)}.values():
-        if memory.id not in taken:
-            groups[_group(memory)].append(memory)
+        if memory.id not in already_used:
+            groups[_chain_name(memory)].append(memory)
     over = dreaming.now - timedelta(days=CRYSTAL_DAYS)
     for name in sorted(groups):
         chain = sorted(groups[name], key=lambda one: (one.when, one.id))
         is_over = chain[-1].when <= over and len(chain) >= MIN_ACTIONS
         if is_over and is_finished(chain):
-            for begin in range(0, len(chain), MOST_ACTIONS):
-                yield name, chain[begin : begin + MOST_ACTIONS]
+            for begin in range(0, len(chain), MAX_ACTIONS):
+                yield name, chain[begin : begin + MAX_ACTIONS]
 
 
-def _group(memory: Memory) -> str:
+def _chain_name(memory: Memory) -> str:
     """Return the session of an action, or else its week."""
     year, week, _ = memory.when.isocalendar()
     return memory.provenance.session or f"{year}-W{week:02}"
 
 
-def _crystal(
+def _propose_story(
     dreaming: Dreaming, name: str, chain: Sequence[Memory], known: Sequence[EarlierDerivation]
 ) -> Iterator[Derive]:
-    story, lessons = _told_by_model(dreaming, chain) or (story_of(name, chain), lessons_of(chain))
+    story, lessons = _story_by_model(dreaming, chain) or (write_story(name, chain), find_lessons(chain))
     for text, sources in lessons:
         ids = {one.id for one in sources}
         if not any(one.sources == ids or one.memory.content == text for one in known):
@@ -239,7 +251,7 @@ def _crystal(
     )
 
 
-def _told_by_model(
+def _story_by_model(
     dreaming: Dreaming, chain: Sequence[Memory]
 ) -> tuple[str, list[tuple[str, list[Memory]]]] | None:
     """Return the story and the lessons that a chat model tells, or None where the actions must do."""
@@ -251,14 +263,14 @@ def _told_by_model(
     except ChatError:
         return None  # counted in the log
     policy = dreaming.policy.capture
-    made_up = [invention(one, actions, policy) for one in sentences(digest.narrative)]
+    made_up = [find_invention(one, actions, policy) for one in sentences(digest.narrative)]
     lessons = [(line.text, [chain[place] for place in line.places]) for line in digest.lessons]
     true = [
         (text, told)
         for text, told in lessons
-        if invention(text, [one.content for one in told], policy) is None
+        if find_invention(text, [one.content for one in told], policy) is None
     ]
     dropped = len(lessons) - len(true) + any(made_up)
     if dropped:
         log.note(crystallise.PURPOSE, Usage(dropped=dropped, last_error="a story or lesson made things up"))
-    return None if any(made_up) else (f"{digest.narrative}{files_of(chain)}", true)
+    return None if any(made_up) else (f"{digest.narrative}{files_sentence(chain)}", true)

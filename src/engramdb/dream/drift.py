@@ -9,20 +9,20 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path, PurePosixPath
 
-from engramdb.dream.gaps import asking, moved
+from engramdb.dream.gaps import ask_question, moved_files_question
 from engramdb.dream.proposals import Proposal, Restatus
 from engramdb.dream.step import Dreaming, Skipped
 from engramdb.values import Memory, Status
 
-# Look whether a file is there, without ever looking outside of a folder that the user named.
+# Check whether a file exists, without ever looking outside a folder that the user named.
 #
-# Called by the step `drift`. A path is walked part by part from the root, and every symbolic link is followed
-# by hand, so that neither `..` nor a link leads out: such a path is refused, which is not the same as absent.
-# Only names are looked at; no file is opened.
+# A path is walked part by part from the root, and every symbolic link is followed by hand, so that neither
+# `..` nor a link leads out: such a path is refused, which is not the same as absent. Only names are looked
+# at; no file is opened.
 
-MOST_LINKS = 16
+MAX_SYMLINKS = 16
 """Links followed on one path, as a guard against circles."""
-MOST_PARTS = 64
+MAX_PATH_PARTS = 64
 
 
 class PathCheck(Enum):
@@ -34,21 +34,21 @@ class PathCheck(Enum):
     """It is not for this folder to say: elsewhere, refused, or unreadable."""
 
 
-def look(root: Path, named: str) -> PathCheck:
-    """Say whether a path, as a memory names it, is there in a folder."""
-    parts = inside(root, named)
+def check_path(root: Path, named: str) -> PathCheck:
+    """Return whether a path, as a memory names it, is there in a folder."""
+    parts = parts_inside(root, named)
     if parts is None or not parts:
         return PathCheck.UNKNOWN
     try:
-        found = _walk(Path(os.path.realpath(root)), parts)
+        found = _follow_parts(Path(os.path.realpath(root)), parts)
     except OSError:
         return PathCheck.UNKNOWN
-    if found is PathCheck.ABSENT and not _is_of_this_folder(root, named, parts):
+    if found is PathCheck.ABSENT and not _must_be_in_folder(root, named, parts):
         return PathCheck.UNKNOWN
     return found
 
 
-def inside(root: Path, named: str) -> list[str] | None:
+def parts_inside(root: Path, named: str) -> list[str] | None:
     """Return the parts of a path below a folder, or None where it lies elsewhere or leads out."""
     text = named.replace("\\", "/")
     if not text.strip() or "\0" in text or text.startswith("~") or text[1:3] == ":/":
@@ -61,23 +61,23 @@ def inside(root: Path, named: str) -> list[str] | None:
                 break
         else:
             return None
-    return _settled(list(path.parts))
+    return _normalize_parts(list(path.parts))
 
 
-def _settled(parts: list[str]) -> list[str] | None:
+def _normalize_parts(parts: list[str]) -> list[str] | None:
     """Return the parts without `.` and `..`, or None where they climb above where they began."""
-    kept: list[str] = []
+    parts_left: list[str] = []
     for part in parts:
         if part == "..":
-            if not kept:
+            if not parts_left:
                 return None
-            kept.pop()
+            parts_left.pop()
         elif part != ".":
-            kept.append(part)
-    return kept if len(kept) <= MOST_PARTS else None
+            parts_left.append(part)
+    return parts_left if len(parts_left) <= MAX_PATH_PARTS else None
 
 
-def _walk(root: Path, parts: list[str]) -> PathCheck:
+def _follow_parts(root: Path, parts: list[str]) -> PathCheck:
     """Follow the parts from a folder, links by hand and only as long as they stay below it."""
     waiting, reached, links = list(parts), list[str](), 0
     while waiting:
@@ -91,22 +91,24 @@ def _walk(root: Path, parts: list[str]) -> PathCheck:
             reached.append(part)
             continue
         links += 1
-        target = _target(root, reached, here.readlink())
-        if target is None or links > MOST_LINKS:
+        target = _resolve_link(root, reached, here.readlink())
+        if target is None or links > MAX_SYMLINKS:
             return PathCheck.UNKNOWN
         waiting, reached = [*target, *waiting], []
     return PathCheck.THERE
 
 
-def _target(root: Path, reached: list[str], link: Path) -> list[str] | None:
+def _resolve_link(root: Path, reached: list[str], link: Path) -> list[str] | None:
     """Return where a link leads as parts below the root, or None where it leads out."""
     if not link.is_absolute():
-        return _settled([*reached, *link.parts])
-    return _settled(list(link.relative_to(root).parts)) if link.is_relative_to(root) else None
+        return _normalize_parts([*reached, *link.parts])
+    return _normalize_parts(list(link.relative_to(root).parts)) if link.is_relative_to(root) else None
 
 
-def _is_of_this_folder(root: Path, named: str, parts: list[str]) -> bool:
-    """Say whether a path that is not there would have to be: its first folder is, or it was given whole."""
+def _must_be_in_folder(root: Path, named: str, parts: list[str]) -> bool:
+    """
+    Return whether a missing path should exist here: its first folder does, or the path was absolute.
+    """
     if named.startswith("/"):
         return True
     if len(parts) == 1:
@@ -118,14 +120,13 @@ def _is_of_this_folder(root: Path, named: str, parts: list[str]) -> bool:
 # Check what is claimed about files against the folders that the user opened for it.
 #
 # A step of the dream, for memories about code that name files. A claim whose files are all gone is
-# invalidated,
-# with a reason that names no file; where only some are gone, or the memory is pinned, a question is asked.
-# What
-# lies outside of the folders is neither looked at nor doubted, and what tells of a removal is no claim.
+# invalidated, with a reason that names no file; where only some are gone, or the memory is pinned, a
+# question is asked. What lies outside of the folders is neither looked at nor doubted, and what describes a
+# removal is no claim.
 
 PAGE_ROWS = 200
 PRIORITY = 0.6
-GONE = "drift: the files that it speaks of are no longer there"
+GONE_REASON = "drift: the files that it speaks of are no longer there"
 
 _SPEAKS_OF_ABSENCE = re.compile(
     r"\b(?:delet|remov|renam|moved?\b|mov(?:ing|es)\b|no longer|not? exist|doesn't exist|missing|used to"
@@ -153,7 +154,7 @@ class DriftStep:
                 return
             after = keys[-1]
             for key in keys:
-                yield from _judged(dreaming, memories[key], roots)
+                yield from _propose_for_memory(dreaming, memories[key], roots)
 
 
 def _open_roots(dreaming: Dreaming) -> list[Path]:
@@ -165,25 +166,25 @@ def _open_roots(dreaming: Dreaming) -> list[Path]:
     return found
 
 
-def _judged(dreaming: Dreaming, memory: Memory, roots: Sequence[Path]) -> Iterator[Proposal]:
+def _propose_for_memory(dreaming: Dreaming, memory: Memory, roots: Sequence[Path]) -> Iterator[Proposal]:
     if _SPEAKS_OF_ABSENCE.search(memory.content):
         return
-    sights = [_sight(roots, path) for path in memory.traits.paths]
+    sights = [_check_in_folders(roots, path) for path in memory.traits.paths]
     if PathCheck.ABSENT not in sights:
         return
     if all(sight is PathCheck.ABSENT for sight in sights) and not memory.pinned:
-        yield Restatus(memory=memory, status=Status.INVALIDATED, reason=GONE)
+        yield Restatus(memory=memory, status=Status.INVALIDATED, reason=GONE_REASON)
         return
-    gap = moved(memory, priority=PRIORITY, now=dreaming.now)
+    gap = moved_files_question(memory, priority=PRIORITY, now=dreaming.now)
     with dreaming.store.read() as tx:
         is_news = tx.gaps.is_news(gap)
     if is_news:
-        yield asking(gap)
+        yield ask_question(gap)
 
 
-def _sight(roots: Sequence[Path], path: str) -> PathCheck:
+def _check_in_folders(roots: Sequence[Path], path: str) -> PathCheck:
     """Return what the folders together say: there in one is there, and absent only where one must know."""
-    seen = {look(root, path) for root in roots}
+    seen = {check_path(root, path) for root in roots}
     for sight in (PathCheck.THERE, PathCheck.ABSENT):
         if sight in seen:
             return sight

@@ -20,15 +20,15 @@ from engramdb.text.vocabulary import RELATION_QUESTIONS
 from engramdb.values import ActorKind, Entity, EntityType, Gap, GapKind, Memory, Scope, SecurityTier
 
 GAP_MENTIONS = 3
-"""Anybody whom so many memories speak of is worth asking about."""
+"""Anybody whom so many memories mention is worth asking about."""
 
 # Put an open question into words, under an id that is the same whenever the same question is found.
 #
-# Used by the steps that ask; pure. A question is made from a template and the name of what it is about, never
-# from a statement, and of what is confidential not even the name is said. It carries the ids of the memories
-# that it is about, so that it goes with the first of them that is forgotten.
+# A question is made from a template and the name of what it is about, never from a statement, and of what
+# is confidential not even the name is said. It carries the ids of the memories that it is about, so it goes
+# with the first of them that is forgotten.
 
-LONGEST_NAME = 60
+MAX_NAME_CHARACTERS = 60
 """Characters of a name that a question repeats."""
 INJECTION = "injection"
 """The flag of what may be an instruction in disguise; nothing is asked or concluded from it."""
@@ -40,13 +40,13 @@ def gap_id(scope: Scope, kind: GapKind, *parts: str) -> str:
     return f"gap-{hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
 
 
-def stale(memory: Memory, *, priority: float, now: datetime) -> Gap:
+def stale_question(memory: Memory, *, priority: float, now: datetime) -> Gap:
     """Return the question whether an old belief still holds; once confirmed it may be asked again later."""
     since = memory.vouched_at.isoformat()
     return Gap(
         id=gap_id(memory.scope, GapKind.STALE, memory.id, since),
         kind=GapKind.STALE,
-        question=f"Is the old note on {matter(memory)} still true?",
+        question=f"Is the old note on {topic_of(memory)} still true?",
         scope=memory.scope,
         memories=(memory.id,),
         priority=priority,
@@ -54,12 +54,12 @@ def stale(memory: Memory, *, priority: float, now: datetime) -> Gap:
     )
 
 
-def moved(memory: Memory, *, priority: float, now: datetime) -> Gap:
-    """Return the question where the files have gone that a memory speaks of."""
+def moved_files_question(memory: Memory, *, priority: float, now: datetime) -> Gap:
+    """Return the question where the files have gone that a memory mentions."""
     return Gap(
         id=gap_id(memory.scope, GapKind.STALE, memory.id, "files"),
         kind=GapKind.STALE,
-        question=f"Files are gone that a memory about {matter(memory)} names. Does it still hold?",
+        question=f"Files are gone that a memory about {topic_of(memory)} names. Does it still hold?",
         scope=memory.scope,
         memories=(memory.id,),
         priority=priority,
@@ -67,14 +67,14 @@ def moved(memory: Memory, *, priority: float, now: datetime) -> Gap:
     )
 
 
-def contradiction(first: Memory, second: Memory | None, *, priority: float, now: datetime) -> Gap:
+def contradiction_question(first: Memory, second: Memory | None, *, priority: float, now: datetime) -> Gap:
     """Return the question which of two statements holds, or whether a disputed one does."""
     both = sorted({first.id} | ({second.id} if second else set()))
     named = first if first.id == both[0] or second is None else second
     asked = (
-        f"Two memories about {matter(named)} contradict each other. Which one holds?"
+        f"Two memories about {topic_of(named)} contradict each other. Which one holds?"
         if second
-        else f"A memory about {matter(named)} is disputed. Is it right?"
+        else f"A memory about {topic_of(named)} is disputed. Is it right?"
     )
     return Gap(
         id=gap_id(first.scope, GapKind.CONTRADICTION, *both),
@@ -87,14 +87,14 @@ def contradiction(first: Memory, second: Memory | None, *, priority: float, now:
     )
 
 
-def interference(first: Memory, second: Memory, *, priority: float, now: datetime) -> Gap:
+def interference_question(first: Memory, second: Memory, *, priority: float, now: datetime) -> Gap:
     """Return the question what tells two statements apart that are easily confused."""
     both = sorted([first.id, second.id])
     named = first if first.id == both[0] else second
     return Gap(
         id=gap_id(first.scope, GapKind.INTERFERENCE, *both),
         kind=GapKind.INTERFERENCE,
-        question=f"Two memories about {matter(named)} are easily confused. What tells them apart?",
+        question=f"Two memories about {topic_of(named)} are easily confused. What tells them apart?",
         scope=first.scope,
         memories=tuple(both),
         priority=priority,
@@ -102,36 +102,36 @@ def interference(first: Memory, second: Memory, *, priority: float, now: datetim
     )
 
 
-def matter(memory: Memory) -> str:
+def topic_of(memory: Memory) -> str:
     """Return what a memory is about, by the name of its subject alone."""
     if memory.security is SecurityTier.CONFIDENTIAL:
         return "something confidential"
     if not memory.subject or not memory.subject.strip():
-        return "something" if memory.category == "general" else _one(memory.category)
-    name = shortened(memory.subject)
+        return "something" if memory.category == "general" else _with_article(memory.category)
+    name = shorten(memory.subject)
     template = RELATION_QUESTIONS.get(memory.predicate or "")
     return template.format(name) if template else name
 
 
-def _one(noun: str) -> str:
+def _with_article(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """Return a name on one line and not too long."""
     plain = " ".join(name.split())
-    return plain if len(plain) <= LONGEST_NAME else plain[: LONGEST_NAME - 1] + "…"
+    return plain if len(plain) <= MAX_NAME_CHARACTERS else plain[: MAX_NAME_CHARACTERS - 1] + "…"
 
 
-# What is usually known of a person, a project, a service or an organisation: fields whose lack is a question.
+# What is usually known of a person, a project, a service or an organization: fields whose lack is a
+# question.
 #
-# Read by the step `gaps`; data only. A field is known once a memory about the entity has one of its
-# predicates,
-# in the vocabulary of extraction, or one of its cues in its words. The cues are English and wide on purpose:
-# asking for what was said in other words annoys more than a question that is never asked.
+# A field is known once a memory about the entity has one of its predicates, in the vocabulary of
+# extraction, or one of its cues in its words. The cues are English and wide on purpose: asking for what was
+# said in other words annoys more than a question that is never asked.
 
 
-class Field(Struct, frozen=True, kw_only=True):
+class ExpectedField(Struct, frozen=True, kw_only=True):
     """Something that is usually known, by which predicates and words it shows, and how to ask for it."""
 
     name: str
@@ -142,16 +142,16 @@ class Field(Struct, frozen=True, kw_only=True):
     """How much its lack matters, 0 to 1."""
 
 
-def _field(name: str, question: str, predicates: str, cues: str, weight: float) -> Field:
+def _expected_field(name: str, question: str, predicates: str, cues: str, weight: float) -> ExpectedField:
     pattern = re.compile(rf"\b(?:{cues})", re.IGNORECASE)
-    return Field(
+    return ExpectedField(
         name=name, question=question, predicates=frozenset(predicates.split()), cues=pattern, weight=weight
     )
 
 
-TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
+EXPECTED_FIELDS: dict[EntityType, tuple[ExpectedField, ...]] = {
     EntityType.PERSON: (
-        _field(
+        _expected_field(
             "role",
             "What does {} do for a living?",
             "works_as works_at works works_in works_on job role position occupation manages leads teaches "
@@ -160,21 +160,21 @@ TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
             r"|colleague|lead|founder|coach|dentist|designer|lawyer|director|intern\b",
             0.8,
         ),
-        _field(
+        _expected_field(
             "home",
             "Where does {} live?",
             "lives_in lives based_in resides_in hometown address",
             r"liv(?:e|es|ing)\b|mov(?:ed|ing) to|based in|from \w|resid|home is|flat in|apartment|house in",
             0.6,
         ),
-        _field(
+        _expected_field(
             "birthday",
             "When is the birthday of {}?",
             "born_on age birthday date_of_birth",
             r"birthday|born|turn(?:s|ed) \d|years? old|age\b",
             0.5,
         ),
-        _field(
+        _expected_field(
             "relation",
             "How do you know {}?",
             "is_married_to is relationship sister brother mother father friend manager knows",
@@ -185,7 +185,7 @@ TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
         ),
     ),
     EntityType.PROJECT: (
-        _field(
+        _expected_field(
             "language",
             "Which programming language is {} written in?",
             "language programming_language stack tech_stack written_in",
@@ -193,7 +193,7 @@ TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
             r"|javascript|swift|ruby|php|elixir|scala|haskell|c\+\+|c#)(?!\w)",
             0.8,
         ),
-        _field(
+        _expected_field(
             "deployment",
             "Where does {} run, and how is it deployed?",
             "deploys deployed_to hosts runs ships deploy_target hosting",
@@ -201,14 +201,14 @@ TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
             r"|ship",
             0.7,
         ),
-        _field(
+        _expected_field(
             "owner",
             "Who is responsible for {}?",
             "manages leads maintains owns owner maintainer lead responsible",
             r"own(?:s|er|ed)\b|maintain|lead|manage|responsible|in charge|team",
             0.6,
         ),
-        _field(
+        _expected_field(
             "purpose",
             "What is {} for?",
             "is purpose goal aims",
@@ -217,14 +217,14 @@ TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
         ),
     ),
     EntityType.SERVICE: (
-        _field(
+        _expected_field(
             "deployment",
             "Where does {} run?",
             "deploys deployed_to hosts runs listens",
             r"deploy|host|runs? (?:on|in)|kubernetes|docker|server|cloud|port\b|url|region",
             0.6,
         ),
-        _field(
+        _expected_field(
             "owner",
             "Who is responsible for {}?",
             "manages leads maintains owns owner responsible",
@@ -233,7 +233,7 @@ TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
         ),
     ),
     EntityType.ORGANIZATION: (
-        _field(
+        _expected_field(
             "relation",
             "What do you have to do with {}?",
             "is relationship works_at works_for client customer employer",
@@ -245,22 +245,21 @@ TEMPLATES: dict[EntityType, tuple[Field, ...]] = {
 """By what sort of thing an entity is; the others have no fields that everyone would know."""
 
 
-# Notice what should be known and is not: a field that is missing, a contradiction that nobody settled.
+# Notice what should be known and is not: a field that is missing, a contradiction that no one settled.
 #
-# A step of the dream, after the contradictions and the profiles; reads entities by scope, yields a question
-# each, the weightiest first, and closes those whose answer has come in. Old beliefs are asked about by
-# `probe`;
-# here their questions are closed once they are confirmed. Flagged and confidential sources raise no question.
+# Runs after `contradictions` and `profiles`; reads entities by scope, asks the weightiest questions first,
+# and closes those whose answer has come in. Old beliefs are asked about by `probe`; here their questions
+# are closed once they are confirmed. Flagged and confidential sources raise no question.
 
-READ_MOST = 200
-"""Of the memories that speak of an entity, so many of the newest are read for what is known of it."""
-ABOUT_MOST = 5
-"""So many of them a question names; it goes when any of those is forgotten."""
-ENTITIES_MOST = 500
-"""So many entities of a scope are looked at a run, those most spoken of."""
-PAIRS_MOST = 500
+MAX_MEMORIES_READ = 200
+"""How many of the newest memories about an entity are read for what is known of it."""
+MAX_MEMORIES_NAMED = 5
+"""How many of them a question names; it goes when any of those is forgotten."""
+MAX_ENTITIES = 500
+"""Entities of a scope that one run looks at, the most mentioned."""
+MAX_PAIRS = 500
 MENTIONS_FULL = 20
-"""Whoever so many memories speak of could hardly matter more."""
+"""An entity with this many mentions has full weight."""
 CONTRADICTED = 0.9
 DISPUTED = 0.8
 
@@ -278,16 +277,16 @@ class GapsStep:
             if dreaming.is_stopped():
                 return
             with dreaming.store.read() as tx:
-                found = _found(tx, scope, dreaming)
-                settled = list(_settled(tx, scope, found))
-                new = _news(tx, scope, found, settled, most=dreaming.policy.insight.gap_most)
+                found = _find_questions(tx, scope, dreaming)
+                settled = list(_answered_questions(tx, scope, found))
+                new = _questions_to_ask(tx, scope, found, settled, max_open=dreaming.policy.insight.gap_most)
             for gap, because in settled:
-                yield _closing(gap, because, dreaming)
+                yield close_question(gap, because, dreaming)
             for gap in new:
-                yield asking(gap)
+                yield ask_question(gap)
 
 
-def asking(gap: Gap) -> SideWrite:
+def ask_question(gap: Gap) -> SideWrite:
     """Return the proposal to ask a question."""
     return SideWrite(
         what="question",
@@ -297,7 +296,7 @@ def asking(gap: Gap) -> SideWrite:
     )
 
 
-def _closing(gap: Gap, because: str, dreaming: Dreaming) -> SideWrite:
+def close_question(gap: Gap, because: str, dreaming: Dreaming) -> SideWrite:
     return SideWrite(
         what="answer",
         about=gap.memories,
@@ -306,24 +305,24 @@ def _closing(gap: Gap, because: str, dreaming: Dreaming) -> SideWrite:
     )
 
 
-def _news(
+def _questions_to_ask(
     tx: Transaction,
     scope: Scope,
     found: Mapping[str, Gap],
     settled: Sequence[tuple[Gap, str]],
     *,
-    most: int,
+    max_open: int,
 ) -> list[Gap]:
     """Return the questions to ask now, as many as there is room for."""
     is_open = {gap.id for gap in tx.gaps.open_in(scope)} - {gap.id for gap, _ in settled}
     best = sorted(found.values(), key=lambda gap: (-gap.priority, gap.id))
-    room = max(0, most - len(is_open))
+    room = max(0, max_open - len(is_open))
     fresh = [gap for gap in best if gap.id not in is_open and tx.gaps.is_news(gap)][:room]
     changed = [gap for gap in best if gap.id in is_open and tx.gaps.is_news(gap)]
     return [*changed, *fresh]
 
 
-def _settled(tx: Transaction, scope: Scope, found: Mapping[str, Gap]) -> Iterator[tuple[Gap, str]]:
+def _answered_questions(tx: Transaction, scope: Scope, found: Mapping[str, Gap]) -> Iterator[tuple[Gap, str]]:
     """Yield the open questions that need no answer any more, and why."""
     for gap in tx.gaps.open_in(scope):
         memories = [tx.memories.get(memory, scope=scope) for memory in gap.memories]
@@ -342,66 +341,68 @@ def _confirmed_since(memory: Memory, gap: Gap) -> bool:
     return memory.confirmed_at is not None and memory.confirmed_at > gap.found_at
 
 
-def _found(tx: Transaction, scope: Scope, dreaming: Dreaming) -> dict[str, Gap]:
+def _find_questions(tx: Transaction, scope: Scope, dreaming: Dreaming) -> dict[str, Gap]:
     """Return every question that there is ground for now, by id."""
-    missing = partial(_missing_of, tx, scope, dreaming)
-    kinds = list(TEMPLATES)
+    missing = partial(_missing_fields, tx, scope, dreaming)
+    kinds = list(EXPECTED_FIELDS)
     least = GAP_MENTIONS
-    spoken_of = tx.gaps.spoken_of(scope, kinds, least=least, limit=ENTITIES_MOST)
+    spoken_of = tx.gaps.spoken_of(scope, kinds, least=least, limit=MAX_ENTITIES)
     gaps = [gap for entity_id, keys in spoken_of.items() for gap in missing(entity_id, keys)]
-    gaps += _contradictions(tx, scope, dreaming)
+    gaps += _contradiction_questions(tx, scope, dreaming)
     return {gap.id: gap for gap in gaps}
 
 
-def _missing_of(
+def _missing_fields(
     tx: Transaction, scope: Scope, dreaming: Dreaming, entity_id: str, keys: Sequence[int]
 ) -> Iterator[Gap]:
     """Yield a question for each field of an entity that no memory fills."""
     entity = tx.entities.get(entity_id, scope=scope)
     if entity is None or entity.scope != scope:
         return
-    memories = tx.memories.by_keys(keys[:READ_MOST])
-    told = [memories[key] for key in keys[:READ_MOST]]
+    memories = tx.memories.by_keys(keys[:MAX_MEMORIES_READ])
+    told = [memories[key] for key in keys[:MAX_MEMORIES_READ]]
     weight = math.log1p(len(keys)) / math.log1p(MENTIONS_FULL)
-    for field in TEMPLATES[entity.type]:
-        if not any(fills(memory, entity, field) for memory in told):
+    for field in EXPECTED_FIELDS[entity.type]:
+        if not any(fills_field(memory, entity, field) for memory in told):
             yield Gap(
                 id=gap_id(scope, GapKind.MISSING_FIELD, entity.id, field.name),
                 kind=GapKind.MISSING_FIELD,
-                question=field.question.format(shortened(entity.name)),
+                question=field.question.format(shorten(entity.name)),
                 scope=scope,
-                memories=tuple(memory.id for memory in told[:ABOUT_MOST]),
+                memories=tuple(memory.id for memory in told[:MAX_MEMORIES_NAMED]),
                 priority=round(0.7 * field.weight * min(1.0, weight), 2),
                 found_at=dreaming.now,
             )
 
 
-def fills(memory: Memory, entity: Entity, field: Field) -> bool:
-    """Say whether a memory that speaks of an entity tells the field, by its relation or by its words."""
+def fills_field(memory: Memory, entity: Entity, field: ExpectedField) -> bool:
+    """Return whether a memory that mentions an entity tells the field, by its relation or by its words."""
     if memory.predicate in field.predicates and _is_about(memory, entity):
         return True
     return field.cues.search(memory.content) is not None
 
 
 def _is_about(memory: Memory, entity: Entity) -> bool:
-    """Say whether the entity is what the memory states something of, under any of its names."""
+    """Return whether the entity is what the memory states something of, under any of its names."""
     said = f" {fold_name(memory.subject or '', entity.type)} "
     return any(f" {fold_name(name, entity.type)} " in said for name in (entity.name, *entity.aliases))
 
 
-def _contradictions(tx: Transaction, scope: Scope, dreaming: Dreaming) -> list[Gap]:
+def _contradiction_questions(tx: Transaction, scope: Scope, dreaming: Dreaming) -> list[Gap]:
     """Return a question for every pair that contradicts and for every disputed memory outside of a pair."""
-    pairs = tx.gaps.contradictions_in(scope, limit=PAIRS_MOST)
-    alone = set(tx.gaps.challenged_in(scope, limit=PAIRS_MOST)) - {key for pair in pairs for key in pair}
+    pairs = tx.gaps.contradictions_in(scope, limit=MAX_PAIRS)
+    alone = set(tx.gaps.challenged_in(scope, limit=MAX_PAIRS)) - {key for pair in pairs for key in pair}
     memories = tx.memories.by_keys(sorted({*alone, *(key for pair in pairs for key in pair)}))
     found = [
-        contradiction(memories[first], memories[second], priority=CONTRADICTED, now=dreaming.now)
+        contradiction_question(memories[first], memories[second], priority=CONTRADICTED, now=dreaming.now)
         for first, second in pairs
-        if not _flagged(memories[first], memories[second])
+        if not _is_flagged(memories[first], memories[second])
     ]
-    disputed = [memories[key] for key in sorted(alone) if not _flagged(memories[key])]
-    return found + [contradiction(one, None, priority=DISPUTED, now=dreaming.now) for one in disputed]
+    disputed = [memories[key] for key in sorted(alone) if not _is_flagged(memories[key])]
+    return found + [
+        contradiction_question(one, None, priority=DISPUTED, now=dreaming.now) for one in disputed
+    ]
 
 
-def _flagged(*memories: Memory) -> bool:
+def _is_flagged(*memories: Memory) -> bool:
     return any(INJECTION in memory.flags for memory in memories)

@@ -20,7 +20,7 @@ from engramdb.store.contract.capture import DreamFilter
 from engramdb.text.normalize import clean, fingerprint
 from engramdb.values import ActorKind, Memory, MemoryId, Scope, SecurityTier, Status
 
-PAGE = 500
+PAGE_ROWS = 500
 """Memories read in one snapshot: a few milliseconds."""
 
 _INJECTION = "injection"
@@ -35,13 +35,13 @@ class EarlierDerivation(Struct, frozen=True):
 
     memory: Memory
     sources: frozenset[MemoryId]
-    is_shaken: bool
+    has_lost_source: bool
     """Whether a source of it no longer holds."""
     is_refused: bool
-    """Whether somebody took it away who is not a rule."""
+    """Whether a person or agent, not a rule, took it away."""
 
     @property
-    def stands(self) -> bool:
+    def is_active(self) -> bool:
         """Whether it is active."""
         return self.memory.status is Status.ACTIVE
 
@@ -51,13 +51,13 @@ class EarlierDerivation(Struct, frozen=True):
         return self.memory.status in (Status.INVALIDATED, Status.PRUNED) and not self.is_refused
 
     @property
-    def may_change(self) -> bool:
+    def is_replaceable(self) -> bool:
         """Whether a step may put a new version in its place: a pinned one stays as it is."""
-        return self.stands and not self.memory.pinned
+        return self.is_active and not self.memory.pinned
 
 
-def is_ground(memory: Memory) -> bool:
-    """Say whether something may be concluded from a memory."""
+def is_usable_source(memory: Memory) -> bool:
+    """Return whether something may be concluded from a memory."""
     return (
         memory.status is Status.ACTIVE
         and memory.security is not SecurityTier.CONFIDENTIAL
@@ -66,7 +66,7 @@ def is_ground(memory: Memory) -> bool:
     )
 
 
-def scopes(dreaming: Dreaming, *, changed: bool = False) -> list[Scope]:
+def scopes_to_visit(dreaming: Dreaming, *, changed: bool = False) -> list[Scope]:
     """Return the scopes to look at; with `changed`, those in which anything has changed since last time."""
     with dreaming.store.read() as tx:
         every = tx.gleanings.scopes()
@@ -75,8 +75,8 @@ def scopes(dreaming: Dreaming, *, changed: bool = False) -> list[Scope]:
         return [scope for scope in every if tx.gleanings.is_changed(scope, since=dreaming.cursor)]
 
 
-def statements(
-    dreaming: Dreaming, scope: Scope, sift: DreamFilter | None = None
+def usable_statements(
+    dreaming: Dreaming, scope: Scope, matching: DreamFilter | None = None
 ) -> Iterator[tuple[int, Memory]]:
     """Yield what may be built on in a scope, with its key, a page to a snapshot, the oldest first."""
     after = 0
@@ -84,34 +84,36 @@ def statements(
         if dreaming.is_stopped():  # asked before every page, which also shows that the run is alive
             raise Skipped("stopped before its end")
         with dreaming.store.read() as tx:
-            page = tx.gleanings.page(scope=scope, sift=sift or DreamFilter(), after_key=after, limit=PAGE)
-        yield from ((key, memory) for key, memory in page.items() if is_ground(memory))
-        if len(page) < PAGE:
+            page = tx.gleanings.page(
+                scope=scope, sift=matching or DreamFilter(), after_key=after, limit=PAGE_ROWS
+            )
+        yield from ((key, memory) for key, memory in page.items() if is_usable_source(memory))
+        if len(page) < PAGE_ROWS:
             return
         after = max(page)
 
 
-def grounded(tx: Transaction, keys: Sequence[int]) -> dict[int, Memory]:
+def usable_by_key(tx: Transaction, keys: Sequence[int]) -> dict[int, Memory]:
     """Return those of these memories that may be built on, by key, in the order of the keys."""
     found = tx.memories.by_keys(keys)
-    return {key: found[key] for key in keys if key in found and is_ground(found[key])}
+    return {key: found[key] for key in keys if key in found and is_usable_source(found[key])}
 
 
-def earlier(dreaming: Dreaming, maker: str, scope: Scope) -> list[EarlierDerivation]:
+def earlier_derivations(dreaming: Dreaming, maker: str, scope: Scope) -> list[EarlierDerivation]:
     """Return what makers whose name begins so have stated in a scope, oldest first."""
     with dreaming.store.read() as tx:
         return [
             EarlierDerivation(
                 made.memory,
                 frozenset(made.sources),
-                is_shaken=any(status in _UNDONE for status in made.sources.values()),
+                has_lost_source=any(status in _UNDONE for status in made.sources.values()),
                 is_refused=_is_refused(tx, made.memory),
             )
             for made in tx.gleanings.made(maker, scope=scope)
         ]
 
 
-def stored(dreaming: Dreaming, new: Derive) -> Memory | None:
+def find_stored(dreaming: Dreaming, new: Derive) -> Memory | None:
     """Return the memory that says now what a step has proposed to state, if there is one."""
     speakers = {one.provenance.speaker for one in new.sources}
     mark = fingerprint(clean(new.content), speaker=speakers.pop() if len(speakers) == 1 else None)
@@ -119,28 +121,30 @@ def stored(dreaming: Dreaming, new: Derive) -> Memory | None:
         return tx.memories.active_twin(mark, scope=new.sources[0].scope)
 
 
-def changed(new: Derive, known: EarlierDerivation | None) -> Derive | None:
+def propose_if_changed(proposal: Derive, known: EarlierDerivation | None) -> Derive | None:
     """
     Return what to propose where a step would state something now and knew something before, if anything.
 
-    The same words from the same sources are no news. A version that somebody took away, or pinned, is left,
+    The same words from the same sources are no news. A version that someone took away, or pinned, is left,
     and so is one that has aged out of use, until something is added to its sources.
     """
     if known is None:
-        return new
-    if known.is_refused or (known.stands and known.memory.pinned):
+        return proposal
+    if known.is_refused or (known.is_active and known.memory.pinned):
         return None
-    has_news = not {one.id for one in new.sources} <= known.sources
-    if known.stands and known.memory.content != new.content:
-        return replace(new, replaces=known.memory)
-    return new if has_news or known.was_withdrawn else None
+    has_news = not {one.id for one in proposal.sources} <= known.sources
+    if known.is_active and known.memory.content != proposal.content:
+        return replace(proposal, replaces=known.memory)
+    return proposal if has_news or known.was_withdrawn else None
 
 
-def withdrawn(known: Iterable[EarlierDerivation], *, but: Iterable[MemoryId] = ()) -> Iterator[Restatus]:
-    """Yield the withdrawal of what has lost a source, except of those that were stated anew."""
-    kept = set(but)
+def propose_withdrawals(
+    known: Iterable[EarlierDerivation], *, except_ids: Iterable[MemoryId] = ()
+) -> Iterator[Restatus]:
+    """Yield the withdrawal of what has lost a source, except those in `except_ids`."""
+    excepted = set(except_ids)
     for one in known:
-        if one.may_change and one.is_shaken and one.memory.id not in kept:
+        if one.is_replaceable and one.has_lost_source and one.memory.id not in excepted:
             yield Restatus(
                 memory=one.memory,
                 status=Status.INVALIDATED,

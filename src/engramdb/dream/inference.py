@@ -9,7 +9,14 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
-from engramdb.dream.ground import changed, earlier, grounded, scopes, statements, withdrawn
+from engramdb.dream.ground import (
+    earlier_derivations,
+    propose_if_changed,
+    propose_withdrawals,
+    scopes_to_visit,
+    usable_by_key,
+    usable_statements,
+)
 from engramdb.dream.proposals import AddLink, Derive, Proposal, Restatus
 from engramdb.dream.step import Dreaming
 from engramdb.erasable_cache import cached
@@ -29,9 +36,8 @@ MAX_CERTAINTY = 0.69
 # Read relations that carry on: what is part of what, where it lies, who reports to whom, what depends on
 # what.
 #
-# Called by the step `inference` for every statement; pure. Cautious: a whole short sentence in the present
-# tense between two plain names or nouns, nothing around it, no pronoun, no condition. Everything else says
-# nothing here, however clear it is to a reader.
+# Cautious: a whole short sentence in the present tense between two plain names or nouns, nothing around it,
+# no pronoun, no condition. Everything else says nothing here, however clear it is to a reader.
 
 _THING = r"[\w./@#+-]+(?: [\w./@#+-]+){0,4}"
 _IS = r"(?:is|are)(?P<no{0}> not|n['’]t)? "
@@ -50,7 +56,7 @@ _SENTENCE = lazy(
     + rf") (?P<object>{_THING})\.?",
     re.IGNORECASE,
 )
-_MEANT = {
+_NAMED = {
     **dict.fromkeys(("part_of", "is_part_of", "belongs_to", "component_of"), ("part_of", "is part of")),
     **dict.fromkeys(("located_in", "is_located_in", "situated_in"), ("located_in", "is located in")),
     **dict.fromkeys(("reports_to",), ("reports_to", "reports to")),
@@ -63,7 +69,7 @@ _UNCLEAR = frozenset(
     "one who what which where when if unless maybe perhaps probably and or but not no never only also "
     "currently formerly previously until was were be being been every some any".split()
 )
-_LONGEST_CHARACTERS = 200
+_MAX_CHARACTERS = 200
 
 
 class StatedRelation(Struct, frozen=True):
@@ -82,24 +88,24 @@ class StatedRelation(Struct, frozen=True):
         return fold_name(self.subject), fold_name(self.object)
 
 
-def carried(memory: Memory) -> StatedRelation | None:
+def parse_relation(memory: Memory) -> StatedRelation | None:
     """Return the relation that a memory states, by its own words or by how an extractor put it, or None."""
-    return _said(memory.content) or _put(memory)
+    return _relation_from_words(memory.content) or _relation_from_fields(memory)
 
 
-def _put(memory: Memory) -> StatedRelation | None:
-    meant = _MEANT.get((memory.predicate or "").casefold())
+def _relation_from_fields(memory: Memory) -> StatedRelation | None:
+    meant = _NAMED.get((memory.predicate or "").casefold())
     if meant is None or memory.subject is None or memory.object is None:
         return None
     found = StatedRelation(memory.subject, meant[0], memory.object, meant[1])
-    return found if _is_clear(memory.subject) and _is_clear(memory.object) else None
+    return found if _names_one_thing(memory.subject) and _names_one_thing(memory.object) else None
 
 
-def _said(content: str) -> StatedRelation | None:
-    if len(content) > _LONGEST_CHARACTERS:
+def _relation_from_words(content: str) -> StatedRelation | None:
+    if len(content) > _MAX_CHARACTERS:
         return None
     told = _SENTENCE.fullmatch(" ".join(content.split()))
-    if told is None or not (_is_clear(told["subject"]) and _is_clear(told["object"])):
+    if told is None or not (_names_one_thing(told["subject"]) and _names_one_thing(told["object"])):
         return None
     name = next(one for one in _VERBS if told[one])
     is_denied = any(value for key, value in told.groupdict().items() if key.startswith("no") and value)
@@ -110,8 +116,8 @@ def _said(content: str) -> StatedRelation | None:
     return StatedRelation(told["subject"], name, told["object"], told["verb"], is_denied)
 
 
-def _is_clear(thing: str) -> bool:
-    """Say whether a few words name one thing, whoever reads them."""
+def _names_one_thing(thing: str) -> bool:
+    """Return whether a few words name one thing without context."""
     words = thing.casefold().split()
     return 0 < len(words) <= 5 and not any(word in _UNCLEAR for word in words)
 
@@ -123,13 +129,13 @@ def _is_place(name: str) -> bool:
 
 # Follow a relation that carries on from link to link, and say how certain its ends are.
 #
-# Called by the step `inference`; pure. A chain is as certain as all its links together, and less with every
-# further one. Whatever stands in a circle concludes nothing: if A is part of B and B of A, one of the two is
-# wrong. The work is bounded for each start, so the whole grows with the number of starts.
+# A chain is as certain as all its links together, and less with every further one. Whatever stands in a
+# circle concludes nothing: if A is part of B and B of A, one of the two is wrong. The work is bounded for
+# each start, so the whole grows with the number of starts.
 
-WIDEST = 20
+MAX_LINKS_PER_NODE = 20
 """Links that are followed from one node, the most certain."""
-MOST_REACHED = 200
+MAX_REACHED = 200
 """Nodes that are reached from one start."""
 
 
@@ -149,12 +155,14 @@ class Conclusion(Struct, frozen=True):
         """Where it ends."""
         return self.path[-1]
 
-    def beats(self, other: Conclusion | None) -> bool:
-        """Say whether it is more certain than another chain, or there is no other."""
+    def is_more_certain_than(self, other: Conclusion | None) -> bool:
+        """Return whether it is more certain than another chain, or there is no other."""
         return other is None or self.certainty > other.certainty
 
 
-def conclusions(links: Mapping[int, Mapping[int, float]], policy: KnowledgePolicy) -> Iterator[Conclusion]:
+def draw_conclusions(
+    links: Mapping[int, Mapping[int, float]], policy: KnowledgePolicy
+) -> Iterator[Conclusion]:
     """
     Yield what follows over two links or more, for each start the most certain first.
 
@@ -162,7 +170,7 @@ def conclusions(links: Mapping[int, Mapping[int, float]], policy: KnowledgePolic
     link says itself is no conclusion.
     """
     for start in sorted(links):
-        reached = _reached(start, links, policy)
+        reached = _best_chains(start, links, policy)
         if start in reached:
             continue  # a circle
         found = [
@@ -171,7 +179,7 @@ def conclusions(links: Mapping[int, Mapping[int, float]], policy: KnowledgePolic
         yield from sorted(found, key=lambda one: (-one.certainty, one.path))[: policy.inference_fan]
 
 
-def _reached(
+def _best_chains(
     start: int, links: Mapping[int, Mapping[int, float]], policy: KnowledgePolicy
 ) -> dict[int, Conclusion]:
     """Return the best chain to every node that one leads to; to the start itself, if there is a circle."""
@@ -180,24 +188,26 @@ def _reached(
     for hop in range(MAX_HOPS):
         further: dict[int, Conclusion] = {}
         for one in edge.values():
-            for longer in _longer(one, links, damping=policy.inference_damping if hop else 1.0):
+            for longer in _extend_chain(one, links, damping=policy.inference_damping if hop else 1.0):
                 if longer.end == start:
                     best[start] = longer
-                elif longer.beats(best.get(longer.end)) and longer.beats(further.get(longer.end)):
+                elif longer.is_more_certain_than(best.get(longer.end)) and longer.is_more_certain_than(
+                    further.get(longer.end)
+                ):
                     further[longer.end] = longer
         best |= further
         edge = further
-        if not edge or len(best) > MOST_REACHED:
+        if not edge or len(best) > MAX_REACHED:
             break
     return best
 
 
-def _longer(
+def _extend_chain(
     chain: Conclusion, links: Mapping[int, Mapping[int, float]], *, damping: float
 ) -> list[Conclusion]:
     """Return the chain with one link more, for the most certain links that leave its end."""
     targets = links.get(chain.end, {})
-    strongest = sorted(targets, key=lambda target: (-targets[target], target))[:WIDEST]
+    strongest = sorted(targets, key=lambda target: (-targets[target], target))[:MAX_LINKS_PER_NODE]
     return [
         Conclusion((*chain.path, target), chain.certainty * targets[target] * damping) for target in strongest
     ]
@@ -205,12 +215,9 @@ def _longer(
 
 # Conclude A → C from A → B and B → C, where the relation carries on.
 #
-# A step of the dream; `transitive` reads relations out of statements, `closure` follows them. A conclusion
-# is a
-# memory of its own, inferred from every statement of its chain and less certain than any; between linked
-# memories it is a link. It is drawn from what was stated only, never from other conclusions, never against
-# what
-# was stated, and taken back when a statement of the chain no longer holds.
+# A conclusion is a memory of its own, inferred from every statement of its chain and less certain than any;
+# between linked memories it is a link. It is drawn from what was stated only, never from other conclusions,
+# never against what was stated, and taken back when a statement of the chain no longer holds.
 
 MAKER = "dream.inference/1"
 _FOLLOWED = (EdgeType.CAUSED_BY, EdgeType.INSTANCE_OF, EdgeType.SUPPORTS)
@@ -221,17 +228,17 @@ class RelationGraph(Struct):
 
     numbers: dict[str, int] = field(default_factory=dict)
     links: dict[int, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
-    said: dict[tuple[int, int], tuple[StatedRelation, Memory]] = field(default_factory=dict)
+    statements: dict[tuple[int, int], tuple[StatedRelation, Memory]] = field(default_factory=dict)
     denied: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, found: StatedRelation, memory: Memory) -> None:
-        """Take in one statement; of several that say the same, the most certain counts."""
+        """Add one statement; of several that say the same, the most certain counts."""
         one, other = self.ends(found)
         if found.is_denied:
             self.denied.add((one, other))
         elif one != other and memory.confidence > self.links[one].get(other, 0.0):
             self.links[one][other] = memory.confidence
-            self.said[one, other] = (found, memory)
+            self.statements[one, other] = (found, memory)
 
     def ends(self, found: StatedRelation) -> tuple[int, int]:
         """Return the numbers of the two things that a statement relates."""
@@ -240,7 +247,7 @@ class RelationGraph(Struct):
 
     def chain(self, path: Sequence[int]) -> list[tuple[StatedRelation, Memory]]:
         """Return the statements along a path."""
-        return [self.said[pair] for pair in pairwise(path)]
+        return [self.statements[pair] for pair in pairwise(path)]
 
 
 class InferenceStep:
@@ -250,42 +257,42 @@ class InferenceStep:
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield conclusions from statements, then links between memories that are linked by others."""
-        for scope in scopes(dreaming, changed=True):
-            yield from _from_statements(dreaming, scope)
-        yield from _from_links(dreaming)
+        for scope in scopes_to_visit(dreaming, changed=True):
+            yield from _conclude_from_statements(dreaming, scope)
+        yield from _conclude_from_links(dreaming)
 
 
-def _from_statements(dreaming: Dreaming, scope: Scope) -> Iterator[Proposal]:
-    relations = _read(dreaming, scope)
-    known = earlier(dreaming, MAKER, scope)
+def _conclude_from_statements(dreaming: Dreaming, scope: Scope) -> Iterator[Proposal]:
+    relations = _relation_graphs(dreaming, scope)
+    known = earlier_derivations(dreaming, MAKER, scope)
     by_content = {one.memory.content: one for one in known}
     kept: set[str] = set()
     for predicate in sorted(relations):
         graph = relations[predicate]
-        for found in conclusions(graph.links, dreaming.policy.knowledge):
-            new = _concluded(graph, found)
+        for found in draw_conclusions(graph.links, dreaming.policy.knowledge):
+            new = _propose_conclusion(graph, found)
             before = by_content.get(new.content)
             if _is_denied(dreaming, graph, found, new):
                 continue
             kept |= set() if before is None else {before.memory.id}
-            proposed = changed(new, before)
+            proposed = propose_if_changed(new, before)
             if proposed is not None:
                 yield proposed
-    yield from withdrawn(known, but=kept)
-    yield from _disproved(relations, [one.memory for one in known if one.may_change])
+    yield from propose_withdrawals(known, except_ids=kept)
+    yield from _propose_withdrawals(relations, [one.memory for one in known if one.is_replaceable])
 
 
-def _read(dreaming: Dreaming, scope: Scope) -> dict[str, RelationGraph]:
-    """Return the relations that statements of a scope which hold now speak of, by predicate."""
+def _relation_graphs(dreaming: Dreaming, scope: Scope) -> dict[str, RelationGraph]:
+    """Return the relations that statements of a scope which hold now mention, by predicate."""
     found: defaultdict[str, RelationGraph] = defaultdict(RelationGraph)
-    for _, memory in statements(dreaming, scope):
-        relation = carried(memory)
+    for _, memory in usable_statements(dreaming, scope):
+        relation = parse_relation(memory)
         if relation is not None and (memory.valid_to is None or memory.valid_to > dreaming.now):
             found[relation.predicate].add(relation, memory)
     return found
 
 
-def _concluded(graph: RelationGraph, found: Conclusion) -> Derive:
+def _propose_conclusion(graph: RelationGraph, found: Conclusion) -> Derive:
     chain = graph.chain(found.path)
     (first, _), (last, _) = chain[0], chain[-1]
     return Derive(
@@ -300,7 +307,7 @@ def _concluded(graph: RelationGraph, found: Conclusion) -> Derive:
 
 
 def _is_denied(dreaming: Dreaming, graph: RelationGraph, found: Conclusion, new: Derive) -> bool:
-    """Say whether something that was stated speaks against a conclusion."""
+    """Return whether something that was stated speaks against a conclusion."""
     if (found.start, found.end) in graph.denied:
         return True
     first, last = graph.chain(found.path)[0][0], graph.chain(found.path)[-1][0]
@@ -312,20 +319,20 @@ def _is_denied(dreaming: Dreaming, graph: RelationGraph, found: Conclusion, new:
         is_negated=False,
         replaces=None,
     )
-    known = [graph.said[found.start, other][1] for other in graph.links[found.start]]
+    known = [graph.statements[found.start, other][1] for other in graph.links[found.start]]
     return any(dreaming.contradict(assumed, memory) for memory in known)
 
 
-def _disproved(relations: dict[str, RelationGraph], made: Sequence[Memory]) -> Iterator[Restatus]:
-    """Yield the withdrawal of conclusions that somebody has denied since."""
+def _propose_withdrawals(relations: dict[str, RelationGraph], made: Sequence[Memory]) -> Iterator[Restatus]:
+    """Yield the withdrawal of conclusions that someone has denied since."""
     for memory in made:
-        relation = carried(memory)
+        relation = parse_relation(memory)
         graph = None if relation is None else relations.get(relation.predicate)
         if relation is not None and graph is not None and graph.ends(relation) in graph.denied:
             yield Restatus(memory=memory, status=Status.INVALIDATED, reason="the contrary was stated")
 
 
-def _from_links(dreaming: Dreaming) -> Iterator[AddLink]:
+def _conclude_from_links(dreaming: Dreaming) -> Iterator[AddLink]:
     """Yield a link from the first to the last memory of a chain of links of one type, in any scope."""
     with dreaming.store.read() as tx:
         columns = tx.gleanings.links([*_FOLLOWED, EdgeType.INFERRED_FROM])
@@ -338,14 +345,14 @@ def _from_links(dreaming: Dreaming) -> Iterator[AddLink]:
         if kind in by_type:
             by_type[kind][source][target] = float(weight)
     for kind in _FOLLOWED:
-        for found in conclusions(by_type[kind], dreaming.policy.knowledge):
+        for found in draw_conclusions(by_type[kind], dreaming.policy.knowledge):
             if (found.start, found.end) not in linked:
-                yield from _shortcut(dreaming, found, kind)
+                yield from _propose_shortcut(dreaming, found, kind)
 
 
-def _shortcut(dreaming: Dreaming, found: Conclusion, kind: EdgeType) -> Iterator[AddLink]:
+def _propose_shortcut(dreaming: Dreaming, found: Conclusion, kind: EdgeType) -> Iterator[AddLink]:
     with dreaming.store.read() as tx:
-        path = grounded(tx, found.path)
+        path = usable_by_key(tx, found.path)
     if len(path) == len(found.path):
         yield AddLink(
             source=path[found.start],

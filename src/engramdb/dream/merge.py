@@ -10,14 +10,14 @@ from datetime import timedelta
 from msgspec import Struct
 
 from engramdb.dream.neighbors import (
-    MOST_FILED,
+    MAX_BUCKET,
     SAME_WORD_ABOVE,
     SAME_WORDS,
     ScopeStatements,
     WordingGroups,
-    other_word,
-    scenes,
-    supports,
+    changed_scopes,
+    differing_word,
+    is_supported_by,
 )
 from engramdb.dream.proposals import Merge, Proposal
 from engramdb.dream.step import Dreaming
@@ -25,17 +25,15 @@ from engramdb.values import Kind, Memory, MemoryId
 
 # Clusters of statements around the one that they have in common.
 #
-# Used by `patterns`. A cluster is a star: its core is a statement whose words all members have too, with
-# little
-# besides, so what the core says is what each of them says. Chains, where the first and the last have
-# nothing in
-# common, cannot arise. Statements are filed by their rarest word, and looked up there and nowhere else.
+# A cluster is a star: its core is a statement whose words all members have too, with little besides, so
+# what the core says is what each of them says. Chains, where the first and the last have nothing in common,
+# cannot arise. Statements are filed by their rarest word, and looked up there and nowhere else.
 
 STARS_AT_ONCE = 100
 """Clusters whose statements are read and compared together."""
-MOST_EXTRA_WORDS = 2
+MAX_EXTRA_WORDS = 2
 """What a member may say besides: a third word is as often another subject as not."""
-_FEWEST_WORDS = 2
+_MIN_WORDS = 2
 
 
 class Star(Struct, frozen=True):
@@ -46,7 +44,7 @@ class Star(Struct, frozen=True):
 
 
 class Stars:
-    """Who supports whom in a scene."""
+    """Which statement supports which in a scope."""
 
     def __init__(self, scene: ScopeStatements) -> None:
         self._scene = scene
@@ -56,7 +54,7 @@ class Stars:
         self._rarest: list[str | None] = []
         for place, wording in enumerate(scene.wordings):
             rarest = min(wording.keys, key=lambda key: (counts[key], key), default=None)
-            self._rarest.append(rarest if len(wording.keys) >= _FEWEST_WORDS else None)
+            self._rarest.append(rarest if len(wording.keys) >= _MIN_WORDS else None)
             if self._rarest[place] is not None:
                 self._cores[str(rarest)].append(place)
             for key in wording.bag:
@@ -67,12 +65,12 @@ class Stars:
         rarest = self._rarest[core]
         if rarest is None:
             return []
-        beside = self._files[self._file(core, rarest)][:MOST_FILED]
+        beside = self._files[self._file(core, rarest)][:MAX_BUCKET]
         return [place for place in beside if place != core and self._supports(place, core)]
 
     def cores_of(self, place: int) -> list[int]:
         """Return the statements that a statement supports, itself among them."""
-        found = (core for key in self._scene.wordings[place].keys for core in self._cores[key][:MOST_FILED])
+        found = (core for key in self._scene.wordings[place].keys for core in self._cores[key][:MAX_BUCKET])
         return [core for core in found if core == place or self._supports(place, core)]
 
     def _supports(self, place: int, core: int) -> bool:
@@ -80,13 +78,13 @@ class Stars:
         if (one.speaker, one.security) != (two.speaker, two.security):
             return False
         wordings = self._scene.wordings
-        return supports(wordings[place], wordings[core], most_extra=MOST_EXTRA_WORDS)
+        return is_supported_by(wordings[place], wordings[core], max_extra_words=MAX_EXTRA_WORDS)
 
     def _file(self, place: int, key: str) -> Hashable:
         return (self._scene.outlines[place].speaker, key)
 
 
-def stars(scene: ScopeStatements, *, taken: frozenset[int]) -> Iterator[Star]:
+def find_stars(scene: ScopeStatements, *, taken: frozenset[int]) -> Iterator[Star]:
     """
     Yield each core that something fresh belongs to, with all who support it; the widest come first.
 
@@ -101,7 +99,7 @@ def stars(scene: ScopeStatements, *, taken: frozenset[int]) -> Iterator[Star]:
             yield Star(core, tuple(members[core]))
 
 
-def compared(
+def similar_stars(
     scene: ScopeStatements, found: Iterator[Star], dreaming: Dreaming, *, at_least: float
 ) -> Iterator[tuple[Memory, list[Memory]]]:
     """
@@ -131,15 +129,15 @@ def _contradict(one: Memory, other: Memory, dreaming: Dreaming) -> bool:
 
 # The step `merge`: statements that say the same in other words become one, which takes over their evidence.
 #
-# Asks `neighbours` who may say the same, `wording` whether nothing would be lost, likeness whether they sound
-# alike too, and capture's own judgement whether they contradict. All must agree: a merged memory is out of
-# sight. The strongest stays, a pinned one above all; what somebody took apart stays apart.
+# `neighbors` finds candidates; wording must show that nothing would be lost, similarity that they sound
+# alike too, and capture's own judgment whether they contradict. All must agree: a merged memory is out of
+# sight. The strongest stays, a pinned one above all; what someone took apart stays apart.
 
-LOST_AT_ONCE = 8
+MERGED_PER_WRITE = 8
 """Memories that one proposal merges: what is written together must not hold up others."""
 
-ONE_EVENT = timedelta(hours=12)
-"""Told of moments further apart, the same words tell of two events."""
+SAME_EVENT_WINDOW = timedelta(hours=12)
+"""Told of moments further apart, the same words describe two events."""
 
 
 class MergeStep(Struct, frozen=True):
@@ -150,31 +148,31 @@ class MergeStep(Struct, frozen=True):
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield a merge for every statement that others only repeat, until there is none left."""
         before: list[Merge] = []
-        for merge in _round(dreaming):
+        for merge in _merge_round(dreaming):
             before.append(merge)
             yield merge
         # With some gone, others may come to be compared. A rehearsal, where none goes, ends here.
-        while (found := list(_round(dreaming))) and found != before:
+        while (found := list(_merge_round(dreaming))) and found != before:
             yield from found
             before = found
 
 
-def _round(dreaming: Dreaming) -> Iterator[Merge]:
-    for scene in scenes(dreaming):
+def _merge_round(dreaming: Dreaming) -> Iterator[Merge]:
+    for scene in changed_scopes(dreaming):
         gone: set[MemoryId] = set()
         groups = WordingGroups(scene)
-        stars = _stars(scene, groups, dreaming)
-        for kept, others in compared(scene, stars, dreaming, at_least=dreaming.policy.dream.merge_above):
+        stars = _candidate_stars(scene, groups, dreaming)
+        for kept, others in similar_stars(scene, stars, dreaming, at_least=dreaming.policy.dream.merge_above):
             left = [other for other in others if other.id not in gone and may_merge(kept, other)]
             if left and kept.id not in gone:
-                losers = _not_apart(kept, left, dreaming)
+                losers = _mergeable(kept, left, dreaming)
                 gone.update(other.id for other in losers)
-                yield from _in_parts(kept, losers)
+                yield from _split_merge(kept, losers)
 
 
-def _stars(scene: ScopeStatements, groups: WordingGroups, dreaming: Dreaming) -> Iterator[Star]:
+def _candidate_stars(scene: ScopeStatements, groups: WordingGroups, dreaming: Dreaming) -> Iterator[Star]:
     """Yield, strongest first, each statement that may stand for others by its words, and those others."""
-    found = list(_candidates(scene, groups))
+    found = list(_strongest_with_weaker(scene, groups))
     pairs = sorted({pair for _, words in found for pair in words.values()} - {SAME_WORDS})
     alike: list[float] = []
     if pairs:
@@ -187,7 +185,7 @@ def _stars(scene: ScopeStatements, groups: WordingGroups, dreaming: Dreaming) ->
             yield Star(core, members)
 
 
-def _candidates(
+def _strongest_with_weaker(
     scene: ScopeStatements, groups: WordingGroups
 ) -> Iterator[tuple[int, dict[int, tuple[str, str]]]]:
     """Yield the strongest of each group, and in which word each of the weaker ones near it differs."""
@@ -195,11 +193,11 @@ def _candidates(
         near = [other for other in groups.beside(number) if other > number]
         others = list(itertools.chain(group[1:], *(groups.members[other] for other in near)))
         if any(scene.outlines[place].is_fresh for place in (group[0], *others)):
-            words = {other: other_word(scene, group[0], other) for other in others}
+            words = {other: differing_word(scene, group[0], other) for other in others}
             yield group[0], {other: pair for other, pair in words.items() if pair is not None}
 
 
-def _not_apart(kept: Memory, others: Sequence[Memory], dreaming: Dreaming) -> list[Memory]:
+def _mergeable(kept: Memory, others: Sequence[Memory], dreaming: Dreaming) -> list[Memory]:
     """Return those that may become one with the keeper: none where they are too few for the policy."""
     with dreaming.store.read() as tx:
         apart = tx.dreams.kept_apart([kept.id])
@@ -208,15 +206,15 @@ def _not_apart(kept: Memory, others: Sequence[Memory], dreaming: Dreaming) -> li
     return losers if 1 + before + len(losers) >= dreaming.policy.dream.merge_least else []
 
 
-def _in_parts(kept: Memory, losers: Sequence[Memory]) -> Iterator[Merge]:
-    for begin in range(0, len(losers), LOST_AT_ONCE):
-        some = tuple(losers[begin : begin + LOST_AT_ONCE])
+def _split_merge(kept: Memory, losers: Sequence[Memory]) -> Iterator[Merge]:
+    for begin in range(0, len(losers), MERGED_PER_WRITE):
+        some = tuple(losers[begin : begin + MERGED_PER_WRITE])
         yield Merge(keep=kept, lose=some, reason="says the same in other words")
 
 
 def may_merge(kept: Memory, lost: Memory) -> bool:
-    """Say whether one may stand for the other: not for a pinned one, its own ground, or another event."""
+    """Return whether one may stand for the other: not for a pinned one, its own ground, or another event."""
     is_ground = kept.id in lost.provenance.episodes or lost.id in kept.provenance.episodes
     is_same_sort = kept.type is lost.type and kept.kind is lost.kind
-    is_one_event = kept.kind is Kind.NOTE or abs(kept.when - lost.when) < ONE_EVENT
+    is_one_event = kept.kind is Kind.NOTE or abs(kept.when - lost.when) < SAME_EVENT_WINDOW
     return not lost.pinned and not is_ground and is_same_sort and is_one_event

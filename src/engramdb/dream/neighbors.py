@@ -17,11 +17,12 @@ from engramdb.text.terms import STOP_WORDS, terms
 from engramdb.values import Scope
 from engramdb.values.memory import DREAMT
 
-# What a statement says, without how it says it: the words that count, and what must agree before two are one.
+# What a statement says, without how it says it: the words that count, and what must agree before two are
+# one.
 #
-# Used by the steps that merge and cluster. Pure: text in, a value out. Sounding alike is no ground to lose a
-# statement ("has a dog", "has a cat": docs/lab/0010-calibration.md), so here words decide: names, numbers,
-# negation, mood, tense, whose it is, and what comes before what. Where it cannot tell, two statements differ.
+# Sounding alike is no ground to lose a statement ("has a dog", "has a cat": docs/lab/0010-calibration.md),
+# so here words decide: names, numbers, negation, mood, tense, whose it is, and what comes before what.
+# Where it cannot tell, two statements differ.
 
 _WORD = lazy(r"[^\W_]+(?:['’.+#][^\W_]*)*")
 _NEGATION = lazy(
@@ -32,11 +33,11 @@ _NEGATION = lazy(
 _OWNED = lazy(r"\b(?:my|our|your|his|her|their|its|[^\W_]+['’]s)\s+([^\W_]+)", re.IGNORECASE)
 
 
-def _words(listed: str) -> frozenset[str]:
+def _word_set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_MOODS = _words(
+_MOODS = _word_set(
     """
     want wants wanted wish wishes hope hopes hoping plan plans planning might may could would should must if
     unless until till once maybe perhaps probably possibly consider considering think thinks thought believe
@@ -47,7 +48,7 @@ _MOODS = _words(
     """
 )
 """Words that change what a statement claims, so that both must have them or neither."""
-_EMPTY = _words(
+_EMPTY = _word_set(
     """
     really very quite just also still too definitely absolutely honestly personally actually basically
     simply totally truly certainly surely indeed always much lot lots bit please thing things way stuff kind
@@ -55,8 +56,8 @@ _EMPTY = _words(
     """
 )
 """Words that add nothing: intensity, politeness, and the one who speaks."""
-_WAYS = _words("by from for against as with to into onto towards via")
-_BECAME = _words("moved relocated switched changed migrated joined adopted started upgraded")
+_WAYS = _word_set("by from for against as with to into onto towards via")
+_BECAME = _word_set("moved relocated switched changed migrated joined adopted started upgraded")
 """Past forms that tell what holds now."""
 _CLASSES = {
     "LIKE": "like likes love loves enjoy enjoys adore adores fond fan",
@@ -88,10 +89,10 @@ class StatementWording(Struct, frozen=True):
 
     keys: tuple[str, ...]
     """In their order, each once: stems, numbers as digits, verbs that mean the same as one word."""
-    spelt: tuple[str, ...]
+    spelled: tuple[str, ...]
     """The same as they were written."""
     named: frozenset[str]
-    """Those among them that are names, technologies, numbers, or somebody's own."""
+    """Those among them that are names, technologies, numbers, or someone's own."""
     marks: frozenset[str]
     """Negation and words of mood."""
     past: frozenset[str]
@@ -112,7 +113,7 @@ class StatementWording(Struct, frozen=True):
         return (self.order, self.bag, self.named, self.marks, self.past, self.ways)
 
 
-def read(content: str) -> StatementWording:
+def read_wording(content: str) -> StatementWording:
     """Return the wording of a statement."""
     keys: dict[str, str] = {}
     named: set[str] = set()
@@ -123,7 +124,7 @@ def read(content: str) -> StatementWording:
     owned = {word.casefold() for word in _OWNED.findall(content)}
     for place, word in enumerate(_WORD.findall(content)):
         plain = word.casefold()
-        found, kind = _look_up(plain)
+        found, kind = _classify_word(plain)
         if kind == _MOOD:
             marks.add(plain)
         elif kind == _WAY:
@@ -139,7 +140,7 @@ def read(content: str) -> StatementWording:
             past.add(plain)
     return StatementWording(
         keys=tuple(keys),
-        spelt=tuple(keys.values()),
+        spelled=tuple(keys.values()),
         named=frozenset(named),
         marks=frozenset(marks),
         past=frozenset(past),
@@ -151,7 +152,7 @@ def read(content: str) -> StatementWording:
 
 
 @cached(50_000)
-def _look_up(word: str) -> tuple[tuple[str, ...], str]:
+def _classify_word(word: str) -> tuple[tuple[str, ...], str]:
     """Return what counts of a folded word, and what kind of word it is."""
     plain = word.replace("’", "'").removesuffix("'s")
     if plain in _CLASS_OF:
@@ -169,49 +170,50 @@ def _look_up(word: str) -> tuple[tuple[str, ...], str]:
     return keys, _PAST if is_past else ""
 
 
-def may_be_one(first: StatementWording, second: StatementWording) -> bool:
-    """Say whether all agrees that must: names, numbers, negation, mood, time, and who did it to whom."""
+def may_say_the_same(first: StatementWording, second: StatementWording) -> bool:
+    """Return whether all agrees that must: names, numbers, negation, mood, time, and who did it to whom."""
     is_same_way = first.ways == second.ways or not first.ways or not second.ways
     return is_same_way and (first.named, first.marks, first.past) == (second.named, second.marks, second.past)
 
 
 def same_subject(one: str | None, other: str | None) -> bool:
-    """Say whether two subjects are the same; unknown ones never are."""
+    """Return whether two subjects are the same; unknown ones never are."""
     return one is not None and other is not None and normalise(one) == normalise(other)
 
 
-def words_between(first: StatementWording, second: StatementWording) -> tuple[frozenset[str], frozenset[str]]:
+def differing_words(
+    first: StatementWording, second: StatementWording
+) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words that only the first has, and those that only the second has."""
     return first.bag - second.bag, second.bag - first.bag
 
 
-def supports(wider: StatementWording, core: StatementWording, *, most_extra: int) -> bool:
-    """Say whether a statement says all that the core does and little more, in the same order and mood."""
-    missing, extra = words_between(core, wider)
-    if missing or len(extra) > most_extra or extra & wider.opening or not may_be_one(wider, core):
+def is_supported_by(wider: StatementWording, core: StatementWording, *, max_extra_words: int) -> bool:
+    """Return whether a statement says all that the core does and little more, in the same order and mood."""
+    missing, extra = differing_words(core, wider)
+    if missing or len(extra) > max_extra_words or extra & wider.opening or not may_say_the_same(wider, core):
         return False
     return tuple(key for key in wider.order if key in core.bag) == core.order
 
 
-# Which statements of a scope may say the same, found by what they share and never by comparing all with all.
+# Which statements of a scope may say the same, found by what they share and never by comparing all with
+# all.
 #
-# Used by `merge` and `clusters`. A statement is filed under what must be equal for two to be one: its
-# wording,
-# its relation and object, its wording but for one word. Who is filed together is compared, nobody else, so
-# the
-# work grows with the store and not with its square. Measured in docs/lab/0022-dream-clusters.md.
+# A statement is filed under what must be equal for two to be one: its wording, its relation and object, its
+# wording but for one word. Who is filed together is compared, no one else, so the work grows with the store
+# and not with its square. Measured in docs/lab/0022-dream-clusters.md.
 
 SUMMARIES = ("session-", "compaction-")
-MOST_FILED = 500
-"""A file with more is left aside: what so many share says too little, and they are too many to compare."""
-MOST_OTHER_WORDS = 20
+MAX_BUCKET = 500
+"""A larger bucket is skipped: what so many statements share says too little, and comparing all is slow."""
+MAX_OTHER_WORDS = 20
 """Where more statements differ in one word alone, that word tells different things apart: brands, towns."""
 SAME_WORD_ABOVE = 0.88
 """Alike enough for one word to stand for another; wife and husband are at 0.86, buy and purchase at 0.92."""
 SAME_WORDS = ("", "")
 """No word differs."""
-_FEWEST_FOR_ANOTHER_WORD = 3
-_MOST_FOR_ANOTHER_WORD = 12
+_MIN_WORDS_TO_SWAP = 3
+_MAX_WORDS_TO_SWAP = 12
 
 
 class ScopeStatements(Struct, frozen=True):
@@ -227,7 +229,7 @@ class ScopeStatements(Struct, frozen=True):
         return len(self.outlines)
 
 
-def scenes(dreaming: Dreaming) -> Iterator[ScopeStatements]:
+def changed_scopes(dreaming: Dreaming) -> Iterator[ScopeStatements]:
     """Yield the scopes in which something has changed, one after the other."""
     with dreaming.store.read() as tx:
         scopes = tx.dreams.fresh_scopes(since=dreaming.cursor)
@@ -236,14 +238,14 @@ def scenes(dreaming: Dreaming) -> Iterator[ScopeStatements]:
             return
         with dreaming.store.read() as tx:
             found = tx.dreams.outlines(scope, since=dreaming.cursor)
-        stated = [one for one in found if not is_made(one)]
+        stated = [one for one in found if not is_derived(one)]
         yield ScopeStatements(
-            scope, stated, [read(one.content) for one in stated], list(map(_relation, stated))
+            scope, stated, [read_wording(one.content) for one in stated], list(map(_relation_key, stated))
         )
 
 
-def is_made(outline: Outline) -> bool:
-    """Say whether a memory was stated by a dream or sums up a session, and by nobody outright."""
+def is_derived(outline: Outline) -> bool:
+    """Return whether a memory was stated by a dream or sums up a session, and by no one outright."""
     return (outline.extractor or "").startswith((DREAMT, *SUMMARIES))
 
 
@@ -262,17 +264,17 @@ class WordingGroups:
         for number, group in enumerate(self.members):
             for name in self._relations(group):
                 self._related[name].append(number)
-            for name in _but_for_one_word(scene.wordings[group[0]]):
+            for name in _keys_without_one_word(scene.wordings[group[0]]):
                 self._nearly[name].append(number)
 
     def beside(self, number: int) -> list[int]:
         """Return the other groups that share a relation and object, or all words but one, with a group."""
         group, found = self.members[number], set[int]()
         for name in self._relations(group):
-            if len(self._related[name]) <= MOST_FILED:
+            if len(self._related[name]) <= MAX_BUCKET:
                 found.update(self._related[name])
-        for name in _but_for_one_word(self._scene.wordings[group[0]]):
-            if len(self._nearly[name]) <= MOST_OTHER_WORDS:
+        for name in _keys_without_one_word(self._scene.wordings[group[0]]):
+            if len(self._nearly[name]) <= MAX_OTHER_WORDS:
                 found.update(self._nearly[name])
         return sorted(found - {number})
 
@@ -286,21 +288,21 @@ class WordingGroups:
         return (*(-number for number in weight), one.key)
 
 
-def _relation(outline: Outline) -> Hashable:
+def _relation_key(outline: Outline) -> Hashable:
     if not (outline.subject and outline.predicate and outline.object):
         return None
     return (normalise(outline.subject), outline.predicate, normalise(outline.object))
 
 
-def _but_for_one_word(wording: StatementWording) -> Iterator[Hashable]:
-    if _FEWEST_FOR_ANOTHER_WORD <= len(wording.keys) <= _MOST_FOR_ANOTHER_WORD:
+def _keys_without_one_word(wording: StatementWording) -> Iterator[Hashable]:
+    if _MIN_WORDS_TO_SWAP <= len(wording.keys) <= _MAX_WORDS_TO_SWAP:
         shared = (wording.named, wording.marks, wording.past)
         yield (wording.bag, *shared)
         for word in wording.bag - wording.named:
             yield (wording.bag - {word}, *shared)
 
 
-def other_word(scene: ScopeStatements, keeper: int, loser: int) -> tuple[str, str] | None:
+def differing_word(scene: ScopeStatements, keeper: int, loser: int) -> tuple[str, str] | None:
     """
     Return the one word in which two differ, an empty pair where in none, None where they cannot be one.
 
@@ -313,22 +315,22 @@ def other_word(scene: ScopeStatements, keeper: int, loser: int) -> tuple[str, st
         return None
     if mine.signature == theirs.signature:
         return SAME_WORDS
-    if not may_be_one(mine, theirs):
+    if not may_say_the_same(mine, theirs):
         return None
-    only_mine, only_theirs = words_between(mine, theirs)
+    only_mine, only_theirs = differing_words(mine, theirs)
     relation = scene.relations[keeper]
     is_related = relation is not None and relation == scene.relations[loser]
     is_told = is_related and len(only_theirs) <= min(1, len(only_mine)) and len(only_mine) <= 2
     if is_told or (not only_mine and not only_theirs and mine.order == theirs.order):
         return SAME_WORDS
-    return _swapped(mine, theirs) if len(only_mine) == len(only_theirs) == 1 else None
+    return _swapped_words(mine, theirs) if len(only_mine) == len(only_theirs) == 1 else None
 
 
-def _swapped(mine: StatementWording, theirs: StatementWording) -> tuple[str, str] | None:
+def _swapped_words(mine: StatementWording, theirs: StatementWording) -> tuple[str, str] | None:
     """Return the two words that stand at the same place in what is otherwise the same."""
     places = [
         place for place, keys in enumerate(zip(mine.keys, theirs.keys, strict=True)) if len({*keys}) > 1
     ]
     if len(places) != 1 or mine.keys[places[0]].isupper():
         return None
-    return mine.spelt[places[0]], theirs.spelt[places[0]]
+    return mine.spelled[places[0]], theirs.spelled[places[0]]

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from engramdb.dream.merge import compared, stars
-from engramdb.dream.neighbors import scenes
+from engramdb.dream.merge import find_stars, similar_stars
+from engramdb.dream.neighbors import changed_scopes
 from engramdb.dream.proposals import Derive, Proposal
 from engramdb.dream.step import Dreaming
 from engramdb.values import Layer, Memory, MemoryId
@@ -34,31 +34,31 @@ class PatternsStep(Struct, frozen=True):
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield one piece of knowledge for every cluster of variations."""
-        for scene in scenes(dreaming):
+        for scene in changed_scopes(dreaming):
             place_of = {one.id: place for place, one in enumerate(scene.outlines)}
             taken = {place_of[id_] for one in scene.outlines for id_ in one.episodes if id_ in place_of}
-            found = stars(scene, taken=frozenset(taken))
+            found = find_stars(scene, taken=frozenset(taken))
             above = dreaming.policy.dream.pattern_above
-            clusters = list(compared(scene, found, dreaming, at_least=above))
-            yield from _patterns(clusters, dreaming)
+            clusters = list(similar_stars(scene, found, dreaming, at_least=above))
+            yield from _propose_patterns(clusters, dreaming)
 
 
-def _patterns(clusters: list[tuple[Memory, list[Memory]]], dreaming: Dreaming) -> Iterator[Derive]:
+def _propose_patterns(clusters: list[tuple[Memory, list[Memory]]], dreaming: Dreaming) -> Iterator[Derive]:
     """Yield the knowledge of each cluster; a statement supports one, and knowledge supports none."""
     gone: set[MemoryId] = set()
     clusters.sort(key=lambda cluster: not cluster[0].provenance.episodes)  # stable: the widest stay first
     for core, supporting in clusters:
         left = [one for one in supporting if one.id not in gone and not one.provenance.episodes]
         members = [one for one in left if one.type is core.type]
-        if core.id not in gone and _is_enough(core, members, dreaming):
+        if core.id not in gone and _has_enough_evidence(core, members, dreaming):
             gone.update((core.id, *(one.id for one in members)))
             said = sum(one.evidence_count for one in (core, *members))
             for begin in range(0, len(members), SOURCES_AT_ONCE):
-                yield _knowledge(core, members[begin : begin + SOURCES_AT_ONCE], said=said)
+                yield _propose_knowledge(core, members[begin : begin + SOURCES_AT_ONCE], said=said)
 
 
-def _is_enough(core: Memory, members: Sequence[Memory], dreaming: Dreaming) -> bool:
-    """Say whether it was stated often and surely enough; what is knowledge already may gain one more."""
+def _has_enough_evidence(core: Memory, members: Sequence[Memory], dreaming: Dreaming) -> bool:
+    """Return whether it was stated often and surely enough; what is knowledge already may gain one more."""
     if not members:
         return False
     policy, every = dreaming.policy.dream, (core, *members)
@@ -69,7 +69,7 @@ def _is_enough(core: Memory, members: Sequence[Memory], dreaming: Dreaming) -> b
     return is_often and sureness > PATTERN_CONFIDENCE
 
 
-def _knowledge(core: Memory, members: Sequence[Memory], *, said: int) -> Derive:
+def _propose_knowledge(core: Memory, members: Sequence[Memory], *, said: int) -> Derive:
     sources = (core, *members)
     return Derive(
         content=core.content,

@@ -1,7 +1,7 @@
 """
 Challenge old beliefs that much rests on: asked for often, said once, and never confirmed since.
 
-A step of the dream. Looks at the columns of the whole store a page at a time, and questions the most used
+Looks at the columns of the whole store a page at a time, and questions the most used
 few. The policy may also let a questioned belief lose some confidence, once for each questioning; a pinned one
 is only asked about. Being used is what makes a wrong belief dear, so use decides the order.
 """
@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from datetime import timedelta
 
-from engramdb.dream.gaps import INJECTION, asking, stale
+from engramdb.dream.gaps import INJECTION, ask_question, stale_question
 from engramdb.dream.proposals import Adjust, Proposal
 from engramdb.dream.step import Dreaming
 from engramdb.policy import InsightPolicy
@@ -27,12 +27,12 @@ MIN_PROBED_CONFIDENCE = 0.4
 """No questioning takes confidence below this: an old belief is doubted, not made speculative."""
 
 PAGE_ROWS = 20_000
-PROBED = "probed: old, much used and never confirmed"
+PROBE_REASON = "probed: old, much used and never confirmed"
 """The reason in the history, by which a later run knows that a belief was weakened already."""
 STALE_PRIORITY = 0.5
-USED_FULL = 100
-TRIED = 20
-"""For each question, so many beliefs are looked at: some have been asked about and answered."""
+FULL_USE_COUNT = 100
+CANDIDATES_PER_PROBE = 20
+"""Candidates read for each question: some have been asked about and answered already."""
 
 
 class ProbeStep:
@@ -49,18 +49,18 @@ class ProbeStep:
                 memory = tx.memories.by_keys([key]).get(key)
                 if memory is None or not _is_questionable(memory):
                     continue
-                gap = stale(memory, priority=_priority(memory), now=dreaming.now)
+                gap = stale_question(memory, priority=_question_priority(memory), now=dreaming.now)
                 known = tx.gaps.get(gap.id, scope=memory.scope)
                 if known is not None and known.closed_at is not None:
-                    continue  # somebody has answered; the next one may take its place
-                weaker = _weaker(tx, memory, policy)
+                    continue  # someone has answered; the next one may take its place
+                weaker = _lowered_confidence(tx, memory, policy)
             if room == 0:
                 return
             room -= 1
             if known is None:
-                yield asking(gap)
+                yield ask_question(gap)
             if weaker is not None:
-                yield Adjust(memory=memory, changes={"confidence": weaker}, reason=PROBED)
+                yield Adjust(memory=memory, changes={"confidence": weaker}, reason=PROBE_REASON)
 
 
 def _most_used(dreaming: Dreaming) -> list[int]:
@@ -78,7 +78,7 @@ def _most_used(dreaming: Dreaming) -> list[int]:
         is_due = page.has(Status.ACTIVE) & (page.recalls >= PROBE_RECALLS)
         is_due &= (page.confirmed <= oldest) & (page.confirmations == 0)
         found = zip(page.recalls[is_due].tolist(), (-page.keys[is_due]).tolist(), strict=True)
-        best = heapq.nlargest(TRIED * policy.probe_most, [*best, *found])
+        best = heapq.nlargest(CANDIDATES_PER_PROBE * policy.probe_most, [*best, *found])
     return [-key for _, key in best]
 
 
@@ -87,16 +87,16 @@ def _is_questionable(memory: Memory) -> bool:
     return memory.status is Status.ACTIVE and is_single and INJECTION not in memory.flags
 
 
-def _priority(memory: Memory) -> float:
-    used = min(1.0, math.log1p(memory.access.count) / math.log1p(USED_FULL))
+def _question_priority(memory: Memory) -> float:
+    used = min(1.0, math.log1p(memory.access.count) / math.log1p(FULL_USE_COUNT))
     return round(STALE_PRIORITY + 0.3 * used, 2)
 
 
-def _weaker(tx: Transaction, memory: Memory, policy: InsightPolicy) -> float | None:
+def _lowered_confidence(tx: Transaction, memory: Memory, policy: InsightPolicy) -> float | None:
     """Return the confidence that a belief is left with, or None where it keeps what it has."""
     lowered = max(MIN_PROBED_CONFIDENCE, memory.confidence - policy.probe_weaken_by)
     if memory.pinned or lowered >= memory.confidence:
         return None
     since = memory.vouched_at
     events = tx.history.since([memory.id], since).get(memory.id, [])
-    return None if any(event.reason == PROBED for event in events) else lowered
+    return None if any(event.reason == PROBE_REASON for event in events) else lowered

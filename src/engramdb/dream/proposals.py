@@ -47,7 +47,7 @@ class Derive(Proposal, frozen=True, kw_only=True):
     maker: str = ""
     """Which step and version states it, kept as the memory's extractor, such as `dream.patterns/1`."""
     is_introduced: bool = True
-    """Whether the entities that it speaks of are registered with it; a profile names nobody new."""
+    """Whether the entities that it mentions are registered with it; a profile names no one new."""
     replaces: Memory | None = None
     """An earlier statement by the same step that this one is the new version of."""
 
@@ -103,4 +103,4 @@ class SideWrite(Proposal, frozen=True, kw_only=True):
     """In a word, for the report: `question`, `domain`, `profile`."""
     about: tuple[MemoryId, ...] = ()
     write: Callable[[Transaction], bool]
-    """Writes it, and says whether anything changed."""
+    """Writes it, and returns whether anything changed."""

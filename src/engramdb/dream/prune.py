@@ -29,16 +29,16 @@ class PruneStep(Struct, frozen=True):
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield as many small writes as it takes, table by table."""
         policy = dreaming.policy.dream
-        for table, (days, keep) in kept(policy).items():
+        for table, (days, keep) in retention_limits(policy).items():
             before = dreaming.now - timedelta(days=days)
             with dreaming.store.read() as tx:
                 left = tx.dreams.count_old(table, before=before, keep=keep)
             while left > 0:
-                yield _dropping(table, before, keep)
+                yield _propose_drop(table, before, keep)
                 left -= ROWS_AT_ONCE
 
 
-def kept(policy: DreamPolicy) -> dict[str, tuple[float, int]]:
+def retention_limits(policy: DreamPolicy) -> dict[str, tuple[float, int]]:
     """Return for each table for how many days its notes are kept, and how many of the latest in any case."""
     return {
         "handed_out": (policy.keep_handed_out_days, 0),
@@ -49,7 +49,7 @@ def kept(policy: DreamPolicy) -> dict[str, tuple[float, int]]:
     }
 
 
-def _dropping(table: str, before: datetime, keep: int) -> SideWrite:
+def _propose_drop(table: str, before: datetime, keep: int) -> SideWrite:
     def write(tx: Transaction) -> bool:
         return tx.dreams.drop_old(table, before=before, keep=keep, limit=ROWS_AT_ONCE) > 0
 

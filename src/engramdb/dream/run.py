@@ -71,7 +71,7 @@ STEPS: tuple[DreamStep, ...] = (
 )
 
 
-def chosen(names: Sequence[str] | None) -> tuple[DreamStep, ...]:
+def select_steps(names: Sequence[str] | None) -> tuple[DreamStep, ...]:
     """Return the steps of these names, or all of them, always in their own order."""
     if names is None:
         return STEPS
@@ -87,15 +87,15 @@ def chosen(names: Sequence[str] | None) -> tuple[DreamStep, ...]:
 
 # One dream: every step in its order, each proposal applied before the next is asked for.
 #
-# Called by the engine for `engram.dream()`. Holds the lease, keeps in the store how far it came, and goes on
-# from there when it was killed: with the same `now`, in the step that it was in, since taking a step again
-# changes only what is still to be changed. Writes are small and others get their turn between them.
+# Called by the engine for `engram.dream()`. Holds the lease, keeps in the store how far it came, and goes
+# on from there when it was killed: with the same `now`, in the step that it was in, since taking a step
+# again changes only what is still to be changed. Writes are small and others get their turn between them.
 
-LEASE = "dream"
-CHANGES_SHOWN = 1_000
+LEASE_KIND = "dream"
+MAX_CHANGES_REPORTED = 1_000
 PAUSE_SECONDS = 0.001
 """What other processes get between two writes, since the store's own line is fair to threads only."""
-DREAMER = Actor(name="dream", kind=ActorKind.RULE)
+DREAM_ACTOR = Actor(name="dream", kind=ActorKind.RULE)
 
 
 class Runner(Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class Runner(Struct, frozen=True, kw_only=True):
         """The names of the steps."""
         return tuple(step.name for step in self.steps)
 
-    def tell(self, number: int) -> None:
+    def report_progress(self, number: int) -> None:
         """Say which step comes next, and the share of steps that lies behind."""
         if self.progress is not None:
             self.progress(self.steps[number].name, number / len(self.steps))
@@ -134,18 +134,18 @@ class _StepTally(Struct):
         self.dropped += applied.is_dropped
         if applied.change is not None:
             self.counts[applied.change.action] += 1
-            if len(self.changes) < CHANGES_SHOWN:
+            if len(self.changes) < MAX_CHANGES_REPORTED:
                 self.changes.append(applied.change)
 
 
 def dream(runner: Runner) -> DreamReport:
     """Take every step once and return what was done, or with `dry_run` would be."""
     if runner.dry_run:
-        return _rehearse(runner)
+        return _dry_run(runner)
     minutes = LEASE_MINUTES
-    with held(runner.dreaming.store, LEASE, minutes=minutes, clock=runner.clock) as lease:
+    with held(runner.dreaming.store, LEASE_KIND, minutes=minutes, clock=runner.clock) as lease:
         run, is_resumed = _begin(runner)
-        return _go_on(runner, run, lease, is_resumed=is_resumed)
+        return _run_remaining(runner, run, lease, is_resumed=is_resumed)
 
 
 def _begin(runner: Runner) -> tuple[DreamRun, bool]:
@@ -159,38 +159,38 @@ def _begin(runner: Runner) -> tuple[DreamRun, bool]:
     )
     with runner.dreaming.store.atomic() as tx:
         latest = tx.dreams.latest()
-        if latest is not None and _can_go_on(latest, new):
+        if latest is not None and _can_resume(latest, new):
             return latest, True
         return tx.dreams.put(new), False
 
 
-def _can_go_on(latest: DreamRun, new: DreamRun) -> bool:
-    """Say whether an interrupted run is worth finishing: one of long ago would dream of another time."""
+def _can_resume(latest: DreamRun, new: DreamRun) -> bool:
+    """Return whether an interrupted run is worth finishing: one of long ago would dream of another time."""
     is_recent = new.started_at - latest.started_at < timedelta(hours=RESUME_HOURS)
     is_same = (latest.policy, latest.steps) == (new.policy, new.steps)
     return latest.finished_at is None and is_same and is_recent
 
 
-def _go_on(runner: Runner, run: DreamRun, lease: Lease, *, is_resumed: bool) -> DreamReport:
+def _run_remaining(runner: Runner, run: DreamRun, lease: Lease, *, is_resumed: bool) -> DreamReport:
     """Take the steps from the one that the run is in to the last."""
     started = time.perf_counter() - run.report.milliseconds / 1000
-    dreaming = replace(runner.dreaming, now=run.started_at, is_stopped=_stopping(runner.dreaming, lease))
+    dreaming = replace(runner.dreaming, now=run.started_at, is_stopped=_stop_check(runner.dreaming, lease))
     first = runner.names.index(run.step) if run.step in runner.names else 0
     run = replace(run, report=replace(run.report, resumed=is_resumed, steps=run.report.steps[:first]))
     for number in range(first, len(runner.steps)):
-        runner.tell(number)
-        run = _keep(dreaming, lease, replace(run, step=runner.names[number]))
-        report, tally = _take(runner, runner.steps[number], dreaming, lease)
-        run = replace(run, report=_with_step(run.report, report, tally, started))
+        runner.report_progress(number)
+        run = _save_progress(dreaming, lease, replace(run, step=runner.names[number]))
+        report, tally = _run_step(runner, runner.steps[number], dreaming, lease)
+        run = replace(run, report=_append_step(run.report, report, tally, started))
         if report.outcome is StepOutcome.STOPPED:
             break
     else:
         whole = replace(run.report, finished=True)
         run = replace(run, step=None, finished_at=runner.clock(), report=whole)
-    return _keep(dreaming, lease, run, is_end=True).report
+    return _save_progress(dreaming, lease, run, is_end=True).report
 
 
-def _stopping(dreaming: Dreaming, lease: Lease) -> Callable[[], bool]:
+def _stop_check(dreaming: Dreaming, lease: Lease) -> Callable[[], bool]:
     """Return how a step asks whether to stop; asking also shows that this run is alive."""
 
     def is_stopped() -> bool:
@@ -202,17 +202,19 @@ def _stopping(dreaming: Dreaming, lease: Lease) -> Callable[[], bool]:
     return is_stopped
 
 
-def _keep(dreaming: Dreaming, lease: Lease, run: DreamRun, *, is_end: bool = False) -> DreamRun:
+def _save_progress(dreaming: Dreaming, lease: Lease, run: DreamRun, *, is_end: bool = False) -> DreamRun:
     """Store how far the run came."""
     with dreaming.store.atomic() as tx:
         lease.check(tx)
         if is_end:
             detail = {"changed": run.report.changed, "finished": run.report.finished}
-            tx.audit.add(AuditEvent(at=run.started_at, action=Action.DREAM, actor=DREAMER, detail=detail))
+            tx.audit.add(AuditEvent(at=run.started_at, action=Action.DREAM, actor=DREAM_ACTOR, detail=detail))
         return tx.dreams.put(run)
 
 
-def _take(runner: Runner, step: DreamStep, dreaming: Dreaming, lease: Lease) -> tuple[StepReport, _StepTally]:
+def _run_step(
+    runner: Runner, step: DreamStep, dreaming: Dreaming, lease: Lease
+) -> tuple[StepReport, _StepTally]:
     """Take one step to its end, and note up to where it has looked."""
     started, tally = time.perf_counter(), _StepTally()
     with dreaming.store.read() as tx:
@@ -232,7 +234,7 @@ def _take(runner: Runner, step: DreamStep, dreaming: Dreaming, lease: Lease) -> 
             time.sleep(PAUSE_SECONDS)
             yield
 
-    outcome, why = _outcome(take(), dreaming.is_stopped)
+    outcome, why = _run_to_outcome(take(), dreaming.is_stopped)
     if outcome is StepOutcome.DONE:
         with dreaming.store.atomic() as tx:
             lease.check(tx)
@@ -240,7 +242,7 @@ def _take(runner: Runner, step: DreamStep, dreaming: Dreaming, lease: Lease) -> 
     return _report(step, tally, outcome, why, started), tally
 
 
-def _outcome(taking: Iterator[None], is_stopped: Callable[[], bool]) -> tuple[StepOutcome, str]:
+def _run_to_outcome(taking: Iterator[None], is_stopped: Callable[[], bool]) -> tuple[StepOutcome, str]:
     """Take a step proposal by proposal, and return how it ended and why."""
     try:
         if is_stopped():
@@ -258,26 +260,26 @@ def _outcome(taking: Iterator[None], is_stopped: Callable[[], bool]) -> tuple[St
     return (StepOutcome.STOPPED, "stopped before its end") if is_stopped() else (StepOutcome.DONE, "")
 
 
-def _rehearse(runner: Runner) -> DreamReport:
+def _dry_run(runner: Runner) -> DreamReport:
     """Return what every step would propose to the store as it is now."""
     started = time.perf_counter()
     report = DreamReport(started_at=runner.dreaming.now, dry_run=True)
     for number, step in enumerate(runner.steps):
-        runner.tell(number)
+        runner.report_progress(number)
         begun, tally = time.perf_counter(), _StepTally()
         with runner.dreaming.store.read() as tx:
             mark = tx.dreams.mark(step.name)
         looked = replace(
             runner.dreaming, since=mark.started_at if mark else None, cursor=mark.cursor if mark else 0
         )
-        outcome, why = _outcome(_told(step, looked, tally), runner.dreaming.is_stopped)
-        report = _with_step(report, _report(step, tally, outcome, why, begun), tally, started)
+        outcome, why = _run_to_outcome(_log_failures(step, looked, tally), runner.dreaming.is_stopped)
+        report = _append_step(report, _report(step, tally, outcome, why, begun), tally, started)
         if outcome is StepOutcome.STOPPED:
             return replace(report, finished=False)
     return report
 
 
-def _told(step: DreamStep, dreaming: Dreaming, tally: _StepTally) -> Iterator[None]:
+def _log_failures(step: DreamStep, dreaming: Dreaming, tally: _StepTally) -> Iterator[None]:
     for proposal in step.propose(dreaming):
         tally.note(Applied(described(proposal, step=step.name)))
         yield
@@ -294,8 +296,8 @@ def _report(step: DreamStep, tally: _StepTally, outcome: StepOutcome, why: str, 
     )
 
 
-def _with_step(report: DreamReport, step: StepReport, tally: _StepTally, started: float) -> DreamReport:
-    room = CHANGES_SHOWN - len(report.changes)
+def _append_step(report: DreamReport, step: StepReport, tally: _StepTally, started: float) -> DreamReport:
+    room = MAX_CHANGES_REPORTED - len(report.changes)
     return replace(
         report,
         steps=(*report.steps, step),

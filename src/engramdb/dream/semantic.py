@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from engramdb.dream.ground import scopes, statements
+from engramdb.dream.ground import scopes_to_visit, usable_statements
 from engramdb.dream.proposals import Adjust, Proposal
 from engramdb.dream.step import Dreaming
 from engramdb.policy.dream import KnowledgePolicy
@@ -30,11 +30,11 @@ _SMALLEST = 1e-6
 """A smaller loss is none."""
 
 
-def faded(population: Population, policy: KnowledgePolicy, *, now: int) -> dict[int, float]:
+def faded_strengths(population: Population, policy: KnowledgePolicy, *, now: int) -> dict[int, float]:
     """Return the strength that each memory has left, by key, where that is less than it has now."""
     anchor = np.maximum(np.maximum(population.created, population.confirmed), population.recalled)
     period = policy.idle_days * _DAY
-    due = _periods(now - anchor, period) - _periods(population.changed - anchor, period)
+    due = _idle_periods(now - anchor, period) - _idle_periods(population.changed - anchor, period)
     left = population.strength * policy.idle_factor ** np.maximum(due, 0)
     left = np.maximum(left, MIN_IDLE_STRENGTH)
     is_lasting = population.is_in(Layer.SEMANTIC, Layer.PROCEDURAL) & population.has(Status.ACTIVE)
@@ -42,16 +42,16 @@ def faded(population: Population, policy: KnowledgePolicy, *, now: int) -> dict[
     return {int(population.keys[row]): float(left[row]) for row in np.flatnonzero(is_due)}
 
 
-def _periods(idle: NDArray[np.int64], period: float) -> NDArray[np.float64]:
+def _idle_periods(idle: NDArray[np.int64], period: float) -> NDArray[np.float64]:
     whole: NDArray[np.float64] = np.maximum(idle, 0) // period
     return whole
 
 
-# Turn what was said in many sessions into lasting knowledge, and let knowledge that nobody uses fade.
+# Turn what was said in many sessions into lasting knowledge, and let knowledge that no one uses fade.
 #
-# A step of the dream; reads `gleanings` and `ages`. A fact appears in a summary when it was stated, or stated
-# again, in the session that the summary covers. The memory that says it best moves to the semantic layer with
-# its own words: nothing is written anew that is stored already. How much fades is `idle`'s to say.
+# A fact appears in a summary when it was stated, or stated again, in the
+# session that the summary covers. The memory that says it best moves to the semantic layer with its own
+# words: nothing that is stored already is written again.
 
 _SUMMARIES = frozenset({"session-1"})
 _PASSING = frozenset({Layer.WORKING, Layer.EPISODIC})
@@ -72,18 +72,18 @@ class SemanticStep:
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield the facts to move to the semantic layer, then what idle knowledge has lost."""
-        for scope in scopes(dreaming, changed=True):
-            yield from _lasting(dreaming, scope)
-        yield from _fading(dreaming)
+        for scope in scopes_to_visit(dreaming, changed=True):
+            yield from _propose_lasting(dreaming, scope)
+        yield from _propose_fading(dreaming)
 
 
-def _lasting(dreaming: Dreaming, scope: Scope) -> Iterator[Adjust]:
+def _propose_lasting(dreaming: Dreaming, scope: Scope) -> Iterator[Adjust]:
     policy = dreaming.policy.knowledge
-    sessions, turns = _covered(dreaming, scope)
+    sessions, turns = _summarized_sessions(dreaming, scope)
     if len(sessions) < policy.summaries_least:
         return
-    stated = list(_stated(dreaming, scope, sessions, turns))
-    for group in _alike(stated, dreaming):
+    stated = list(_facts_of_sessions(dreaming, scope, sessions, turns))
+    for group in _group_similar(stated, dreaming):
         heard = frozenset[str]().union(*(one.sessions for one in group))
         if len(heard) < policy.summaries_least or any(one.memory.layer not in _PASSING for one in group):
             continue
@@ -97,11 +97,11 @@ def _lasting(dreaming: Dreaming, scope: Scope) -> Iterator[Adjust]:
             )
 
 
-def _covered(dreaming: Dreaming, scope: Scope) -> tuple[set[str], dict[TurnId, str]]:
+def _summarized_sessions(dreaming: Dreaming, scope: Scope) -> tuple[set[str], dict[TurnId, str]]:
     """Return the latest sessions that have a summary, and the session of each turn that one covers."""
     found = [
         memory
-        for _, memory in statements(dreaming, scope, DreamFilter(extractors=_SUMMARIES))
+        for _, memory in usable_statements(dreaming, scope, DreamFilter(extractors=_SUMMARIES))
         if memory.provenance.session is not None
     ]
     latest = dict.fromkeys(memory.provenance.session for memory in reversed(found))
@@ -115,11 +115,11 @@ def _covered(dreaming: Dreaming, scope: Scope) -> tuple[set[str], dict[TurnId, s
     return sessions, turns
 
 
-def _stated(
+def _facts_of_sessions(
     dreaming: Dreaming, scope: Scope, sessions: set[str], turns: dict[TurnId, str]
 ) -> Iterator[FactSessions]:
     """Yield the facts of a scope that were stated in one of these sessions."""
-    for _, memory in statements(dreaming, scope):
+    for _, memory in usable_statements(dreaming, scope):
         if memory.type is not MemoryType.FACT:
             continue
         heard = {turns[turn] for turn in memory.provenance.turns if turn in turns}
@@ -128,7 +128,7 @@ def _stated(
             yield FactSessions(memory, frozenset(heard))
 
 
-def _alike(stated: Sequence[FactSessions], dreaming: Dreaming) -> list[list[FactSessions]]:
+def _group_similar(stated: Sequence[FactSessions], dreaming: Dreaming) -> list[list[FactSessions]]:
     """Return the facts in groups that say the same; each joins the first group whose first it is like."""
     if not stated:
         return []
@@ -158,13 +158,13 @@ def _best_first(one: FactSessions) -> tuple[float, float, str]:
     return -len(one.sessions), -one.memory.confidence, one.memory.id
 
 
-def _fading(dreaming: Dreaming) -> Iterator[Adjust]:
+def _propose_fading(dreaming: Dreaming) -> Iterator[Adjust]:
     policy, now = dreaming.policy.knowledge, to_microseconds(dreaming.now)
     after = 0
     while True:
         with dreaming.store.read() as tx:
             population = tx.ages.page(after_key=after, limit=_AGED_PAGE)
-            left = faded(population, policy, now=now)
+            left = faded_strengths(population, policy, now=now)
             memories = tx.memories.by_keys(list(left))
         for key in sorted(memories):
             yield Adjust(

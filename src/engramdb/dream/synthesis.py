@@ -10,8 +10,16 @@ from itertools import combinations
 import numpy as np
 from msgspec import Struct, field
 
-from engramdb.dream.ground import EarlierDerivation, changed, earlier, grounded, scopes, statements, withdrawn
-from engramdb.dream.neighbors import read
+from engramdb.dream.ground import (
+    EarlierDerivation,
+    earlier_derivations,
+    propose_if_changed,
+    propose_withdrawals,
+    scopes_to_visit,
+    usable_by_key,
+    usable_statements,
+)
+from engramdb.dream.neighbors import read_wording
 from engramdb.dream.proposals import Derive, Proposal
 from engramdb.dream.step import Dreaming, Skipped, StatementSimilarity
 from engramdb.errors import ChatError
@@ -42,14 +50,13 @@ PRINCIPLE_STABILITY = 3.0
 
 # Find statements of one theme: the same subject and relation, or the same topic, and alike.
 #
-# Called by the step `synthesis`. Statements are only compared within a small group that shares a relation
-# or a
-# topic, and of a large group only the newest are, so the work grows with the number of statements.
+# Statements are only compared within a small group that shares a relation or a topic, and of a large group
+# only the newest are, so the work grows with the number of statements.
 
-MOST_COMPARED = 60
+MAX_COMPARED = 60
 """Statements of one group that are compared with one another, the newest."""
 
-LISTED = {
+MAX_LISTED = {
     **{
         name: name.replace("_", " ")
         for name in (
@@ -75,7 +82,7 @@ class ThemeStatement(Struct, frozen=True):
     topics: tuple[str, ...] = ()
 
 
-def said(key: int, memory: Memory) -> ThemeStatement:
+def theme_statement(key: int, memory: Memory) -> ThemeStatement:
     """Return a memory as grouping sees it."""
     return ThemeStatement(
         key,
@@ -88,17 +95,17 @@ def said(key: int, memory: Memory) -> ThemeStatement:
     )
 
 
-def by_relation(statements: Iterable[ThemeStatement]) -> dict[tuple[str, str], list[ThemeStatement]]:
+def group_by_relation(statements: Iterable[ThemeStatement]) -> dict[tuple[str, str], list[ThemeStatement]]:
     """Return the plain statements by subject and relation; one that denies, doubts or wishes is not plain."""
     found: defaultdict[tuple[str, str], dict[str, ThemeStatement]] = defaultdict(dict)
     for one in statements:
-        is_listed = one.predicate in LISTED and one.subject and one.object
-        if is_listed and not read(one.content).marks:
+        is_listed = one.predicate in MAX_LISTED and one.subject and one.object
+        if is_listed and not read_wording(one.content).marks:
             found[normalise(one.subject), one.predicate].setdefault(normalise(one.object), one)
     return {group: list(objects.values()) for group, objects in found.items()}
 
 
-def by_topic(statements: Iterable[ThemeStatement]) -> dict[str, list[ThemeStatement]]:
+def group_by_topic(statements: Iterable[ThemeStatement]) -> dict[str, list[ThemeStatement]]:
     """Return the statements by each of their topics."""
     found: defaultdict[str, list[ThemeStatement]] = defaultdict(list)
     for one in statements:
@@ -107,28 +114,28 @@ def by_topic(statements: Iterable[ThemeStatement]) -> dict[str, list[ThemeStatem
     return dict(found)
 
 
-def themes(
+def find_themes(
     statements: Sequence[ThemeStatement],
     likeness: StatementSimilarity,
     *,
-    above: float,
-    least: int,
-    most: int,
+    min_similarity: float,
+    min_size: int,
+    max_size: int,
 ) -> list[list[ThemeStatement]]:
     """Return the clusters of statements each of which is like another of the cluster, the largest first."""
-    newest = sorted(statements, key=lambda one: one.key)[-MOST_COMPARED:]
-    if len(newest) < least:
+    newest = sorted(statements, key=lambda one: one.key)[-MAX_COMPARED:]
+    if len(newest) < min_size:
         return []
     rows = likeness.vectors([one.content for one in newest])
-    is_near = likeness.similarity(rows @ rows.T) >= above
+    is_near = likeness.similarity(rows @ rows.T) >= min_similarity
     groups: defaultdict[Hashable, list[ThemeStatement]] = defaultdict(list)
-    for place, label in enumerate(_components(is_near)):
+    for place, label in enumerate(_connected_components(is_near)):
         groups[label].append(newest[place])
-    large = [group[-most:] for group in groups.values() if len(group) >= least]
+    large = [group[-max_size:] for group in groups.values() if len(group) >= min_size]
     return sorted(large, key=lambda group: (-len(group), group[0].key))
 
 
-def _components(is_near: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
+def _connected_components(is_near: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
     """Return for each row the first row that it hangs together with."""
     labels = list(range(len(is_near)))
     for row in range(len(is_near)):
@@ -143,13 +150,13 @@ def _components(is_near: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> lis
 _DENIAL = "not"
 
 
-def invention(sentence: str, sources: Sequence[str], policy: CapturePolicy) -> str | None:
+def find_invention(sentence: str, sources: Sequence[str], policy: CapturePolicy) -> str | None:
     """Return in a few words what a sentence has that its sources do not, or None; never quotes either."""
-    known = [read(one) for one in sources]
+    known = [read_wording(one) for one in sources]
     words = frozenset[str]().union(*(one.bag for one in known))
-    if not _telling(sentence) <= words or not _names_of(sentence) <= _folded(sources):
+    if not _distinctive_words(sentence) <= words or not _folded_names(sentence) <= _folded_words(sources):
         return "a name or a number of its own"
-    if _DENIAL in read(sentence).marks and not any(_DENIAL in one.marks for one in known):
+    if _DENIAL in read_wording(sentence).marks and not any(_DENIAL in one.marks for one in known):
         return "a denial of its own"
     traits = infer_traits(sentence)
     whole = "\n".join(sources).casefold()
@@ -158,35 +165,36 @@ def invention(sentence: str, sources: Sequence[str], policy: CapturePolicy) -> s
     return "an instruction" if scan(sentence).score >= policy.injection_flag_above else None
 
 
-def _telling(sentence: str) -> frozenset[str]:
+def _distinctive_words(sentence: str) -> frozenset[str]:
     """Return the numbers, the technologies and what is written large inside a sentence, as stems."""
     inside = [
         word for place, word in enumerate(sentence.split()) if place and word.strip("([“\"'")[:1].isupper()
     ]
-    named = (key for key in read(sentence).named if key[:1].isdigit() or technology_class(key) is not None)
-    return frozenset(named) | read(" ".join(["…", *inside])).bag
+    named = (
+        key for key in read_wording(sentence).named if key[:1].isdigit() or technology_class(key) is not None
+    )
+    return frozenset(named) | read_wording(" ".join(["…", *inside])).bag
 
 
-def _names_of(text: str) -> frozenset[str]:
+def _folded_names(text: str) -> frozenset[str]:
     return frozenset(word for one in mentions(text) for word in fold_name(one.text, one.type).split())
 
 
-def _folded(sources: Sequence[str]) -> frozenset[str]:
+def _folded_words(sources: Sequence[str]) -> frozenset[str]:
     """Return every word of the sources in the form in which names are compared."""
     return frozenset(word for one in sources for word in fold_name(one).split()) | frozenset(
-        word for one in sources for word in _names_of(one)
+        word for one in sources for word in _folded_names(one)
     )
 
 
 # State the one general principle of a theme.
 #
-# A step of the dream. With a chat model the principle is a sentence of its own, checked by `truthful`;
-# without
-# one it is a list that its sources agree in word by word: one subject, one relation, several objects. A theme
-# that allows neither gets none. At most a few are stated in a night, and dreaming again at once adds none.
+# With a chat model the principle is a sentence of its own, checked by `truthful`; without one it is a list
+# that its sources agree in word by word: one subject, one relation, several objects. A theme that allows
+# neither gets none. At most a few are stated in a night, and dreaming again at once adds none.
 
 MAKER = "dream.synthesis/1"
-_NOTHING = "no chat model is configured, and no statements agree in subject and relation"
+_NO_PRINCIPLE = "no chat model is configured, and no statements agree in subject and relation"
 
 
 class SynthesisRun(Struct):
@@ -208,56 +216,61 @@ class SynthesisStep:
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
         """Yield principles, the largest themes of each scope first, and take back what lost its ground."""
         night = SynthesisRun(can_ask=dreaming.chat is not None)
-        every = scopes(dreaming, changed=not _is_new_night(dreaming))
-        known = {scope: earlier(dreaming, MAKER, scope) for scope in every}
+        every = scopes_to_visit(dreaming, changed=not _is_new_run(dreaming))
+        known = {scope: earlier_derivations(dreaming, MAKER, scope) for scope in every}
         night.left = dreaming.policy.knowledge.principles_most - sum(
             _is_recent(one, dreaming) for some in known.values() for one in some
         )
         for scope, before in known.items():
             kept: set[str] = set()
-            for new in _principles(dreaming, scope, before, night):
+            for new in _propose_principles(dreaming, scope, before, night):
                 if new.replaces is not None:
                     kept.add(new.replaces.id)
                 yield new
-            yield from withdrawn(before, but=kept)
+            yield from propose_withdrawals(before, except_ids=kept)
         if not night.themes and dreaming.chat is None and every:
-            raise Skipped(_NOTHING)
+            raise Skipped(_NO_PRINCIPLE)
 
 
-def _is_new_night(dreaming: Dreaming) -> bool:
-    """Say whether the last run is so long ago that old themes are looked at again."""
+def _is_new_run(dreaming: Dreaming) -> bool:
+    """Return whether the last run is so long ago that old themes are looked at again."""
     pause = timedelta(hours=PRINCIPLES_HOURS)
     return dreaming.since is None or dreaming.now - dreaming.since >= pause
 
 
 def _is_recent(one: EarlierDerivation, dreaming: Dreaming) -> bool:
-    """Say whether a principle was first stated in this night; a new version of an old one is not new."""
+    """Return whether a principle was first stated in this night; a new version of an old one is not new."""
     pause = timedelta(hours=PRINCIPLES_HOURS)
     return one.memory.supersedes is None and dreaming.now - one.memory.created_at < pause
 
 
-def _principles(
+def _propose_principles(
     dreaming: Dreaming, scope: Scope, known: Sequence[EarlierDerivation], night: SynthesisRun
 ) -> Iterator[Derive]:
-    listed = [said(key, memory) for key, memory in statements(dreaming, scope)]
-    for theme in _themes(by_relation(listed).values(), dreaming):
+    listed = [theme_statement(key, memory) for key, memory in usable_statements(dreaming, scope)]
+    for theme in _themes_of_groups(group_by_relation(listed).values(), dreaming):
         night.themes += 1
-        yield from _proposed(_list_of(dreaming, theme), known, night)
+        yield from _propose_if_changed(_list_principle(dreaming, theme), known, night)
     if night.can_ask:
-        for theme in _asked_about(dreaming, scope, listed, known, night):
-            yield from _proposed(_summed_up(dreaming, theme, night), known, night)
+        for theme in _themes_to_ask_about(dreaming, scope, listed, known, night):
+            yield from _propose_if_changed(_principle_by_model(dreaming, theme, night), known, night)
 
 
-def _themes(groups: Iterable[Sequence[ThemeStatement]], dreaming: Dreaming) -> list[list[ThemeStatement]]:
+def _themes_of_groups(
+    groups: Iterable[Sequence[ThemeStatement]], dreaming: Dreaming
+) -> list[list[ThemeStatement]]:
     """Return the themes of all groups, the largest first."""
-    sizes = {"least": MIN_THEME, "most": MAX_THEME}
     found = [
-        theme for group in groups for theme in themes(group, dreaming.likeness, above=THEME_ABOVE, **sizes)
+        theme
+        for group in groups
+        for theme in find_themes(
+            group, dreaming.likeness, min_similarity=THEME_ABOVE, min_size=MIN_THEME, max_size=MAX_THEME
+        )
     ]
     return sorted(found, key=lambda theme: (-len(theme), theme[0].key))
 
 
-def _proposed(
+def _propose_if_changed(
     new: Derive | None, known: Sequence[EarlierDerivation], night: SynthesisRun
 ) -> Iterator[Derive]:
     """Yield a principle if it is new or has changed, and one more may be stated."""
@@ -265,36 +278,38 @@ def _proposed(
         return
     sources = {one.id for one in new.sources}
     night.taken |= sources
-    before = _same_theme(sources, known)
+    before = _find_earlier_principle(sources, known)
     if any(one.is_refused and sources <= one.sources for one in known):
         return
-    is_version = before is not None and before.stands
-    proposed = changed(new, before)
+    is_version = before is not None and before.is_active
+    proposed = propose_if_changed(new, before)
     if proposed is not None and (is_version or night.left > 0):
         night.left -= 0 if is_version else 1
         yield proposed
 
 
-def _same_theme(sources: set[str], known: Sequence[EarlierDerivation]) -> EarlierDerivation | None:
+def _find_earlier_principle(
+    sources: set[str], known: Sequence[EarlierDerivation]
+) -> EarlierDerivation | None:
     """Return the principle that most of these statements went into, the latest of several."""
     shared = [(len(sources & one.sources), place) for place, one in enumerate(known)]
     most = max(shared, default=(0, 0))
     return known[most[1]] if 2 * most[0] >= len(sources) and most[0] else None
 
 
-def _list_of(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> Derive | None:
+def _list_principle(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> Derive | None:
     """Return a list of the objects; None where two of the statements cannot both hold."""
-    memories = _read(dreaming, theme)
+    memories = _load_memories(dreaming, theme)
     if len(memories) < MIN_THEME:
         return None
     if any(dreaming.contradict(new, old) for old, new in combinations(memories, 2)):
         return None
     objects = [one.object or "" for one in memories]
     listed = f"{', '.join(objects[:-1])} and {objects[-1]}"
-    return _principle(f"{memories[-1].subject} {LISTED[theme[0].predicate]}: {listed}", memories)
+    return _derive_principle(f"{memories[-1].subject} {MAX_LISTED[theme[0].predicate]}: {listed}", memories)
 
 
-def _asked_about(
+def _themes_to_ask_about(
     dreaming: Dreaming,
     scope: Scope,
     listed: Sequence[ThemeStatement],
@@ -302,10 +317,10 @@ def _asked_about(
     night: SynthesisRun,
 ) -> Iterator[list[ThemeStatement]]:
     """Yield the themes to ask about: mostly not summed up yet, and with news unless the night is new."""
-    since = DreamFilter(changed_since=0 if _is_new_night(dreaming) else dreaming.cursor)
-    news = {key for key, _ in statements(dreaming, scope, since)}
+    since = DreamFilter(changed_since=0 if _is_new_run(dreaming) else dreaming.cursor)
+    news = {key for key, _ in usable_statements(dreaming, scope, since)}
     done = frozenset[str]().union(*(one.sources for one in known)) | night.taken
-    for theme in _themes(by_topic(listed).values(), dreaming):
+    for theme in _themes_of_groups(group_by_topic(listed).values(), dreaming):
         if night.left <= 0 or night.asked >= dreaming.policy.knowledge.principles_most:
             return
         fresh = {one.id for one in theme} - done
@@ -314,9 +329,11 @@ def _asked_about(
             yield theme
 
 
-def _summed_up(dreaming: Dreaming, theme: Sequence[ThemeStatement], night: SynthesisRun) -> Derive | None:
+def _principle_by_model(
+    dreaming: Dreaming, theme: Sequence[ThemeStatement], night: SynthesisRun
+) -> Derive | None:
     """Return the principle that a chat model finds in a theme, if it finds one and makes nothing up."""
-    memories, log = _read(dreaming, theme), dreaming.calls or CallLog()
+    memories, log = _load_memories(dreaming, theme), dreaming.calls or CallLog()
     if dreaming.chat is None or not night.can_ask or len(memories) < MIN_THEME:
         return None
     night.themes, night.asked = night.themes + 1, night.asked + 1
@@ -329,19 +346,19 @@ def _summed_up(dreaming: Dreaming, theme: Sequence[ThemeStatement], night: Synth
     if answer is None:
         return None
     sources = [memories[place] for place in answer.places]
-    made_up = invention(answer.text, [one.content for one in sources], dreaming.policy.capture)
+    made_up = find_invention(answer.text, [one.content for one in sources], dreaming.policy.capture)
     if made_up is not None:
         log.note(synthesise.PURPOSE, Usage(dropped=1, last_error=f"a principle had {made_up}"))
         return None
-    return _principle(answer.text, sources)
+    return _derive_principle(answer.text, sources)
 
 
-def _read(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> list[Memory]:
+def _load_memories(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> list[Memory]:
     with dreaming.store.read() as tx:
-        return list(grounded(tx, [one.key for one in theme]).values())
+        return list(usable_by_key(tx, [one.key for one in theme]).values())
 
 
-def _principle(content: str, sources: Sequence[Memory]) -> Derive:
+def _derive_principle(content: str, sources: Sequence[Memory]) -> Derive:
     return Derive(
         content=content,
         sources=tuple(sources),

@@ -14,12 +14,12 @@ from engramdb.dream.clustering import (
     Cluster,
     DomainGroup,
     ScopeVectors,
-    ground,
-    grown,
+    build_cluster,
+    grow_domains,
+    load_scope_vectors,
     node_id,
-    twig,
-    twigs_of,
-    unit,
+    normalize,
+    split_into_clusters,
 )
 from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming, Skipped
@@ -27,11 +27,11 @@ from engramdb.dream.summaries import (
     ModelSummarizer,
     SummaryWriter,
     WordedDomain,
-    fact_of,
-    global_gist,
+    global_summary,
     needs_words,
-    wordless,
-    write,
+    short_fact,
+    store_domain,
+    without_words,
 )
 from engramdb.policy import InsightPolicy
 from engramdb.store.contract import SummaryNode, Transaction
@@ -43,10 +43,14 @@ REBUILD_SHARE = 0.25
 """When more than this share of a tree is new or gone, it is rebuilt instead of mended."""
 
 FEW_CHANGES = 8
-"""So many changes never make a tree be grown anew."""
+"""Up to this many changes never trigger a rebuild."""
 SPLIT_ABOVE = 2.5
-"""A cluster so many times as large as it should be is cut."""
-GROWN, MENDED, WHOLE = "the tree is grown anew", "its members have changed", "the tree is whole"
+"""A cluster larger than its target size by this factor is split."""
+GROWN_REASON, MENDED_REASON, SCOPE_REASON = (
+    "the tree is grown anew",
+    "its members have changed",
+    "the tree is whole",
+)
 
 
 class TreeStep:
@@ -55,7 +59,7 @@ class TreeStep:
     name = "tree"
 
     def propose(self, dreaming: Dreaming) -> Iterator[Proposal]:
-        """Yield every domain that must be stored anew, and then the whole, scope by scope."""
+        """Yield every domain that changed, and then the summary of the scope, scope by scope."""
         if dreaming.identity is None:
             raise Skipped("there are no vectors to group memories by: the embedder cannot be asked")
         with dreaming.store.read() as tx:
@@ -67,7 +71,7 @@ class TreeStep:
         for scope in scopes:
             if dreaming.is_stopped():
                 return
-            yield from _tended(dreaming, scope, teller)
+            yield from _propose_for_scope(dreaming, scope, teller)
 
 
 class StoredTree(Struct, frozen=True):
@@ -88,8 +92,8 @@ class StoredTree(Struct, frozen=True):
 class _Plan(Struct):
     """What a tree should become: the domains to store, and the clusters that are left as they are."""
 
-    is_anew: bool
-    boughs: list[DomainGroup]
+    is_rebuild: bool
+    groups: list[DomainGroup]
     on: ScopeVectors
     worded: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     """The clusters of those domains that keep their members and their words."""
@@ -99,12 +103,12 @@ class _Plan(Struct):
     """Whether the whole must be put into words although no domain changed."""
 
 
-def standing(tx: Transaction, scope: Scope) -> StoredTree:
+def load_tree(tx: Transaction, scope: Scope) -> StoredTree:
     """Return the tree of a scope as it stands."""
     return StoredTree({node.id: node for node in tx.tree.nodes(scope)}, tx.tree.members(scope))
 
 
-def canopy(
+def summary_writer(
     dreaming: Dreaming, tx: Transaction, scope: Scope, known: Mapping[str, SummaryNode]
 ) -> SummaryWriter:
     """Return what wording the groups of a scope takes."""
@@ -118,46 +122,46 @@ def canopy(
     )
 
 
-def _tended(dreaming: Dreaming, scope: Scope, teller: ModelSummarizer) -> Iterator[Proposal]:
+def _propose_for_scope(dreaming: Dreaming, scope: Scope, summarizer: ModelSummarizer) -> Iterator[Proposal]:
     """Yield what changes in the tree of one scope; it counts as unfinished until all of it is stored."""
     with dreaming.store.read() as tx:
-        tree = standing(tx, scope)
-        words = canopy(dreaming, tx, scope, tree.nodes)
-        plan = _planned(tx, tree, words, dreaming.policy.insight)
-        if not plan.boughs and not plan.is_stale:
+        tree = load_tree(tx, scope)
+        words = summary_writer(dreaming, tx, scope, tree.nodes)
+        plan = _plan_tree(tx, tree, words, dreaming.policy.insight)
+        if not plan.groups and not plan.is_stale:
             return
-        foliage = [words.foliage(tx, bough, plan.on, worded=plan.worded) for bough in plan.boughs]
-    foliage = [teller.domain(one) for one in foliage]
-    reason = GROWN if plan.is_anew else MENDED
+        worded = [words.word_domain(tx, group, plan.on, worded=plan.worded) for group in plan.groups]
+    worded = [summarizer.domain(one) for one in worded]
+    reason = GROWN_REASON if plan.is_rebuild else MENDED_REASON
     root = tree.nodes.get(words.root)
     if root is not None:
         yield SideWrite(
             what="overview", reason=reason, write=lambda tx: tx.tree.put(replace(root, is_whole=False))
         )
-    for one in foliage:
+    for one in worded:
         if dreaming.is_stopped():
             return
-        yield storing(one, reason)
-    yield _finished(dreaming, tree, words, plan, foliage, teller=teller)
+        yield propose_storing(one, reason)
+    yield _propose_scope_summary(dreaming, tree, words, plan, worded, summarizer=summarizer)
 
 
-def storing(foliage: WordedDomain, reason: str, *, drop: Sequence[str] = ()) -> SideWrite:
+def propose_storing(domain: WordedDomain, reason: str, *, drop: Sequence[str] = ()) -> SideWrite:
     """Return the proposal to store a domain, and to drop the clusters that it had before."""
-    fresh = {node.id for node in foliage.clusters}
+    fresh = {node.id for node in domain.clusters}
 
     def store(tx: Transaction) -> bool:
-        is_changed = write(tx, foliage)
+        is_changed = store_domain(tx, domain)
         return tx.tree.drop([one for one in drop if one not in fresh]) > 0 or is_changed
 
     return SideWrite(what="domain", reason=reason, write=store)
 
 
-def _planned(tx: Transaction, tree: StoredTree, words: SummaryWriter, policy: InsightPolicy) -> _Plan:
-    """Return whether to mend or to grow anew, and what comes of it."""
+def _plan_tree(tx: Transaction, tree: StoredTree, words: SummaryWriter, policy: InsightPolicy) -> _Plan:
+    """Decide between repair and rebuild, and return the resulting plan."""
     usable = tx.tree.usable(words.scope)
     placed = {key for members in tree.members.values() for key in members}
     waiting = sorted(set(usable) - placed)
-    arrived = ground(tx, words.space, waiting, scope=words.scope)
+    arrived = load_scope_vectors(tx, words.space, waiting, scope=words.scope)
     gone = placed - set(usable)
     root = tree.nodes.get(words.root)
     is_sound = root is not None and root.is_whole and _is_of_space(tree, words.space)
@@ -167,23 +171,23 @@ def _planned(tx: Transaction, tree: StoredTree, words: SummaryWriter, policy: In
     ):
         is_sound = False  # a cluster that lost a memory has no middle to compare arrivals with
     if not is_sound or changes > max(FEW_CHANGES, REBUILD_SHARE * len(placed)):
-        return _grown_anew(tx, usable, words, policy, had_tree=bool(tree.nodes))
-    return _mended(tx, tree, words, policy, arrived=arrived, gone=gone)
+        return _plan_rebuild(tx, usable, words, policy, had_tree=bool(tree.nodes))
+    return _plan_repair(tx, tree, words, policy, arrived=arrived, gone=gone)
 
 
 def _is_of_space(tree: StoredTree, space: int) -> bool:
     return all(node.space == space for node in tree.nodes.values() if node.centroid is not None)
 
 
-def _grown_anew(
+def _plan_rebuild(
     tx: Transaction, usable: Sequence[int], words: SummaryWriter, policy: InsightPolicy, *, had_tree: bool
 ) -> _Plan:
-    on = ground(tx, words.space, usable, scope=words.scope)
-    boughs = grown(on, tx.tree.namings(on.keys.tolist()), policy)
-    return _Plan(is_anew=True, boughs=boughs, on=on, is_stale=had_tree)
+    on = load_scope_vectors(tx, words.space, usable, scope=words.scope)
+    groups = grow_domains(on, tx.tree.namings(on.keys.tolist()), policy)
+    return _Plan(is_rebuild=True, groups=groups, on=on, is_stale=had_tree)
 
 
-def _mended(
+def _plan_repair(
     tx: Transaction,
     tree: StoredTree,
     words: SummaryWriter,
@@ -193,7 +197,7 @@ def _mended(
     gone: set[int],
 ) -> _Plan:
     """Return the domains that gained or lost a member, or whose words were blanked."""
-    joined = _joining(tree, arrived)
+    joined = _assign_new_memories(tree, arrived)
     touched = {one for one in tree.members if gone & tree.members[one].keys() or needs_words(tree.nodes[one])}
     touched |= joined.keys()
     domains = {tree.nodes[one].parent or "" for one in touched}
@@ -203,21 +207,23 @@ def _mended(
         one: [key for key in tree.members[one] if key not in gone] + joined.get(one, [])
         for one in sorted(touched)
     }
-    on = ground(tx, words.space, sorted(key for keys in kept.values() for key in keys), scope=words.scope)
-    boughs = [_regrown(tree, domain, kept, on, policy) for domain in stale_domains]
+    on = load_scope_vectors(
+        tx, words.space, sorted(key for keys in kept.values() for key in keys), scope=words.scope
+    )
+    groups = [_updated_domain(tree, domain, kept, on, policy) for domain in stale_domains]
     left_alone = {one: tree.members[one] for domain in stale_domains for one in tree.clusters_of(domain)}
     root = tree.nodes[words.root]
     return _Plan(
-        is_anew=False,
-        boughs=[bough for bough in boughs if bough.twigs],
+        is_rebuild=False,
+        groups=[group for group in groups if group.clusters],
         on=on,
         worded={one: members for one, members in left_alone.items() if one not in touched},
         left=[node.id for node in tree.domains() if node.id not in domains],
-        is_stale=needs_words(root) or len(boughs) != sum(bool(bough.twigs) for bough in boughs),
+        is_stale=needs_words(root) or len(groups) != sum(bool(group.clusters) for group in groups),
     )
 
 
-def _joining(tree: StoredTree, arrived: ScopeVectors) -> dict[str, list[int]]:
+def _assign_new_memories(tree: StoredTree, arrived: ScopeVectors) -> dict[str, list[int]]:
     """Return which cluster each new memory joins: the one whose middle is nearest."""
     clusters = [
         node for node in tree.nodes.values() if node.breadth is Breadth.CLUSTER and node.centroid is not None
@@ -231,40 +237,44 @@ def _joining(tree: StoredTree, arrived: ScopeVectors) -> dict[str, list[int]]:
     return dict(joined)
 
 
-def _regrown(
-    tree: StoredTree, domain: str, kept: Mapping[str, Sequence[int]], on: ScopeVectors, policy: InsightPolicy
+def _updated_domain(
+    tree: StoredTree,
+    domain: str,
+    remaining: Mapping[str, Sequence[int]],
+    vectors: ScopeVectors,
+    policy: InsightPolicy,
 ) -> DomainGroup:
     """Return a domain with its clusters as they are now; one that grew too large is cut."""
     grain = tree.nodes[domain].grain
     size = max(2, policy.cluster_size // FINER) if grain else policy.cluster_size
-    twigs: list[Cluster] = []
+    clusters: list[Cluster] = []
     for one in tree.clusters_of(domain):
         centroid = tree.nodes[one].centroid
-        if one not in kept and centroid is not None:
-            twigs.append(Cluster(one, tuple(tree.members[one]), centroid))
+        if one not in remaining and centroid is not None:
+            clusters.append(Cluster(one, tuple(tree.members[one]), centroid))
             continue
-        here = on.of(kept[one])
+        here = vectors.of(remaining[one])
         if len(here.keys) > SPLIT_ABOVE * size:
-            twigs += twigs_of(here, size=size)
+            clusters += split_into_clusters(here, size=size)
         elif len(here.keys):
-            twigs.append(twig(here, twig_id=one))
-    return DomainGroup(domain, tuple(sorted(twigs, key=lambda one: (-len(one.keys), one.id))), grain)
+            clusters.append(build_cluster(here, cluster_id=one))
+    return DomainGroup(domain, tuple(sorted(clusters, key=lambda one: (-len(one.keys), one.id))), grain)
 
 
-def _finished(
+def _propose_scope_summary(
     dreaming: Dreaming,
     tree: StoredTree,
     words: SummaryWriter,
     plan: _Plan,
-    foliage: Sequence[WordedDomain],
+    worded: Sequence[WordedDomain],
     *,
-    teller: ModelSummarizer,
+    summarizer: ModelSummarizer,
 ) -> SideWrite:
     """Return the text over the whole scope, with which the tree is done and what is left over goes."""
-    domains = [*(one.domain for one in foliage), *(tree.nodes[one] for one in plan.left)]
-    clusters = [node.id for one in foliage for node in one.clusters]
+    domains = [*(one.domain for one in worded), *(tree.nodes[one] for one in plan.left)]
+    clusters = [node.id for one in worded for node in one.clusters]
     clusters += [one for domain in plan.left for one in tree.clusters_of(domain)]
-    heads = {one.domain.id: one.heads() for one in foliage} | {
+    heads = {one.domain.id: one.quoted_members() for one in worded} | {
         domain: [
             key for one in tree.clusters_of(domain) for key, level in tree.members[one].items() if level >= 2
         ]
@@ -272,40 +282,40 @@ def _finished(
     }
     with dreaming.store.read() as tx:
         tokens = GLOBAL_TOKENS
-        node, quoted = _whole(tx, words, domains, heads, tokens=tokens)
-    node = replace(node, summary=teller.whole(node.summary, tokens=tokens))
+        node, quoted = _scope_summary(tx, words, domains, heads, token_budget=tokens)
+    node = replace(node, summary=summarizer.word_scope(node.summary, tokens=tokens))
     kept = [node.id, *(domain.id for domain in domains), *clusters]
 
     def finish(tx: Transaction) -> bool:
         weights = tx.tree.weights(quoted)
         is_sound = all(key in weights and weights[key].is_quotable for key in quoted)
-        is_changed = tx.tree.put(node if is_sound else wordless(node))
+        is_changed = tx.tree.put(node if is_sound else without_words(node))
         tx.tree.quote(words.scope, quoted)
         return tx.tree.keep(words.scope, kept) > 0 or is_changed
 
-    return SideWrite(what="overview", reason=WHOLE, write=finish)
+    return SideWrite(what="overview", reason=SCOPE_REASON, write=finish)
 
 
-def _whole(
+def _scope_summary(
     tx: Transaction,
     words: SummaryWriter,
     domains: Sequence[SummaryNode],
-    heads: Mapping[str, Sequence[int]],
+    quoted: Mapping[str, Sequence[int]],
     *,
-    tokens: int,
+    token_budget: int,
 ) -> tuple[SummaryNode, tuple[int, ...]]:
-    """Return the node over everything, and whom it quotes: the weightiest head of each domain."""
-    weights = tx.tree.weights([key for keys in heads.values() for key in keys])
+    """Return the node over everything, and which memories it quotes: the weightiest of each domain."""
+    weights = tx.tree.weights([key for keys in quoted.values() for key in keys])
     largest = sorted(domains, key=lambda domain: (-domain.members, domain.id))
     best: list[tuple[str, int]] = []
     for domain in largest:
-        able = [key for key in heads[domain.id] if key in weights and weights[key].is_quotable]
+        able = [key for key in quoted[domain.id] if key in weights and weights[key].is_quotable]
         if able:
             best.append((domain.title, max(able, key=lambda key: (weights[key].importance, -key))))
     memories = tx.memories.by_keys([key for _, key in best])
-    told = [(title, fact_of(key, memories[key])) for title, key in best if key in memories]
-    gist = global_gist(told, tokens=tokens)
+    told = [(title, short_fact(key, memories[key])) for title, key in best if key in memories]
+    gist = global_summary(told, token_budget=token_budget)
     middles = [domain.centroid * domain.members for domain in domains if domain.centroid is not None]
-    middle = unit(np.sum(middles, axis=0)) if middles else None
+    middle = normalize(np.sum(middles, axis=0)) if middles else None
     members = sum(domain.members for domain in domains)
-    return words.whole(gist.text, members=members, centroid=middle), gist.quoted
+    return words.word_scope(gist.text, members=members, centroid=middle), gist.quoted

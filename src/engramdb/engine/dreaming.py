@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engramdb.dream.apply import Pen
-from engramdb.dream.run import STEPS, Runner, chosen, dream
+from engramdb.dream.run import STEPS, Runner, dream, select_steps
 from engramdb.dream.step import Dreaming
 from engramdb.engine.assemble import Parts
 from engramdb.engine.handle import Handle
@@ -98,7 +98,7 @@ def dream_once(
     progress: Callable[[str, float], None] | None,
 ) -> DreamReport:
     """Dream once, all steps or those named."""
-    taken = chosen(steps)
+    taken = select_steps(steps)
     with parts.health.watch("dream"):
         return dream(
             Runner(
