@@ -5,7 +5,7 @@ The family of errors, each with a stable code.
     ├── StorageError        E1…   the file or database
     │   ├── StoreNotFound   StoreUnreadable   NotAnEngramStore   StoreTooNew
     │   ├── StoreCorrupt    StoreBusy         StoreReadOnly      DiskFull
-    │   ├── StoreLocked     MigrationFailed   StoreClosed
+    │   ├── StoreLocked     MigrationFailed   StoreClosed        StoreNotEmpty
     ├── SearchError         E2…   a question that cannot be asked
     │   └── InvalidQuery
     ├── EmbeddingError      E3…   embedders and their model packs
@@ -125,6 +125,13 @@ class StoreUnreadable(StorageError):
 
     code = "E1011"
     default_hint = "Check that the path is a file that you may read."
+
+
+class StoreNotEmpty(StorageError):
+    """The store holds something already, where an empty one is needed."""
+
+    code = "E1012"
+    default_hint = "Use a new store: another file with `--store` or ENGRAM_STORE."
 
 
 class SearchError(EngramError):

@@ -187,6 +187,46 @@ def test_an_empty_store_invites(client: TestClient) -> None:
     assert "Write the first statement" in client.get("/").text
 
 
+def test_a_sample_life_can_be_loaded_into_an_empty_store(client: TestClient, engine: Engram) -> None:
+    """What Mira said lies in the past, what changed is superseded, and a second time is refused."""
+    offered = client.get("/").text
+    loaded = client.post("/sample")
+    again = client.post("/sample")
+
+    contents = [memory.content for memory in engine.list(limit=100)]
+    assert "Load the sample life" in offered
+    assert loaded.headers["Location"] == "/?note=sample"
+    assert "Load the sample life" not in client.get("/").text
+    assert again.status_code == 409
+    assert "E1012" in again.text
+    assert [memory.content for memory in engine.list(limit=100)] == contents
+    assert any("Lisbon" in content for content in contents)
+    assert not any("Ghent" in content for content in contents)
+    assert all(memory.when < datetime.now(UTC) - timedelta(days=5) for memory in engine.list(limit=100))
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope(user="ada")], ids=["here", "in another scope"])
+def test_no_sample_life_is_mixed_into_a_store_in_use(
+    client: TestClient, engine: Engram, scope: Scope
+) -> None:
+    """A global memory would be seen from every scope, so a store that holds anything is left alone."""
+    engine.remember("Ada likes green tea", scope=scope)
+
+    refused = client.post("/sample")
+
+    assert refused.status_code == 409
+    assert "Load the sample life" not in client.get("/").text
+    assert engine.status().memories == 1
+
+
+def test_another_site_cannot_load_the_sample_life(client: TestClient, engine: Engram) -> None:
+    """Like every form of the page, it takes no request from elsewhere."""
+    refused = client.post("/sample", headers={"Sec-Fetch-Site": "cross-site"})
+
+    assert refused.status_code == 403
+    assert engine.status().turns == 0
+
+
 def test_memories_of_other_scopes_are_pointed_to(client: TestClient, engine: Engram) -> None:
     """An agent was connected for Ada; who opens the page without her name is told how to see them."""
     engine.remember("Ada likes green tea", scope=Scope(user="ada"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -45,12 +46,11 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> Iterator[str]:
-    """The address of a real server on a fresh store."""
-    settings = Settings(home=tmp_path, embedder="static")
-    with Engram.open(settings=settings, background=False) as engram, bind("127.0.0.1", 0) as listener:
-        server, is_ready = Server(engram, listener, host="127.0.0.1"), threading.Event()
+@contextmanager
+def serving(engram: Engram, tokens: Tokens | None = None) -> Iterator[str]:
+    """Yield the address of a real server."""
+    with bind("127.0.0.1", 0) as listener:
+        server, is_ready = Server(engram, listener, host="127.0.0.1", tokens=tokens), threading.Event()
         thread = threading.Thread(target=server.run, kwargs={"ready": lambda _url: is_ready.set()})
         thread.start()
         try:
@@ -59,6 +59,14 @@ def url(tmp_path: Path) -> Iterator[str]:
         finally:
             server.stop()
             thread.join()
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    """The address of a real server on a fresh store."""
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(settings=settings, background=False) as engram, serving(engram) as address:
+        yield address
 
 
 @pytest.fixture(params=["with scripts", "without scripts"])
@@ -136,6 +144,30 @@ def test_a_visitor_says_what_helped(page: Page) -> None:
     expect(ask(page, "what is Helix?")).to_contain_text("My editor is Helix")
 
 
+def test_a_visitor_of_an_empty_page_loads_the_sample_life(page: Page) -> None:
+    """One click fills the page with memories to ask; there is no second one."""
+    page.get_by_role("button", name="Load the sample life").click()
+
+    expect(page.get_by_role("status")).to_contain_text("what Mira said")
+    expect(page.get_by_text("allergic to peanuts").first).to_be_visible()
+    expect(page.get_by_role("button", name="Load the sample life")).to_have_count(0)
+    hit = ask(page, "where does her sister Nora live?").get_by_role("listitem").first
+    expect(hit).to_contain_text("Lisbon")
+
+
+def test_the_sample_life_is_offered_to_an_empty_store_alone(page: Page, url: str, browser: Browser) -> None:
+    """Somebody who remembers first is not offered it, and a page that still shows the button is refused."""
+    late = browser.new_context().new_page()
+    late.goto(url)
+    remember(page, "My editor is Helix")
+
+    expect(page.get_by_role("button", name="Load the sample life")).to_have_count(0)
+    late.get_by_role("button", name="Load the sample life").click()
+    expect(late.get_by_role("alert")).to_contain_text("holds memories")
+    expect(late.get_by_text("peanuts")).to_have_count(0)
+    late.context.close()
+
+
 def test_a_visitor_asks_the_past(page: Page) -> None:
     """A day before the statement knows nothing of it; the way back to now is one link."""
     remember(page, "My editor is Helix")
@@ -190,34 +222,49 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
     assert (background == "rgb(20, 23, 28)") is (scheme == "dark")
 
 
-def test_a_visitor_signs_in_by_the_link_or_by_the_form(browser: Browser, tmp_path: Path) -> None:
-    """The link leaves no token in the address; the form does the same; a stranger sees no memory."""
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[tuple[Engram, Tokens, str]]:
+    """A real server that asks for a token: its engine, the tokens and the address."""
     settings = Settings(home=tmp_path, embedder="static")
     tokens = Tokens(kept_token(tmp_path / OWN_FILE), NamedTokens(tmp_path))
-    with (
-        Engram.open(settings=settings, background=False) as engram,
-        bind("127.0.0.1", 0) as listener,
-    ):
-        engram.remember("Bees dance in the morning")
-        server, is_ready = Server(engram, listener, host="127.0.0.1", tokens=tokens), threading.Event()
-        thread = threading.Thread(target=server.run, kwargs={"ready": lambda _url: is_ready.set()})
-        thread.start()
-        try:
-            assert is_ready.wait(30)
-            by_link, by_form = browser.new_context(), browser.new_context()
-            invited, stranger = by_link.new_page(), by_form.new_page()
-            invited.goto(f"{server.url}?token={tokens.own}")
-            expect(invited.locator("p.content", has_text="Bees dance")).to_be_visible()
-            assert invited.url == server.url
-            remember(invited, "The bakery opens at seven")
+    with Engram.open(settings=settings, background=False) as engram, serving(engram, tokens) as url:
+        yield engram, tokens, url
 
-            stranger.goto(server.url)
-            expect(stranger.get_by_text("Bees dance")).to_have_count(0)
-            stranger.get_by_label("The token").fill(tokens.own)
-            stranger.get_by_role("button", name="Sign in").click()
-            expect(stranger.locator("p.content", has_text="Bees dance")).to_be_visible()
-            by_link.close()
-            by_form.close()
-        finally:
-            server.stop()
-            thread.join()
+
+def test_a_visitor_signs_in_by_the_link_or_by_the_form(
+    browser: Browser, guarded: tuple[Engram, Tokens, str]
+) -> None:
+    """The link leaves no token in the address; the form does the same; a stranger sees no memory."""
+    engram, tokens, url = guarded
+    engram.remember("Bees dance in the morning")
+    by_link, by_form = browser.new_context(), browser.new_context()
+    invited, stranger = by_link.new_page(), by_form.new_page()
+    invited.goto(f"{url}?token={tokens.own}")
+    expect(invited.locator("p.content", has_text="Bees dance")).to_be_visible()
+    assert invited.url == url
+    remember(invited, "The bakery opens at seven")
+
+    stranger.goto(url)
+    expect(stranger.get_by_text("Bees dance")).to_have_count(0)
+    stranger.get_by_label("The token").fill(tokens.own)
+    stranger.get_by_role("button", name="Sign in").click()
+    expect(stranger.locator("p.content", has_text="Bees dance")).to_be_visible()
+    by_link.close()
+    by_form.close()
+
+
+def test_only_who_signed_in_loads_the_sample_life(
+    browser: Browser, guarded: tuple[Engram, Tokens, str]
+) -> None:
+    """It is a form of the page like the others: the cookie is enough, and nothing is not."""
+    engram, tokens, url = guarded
+    context = browser.new_context()
+    refused = context.request.post(f"{url}sample", headers={"Accept": "text/html"})
+    untouched = engram.status().turns
+    opened = context.new_page()
+    opened.goto(f"{url}?token={tokens.own}")
+    opened.get_by_role("button", name="Load the sample life").click()
+
+    expect(opened.get_by_role("status")).to_contain_text("what Mira said")
+    assert (refused.status, untouched) == (401, 0)
+    context.close()

@@ -16,6 +16,7 @@ from msgspec import Struct
 from engramdb.cli.output import bold, dim, indented, one_line, out, talk, write_json
 from engramdb.errors import InvalidSettings
 from engramdb.text.normalize import counted
+from engramdb.verbs.sample_life import NEWS, NEWS_AFTER_DAYS, SPEAKER, WEEK
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -28,27 +29,6 @@ if TYPE_CHECKING:
 
 LIFE_DAYS = 388
 """From the first word to the last chapter."""
-WEEK = {
-    "monday": (
-        "I work at Northwind as a data engineer.",
-        "I am allergic to peanuts.",
-        "My sister Nora lives in Ghent.",
-        "I prefer trains to planes.",
-    ),
-    "tuesday": (
-        "We decided to use PostgreSQL for Falcon.",
-        "Ben leads the Falcon project.",
-        "Remember that the staging server is called heron.",
-        "Falcon is released every Friday after the review.",
-    ),
-    "friday": (
-        "I have a dentist appointment on Thursday.",
-        "I will send Ben the migration plan by Monday.",
-        "The printer on the second floor is broken today.",
-    ),
-}
-"""What Mira says in her first week."""
-NEWS = "My sister Nora moved to Lisbon."
 WHERE = "where does her sister Nora live?"
 OFTEN = ("what is Mira allergic to?", "who leads Falcon?")
 """What she asks every month, so that it does not fade."""
@@ -103,7 +83,7 @@ def _observe(engram: Engram, clock: StoryClock) -> Iterator[str]:
     said = 0
     for session, lines in WEEK.items():
         for line in lines:
-            engram.observe(line, speaker="Mira", session=session)
+            engram.observe(line, speaker=SPEAKER, session=session)
             clock.move(minutes=2)
             said += 1
         engram.flush()
@@ -120,8 +100,8 @@ def _recall(engram: Engram) -> Iterator[str]:
 
 def _contradict(engram: Engram, clock: StoryClock) -> Iterator[str]:
     before = clock.now()
-    clock.move(days=21)
-    engram.observe(NEWS, speaker="Mira", session="later")
+    clock.move(days=NEWS_AFTER_DAYS)
+    engram.observe(NEWS, speaker=SPEAKER, session="later")
     engram.flush()
     yield f"Mira says: {NEWS}"
     yield from _asked(engram, WHERE)

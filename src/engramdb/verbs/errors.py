@@ -56,6 +56,7 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.StoreTooNew: Answer(STORE, 500),
     errors.StoreClosed: Answer(STORE, 503),
     errors.StoreUnreadable: Answer(STORE, 500),
+    errors.StoreNotEmpty: Answer(MISUSED, 409),
     errors.SearchError: Answer(MISUSED, 422),
     errors.InvalidQuery: Answer(MISUSED, 422),
     errors.EmbeddingError: Answer(EMBEDDER, 503),

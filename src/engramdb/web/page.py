@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from engramdb.errors import AccessDenied, EngramError, InvalidContent, InvalidQu
 from engramdb.values import Recall
 from engramdb.verbs import shared
 from engramdb.verbs.errors import answer_for
+from engramdb.verbs.sample_life import is_empty, load_sample_life
 from engramdb.verbs.shared import hidden_scope
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ NOTES: Final = {
     "strengthened": "That was known already; it is stronger now.",
     "forgotten": "Forgotten. No answer will use it any more.",
     "helped": "Noted: it helped.",
+    "sample": "Loaded: what Mira said in the last weeks. Ask where her sister lives, or who leads Falcon.",
     "unhelpful": "Noted. Such questions will not find it for a while; others still do.",
 }
 """What the page says after a redirect, by the word in its address; any other word says nothing."""
@@ -82,6 +85,7 @@ def page_routes(engram: Engram) -> APIRouter:
     """Return the page and the forms on it; none of them belongs to the API."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
     render = _Renderer(engram)
+    loading = threading.Lock()
 
     @router.get("/")
     def page(q: str = "", as_of: str = "", note: str = "", before: str | None = None) -> Response:
@@ -96,6 +100,16 @@ def page_routes(engram: Engram) -> APIRouter:
         except EngramError as exc:
             return render(Asked(draft=content, error=exc))
         return _back(note="strengthened" if memory.reinforcements else "remembered")
+
+    @router.post("/sample")
+    def load_sample() -> Response:
+        """Fill an empty store with the sample life of `engram demo`."""
+        try:
+            with loading:  # a second click waits, and finds the store filled
+                load_sample_life(engram, now=datetime.now(UTC))
+        except EngramError as exc:
+            return render(Asked(error=exc))
+        return _back(note="sample")
 
     @router.post("/forget")
     def forget(id: Annotated[str, Form()] = "", q: Annotated[str, Form()] = "") -> Response:  # noqa: A002
@@ -166,7 +180,12 @@ class _Renderer:
     def _listed(self, before: str | None) -> _Listed:
         found = list(self._engram.list(limit=_MOST_RECENT + 1, before=before))
         is_more = len(found) > _MOST_RECENT
-        return _Listed(memories=found[:_MOST_RECENT], is_more=is_more, advice=self._advice())
+        return _Listed(
+            memories=found[:_MOST_RECENT],
+            is_more=is_more,
+            advice=self._advice(),
+            can_load_sample=not found and before is None and is_empty(self._engram),
+        )
 
     def _advice(self) -> tuple[str, ...]:
         """Return what the engine advises, to whoever may look at the whole store."""
@@ -186,6 +205,7 @@ class _Listed(Struct, frozen=True, kw_only=True):
     memories: Any = ()
     is_more: bool = False
     advice: tuple[str, ...] = ()
+    can_load_sample: bool = False
 
 
 def _back(**parameters: str) -> Response:
