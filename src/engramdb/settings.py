@@ -58,7 +58,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     policy: str = "balanced"
     """Name of the preset."""
     embedder: str = "auto"
-    """`auto`, `static`, `e5-small`, or `openai:MODEL` for an OpenAI-compatible endpoint."""
+    """`auto`, `static`, `e5-small`, or `openai:MODEL` behind an OpenAI-compatible endpoint (extra `chat`)."""
     embedder_url: str = ""
     """Address of that endpoint, such as `http://localhost:11434/v1`."""
     embedder_key: str = ""
@@ -66,7 +66,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedder_timeout_seconds: float = 10.0
     """How long one embedding call may take."""
     chat: str = ""
-    """Chat model that reads turns and judges contradictions: `openai:MODEL`, `anthropic:MODEL`, or none."""
+    """Chat model that reads turns and judges contradictions: `openai:MODEL`, `anthropic:MODEL` (extra `chat`)."""
     chat_url: str = ""
     """Address of an OpenAI-compatible chat endpoint, such as `http://localhost:11434/v1`."""
     chat_key: str = ""

@@ -6,14 +6,18 @@ import json
 import threading
 import time
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
+from loopback import running
 
 from engramdb.errors import ChatReplyInvalid, ChatUnavailable, InvalidSettings
+from engramdb.models import http as model_http
 from engramdb.models.anthropic import AnthropicChat
-from engramdb.models.chat import LARGEST_REPLY_BYTES, BadReply, CallLog, Prompt, Question, ask
-from engramdb.models.http import Deadline, RequestFailed, post_json, wait_seconds
+from engramdb.models.chat import BadReply, CallLog, Prompt, Question, ask
+from engramdb.models.http import MAX_COMPLETION_BYTES, Deadline, RequestFailed, post_json, wait_seconds
 from engramdb.models.openai import OpenAIChat
 from engramdb.models.prompts.replies import find_json
 from engramdb.models.registry import open_chat
@@ -31,6 +35,8 @@ from .chat_server import (
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
+
+    from conftest import RunChild
 
     from engramdb.models.chat import ChatModel
 
@@ -355,7 +361,7 @@ def test_a_cut_connection_is_no_short_reply(via: Interface) -> None:
 def test_a_huge_reply_is_not_read_to_its_end(via: Interface) -> None:
     """A reply has a largest size, however long the server goes on."""
     with (
-        serving(Answer(b"x" * (LARGEST_REPLY_BYTES + 1))) as server,
+        serving(Answer(b"x" * (MAX_COMPLETION_BYTES + 1))) as server,
         pytest.raises(ChatUnavailable, match="more"),
     ):
         via.open(server.url).complete(PROMPT)
@@ -442,3 +448,69 @@ def test_a_deadline_that_has_passed_is_missed_at_once() -> None:
         post_json(server.url, {}, headers={}, deadline=Deadline.after(-1))
 
     assert time.monotonic() - begin < 5
+
+
+def test_calls_share_a_connection_and_a_fork_opens_its_own() -> None:
+    """A handshake costs more than a call; two processes on one connection would read each other's replies."""
+    connections: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            connections.append(self.client_address[1])
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+            self.close_connection = len(connections) == 3
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with running(Handler) as url:
+        for process in (1, 1, 2):
+            request = httpx.Request("POST", url, content=b"{}")
+            model_http._client(process, is_local=True, is_secure=False).send(request).close()
+        model_http._client(1, is_local=True, is_secure=False).close()
+        model_http._client.cache_clear()
+
+    assert connections[0] == connections[1] != connections[2]
+
+
+def test_a_store_without_a_model_of_its_own_loads_no_client(child: RunChild) -> None:
+    """What asks no server need not be able to."""
+    loaded = child(
+        """
+        import sys
+        from engramdb import Engram
+        with Engram.open(sys.argv[1], background=False) as engram:
+            engram.remember("I like tea")
+            engram.recall("tea")
+        print("httpx" in sys.modules, "yaml" in sys.modules)
+        """,
+        "memory.db",
+    )
+
+    assert loaded == "False False"
+
+
+@pytest.mark.parametrize("choice", ["openai:m", "anthropic:m"])
+def test_without_httpx_the_extra_is_named(child: RunChild, choice: str) -> None:
+    """The error says what to install."""
+    told = child(
+        """
+        import sys
+        sys.modules["httpx"] = None
+        from engramdb.errors import MissingExtra
+        from engramdb.models.registry import open_chat
+        try:
+            open_chat(sys.argv[1], url="http://localhost:1", key="k")
+        except MissingExtra as exc:
+            print(exc.hint)
+        """,
+        choice,
+    )
+
+    assert "[chat]" in told

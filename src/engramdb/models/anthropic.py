@@ -9,7 +9,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 
-from engramdb.models.chat import TIMEOUT_SECONDS, Prompt, Reply, open_server
+from engramdb.models.chat import Prompt, Reply
+from engramdb.models.http import CHAT_TIMEOUT_SECONDS, open_server
 
 INTERFACE_VERSION: Final = "2023-06-01"
 SERVICE_URL: Final = "https://api.anthropic.com/v1"
@@ -46,7 +47,7 @@ class AnthropicChat:
         api_key: str | None = None,
         *,
         url: str = SERVICE_URL,
-        timeout_seconds: float = TIMEOUT_SECONDS,
+        timeout_seconds: float = CHAT_TIMEOUT_SECONDS,
     ) -> None:
         headers = {"anthropic-version": INTERFACE_VERSION}
         if api_key:

@@ -1,4 +1,9 @@
-"""Chat models: the protocol, usage accounting and HTTP transport."""
+"""
+Chat models: what one is, how one is asked for a typed value, and what the calls have cost.
+
+A reply is parsed once into a value. One that cannot be is asked for again with the reason, then it is an
+error with the reply attached, not in its message, because it may quote memories. Every call is counted.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,12 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.errors import ChatError, ChatReplyInvalid, ChatUnavailable
-from engramdb.models.http import Deadline, RequestFailed, check_server, host_of, post_json
-
-# What the calls of chat models have cost, and how they ended.
+from engramdb.errors import ChatError, ChatReplyInvalid
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -69,13 +71,6 @@ class CallLog:
         with self._lock:
             return replace(sum(self._purposes.values(), Usage()), last_error=self._last_error)
 
-
-# What a chat model is: a prompt in, a reply out; and how one is asked for a typed value.
-#
-# Implemented by the `…_chat` files beside this one; `ask` is called by whoever holds a question from
-# `prompts`.
-# A reply is parsed once into a value. One that cannot be is asked for again with the reason, then it is an
-# error with the reply attached, not in its message, because it may quote memories. Every call is counted.
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -195,86 +190,3 @@ def _complete(model: ChatModel, prompt: Prompt, purpose: str, log: CallLog) -> R
         ),
     )
     return reply
-
-
-# The server behind a chat model: where it is, what it refuses, and how its failures are told.
-#
-# Held by `openai_chat` and `anthropic_chat`, which know the words of their interface; posts by `http_json`.
-# The time-out is for one whole completion, whatever it takes: retries and plainer requests included.
-# Servers and models differ in the optional fields that they accept, and say so with a 400: what was refused
-# once is left out from then on, so a plain server costs one extra request in its life and not one per call.
-
-TIMEOUT_SECONDS: Final = 60.0
-LARGEST_REPLY_BYTES: Final = 4 * 1024 * 1024
-REFUSALS: Final = frozenset({400, 422})
-
-
-class ChatServer:
-    """
-    Sends requests to one model. Safe to share between threads: what is learned is replaced as a whole.
-
-    `optional` are the fields that may be refused; the first is the one to suspect when the server does
-    not say which.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        optional: tuple[str, ...],
-        headers: Mapping[str, str] | None = None,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-    ) -> None:
-        self.url = url
-        self.model = model
-        self.optional = optional
-        self.headers = headers or {}
-        self.timeout_seconds = timeout_seconds
-        self.refused: frozenset[str] = frozenset()
-
-    def send(self, path: str, build: Callable[[frozenset[str]], dict[str, Any]]) -> bytes:
-        """Return the reply to the request that `build` makes of the fields refused so far."""
-        deadline = Deadline.after(self.timeout_seconds)
-        refused = self.refused
-        while True:
-            content = build(refused)
-            try:
-                reply = self._post(path, content, deadline)
-            except RequestFailed as exc:
-                blamed = self._blame(exc, set(content))
-                if blamed is None:
-                    raise self.unavailable(exc.reason) from exc
-                refused |= {blamed}
-            else:
-                self.refused = refused  # only now: a request that is bad in itself teaches nothing
-                return reply
-
-    def unavailable(self, reason: str) -> ChatUnavailable:
-        """Return the error that says what this server did."""
-        return ChatUnavailable(f"the chat model {self.model!r} at {host_of(self.url)} {reason}")
-
-    def _post(self, path: str, content: dict[str, Any], deadline: Deadline) -> bytes:
-        return post_json(
-            f"{self.url.rstrip('/')}/{path}",
-            content,
-            headers=self.headers,
-            deadline=deadline,
-            largest_bytes=LARGEST_REPLY_BYTES,
-        )
-
-    def _blame(self, failure: RequestFailed, sent: set[str]) -> str | None:
-        """Return the optional field that the server seems to have refused, if that may be what is wrong."""
-        if failure.status not in REFUSALS:
-            return None
-        suspects = [name for name in self.optional if name in sent]
-        named = [name for name in suspects if name.encode() in failure.complaint]
-        return next(iter(named or [name for name in suspects if name == self.optional[0]]), None)
-
-
-def open_server(
-    url: str, model: str, optional: tuple[str, ...], *, key: str | None, **options: Any
-) -> ChatServer:
-    """Return the server after a look at its address and key; nothing is sent."""
-    check_server(url, key, whose="chat model")
-    return ChatServer(url=url, model=model, optional=optional, **options)

@@ -14,8 +14,16 @@ from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch, EmbedderUnavailable, InvalidSettings
 from engramdb.models.calibration import Calibration, fit_embedder
-from engramdb.models.chat import TIMEOUT_SECONDS, Prompt, Reply, open_server
-from engramdb.models.http import Deadline, RequestFailed, check_server, host_of, post_json
+from engramdb.models.chat import Prompt, Reply
+from engramdb.models.http import (
+    CHAT_TIMEOUT_SECONDS,
+    Deadline,
+    RequestFailed,
+    check_server,
+    host_of,
+    open_server,
+    post_json,
+)
 from engramdb.values.memory import EmbedderIdentity
 
 # A chat model behind an OpenAI-shaped address: Ollama, LM Studio, llama.cpp, vLLM, or a service.
@@ -56,7 +64,12 @@ class OpenAIChat:
     """Prompts in, replies out, from a server. Safe to share between threads."""
 
     def __init__(
-        self, url: str, model: str, api_key: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS
+        self,
+        url: str,
+        model: str,
+        api_key: str | None = None,
+        *,
+        timeout_seconds: float = CHAT_TIMEOUT_SECONDS,
     ) -> None:
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._server = open_server(
