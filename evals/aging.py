@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engramdb.engine.upkeep import compare, forecast, presets_with
+from engramdb.lifecycle.aging import compare, forecast, presets_with
 from engramdb.lifecycle.rules import Contest, judge
 from engramdb.lifecycle.sweep import Sweeper, sweep
 from engramdb.policy import PRESETS

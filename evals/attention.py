@@ -28,8 +28,8 @@ from msgspec.structs import replace
 
 from engramdb import Engram, Filters, Settings
 from engramdb.context.attention import AnticipatedAnswer, blend, centre, fits, is_vague, moved
-from engramdb.context.working_memory import AttendedMessage, AttentionState, Experience, attend, settle
-from engramdb.engine.assemble import Own, assemble
+from engramdb.context.working_memory import Experience, AttendedMessage, AttentionState, attend, settle
+from engramdb.engine.parts import Own, assemble
 from engramdb.models.registry import open_embedder
 from engramdb.policy.context import AttentionPolicy
 from engramdb.recall.pipeline import recall
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engramdb.context.attention import Momentum
-    from engramdb.engine.assemble import Parts
+    from engramdb.engine.parts import Parts
     from engramdb.models.embedder import Embedder
     from engramdb.values import Recall
     from evals.locomo import Conversation, Question

@@ -31,7 +31,7 @@ import numpy as np
 import psutil
 
 from engramdb import Draft, Engram, Filters, Settings
-from engramdb.engine.clock import SystemClock
+from engramdb.clock import SystemClock
 from engramdb.models.registry import open_embedder
 from engramdb.models.wordpiece import VOCABULARY_PATH
 from engramdb.store.sqlite.store import SqliteStore

@@ -265,14 +265,14 @@ def test_a_silent_agent_is_put_away_and_wiped(store_path: Path, clock: ManualClo
     coder = Scope(agent="coder")
     with opened(store_path, clock) as engram:
         talk(engram, "coder", BILLING, "Ann is in a hurry")
-        held = engram._agents._attending._held[coder]
+        held = engram._parts.agents._memories._held[coder]
         rows = (held.mind or AttentionState()).momentum.rows
         assert rows.any()
 
         clock.advance(minutes=31)
         talk(engram, "writer", "a story")
 
-        assert coder not in engram._agents._attending._held
+        assert coder not in engram._parts.agents._memories._held
         assert held.mind is None
         assert not rows.any()
         assert "Ann is in a hurry" in contents(engram, "coder")
@@ -285,7 +285,7 @@ def test_an_agent_in_the_middle_of_a_turn_is_not_put_away(store_path: Path, cloc
         with engram.turn("and now?", agent="coder") as turn:
             clock.advance(hours=1)
             talk(engram, "writer", "a story")
-            assert Scope(agent="coder") in engram._agents._attending._held
+            assert Scope(agent="coder") in engram._parts.agents._memories._held
             turn.reply("Done.")
 
         assert "Ann is in a hurry" in contents(engram, "coder")
@@ -298,7 +298,7 @@ def test_only_so_many_minds_are_kept_in_the_process(store_path: Path, clock: Man
             talk(engram, f"agent{number}", BILLING, f"note {number}")
             clock.advance(seconds=1)
 
-        assert len(engram._agents._attending._held) <= 4
+        assert len(engram._parts.agents._memories._held) <= 4
         assert all(f"note {number}" in contents(engram, f"agent{number}") for number in range(6))
 
 
@@ -306,11 +306,11 @@ def test_closing_wipes_every_mind(store_path: Path, clock: ManualClock) -> None:
     """A memory that is closed holds nothing of what was said."""
     with opened(store_path, clock) as engram:
         talk(engram, "coder", BILLING)
-        mind = engram._agents._attending._held[Scope(agent="coder")].mind
+        mind = engram._parts.agents._memories._held[Scope(agent="coder")].mind
         assert mind is not None
 
     assert mind.momentum.is_empty
-    assert engram._agents._attending._held == {}
+    assert engram._parts.agents._memories._held == {}
 
 
 # --- who sees what ------------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def test_the_next_recall_is_prepared_and_used(store_path: Path, clock: ManualClo
         talk(engram, "coder", BILLING)
         used = []
         for seconds in (30, 90):
-            assert engram._agents._anticipator.wait(PATIENCE_SECONDS)
+            assert engram._parts._workers["attention"].wait(PATIENCE_SECONDS)
             clock.advance(seconds=seconds)
             with engram.turn(BILLING, agent="coder") as turn:
                 used.append(turn._open().is_anticipated)
@@ -408,7 +408,7 @@ def test_what_was_forgotten_meanwhile_is_not_given_from_what_was_prepared(
     with opened(store_path, clock, background=True, anticipates=True) as engram:
         memory = engram.remember(FACT)
         talk(engram, "coder", BILLING)
-        assert engram._agents._anticipator.wait(PATIENCE_SECONDS)
+        assert engram._parts._workers["attention"].wait(PATIENCE_SECONDS)
         engram.forget(memory.id)
 
         with engram.turn(BILLING, agent="coder") as turn:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from engramdb import Engram, Settings
 from engramdb.dream.run import Runner, select_steps
+from engramdb.dream.service import contradict, says_more
 from engramdb.dream.step import Dreaming
-from engramdb.engine.dreaming import contradict, says_more
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.policy import PRESETS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from engramdb.dream.run import Runner, dream
-from engramdb.engine.dreaming import dreaming_of, pen_of
+from engramdb.dream.service import dreaming_of, pen_of
 from engramdb.values import AccessLog, Memory
 
 if TYPE_CHECKING:

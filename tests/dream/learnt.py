@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from engramdb import Engram, Settings
 from engramdb.dream.run import Runner, dream
-from engramdb.engine.dreaming import dreaming_of, pen_of
+from engramdb.dream.service import dreaming_of, pen_of
 from engramdb.lifecycle.drafts import Draft
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import GLOBAL, Filters, Memory, Scope, Status
@@ -52,7 +52,7 @@ def interrupted(engram: Engram, step: DreamStep, *, after: int) -> None:
 
 def tell(engram: Engram, *contents: str, scope: Scope = GLOBAL, **fields: Any) -> list[Memory]:
     """Store statements through the write pipeline."""
-    return list(engram._admit([Draft(content=one, scope=scope, **fields) for one in contents]))
+    return list(engram._parts.writer.admit([Draft(content=one, scope=scope, **fields) for one in contents]))
 
 
 def made(engram: Engram, maker: str, *, scope: Scope = GLOBAL) -> list[Memory]:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from engramdb.dream.gaps import EXPECTED_FIELDS, GapsStep, gap_id
-from engramdb.engine.dreaming import dreaming_of
+from engramdb.dream.service import dreaming_of
 from engramdb.policy import PRESETS, InsightPolicy
 from engramdb.values import Edge, EdgeType, GapKind, Scope, Status
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Draft, Engram, Scope, Settings
+from engramdb.capture.writer import BULK_ROWS
 from engramdb.context.sections import CHANGES_MOST
-from engramdb.engine.handle import BULK_ROWS
 from engramdb.errors import InvalidQuery
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Filters, Gap, GapKind, Layer, SectionName, WorkingLine

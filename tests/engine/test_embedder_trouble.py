@@ -43,11 +43,6 @@ class RacingEmbedder(TinyEmbedder):
         return 256
 
 
-def backfill_threads() -> list[str]:
-    """The names of the background threads that end when nothing is left to do."""
-    return [name for name in engram_threads() if name != "engram-reader"]
-
-
 def engram_threads() -> list[str]:
     """The names of Engram's own background threads."""
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("engram")]
@@ -139,7 +134,7 @@ def test_a_call_that_comes_while_the_background_is_ending_is_heard(store_path: P
     embedder = RacingEmbedder()
     with Engram.open(store_path, embedder=embedder) as engram:
         engram.remember("I like tea")
-        wait_until(lambda: not backfill_threads())
+        wait_until(lambda: engram._parts._workers["index"].wait(0))
 
         def store_one_more() -> None:
             embedder.failure = "the server is down"

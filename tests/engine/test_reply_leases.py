@@ -14,14 +14,14 @@ from engramdb.testing import TinyEmbedder
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engramdb.engine.idempotency import ReplyBook
+    from engramdb.engine.idempotency import ReplyStore
     from engramdb.testing import ManualClock
 
 REQUEST = b"the same request"
 
 
 @pytest.fixture
-def books(store_path: Path, clock: ManualClock) -> list[ReplyBook]:
+def books(store_path: Path, clock: ManualClock) -> list[ReplyStore]:
     """The books of two processes of one store."""
     return [
         Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), background=False).replies
@@ -29,7 +29,7 @@ def books(store_path: Path, clock: ManualClock) -> list[ReplyBook]:
     ]
 
 
-def is_refused(book: ReplyBook) -> bool:
+def is_refused(book: ReplyStore) -> bool:
     """Say whether a request is told that another one is at it."""
     try:
         book.begin("", "key", request=REQUEST)
@@ -38,7 +38,7 @@ def is_refused(book: ReplyBook) -> bool:
     return False
 
 
-def test_a_clock_that_goes_back_does_not_lock_a_key(books: list[ReplyBook], clock: ManualClock) -> None:
+def test_a_clock_that_goes_back_does_not_lock_a_key(books: list[ReplyStore], clock: ManualClock) -> None:
     """Of a process that was killed before, it is free as soon as it is after any other crash."""
     killed, other = books
     killed.begin("", "key", request=REQUEST)
@@ -51,7 +51,7 @@ def test_a_clock_that_goes_back_does_not_lock_a_key(books: list[ReplyBook], cloc
 
 
 def test_who_is_alive_keeps_a_key_when_the_clock_goes_back(
-    books: list[ReplyBook], clock: ManualClock
+    books: list[ReplyStore], clock: ManualClock
 ) -> None:
     """Its next sign of life counts by the new time."""
     alive, other = books

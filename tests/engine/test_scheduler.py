@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.engine.background import (
+from engramdb.engine.scheduler import (
     FIRST_BACK_OFF,
     LONGEST_BACK_OFF,
     PATIENCE,
@@ -19,11 +19,14 @@ from engramdb.engine.background import (
     STALLED,
     Job,
     Scheduler,
+    free_share,
+    load_per_core,
+    pressure,
 )
-from engramdb.engine.status import Health
-from engramdb.engine.workers import free_share, load_per_core, pressure
 from engramdb.errors import EngramError, InvalidSettings, StoreBusy, StoreUnreadable
+from engramdb.health import Health
 from engramdb.testing import ManualClock, TinyEmbedder
+from engramdb.worker import MAX_CRASHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -303,18 +306,27 @@ def test_closing_does_not_wait_for_a_job_that_does_not_listen(bench: Bench) -> N
     assert spent < 15
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_mistake_in_a_job_ends_the_thread_and_shows(bench: Bench) -> None:
-    """A dead scheduler is not a silent one."""
-    scheduler = bench.scheduler(Job(name="dream", run=lambda: int("no number")))
-    scheduler.start()
+def test_a_job_with_a_bug_is_given_up_and_the_others_go_on(bench: Bench) -> None:
+    """It is tried again after longer and longer pauses, at most five times; health shows type and place."""
+    tried = []
 
-    scheduler.schedule("now")
-    deadline = time.monotonic() + 30
-    while not scheduler.state().waiting_for and time.monotonic() < deadline:
-        time.sleep(0.01)
+    def crash() -> None:
+        tried.append(bench.clock.now())
+        int("no number, but maybe words of a memory")
 
-    assert scheduler.state().waiting_for == "its thread has ended"
+    broken = Job(name="dream", run=crash, every=timedelta(seconds=1), needs_news=False)
+    scheduler = bench.scheduler(broken, bench.job("ageing", every=timedelta(hours=1), needs_news=False))
+    for _ in range(100):
+        bench.clock.advance(minutes=10)
+        scheduler.tick()
+    part = next(one for one in bench.health.parts() if one.name == "dream in the background")
+
+    assert len(tried) == MAX_CRASHES
+    assert part.failure is not None
+    assert part.failure.startswith("ValueError at test_scheduler.py")
+    assert "memory" not in part.failure
+    assert scheduler.state().given_up == ("dream",)
+    assert bench.ran.count("ageing") > 5
 
 
 def test_a_store_that_cannot_be_asked_holds_nothing_up_for_good(bench: Bench) -> None:
@@ -360,7 +372,7 @@ def test_the_machine_says_how_pressed_it_is(tmp_path: Path) -> None:
 def looked_after(store_path: Path, clock: ManualClock, embedder: TinyEmbedder) -> Iterator[Engram]:
     """An engine whose scheduler a test drives by hand: no thread, the machine at rest."""
     with Engram.open(store_path, clock=clock, embedder=embedder, background=False) as opened:
-        opened._scheduler.pressed = lambda: ""
+        opened._parts.scheduler.pressed = lambda: ""
         yield opened
 
 
@@ -369,10 +381,10 @@ def test_talk_leads_to_a_dream(looked_after: Engram, clock: ManualClock) -> None
     for number in range(3):
         looked_after.observe(f"I decided to paint room {number} green", session=f"s{number}")
         looked_after.flush()
-    busy = looked_after._scheduler.tick()
+    busy = looked_after._parts.scheduler.tick()
     clock.advance(seconds=10)
 
-    done = looked_after._scheduler.tick()
+    done = looked_after._parts.scheduler.tick()
 
     assert (busy, done) == (None, "dream")
     assert looked_after.dreams(limit=1)[0].finished
@@ -385,11 +397,11 @@ def test_recalling_is_use(looked_after: Engram, clock: ManualClock) -> None:
     clock.advance(seconds=110)
     looked_after.recall("tea")
     clock.advance(seconds=60)
-    too_early = looked_after._scheduler.tick()
+    too_early = looked_after._parts.scheduler.tick()
     clock.advance(seconds=61)
 
     assert too_early is None
-    assert looked_after._scheduler.tick() == "dream"
+    assert looked_after._parts.scheduler.tick() == "dream"
 
 
 def test_what_another_process_stored_is_embedded_and_dreamt_of(
@@ -403,7 +415,7 @@ def test_what_another_process_stored_is_embedded_and_dreamt_of(
     waiting = looked_after.status().awaiting_embedding
     clock.advance(minutes=11)
 
-    ran = {looked_after._scheduler.tick(), looked_after._scheduler.tick()}
+    ran = {looked_after._parts.scheduler.tick(), looked_after._parts.scheduler.tick()}
 
     assert waiting == 1
     assert ran == {"backfill", "dream"}
@@ -415,11 +427,11 @@ def test_a_day_brings_a_sweep_and_a_second_process_none(
 ) -> None:
     """Whoever ages first ages for all: the store knows when it was done."""
     clock.advance(hours=25)
-    first = looked_after._scheduler.tick()
+    first = looked_after._parts.scheduler.tick()
     with Engram.open(store_path, clock=clock, embedder=TinyEmbedder(), background=False) as other:
-        other._scheduler.pressed = lambda: ""
+        other._parts.scheduler.pressed = lambda: ""
         clock.advance(hours=1)
-        second = other._scheduler.tick()
+        second = other._parts.scheduler.tick()
 
     assert (first, second) == ("ageing", None)
 

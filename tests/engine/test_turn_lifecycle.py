@@ -183,16 +183,16 @@ def test_a_switch_of_models_changes_the_window_and_not_the_mind(known: Engram) -
     assert kept[0] == kept[1] == kept[2]
 
 
-def test_whoever_schedules_consolidation_is_told(known: Engram) -> None:
+def test_the_scheduler_hears_of_a_turn_that_ended_well(known: Engram) -> None:
     """After a turn that ended well, and after no other."""
-    told: list[Scope] = []
-    known._after_turn = told.append
-
-    talk(known, BILLING)
     with known.turn(BILLING, agent=AGENT):
         pass
+    before = known.status().scheduler.woken_by
 
-    assert told == [Scope(agent=AGENT)]
+    talk(known, BILLING)
+
+    assert before != "turn"
+    assert known.status().scheduler.woken_by == "turn"
 
 
 # --- a turn that does not -----------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_a_turn_that_nobody_holds_any_more_is_closed(known: Engram) -> None:
     talk(known, BILLING)
 
     assert [event.detail["outcome"] for event in audited(known)] == ["done", "abandoned"]
-    assert known._agents._attending._held[Scope(agent=AGENT)].open_turns == 0
+    assert known._parts.agents._memories._held[Scope(agent=AGENT)].open_turns == 0
 
 
 def test_closing_the_memory_closes_open_turns(
@@ -289,7 +289,7 @@ def test_a_window_that_cannot_be_built_fails_the_turn(known: Engram) -> None:
 
     assert audited(known)[0].detail["outcome"] == "failed"
     assert [one.content for one in known.turns(scope=Scope(agent=AGENT))] == ["tomatoes"]
-    assert known._agents._attending._held[Scope(agent=AGENT)].open_turns == 0
+    assert known._parts.agents._memories._held[Scope(agent=AGENT)].open_turns == 0
 
 
 def test_a_turn_works_without_an_embedder(known: Engram, embedder: TinyEmbedder) -> None:

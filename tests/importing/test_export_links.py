@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb import Engram, Scope
-from engramdb.engine.handle import BULK_ROWS
+from engramdb.capture.writer import BULK_ROWS
 from engramdb.exporting.export import line_of
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import EdgeType

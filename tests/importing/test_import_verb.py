@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb import Engram, Scope
-from engramdb.engine import handle
+from engramdb.capture import writer
 from engramdb.errors import InvalidContent
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Filters, ImportKind, Source, Status
@@ -317,7 +317,7 @@ def test_an_import_that_was_stopped_goes_on_where_it_was(engram: Engram, tmp_pat
     kept = engram.status().memories
     report = engram.import_from(path)
 
-    assert kept == handle.BULK_ROWS
+    assert kept == writer.BULK_ROWS
     assert (report.already, report.statements) == (kept, 300 - kept)
     assert engram.status().by_status == {Status.ACTIVE: report.added + kept}
 
@@ -354,7 +354,7 @@ def test_a_killed_import_loses_and_doubles_nothing(
         turns = engram.turns(session="s", limit=500)
 
     assert process.returncode == -9
-    assert stored == handle.BULK_ROWS
+    assert stored == writer.BULK_ROWS
     assert (report.already, report.turns) == (stored, 300 - stored)
     assert sorted(turn.content for turn in turns) == sorted(one["content"] for one in lines)
     assert report.turns_read == 300
@@ -402,7 +402,7 @@ def test_bulk_does_not_wait_for_a_model(store_path: Path, tmp_path: Path) -> Non
     """What comes in bulk is found by its words at once and embedded afterwards, all of it."""
     model = SlowModel()
     with Engram.open(store_path, embedder=model, background=False) as engram:
-        report = engram.import_from(rows(tmp_path / "rows.csv", handle.BULK_ROWS))
+        report = engram.import_from(rows(tmp_path / "rows.csv", writer.BULK_ROWS))
         asked_during, waiting = model.asked, engram.status().awaiting_embedding
         found = engram.recall("violin of house 222").hits
 

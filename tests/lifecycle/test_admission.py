@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Draft, Engram, Layer, Source
-from engramdb.engine.handle import BULK_ROWS
+from engramdb.capture.writer import BULK_ROWS
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.lifecycle.admission import prepare, save
 from engramdb.testing import TinyEmbedder

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from engramdb.engine.clock import Clock
+    from engramdb.clock import Clock
 
 ADDRESS = "http://127.0.0.1:7070"
 

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engramdb import Engram, Settings, engine
+import engramdb
+from engramdb import Engram, Settings
+from engramdb.capture.reading import READING
 from engramdb.cli.store import ago, show_status
-from engramdb.engine.background import IN_BACKGROUND, SCHEDULER
-from engramdb.engine.handle import READ_NOTES
-from engramdb.engine.minds import ANTICIPATION, ATTENTION
-from engramdb.engine.status import CHAT, EMBEDDER
-from engramdb.engine.turns import TURNS
-from engramdb.engine.workers import READING
+from engramdb.context.agent_state import ATTENTION
+from engramdb.context.agents import ANTICIPATION
+from engramdb.context.turns import TURNS
+from engramdb.engine.scheduler import IN_BACKGROUND, SCHEDULER
+from engramdb.health import CHAT, EMBEDDER
 from engramdb.hooks.state import PART
+from engramdb.lifecycle.access_log import READ_NOTES
 from engramdb.testing import TinyEmbedder
 from engramdb.values import IndexReport, PartHealth, SchedulerState, StatusReport
 from engramdb.verbs.shared import PARTS
@@ -168,7 +170,7 @@ def test_what_does_not_wait_is_not_listed(engram_command: Command) -> None:
 
 def _watched() -> set[str]:
     """Return the names that stand as they are where the engine watches a part."""
-    sources = Path(engine.__file__).parent.rglob("*.py")
+    sources = Path(engramdb.__file__).parent.rglob("*.py")
     return {
         name for one in sources for name in re.findall(r'health\.watch\("([^"]+)"\)', one.read_text("utf-8"))
     }

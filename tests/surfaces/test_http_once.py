@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from engramdb import Engram, Scope, Settings
-from engramdb.engine.idempotency import ReplyBook
+from engramdb.engine.idempotency import ReplyStore
 from engramdb.testing import ManualClock, TinyEmbedder
 
 from .serving import client_of, opened, serving, tokens_in
@@ -172,7 +172,7 @@ def cut_off(kept: Kept, name: str) -> None:
         known = tx.replies.get("", kept.key(name))
     assert known is not None
     kept.engram.replies.drop("", kept.key(name))
-    ReplyBook(store, kept.clock).begin("", kept.key(name), request=known.request)
+    ReplyStore(store, kept.clock).begin("", kept.key(name), request=known.request)
     kept.clock.advance(seconds=6)
 
 
@@ -306,7 +306,7 @@ def test_two_at_once_are_not_both_carried_out(tmp_path: Path) -> None:
     assert third.content == answers[0].content
 
 
-class Signs(ReplyBook):
+class Signs(ReplyStore):
     """Answers of a process whose signs of life are often and can be waited for."""
 
     renew_seconds = 0.02
@@ -340,7 +340,7 @@ def test_a_long_request_is_left_to_the_server_that_is_alive(
         opened(tmp_path, clock=clock, embedder=embedder) as engram,
         opened(tmp_path, clock=clock) as beside,
     ):
-        signs = engram.replies = Signs(engram)
+        signs = engram._parts.replies = Signs(engram)
         signs.is_alive = is_alive
         with (
             serving(engram) as server,

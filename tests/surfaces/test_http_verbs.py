@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from engramdb import Engram
-from engramdb.engine.hearing import AgentDoors
+from engramdb.capture.agents import AgentCapture
 from engramdb.http.app import create_app
 from engramdb.http.bodies import (
     AgeBody,
@@ -121,7 +121,7 @@ def test_no_verb_is_forgotten(client: TestClient) -> None:
     """What the library can do, a program in another language can do, but for what is named here."""
     verbs, doors = (
         {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
-        for kind in (Engram, AgentDoors)
+        for kind in (Engram, AgentCapture)
     )
     described = client.get("/openapi.json").json()["paths"].values()
     routes = {told["operationId"] for methods in described for told in methods.values()}
@@ -159,10 +159,10 @@ def test_no_verb_is_forgotten(client: TestClient) -> None:
         (Engram.close_gap, CloseGapBody, {"gap_id": "id"}, set()),
         (Engram.suspend, MindBody, {}, set()),
         (Engram.resume, MindBody, {}, set()),
-        (AgentDoors.compaction, CompactionBody, {}, set()),
-        (AgentDoors.task_result, TaskResultBody, {}, set()),
-        (AgentDoors.finding, FindingBody, {}, set()),
-        (AgentDoors.tool_run, ToolRunBody, {}, set()),
+        (AgentCapture.compaction, CompactionBody, {}, set()),
+        (AgentCapture.task_result, TaskResultBody, {}, set()),
+        (AgentCapture.finding, FindingBody, {}, set()),
+        (AgentCapture.tool_run, ToolRunBody, {}, set()),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Protocol
 
+from engramdb.clock import Clock
+from engramdb.lifecycle.change import count_run
 from engramdb.lifecycle.drafts import Draft
+from engramdb.store.contract import Store
 from engramdb.text.sentences import sentences
-from engramdb.values import Kind, Layer, MemoryType, Outcome, Provenance, Role, Scope, Source, Turn
+from engramdb.values import Actor, Kind, Layer, Memory, MemoryType, Outcome, Provenance, Role, Scope, Source, Turn
+from engramdb.values.query import chosen
 
 COMPACTION_IMPORTANCE = 0.6
 """What survived a compaction mattered to whoever wrote the summary."""
@@ -107,9 +112,9 @@ def session_summary(
     if len(spoken) < SUMMARY_TURNS or not stated:
         return []
     once = list(dict.fromkeys(stated))
-    chosen = once[:SUMMARY_STATEMENTS]
-    more = f" and {len(once) - len(chosen)} more" if len(once) > len(chosen) else ""
-    content = f"Session {session}, {len(spoken)} turns: " + "; ".join(_short(one) for one in chosen) + more
+    first = once[:SUMMARY_STATEMENTS]
+    more = f" and {len(once) - len(first)} more" if len(once) > len(first) else ""
+    content = f"Session {session}, {len(spoken)} turns: " + "; ".join(_short(one) for one in first) + more
     return [
         Draft(
             content=content,
@@ -134,3 +139,89 @@ def _statements(text: str) -> list[str]:
 def _short(text: str, most: int = 400) -> str:
     whole = " ".join(text.split())
     return whole if len(whole) <= most else whole[:most].rsplit(" ", 1)[0] + " …"
+
+
+class AdmitsDrafts(Protocol):
+    """Takes drafts to the write pipeline."""
+
+    def admit(self, drafts: Sequence[Draft]) -> Sequence[Memory]: ...
+
+
+class AgentCapture:
+    """What agents produce besides talk, as memories: `engram.capture`."""
+
+    def __init__(
+        self, writer: AdmitsDrafts, *, store: Store, clock: Clock, scope: Scope, actor: Actor
+    ) -> None:
+        self._writer = writer
+        self._store = store
+        self._clock = clock
+        self._scope = scope
+        self._actor = actor
+
+    def compaction(
+        self, summary: str, *, session: str | None = None, scope: Scope | None = None
+    ) -> Sequence[Memory]:
+        """Keep the statements of a summary that took the place of older messages."""
+        place = scope or self._scope
+        return self._writer.admit(
+            compaction(summary, session=session, scope=place, occurred_at=self._clock.now())
+        )
+
+    def task_result(
+        self,
+        task: str,
+        result: str,
+        *,
+        outcome: Outcome = Outcome.SUCCESS,
+        session: str | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Keep how a task ended."""
+        draft = task_result(
+            task,
+            result,
+            outcome=chosen(Outcome, outcome),
+            session=session,
+            scope=scope or self._scope,
+            occurred_at=self._clock.now(),
+        )
+        return self._writer.admit([draft])[0]
+
+    def finding(
+        self,
+        statement: str,
+        *,
+        urls: Sequence[str] = (),
+        topic: str | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Keep something that was found out, with where it was found."""
+        place, now = scope or self._scope, self._clock.now()
+        return self._writer.admit([finding(statement, urls=urls, topic=topic, scope=place, occurred_at=now)])[
+            0
+        ]
+
+    def tool_run(
+        self,
+        tool: str,
+        purpose: str,
+        *,
+        outcome: Outcome = Outcome.SUCCESS,
+        session: str | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Count a run of a tool or a flow for a purpose, on one procedural memory."""
+        now, ended = self._clock.now(), chosen(Outcome, outcome)
+        draft = tool_run(
+            tool, purpose, outcome=ended, session=session, scope=scope or self._scope, occurred_at=now
+        )
+        memory = self._writer.admit([draft])[0]
+        return count_run(
+            memory.id,
+            is_success=ended in (Outcome.SUCCESS, Outcome.PARTIAL),
+            store=self._store,
+            scope=memory.scope,
+            actor=self._actor,
+            now=now,
+        )

@@ -12,7 +12,7 @@ from msgspec import Struct
 from engramdb.capture.extract import Extracted, Extractor
 from engramdb.errors import EngramError, InvalidQuery
 from engramdb.lifecycle.admission import WritePipeline, prepare, save
-from engramdb.lifecycle.drafts import Draft, check_label, checked_text, chosen, in_utc
+from engramdb.lifecycle.drafts import Draft, check_label, checked_text, in_utc
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
@@ -30,6 +30,7 @@ from engramdb.values import (
     TurnId,
     new_id,
 )
+from engramdb.values.query import chosen
 
 CLAIM_MINUTES = 5.0
 """How long one process may take to read turns before another may try."""

@@ -6,82 +6,71 @@ import contextlib
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from engramdb.capture.reading import TurnReader
+from engramdb.clock import Clock
 from engramdb.documents.search import followed, ordered, recalled
 from engramdb.documents.write import REMOVED, DocumentWrite, check_names, ready, unsettled
-from engramdb.engine.assemble import Parts
-from engramdb.engine.workers import READING_PATIENCE_SECONDS
 from engramdb.errors import EngramError, InvalidQuery, InvalidScope
-from engramdb.store.contract import DocumentRange
-from engramdb.values import (
-    Actor,
-    Document,
-    DocumentHit,
-    Hit,
-    MemoryId,
-    PutDocument,
-    RemoveDocument,
-    Scope,
-    Source,
-    Turn,
-)
+from engramdb.health import Health
+from engramdb.lifecycle.access_log import AccessRecorder
+from engramdb.lifecycle.admission import WritePipeline
+from engramdb.recall.gather import Sources
+from engramdb.recall.service import AnswerLog
+from engramdb.store.contract import DocumentRange, Store
+from engramdb.values import Actor, Hit, MemoryId, PutDocument, RemoveDocument, Scope, DocumentHit, Document, Source
 from engramdb.values.query import MAX_LIMIT
 
-# What every verb of the shelf stands on: the opened parts, scope and actor, and the engine around it.
+
+class DocumentParts(Protocol):
+    """What the document store needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def pipeline(self) -> WritePipeline: ...
+    @property
+    def sources(self) -> Sources: ...
+    @property
+    def answers(self) -> AnswerLog: ...
+    @property
+    def access_log(self) -> AccessRecorder: ...
+    @property
+    def turn_reader(self) -> TurnReader: ...
+    def write_notes(self) -> None:
+        """Write what recalls have noted, so that the write sees it."""
+
+    def embed_later(self) -> None:
+        """Have what waits embedded in the background, where there is one."""
 
 
-class DocumentEvents(Struct, frozen=True, kw_only=True):
-    """What a shelf tells the rest of the engine."""
-
-    before_write: Callable[[], None]
-    heard: Callable[[Turn], None]
-    given: Callable[[Sequence[Hit], Scope], None]
-    embed_later: Callable[[], None]
-    wait: Callable[[float], bool]
+Keeps = Callable[[Document], bool]
+REFRESH_SHARE = 0.01
+"""A lifetime begins again once more than this share of it has passed: reading must not always write."""
+PRUNED_AT_ONCE = 100
+"""So many expired documents leave with one write, so that none takes long."""
 
 
-class DocumentScope:
-    """An opened store, seen from one scope by one actor."""
+class DocumentStore:
+    """
+    Documents of other programs by place and key, and recall among what they say: `engram.documents`.
 
-    def __init__(self, parts: Parts, around: DocumentEvents, *, scope: Scope, actor: Actor) -> None:
+    A write is durable, and found by every process, when it returns. Reading changes nothing but lifetimes,
+    which begin again where a reader asks for that, and the count of what was recalled.
+    """
+
+    def __init__(self, parts: DocumentParts, *, scope: Scope, actor: Actor) -> None:
         self._parts = parts
-        self._around = around
         self._scope = scope
         self._actor = actor
         self._pipeline = unsettled(parts.pipeline)
-
-    def _corner(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> DocumentRange:
-        return DocumentRange(scope=self._in(scope), now=self._parts.clock.now(), place=place, within=within)
-
-    def _in(self, scope: Scope | None) -> Scope:
-        return self._scope if scope is None else scope
-
-    def _inner(self, scope: Scope | None, around: Scope) -> Scope:
-        """Return the scope of one document, which must not lie outside the scope of the call."""
-        if scope is None:
-            return around
-        if not scope.sees(around):
-            raise InvalidScope(f"scope {scope} is not inside {around}")
-        return scope
-
-
-# The verbs that read the shelf: one document by its key, those of a place, and those that fit a question.
-#
-# Half of `Engram.shelf`; calls `search` to find by meaning. Changes nothing but lifetimes, which begin
-# again where a reader asks for that, and the count of what was recalled.
-
-Keeps = Callable[[Document], bool]
-
-REFRESH_SHARE = 0.01
-"""A lifetime begins again once more than this share of it has passed: reading must not always write."""
-
-
-class DocumentReads(DocumentScope):
-    """What gives documents."""
 
     def get(
         self, place: tuple[str, ...], key: str, *, refresh: bool = False, scope: Scope | None = None
@@ -171,7 +160,7 @@ class DocumentReads(DocumentScope):
         if not query.strip():
             raise InvalidQuery("the query is empty", hint="Ask for something, or use `list`.")
         _check_page(limit, offset)
-        self._around.wait(READING_PATIENCE_SECONDS)
+        self._parts.turn_reader.wait()
         corner = self._corner(place, scope, within=within)
         with self._parts.store.read() as tx:
             pointers = list(tx.shelf.pointers(corner))
@@ -193,80 +182,6 @@ class DocumentReads(DocumentScope):
         if refresh:
             self._refresh([hit.item for hit in shown])
         return shown
-
-    def _documents(
-        self,
-        ranked: Sequence[tuple[int, float | None]],
-        now: datetime,
-        *,
-        keep: Keeps | None,
-        end: int,
-    ) -> Sequence[DocumentHit]:
-        """Return the best documents that count, fetched a page at a time until there are enough."""
-        found: list[DocumentHit] = []
-        page = max(end, 64)
-        with self._parts.store.read() as tx:
-            for start in range(0, len(ranked), page):
-                part = ranked[start : start + page]
-                items = tx.shelf.by_ids([number for number, _ in part], now=now)
-                found += [
-                    DocumentHit(item=items[number], score=score)
-                    for number, score in part
-                    if number in items and (keep is None or keep(items[number]))
-                ]
-                if len(found) >= end:
-                    break
-        return found[:end]
-
-    def _given(self, shown: Sequence[DocumentHit], hits: Sequence[Hit]) -> None:
-        """Count what was given as recalled, in the scope of each."""
-        by_id = {hit.memory.id: hit for hit in hits}
-        for scope in {one.item.scope for one in shown}:
-            ids = {one.item.memory_id for one in shown if one.item.scope == scope}
-            self._around.given([by_id[one] for one in ids if one in by_id], scope)
-
-    def _refresh(self, items: Sequence[Document]) -> None:
-        """Let lifetimes begin again, of those that have used up some of theirs."""
-        now = self._parts.clock.now()
-        due = [item for item in items if _is_worn(item, now)]
-        if not due:
-            return
-        with self._parts.store.atomic() as tx:
-            shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
-            for item in tx.shelf.touch([item.id for item in due], now=now):
-                shelving.align(item.memory_id, item.scope)
-
-
-def _check_page(limit: int | None, offset: int) -> None:
-    """Raise where no page of an answer can be meant."""
-    if offset < 0 or (limit is not None and limit < 0):
-        raise InvalidQuery(f"limit={limit} and offset={offset} must not be negative")
-
-
-def _is_worn(item: Document, now: datetime) -> bool:
-    if item.lifetime is None or item.expires_at is None:
-        return False
-    return now + item.lifetime - item.expires_at > item.lifetime * REFRESH_SHARE
-
-
-def _pointing_to(hit: DocumentHit, memory_id: MemoryId | None) -> DocumentHit:
-    """Return the hit with the memory that stands for its document today."""
-    return (
-        hit if memory_id == hit.item.memory_id else replace(hit, item=replace(hit.item, memory_id=memory_id))
-    )
-
-
-# The verbs that change the shelf: documents are put, removed, cleared and taken back, and expire.
-#
-# Half of `Engram.shelf`; calls `ready` before a write and `shelving` inside it. A write is durable, and
-# found by every process, when it returns.
-
-PRUNED_AT_ONCE = 100
-"""So many expired documents leave with one write, so that none takes long."""
-
-
-class DocumentWrites(DocumentScope):
-    """What changes documents."""
 
     def put(
         self,
@@ -301,7 +216,7 @@ class DocumentWrites(DocumentScope):
             else one
             for one in changes
         ]
-        self._around.before_write()
+        self._parts.write_notes()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
             done = [
@@ -312,9 +227,9 @@ class DocumentWrites(DocumentScope):
             ]
             shelving.prune(limit=PRUNED_AT_ONCE)
         for turn in shelving.heard:
-            self._around.heard(turn)
+            self._parts.turn_reader.turn_stored(turn)
         if not shelving.is_all_embedded:
-            self._around.embed_later()
+            self._parts.embed_later()
         return done
 
     def remove(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> bool:
@@ -330,7 +245,7 @@ class DocumentWrites(DocumentScope):
         """
         now = self._parts.clock.now()
         corner = DocumentRange(scope=self._in(scope), now=now, place=place, within=within)
-        self._around.before_write()
+        self._parts.write_notes()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             items = list(tx.shelf.walk(corner))
             DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).drop(items, REMOVED)
@@ -346,14 +261,14 @@ class DocumentWrites(DocumentScope):
         """
         now = self._parts.clock.now()
         corner = DocumentRange(scope=self._in(scope), now=now, place=place)
-        self._around.before_write()
+        self._parts.write_notes()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
             latest = tx.shelf.latest(corner, limit=most)
             for item in latest:
                 DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).unsay(item)
         return latest
 
-    def patrol(self) -> None:
+    def prune_quietly(self) -> None:
         """Take away what has expired; where that cannot be written now, the next write does so."""
         with contextlib.suppress(EngramError):
             self.prune()
@@ -369,11 +284,77 @@ class DocumentWrites(DocumentScope):
                 shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
                 total += shelving.prune(limit=PRUNED_AT_ONCE)
 
+    def _documents(
+        self,
+        ranked: Sequence[tuple[int, float | None]],
+        now: datetime,
+        *,
+        keep: Keeps | None,
+        end: int,
+    ) -> Sequence[DocumentHit]:
+        """Return the best documents that count, fetched a page at a time until there are enough."""
+        found: list[DocumentHit] = []
+        page = max(end, 64)
+        with self._parts.store.read() as tx:
+            for start in range(0, len(ranked), page):
+                part = ranked[start : start + page]
+                items = tx.shelf.by_ids([number for number, _ in part], now=now)
+                found += [
+                    DocumentHit(item=items[number], score=score)
+                    for number, score in part
+                    if number in items and (keep is None or keep(items[number]))
+                ]
+                if len(found) >= end:
+                    break
+        return found[:end]
 
-# The shelf of an open memory: exact documents of other programs, and recall among what they say.
+    def _given(self, shown: Sequence[DocumentHit], hits: Sequence[Hit]) -> None:
+        """Count what was given as recalled, in the scope of each."""
+        by_id = {hit.memory.id: hit for hit in hits}
+        for scope in {one.item.scope for one in shown}:
+            ids = {one.item.memory_id for one in shown if one.item.scope == scope}
+            self._parts.access_log.note_hits([by_id[one] for one in ids if one in by_id], scope)
 
-__all__ = ["DocumentEvents", "DocumentStore"]
+    def _refresh(self, items: Sequence[Document]) -> None:
+        """Let lifetimes begin again, of those that have used up some of theirs."""
+        now = self._parts.clock.now()
+        due = [item for item in items if _is_worn(item, now)]
+        if not due:
+            return
+        with self._parts.store.atomic() as tx:
+            shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
+            for item in tx.shelf.touch([item.id for item in due], now=now):
+                shelving.align(item.memory_id, item.scope)
+
+    def _corner(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> DocumentRange:
+        return DocumentRange(scope=self._in(scope), now=self._parts.clock.now(), place=place, within=within)
+
+    def _in(self, scope: Scope | None) -> Scope:
+        return self._scope if scope is None else scope
+
+    def _inner(self, scope: Scope | None, around: Scope) -> Scope:
+        """Return the scope of one document, which must not lie outside the scope of the call."""
+        if scope is None:
+            return around
+        if not scope.sees(around):
+            raise InvalidScope(f"scope {scope} is not inside {around}")
+        return scope
 
 
-class DocumentStore(DocumentWrites, DocumentReads):
-    """Documents by place and key."""
+def _check_page(limit: int | None, offset: int) -> None:
+    """Raise where no page of an answer can be meant."""
+    if offset < 0 or (limit is not None and limit < 0):
+        raise InvalidQuery(f"limit={limit} and offset={offset} must not be negative")
+
+
+def _is_worn(item: Document, now: datetime) -> bool:
+    if item.lifetime is None or item.expires_at is None:
+        return False
+    return now + item.lifetime - item.expires_at > item.lifetime * REFRESH_SHARE
+
+
+def _pointing_to(hit: DocumentHit, memory_id: MemoryId | None) -> DocumentHit:
+    """Return the hit with the memory that stands for its document today."""
+    return (
+        hit if memory_id == hit.item.memory_id else replace(hit, item=replace(hit.item, memory_id=memory_id))
+    )

@@ -1,91 +1,105 @@
-"""Engram: the object that users hold."""
+"""
+Engram: the object that users hold.
+
+Each verb checks and resolves what it is given and hands it to the service that does it. The signatures and
+docstrings here are the public interface, which is why this module is longer than others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import builtins
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from engramdb.capture.pipeline import observe
-from engramdb.documents.store import DocumentEvents, DocumentStore
-from engramdb.engine.asking import Insights, Questions, Reasoning
-from engramdb.engine.assemble import Own, Parts, assemble
-from engramdb.engine.background import Background
-from engramdb.engine.built import built
-from engramdb.engine.clock import Clock, SystemClock
-from engramdb.engine.dreaming import Dreams
-from engramdb.engine.handle import BULK_ROWS
-from engramdb.engine.hearing import AgentDoors, Hearing, Turns
-from engramdb.engine.idempotency import Served
-from engramdb.engine.life import Life, Links
-from engramdb.engine.moving import Imports, Notebooks
-from engramdb.engine.upkeep import Upkeep
-from engramdb.errors import EngramError
-from engramdb.index.foreign import ProposesRows
-from engramdb.lifecycle.change import correct
-from engramdb.lifecycle.drafts import Draft, chosen
-from engramdb.models.embedder import Embedder
-from engramdb.recall.fuse import Reranker
+from engramdb.clock import Clock, SystemClock
+from engramdb.engine.parts import Own, Parts, assemble
+from engramdb.errors import EngramError, InvalidQuery, InvalidScope, MemoryNotFound
 from engramdb.settings import Settings
+from engramdb.store.contract import FeedPage, Transaction
+from engramdb.store.contract.whole import PartTally
+from engramdb.text.normalize import fingerprint, is_text
 from engramdb.values import (
+    BELIEVED,
     GLOBAL,
+    Action,
     Actor,
+    AgeReport,
+    AuditEvent,
+    Backup,
+    Breadth,
+    Census,
+    Confidence,
+    DoctorReport,
+    Domain,
+    DreamReport,
+    Edge,
+    EdgeType,
+    EntityProfile,
+    Erasure,
+    ExportedMemory,
+    Filters,
+    Forecast,
+    Gap,
+    HistoryEvent,
+    ImportKind,
+    ImportOrigin,
+    ImportReport,
     Kind,
     Layer,
     Memory,
     MemoryId,
     MemoryType,
+    Mode,
+    NotebookReport,
     Provenance,
+    Query,
+    Reasoned,
+    Recall,
     Scope,
+    SecurityTier,
     Source,
+    Status,
+    StatusReport,
+    Summary,
+    Timeline,
     Turn,
+    TurnId,
+    Window,
+    WorkingLine,
+    WorkingMemory,
+    new_id,
 )
+from engramdb.values.query import check_limit, check_number, checked_filters, chosen
+
+if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
+    from engramdb.capture.agents import AgentCapture
+    from engramdb.context.agents import AgentTurn
+    from engramdb.documents.store import DocumentStore
+    from engramdb.engine.idempotency import ReplyStore
+    from engramdb.importing.record import Message
+    from engramdb.index.foreign import ProposesRows
+    from engramdb.lifecycle.drafts import Draft
+    from engramdb.models.capabilities import TokenCounter
+    from engramdb.models.embedder import Embedder
+    from engramdb.recall.fuse import Reranker
+
+_ENDING = 8
+"""The characters at the end of an id that may stand for the whole."""
 
 
-class Engram(
-    Background,
-    Turns,
-    Dreams,
-    Hearing,
-    Imports,
-    Insights,
-    Life,
-    Links,
-    Notebooks,
-    Questions,
-    Reasoning,
-    Served,
-    Upkeep,
-):
+class Engram:
     """A long-term memory: give it statements and turns, ask it questions."""
 
-    def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
-        super().__init__(parts, scope=scope, actor=actor)
-        self._after_turn = lambda _: self.schedule("turn")
-        self._listener.on_patrol = self._patrol
-
-    @built
-    def capture(self) -> AgentDoors:
-        """Doors for what agents produce besides talk: compactions, task results, findings, tool runs."""
-        return AgentDoors(self._parts, self._admit, scope=self._scope, actor=self._actor)
-
-    @built
-    def shelf(self) -> DocumentStore:
-        """Documents that other programs keep word for word, and recall among what was remembered of them."""
-        return DocumentStore(
-            self._parts,
-            DocumentEvents(
-                before_write=lambda: self._reads.write(self._now()),
-                heard=self._listener.heard,
-                given=self._note_hits,
-                embed_later=self._embed_later,
-                wait=self._listener.wait,
-            ),
-            scope=self._scope,
-            actor=self._actor,
-        )
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._scope = parts.scope
+        self._actor = parts.actor
 
     @classmethod
     def open(
@@ -120,14 +134,51 @@ class Engram(
             clock=clock or SystemClock(),
             own=Own(embedder=embedder, reranker=reranker, vector_index=vector_index),
             must_exist=must_exist,
+            scope=scope,
+            actor=actor,
         )
-        engram = cls(parts, scope=scope, actor=actor)
         if background:
-            engram._start()
-            engram._listener.start()
-            if settings.dream_in_background if dream is None else dream:
-                engram._scheduler.start()
-        return engram
+            parts.start(dream=settings.dream_in_background if dream is None else dream)
+        return cls(parts)
+
+    def close(self) -> None:
+        """Finish what is under way and let go of the store; slow work stops at its next small write."""
+        self._parts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def scope(self) -> Scope:
+        """Where it reads and writes unless a call names another scope."""
+        return self._scope
+
+    @property
+    def capture(self) -> AgentCapture:
+        """Verbs for what agents produce besides talk: compactions, task results, findings, tool runs."""
+        return self._parts.agent_capture
+
+    @property
+    def documents(self) -> DocumentStore:
+        """Documents that other programs store word for word, and recall among what was remembered of them."""
+        return self._parts.documents
+
+    @property
+    def shelf(self) -> DocumentStore:
+        """The former name of `documents`."""
+        return self._parts.documents
+
+    @property
+    def replies(self) -> ReplyStore:
+        """Answers stored by idempotency key."""
+        return self._parts.replies
+
+    # --- what comes in --------------------------------------------------------------------------------------
 
     def observe(
         self,
@@ -145,31 +196,28 @@ class Engram(
         What it states is read out of it soon after: at once for a correction, a decision, a promise and the
         like, otherwise together with the turns around it. `flush` reads what still waits.
         """
-        self._reads.write(self._now())
-        turn = observe(
+        self._parts.write_notes()
+        turn = self._parts.writer.observe(
             content,
             role=role,
             speaker=speaker,
             session=session,
             occurred_at=occurred_at,
             scope=self._in(scope),
-            store=self._parts.store,
-            policy=self._parts.policy.capture,
-            actor=self._actor,
-            now=self._now(),
         )
-        self._listener.heard(turn)
+        self._parts.turn_reader.turn_stored(turn)
         return turn
 
     def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
         """Read now what still waits, of one session if that is given, and return how many turns that were."""
-        return self._listener.flush(None if session is None else (self._in(scope), session))
+        conversation = None if session is None else (self._in(scope), session)
+        return self._parts.turn_reader.flush(conversation)
 
     def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
         """Read what still waits of a session and store a summary of it; a short or trivial one gives none."""
         place = self._in(scope)
         self.flush(session=session, scope=place)
-        return self._summarise(session, place)
+        return self._parts.writer.summarize_session(session, place)
 
     def remember(
         self,
@@ -194,6 +242,8 @@ class Engram(
 
         It is durable and can be recalled, by every process that has the store open, when this returns.
         """
+        from engramdb.lifecycle.drafts import Draft  # noqa: PLC0415 - loads what reads statements
+
         draft = Draft(
             content=content,
             scope=self._in(scope),
@@ -208,11 +258,11 @@ class Engram(
             forget_after=forget_after,
             pinned=pinned,
         )
-        return self._admit([draft])[0]
+        return self._parts.writer.admit([draft])[0]
 
     def remember_many(
         self, drafts: Iterable[Draft], *, progress: Callable[[int], None] | None = None
-    ) -> list[Memory]:
+    ) -> builtins.list[Memory]:
         """
         Store many statements, a few hundred per write, and return them in their order.
 
@@ -222,7 +272,7 @@ class Engram(
         A draft that is not valid raises. What was written before it stays stored, and the error's hint says
         how many drafts that was.
         """
-        stored: list[Memory] = []
+        stored: builtins.list[Memory] = []
         try:
             stored.extend(self.remember_stream(drafts, progress=progress))
         except EngramError as exc:
@@ -239,14 +289,381 @@ class Engram(
 
         Lazy, for more than fits into memory: drafts are read, and stored, only as the result is iterated.
         """
-        waiting: list[Draft] = []
-        for draft in drafts:
-            waiting.append(draft)
-            if len(waiting) == BULK_ROWS:
-                yield from self._admit(waiting, progress)
-                waiting = []
-        if waiting:
-            yield from self._admit(waiting, progress)
+        yield from self._parts.writer.admit_many(drafts, progress)
+
+    def hear(
+        self,
+        messages: Sequence[Message],
+        *,
+        kind: ImportKind = ImportKind.CLAUDE_CODE,
+        most_characters: int | None = None,
+        is_logged: bool = True,
+        scope: Scope | None = None,
+    ) -> Sequence[Turn]:
+        """
+        Keep messages of one session, oldest first, each once, and return the turns that are new.
+
+        They are durable when this returns; what they state is read out of them by `read_due` or `flush`. A
+        message is known by its key, and also by its words where the session holds them already without that
+        key: an agent tells of a prompt before its log does. Where nothing is logged (`is_logged`), only the
+        key counts, so that the same words said later are kept too. One that cannot be stored is passed over,
+        and of one that is too long for `most_characters` the beginning is kept.
+        """
+        return self._parts.importing.take_messages(
+            messages,
+            kind=kind,
+            most_characters=most_characters,
+            is_logged=is_logged,
+            scope=self._in(scope),
+        )
+
+    def read_due(self, turns: Sequence[Turn]) -> None:
+        """Read out of turns that `hear` has kept what is due: a strong signal, or enough that waits."""
+        for turn in turns:
+            self._parts.turn_reader.turn_stored(turn)
+
+    def import_from(
+        self,
+        path: str | PathLike[str],
+        *,
+        kind: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        speaker: str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+        may_enter: Callable[[Scope], bool] | None = None,
+        scope: Scope | None = None,
+    ) -> ImportReport:
+        """
+        Take in a file, a folder or a zip archive that another program wrote; `dry_run` only counts.
+
+        The kind is told from the content unless given. What an earlier import brought is passed over, also
+        where it was corrected or forgotten since, so an import may be interrupted and repeated. `mapping`
+        names the columns of a table: {"content": "text", "occurred_at": "date"}. A `speaker` is the name of
+        whoever speaks as the user in conversations that do not say so. A record that cannot be
+        taken in is reported by its place and does not stop the others; so is one that would go to a scope
+        which `may_enter` says no to.
+        """
+        return self._parts.importing.take_file(
+            Path(path),
+            kind=None if kind is None else chosen(ImportKind, kind),
+            mapping=mapping,
+            speaker=speaker,
+            dry_run=dry_run,
+            progress=progress,
+            may_enter=may_enter,
+            scope=self._in(scope),
+        )
+
+    def imported_from(self, memory_id: MemoryId, *, scope: Scope | None = None) -> ImportOrigin | None:
+        """Return which file a memory, or the conversation behind it, was imported from, if any."""
+        memory = self._parts.lifecycle.get(self._resolve(memory_id, scope), scope=self._in(scope))
+        with self._parts.store.read() as tx:
+            return tx.imports.origin(memory.id)
+
+    # --- what is asked --------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: Mode = Mode.FULL_CONTEXT,
+        filters: Filters | None = None,
+        session: str | None = None,
+        as_of: datetime | None = None,
+        strategy: str | None = None,
+        explain: bool = False,
+        scope: Scope | None = None,
+    ) -> Recall:
+        """
+        Return the memories that fit the question, best first, with reasons, and how good the answer is.
+
+        What is given and fits counts as recalled, in this `session` if named. With `as_of` the answer is
+        what was believed at that moment, and counts as nothing; what was forgotten since stays forgotten.
+        `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
+        nearly given.
+        """
+        narrowed = checked_filters(filters).in_mode(chosen(Mode, mode))
+        asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
+        return self._parts.recalls.recall(
+            asked, session=session, as_of=as_of, strategy=strategy, explain=explain
+        )
+
+    def timeline(
+        self, topic: str, *, entities: Iterable[str] = (), limit: int = 50, scope: Scope | None = None
+    ) -> Timeline:
+        """
+        Return how the knowledge of a topic came to be: what was added, confirmed, corrected, disputed.
+
+        A topic that is the name of a person or thing is told by all that speaks of it, whatever the words.
+        With `entities`, only what speaks of these counts.
+        """
+        filters = Filters(entities=frozenset(entities))
+        return self._parts.recalls.timeline(
+            Query(text=topic, scope=self._in(scope), filters=filters, limit=limit)
+        )
+
+    def entity(self, name: str, *, limit: int = 20, scope: Scope | None = None) -> EntityProfile:
+        """Return everything about a person, project or thing: memories of all layers, relations, company."""
+        from engramdb.recall.entity import profile  # noqa: PLC0415 - loads the read path
+
+        check_limit(limit)
+        with self._parts.store.read() as tx:
+            return profile(tx, name, scope=self._in(scope), limit=limit, now=self._now())
+
+    def reason(
+        self,
+        question: str,
+        *,
+        depth: int | None = None,
+        limit: int = 20,
+        calls: int | None = None,
+        tokens: int | None = None,
+        session: str | None = None,
+        scope: Scope | None = None,
+    ) -> Reasoned:
+        """
+        Recall, judge whether that is enough, ask for parts and gaps, and answer from what was found.
+
+        The answer names the memories that it stands on. Without a chat model, or where it fails, there is
+        none, and `why` says so; the evidence tree is there at any rate. `depth` is how many levels of
+        questions are asked, from 1 to 5; a model is asked `calls` times at most, for `tokens` in all. What is
+        not given follows from what the model can do.
+        """
+        from engramdb.recall.reason import reason_about  # noqa: PLC0415 - loads the prompts
+
+        place = self._in(scope)
+        reasoned = reason_about(
+            self._parts,
+            question,
+            depth=depth,
+            limit=limit,
+            calls=calls,
+            tokens=tokens,
+            scope=place,
+            now=self._now(),
+        )
+        self._parts.access_log.note_hits(reasoned.evidence, place, session)
+        return reasoned
+
+    def confidence(self, query: str, *, scope: Scope | None = None) -> Confidence:
+        """Say whether an answer to the question can be confident, is uncertain, or about the unknown."""
+        from engramdb.recall.answerability import confidence  # noqa: PLC0415 - loads the read path
+
+        return confidence(self._parts, query, scope=self._in(scope), now=self._now())
+
+    def get(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Memory:
+        """Return one memory by its id or the last eight characters of it."""
+        return self._parts.lifecycle.get(self._resolve(memory_id, scope), scope=self._in(scope))
+
+    def list(
+        self,
+        *,
+        limit: int = 50,
+        before: MemoryId | None = None,
+        filters: Filters | None = None,
+        scope: Scope | None = None,
+    ) -> Sequence[Memory]:
+        """Return memories, newest first; `before` a memory's id gives the page after it."""
+        check_limit(limit)
+        place, narrowed = self._in(scope), checked_filters(filters)
+        start = None if before is None else self._resolve(before, scope)
+        with self._parts.store.read() as tx:
+            if start is not None and tx.memories.get(start, scope=place) is None:
+                raise MemoryNotFound(f"no memory {start!r} is visible in scope {place}")
+            return tx.memories.list(
+                scope=place, filters=narrowed, limit=limit, before=start, alive_at=self._now()
+            )
+
+    def turns(
+        self,
+        *,
+        session: str | None = None,
+        limit: int = 50,
+        before: TurnId | None = None,
+        scope: Scope | None = None,
+    ) -> Sequence[Turn]:
+        """Return the latest turns, oldest of them first; `before` a turn's id gives those that led to it."""
+        check_limit(limit)
+        place = self._in(scope)
+        with self._parts.store.read() as tx:
+            start = None if before is None else self._turn_id(tx, before, place)
+            return tx.turns.list(scope=place, session=session, limit=limit, before=start)
+
+    def gaps(self, *, limit: int = 20, after: str | None = None, scope: Scope | None = None) -> Sequence[Gap]:
+        """
+        Return open questions, the weightiest first: missing facts, contradictions, old beliefs.
+
+        `after` a question's id gives the page after it, also if that one was settled meanwhile.
+        """
+        from engramdb.dream.open_questions import find_question  # noqa: PLC0415 - few processes ask
+
+        check_limit(limit)
+        place = self._in(scope)
+        with self._parts.store.read() as tx:
+            if after is not None:
+                find_question(tx, after, place)
+            return tx.gaps.open_for(place, limit=limit, after=after)
+
+    def close_gap(self, gap_id: str, *, reason: str = "", scope: Scope | None = None) -> Gap:
+        """Settle a question without an answer; it is not asked again."""
+        from engramdb.dream.open_questions import close_question  # noqa: PLC0415 - few processes ask
+
+        return close_question(
+            self._parts.store,
+            gap_id,
+            scope=self._in(scope),
+            reason=reason,
+            actor=self._actor,
+            now=self._now(),
+        )
+
+    def answer_gap(self, gap_id: str, answer: str, *, scope: Scope | None = None) -> Memory:
+        """Answer a question: what is stated is remembered in its scope, and the question is closed."""
+        from engramdb.dream.open_questions import find_open_question  # noqa: PLC0415 - few processes ask
+
+        place = self._in(scope)
+        with self._parts.store.read() as tx:
+            find_open_question(tx, gap_id, place)
+        memory = self.remember(answer, scope=place)
+        self.close_gap(gap_id, reason="answered", scope=place)
+        return memory
+
+    def domains(self, *, scope: Scope | None = None) -> Sequence[Domain]:
+        """Return the fields of knowledge that the last dream found, the best known first."""
+        from engramdb.index.domains import domains  # noqa: PLC0415 - few processes ask
+
+        with self._parts.store.read() as tx:
+            return domains(tx, self._in(scope), self._parts.policy.insight, self._now())
+
+    def summaries(
+        self,
+        query: str | None = None,
+        *,
+        breadth: Breadth | str = Breadth.DOMAIN,
+        limit: int = 5,
+        scope: Scope | None = None,
+    ) -> Sequence[Summary]:
+        """Return what is known in short: by cluster, by domain or all of it, what fits the question first."""
+        from engramdb.index.domains import summaries  # noqa: PLC0415 - few processes ask
+
+        if breadth not in [one.value for one in Breadth]:
+            raise InvalidQuery(f"no breadth is called {breadth!r}", hint=f"Use one of {', '.join(Breadth)}.")
+        place = self._in(scope)
+        vector, space = None, None
+        if query is not None:
+            (vector,) = self._parts.embedder.embed_queries([Query(text=query, scope=place).text])
+        with self._parts.store.read() as tx:
+            if vector is not None:
+                space = tx.vectors.space(self._parts.embedder.identity)
+            return summaries(tx, place, vector, breadth, limit, space=space)
+
+    # --- prompts and agents ---------------------------------------------------------------------------------
+
+    def context(
+        self,
+        message: str,
+        *,
+        model: str | None = None,
+        history: Sequence[Turn | Mapping[str, str]] | None = None,
+        fixed: str | Sequence[str] = (),
+        reserve: int | None = None,
+        budget: int | None = None,
+        working: Sequence[WorkingLine] = (),
+        session: str | None = None,
+        scope: Scope | None = None,
+        recalled: Callable[[int], Recall] | None = None,
+        counter: TokenCounter | None = None,
+    ) -> Window:
+        """
+        Return what a model should have in mind for a message, in sections that fit its window.
+
+        The window of `model` less the `fixed` parts of the prompt, the message and the reply is the budget;
+        `budget` gives it outright. `reserve` is what the reply may take. Without a `history` the turns of
+        the `session` are it. `recalled` answers in place of a plain recall, asked for so many memories, and
+        `counter` counts in place of the model's own. What is shown and fits counts as recalled. Raises where
+        fixed parts or working memory do not fit.
+        """
+        from engramdb.context.service import ContextRequest  # noqa: PLC0415 - loads the read path
+
+        request = ContextRequest(
+            message=message,
+            scope=self._in(scope),
+            model=model,
+            history=history,
+            fixed=fixed,
+            reserve=reserve,
+            budget=budget,
+            working=working,
+            session=session,
+            counter=counter,
+        )
+        return self._parts.contexts.build(request, recalled=recalled)
+
+    def turn(
+        self,
+        message: str,
+        *,
+        agent: str | None = None,
+        model: str | None = None,
+        session: str | None = None,
+        kind: str = "chat",
+        speaker: str | None = None,
+        history: Sequence[Turn | Mapping[str, str]] | None = None,
+        fixed: str | Sequence[str] = (),
+        reserve: int | None = None,
+        scope: Scope | None = None,
+    ) -> AgentTurn:
+        """
+        Return one turn of an agent, to be used as `with engram.turn(…) as turn:`, or `async with`.
+
+        On the way in the message is stored, what fits it is recalled, and `turn.window` holds the prompt
+        for the `model`. Inside, run the model and hand over what it says with `turn.reply`. On the way out
+        that is stored, the agent's working memory is brought up to date and kept, and what follows is
+        scheduled. A block that raises, or that replies nothing, leaves the agent's mind as it was. `kind`
+        says who calls: chat, task, cron, orchestrator, swarm or flow; the result of all but a chat is
+        remembered as well.
+        """
+        from engramdb.context.turns import TurnKind, TurnRequest  # noqa: PLC0415 - most processes run no agent
+
+        who = chosen(TurnKind, kind)
+        place = self._of_agent(agent, scope)
+        if session is None and who is not TurnKind.CHAT:
+            session = f"{who}-{new_id(self._now())}"
+        request = TurnRequest(
+            message=message,
+            scope=place,
+            kind=who,
+            agent=place.agent,
+            model=model,
+            session=session,
+            speaker=speaker,
+            history=history,
+            fixed=fixed,
+            reserve=reserve,
+        )
+        return self._parts.agents.turn(request)
+
+    def suspend(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
+        """Keep what an agent has in mind and let go of it here; returns what was kept."""
+        return self._parts.agents.suspend(self._of_agent(agent, scope))
+
+    def resume(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
+        """
+        Bring an agent's working memory back, and say in what state.
+
+        After less than four hours it is as it was, after less than a day fainter; after longer the agent
+        begins anew with what matters most. What was forgotten meanwhile does not come back. A turn does
+        this by itself.
+        """
+        return self._parts.agents.working_memory(self._of_agent(agent, scope))
+
+    def working_memory(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
+        """Return what an agent has in mind now, the most active first."""
+        return self._parts.agents.working_memory(self._of_agent(agent, scope))
+
+    # --- the life of one memory -----------------------------------------------------------------------------
 
     def correct(
         self,
@@ -264,22 +681,524 @@ class Engram(
         `if_still`, here and in every verb that changes one memory, nothing happens and `MemoryChanged` is
         raised where it is no longer as that look at it showed, whichever process has changed it.
         """
-        target = self._resolve(memory_id, scope)
-        corrected = correct(
-            target,
+        return self._parts.writer.correct(
+            self._resolve(memory_id, scope),
             content,
-            self._parts.pipeline,
             scope=self._in(scope),
             reason=reason,
-            actor=self._actor,
-            now=self._now(),
             if_still=if_still,
         )
-        if not corrected.is_embedded:
-            self._embed_later()
-        return corrected.memory
 
-    def _patrol(self) -> None:
-        """Keep what was counted, and take expired documents away, while nothing else is done."""
-        self._parts.ledger.keep()
-        self.shelf.patrol()
+    def forget(
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Take a memory out of every index now; only a person can bring it back."""
+        return self._parts.lifecycle.forget(
+            self._resolve(memory_id, scope), scope=self._in(scope), reason=reason, if_still=if_still
+        )
+
+    def erase(
+        self,
+        memory_id: MemoryId | None = None,
+        *,
+        user: str | None = None,
+        reason: str = "",
+        dry_run: bool = False,
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Erasure:
+        """
+        Take the words of a memory, or everything of a user, out of the file for good; nobody can undo it.
+
+        Along with a memory goes what says the same, what was concluded from it and the turns it was read
+        from; along with a user every scope of that name inside this one. The file is then written anew,
+        and others wait meanwhile. With `dry_run` it only counts. Twice is harmless: it cleans the file
+        again where that did not succeed.
+        """
+        return self._parts.lifecycle.erase(
+            None if memory_id is None else self._resolve(memory_id, scope),
+            user=user,
+            reason=reason,
+            dry_run=dry_run,
+            scope=self._in(scope),
+            if_still=if_still,
+        )
+
+    def set_status(
+        self,
+        memory_id: MemoryId,
+        status: Status,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Move a memory to another status; bringing one back needs a reason."""
+        return self._parts.lifecycle.set_status(
+            self._resolve(memory_id, scope),
+            chosen(Status, status),
+            scope=self._in(scope),
+            reason=reason,
+            if_still=if_still,
+        )
+
+    def pin(
+        self, memory_id: MemoryId, *, if_still: Memory | None = None, scope: Scope | None = None
+    ) -> Memory:
+        """Make a memory immune to every automatic loss."""
+        return self._parts.lifecycle.pin(
+            self._resolve(memory_id, scope), pinned=True, scope=self._in(scope), if_still=if_still
+        )
+
+    def unpin(
+        self, memory_id: MemoryId, *, if_still: Memory | None = None, scope: Scope | None = None
+    ) -> Memory:
+        """Let a memory age again."""
+        return self._parts.lifecycle.pin(
+            self._resolve(memory_id, scope), pinned=False, scope=self._in(scope), if_still=if_still
+        )
+
+    def feedback(
+        self,
+        memory_id: MemoryId,
+        *,
+        helpful: bool,
+        query: str | None = None,
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """
+        Say whether a memory helped, and for which question.
+
+        Of no help, it is not given again to such questions for a while; to others it is. The question is kept
+        as a fingerprint and a vector, not as words.
+        """
+        return self._parts.lifecycle.feedback(
+            self._resolve(memory_id, scope),
+            helpful=helpful,
+            query=query,
+            scope=self._in(scope),
+            if_still=if_still,
+        )
+
+    def restore(
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
+        return self._parts.lifecycle.restore(
+            self._resolve(memory_id, scope), scope=self._in(scope), reason=reason, if_still=if_still
+        )
+
+    def promote(
+        self,
+        memory_id: MemoryId,
+        *,
+        layer: Layer | None = None,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Put a memory one layer up, or into the layer given; rules then leave it there."""
+        return self._parts.lifecycle.set_layer(
+            self._resolve(memory_id, scope),
+            None if layer is None else chosen(Layer, layer),
+            up=True,
+            scope=self._in(scope),
+            reason=reason,
+            if_still=if_still,
+        )
+
+    def demote(
+        self,
+        memory_id: MemoryId,
+        *,
+        layer: Layer | None = None,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Put a memory one layer down, or into the layer given; rules then leave it there."""
+        return self._parts.lifecycle.set_layer(
+            self._resolve(memory_id, scope),
+            None if layer is None else chosen(Layer, layer),
+            up=False,
+            scope=self._in(scope),
+            reason=reason,
+            if_still=if_still,
+        )
+
+    def history(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[HistoryEvent]:
+        """Return everything that happened to a memory, oldest first."""
+        return self._parts.lifecycle.history(self._resolve(memory_id, scope), scope=self._in(scope))
+
+    def relate(
+        self,
+        memory_id: MemoryId,
+        other: MemoryId,
+        *,
+        type: EdgeType = EdgeType.RELATED_TO,  # noqa: A002 - the word users know
+        weight: float = 1.0,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Edge:
+        """
+        Say how a memory relates to another: it supports or contradicts it, was caused by it, is an instance
+        of it, or has to do with it.
+
+        Recall follows the link at once, and tells of a contradiction. Said again, it replaces the weight.
+        """
+        return self._parts.lifecycle.relate(
+            self._resolve(memory_id, scope),
+            self._resolve(other, scope),
+            chosen(EdgeType, type),
+            weight=weight,
+            scope=self._in(scope),
+            reason=reason,
+            if_still=if_still,
+        )
+
+    def unrelate(
+        self,
+        memory_id: MemoryId,
+        other: MemoryId,
+        *,
+        type: EdgeType = EdgeType.RELATED_TO,  # noqa: A002 - the word users know
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> bool:
+        """Take such a link away; returns whether it was there."""
+        return self._parts.lifecycle.unrelate(
+            self._resolve(memory_id, scope),
+            self._resolve(other, scope),
+            chosen(EdgeType, type),
+            scope=self._in(scope),
+            reason=reason,
+            if_still=if_still,
+        )
+
+    def links(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[Edge]:
+        """Return the links that leave or reach a memory and whose other end this scope may see."""
+        return self._parts.lifecycle.links(self._resolve(memory_id, scope), scope=self._in(scope))
+
+    def unmerge(
+        self,
+        memory_id: MemoryId,
+        *,
+        reason: str = "",
+        if_still: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Sequence[Memory]:
+        """
+        Take back every merge into a memory, or the one by which it was merged itself; no dream repeats it.
+
+        What was merged is active again with its own evidence, which the other one gives back. Returns what
+        was brought back.
+        """
+        from engramdb.dream.service import take_apart  # noqa: PLC0415 - loads the dream
+
+        back = take_apart(
+            self._parts,
+            self._resolve(memory_id, scope),
+            scope=self._in(scope),
+            actor=self._actor,
+            reason=reason or "taken apart",
+            if_still=if_still,
+        )
+        self._parts.embed_later()
+        return back
+
+    # --- the whole store ------------------------------------------------------------------------------------
+
+    def dream(
+        self,
+        *,
+        dry_run: bool = False,
+        steps: Sequence[str] | None = None,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> DreamReport:
+        """
+        Consolidate the whole store once: merge, settle, conclude, connect, ask; all steps or those named.
+
+        Works in small writes beside everything else, one dream at a time; an interrupted one goes on where it
+        stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
+        share of them that is done.
+        """
+        from engramdb.dream.service import dream_once  # noqa: PLC0415 - loads the dream
+
+        self._parts.write_notes()
+        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
+
+    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
+        """
+        Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
+
+        `before` a report's `number` gives the page after it.
+        """
+        check_limit(limit)
+        if before is not None:
+            check_number("before", before)
+        with self._parts.store.read() as tx:
+            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
+
+    def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
+        """
+        Let the whole store age once: layers change, and what a rule of the policy is due for leaves.
+
+        Works in small writes beside everything else; an interrupted sweep goes on where it stopped. With
+        `dry_run` it only tells what it would do. `restore` brings back what a rule removed.
+        """
+        from engramdb.lifecycle.aging import age_once  # noqa: PLC0415 - loads numpy
+
+        self._parts.write_notes()
+        return age_once(self._parts, dry_run=dry_run, progress=progress)
+
+    def forecast(
+        self,
+        memory_id: MemoryId | None = None,
+        *,
+        days: float = 365,
+        everywhere: bool = False,
+        scope: Scope | None = None,
+    ) -> Forecast:
+        """
+        Say what will fade, move and leave within so many days if nothing happens, of one memory or of all.
+
+        Covers what the scope sees; `everywhere` counts the whole store instead and shows no memory.
+        """
+        from engramdb.lifecycle.aging import forecast_memory, forecast_scope  # noqa: PLC0415 - loads numpy
+
+        self._parts.write_notes()
+        place = self._in(scope)
+        if memory_id is not None:
+            target = self._resolve(memory_id, scope)
+            return forecast_memory(self._parts, target, scope=place, days=days)
+        return forecast_scope(self._parts, None if everywhere else place, days=days)
+
+    def compare_policies(
+        self,
+        *,
+        days: Sequence[float] = (30, 90, 365),
+        everywhere: bool = False,
+        scope: Scope | None = None,
+    ) -> Mapping[str, Sequence[Census]]:
+        """Say what each preset would keep of these memories after so many days each, if nothing happens."""
+        from engramdb.lifecycle.aging import compare_presets  # noqa: PLC0415 - loads numpy
+
+        self._parts.write_notes()
+        return compare_presets(self._parts, None if everywhere else self._in(scope), days=days)
+
+    def schedule(self, reason: str = "") -> None:
+        """Say that something happened after which slow work may be due, such as the end of a turn."""
+        self._parts.scheduler.schedule(reason)
+
+    def status(self) -> StatusReport:
+        """Return a look at the whole: counts, sizes, what waits, what fails, what the background does."""
+        from engramdb.engine.status import overview  # noqa: PLC0415 - few processes ask
+
+        return overview(self._parts)
+
+    def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
+        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
+        from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
+
+        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
+
+    def backup(self, path: str | PathLike[str]) -> Backup:
+        """
+        Write a whole copy of the store to a path where nothing is, while others go on using it.
+
+        It is as the store is at one moment, with the same key, and its owner's alone.
+        """
+        self._parts.write_notes()
+        target = Path(path).expanduser().absolute()
+        self._parts.store.back_up(target)
+        with self._parts.store.atomic() as tx:
+            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
+        return Backup(path=str(target), size_bytes=target.stat().st_size)
+
+    def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
+        """
+        Return who did what in the store, newest first: ids, counts and reasons, never a memory's words.
+
+        `before` an event's `number` gives the page after it.
+        """
+        check_limit(limit)
+        if before is not None:
+            check_number("before", before)
+        with self._parts.store.read() as tx:
+            return tx.audit.recent(limit=limit, before=before)
+
+    def changes(self, *, after: int | None = None, limit: int = 200, scope: Scope | None = None) -> FeedPage:
+        """
+        Return what changed after a place in the feed, oldest first, and the place to read on from.
+
+        Without a place, nothing but where the feed ends now. Ids and actions only, of what the scope
+        sees, whichever process made the change.
+        """
+        check_limit(limit)
+        with self._parts.store.read() as tx:
+            latest = tx.feed.latest()
+            if after is None or after >= latest:
+                return FeedPage(cursor=latest)
+            return tx.feed.after(max(0, after), scope=self._in(scope), limit=limit)
+
+    def embed_pending(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """Embed now what waits for it, and return how many memories that were."""
+        from engramdb.index.rebuild import embed_pending  # noqa: PLC0415 - loads the models
+
+        return embed_pending(self._parts.store, self._parts.embedder, progress=progress)
+
+    def enrich(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """Infer now what waits to be inferred from statements that came in bulk, and return how many."""
+        from engramdb.lifecycle.enrich import enrich_pending  # noqa: PLC0415 - loads what reads statements
+
+        return enrich_pending(self._parts.store, now=self._now(), progress=progress)
+
+    def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """Make every derived index anew from the memories, and return how many there were."""
+        from engramdb.index.rebuild import rebuild  # noqa: PLC0415 - loads the models
+
+        done = rebuild(self._parts.store, self._parts.embedder, progress=progress)
+        self._parts.spaces.rebuild(self._parts.store)
+        return done
+
+    def note_success(self, part: str) -> None:
+        """Note for `status` that a part outside the engine has worked; written when the store is closed."""
+        with self._parts.health.watch(part):
+            return
+
+    def note_failures(self, part: str, *, count: int, last: datetime, why: str) -> None:
+        """Note for `status` how often a part outside the engine has failed, when last, and why then."""
+        tally = PartTally(name=part, last_failure=last, failure=why, failures=count)
+        with self._parts.store.atomic() as tx:
+            tx.parts.add(tally)
+
+    # --- files for people -----------------------------------------------------------------------------------
+
+    def notebook_sync(
+        self,
+        folder: str | PathLike[str],
+        *,
+        dry_run: bool = False,
+        delete: bool = False,
+        delete_many: bool = False,
+        adopt: bool = False,
+        progress: Callable[[int], None] | None = None,
+        scope: Scope | None = None,
+    ) -> NotebookReport:
+        """
+        Bring a folder of Markdown files and the memories of a scope to the same state, both ways.
+
+        Edits of a file become corrections, new files memories, and memories that are new or have changed are
+        written. What both sides changed is kept twice, the person's words in a copy beside the file. A file
+        that was deleted comes back, unless `delete` says that its memory is to be forgotten; where most are
+        gone, that stops the sync, unless `delete_many` says so. A folder that holds other things is refused
+        unless told to `adopt` it: then they are left alone.
+        """
+        from engramdb.notebook.sync import sync_folder  # noqa: PLC0415 - few processes have a notebook
+
+        self._parts.write_notes()
+        done = sync_folder(
+            self._parts,
+            Path(folder),
+            scope=self._in(scope),
+            dry_run=dry_run,
+            delete=delete,
+            delete_many=delete_many,
+            adopt=adopt,
+            progress=progress,
+        )
+        if not dry_run:
+            self._parts.embed_later()
+        return done
+
+    def notebook_mark(self, folder: str | PathLike[str]) -> str:
+        """Return what changes whenever a sync could have something to do; cheap enough to be asked often."""
+        from engramdb.notebook.sync import folder_at  # noqa: PLC0415 - few processes have a notebook
+
+        with self._parts.store.read() as tx:
+            change = tx.vectors.latest_change()
+        return f"{folder_at(Path(folder)).signature()}:{change}"
+
+    def export(
+        self,
+        *,
+        filters: Filters | None = None,
+        tiers: Collection[SecurityTier] = (SecurityTier.CLEARTEXT,),
+        history: bool = False,
+        narrower: bool = False,
+        scope: Scope | None = None,
+    ) -> Iterator[ExportedMemory]:
+        """
+        Yield the memories that a scope may see, oldest first, with everything that is known of each.
+
+        Without filters it is what is held to be true. What is sensitive is left out unless its tier is asked
+        for, but for mere names and home towns. `narrower` adds those of every scope inside this one, scope by
+        scope: of the global one, the whole store. `import_from` takes a file of these back, one JSON object
+        to a line.
+        """
+        from engramdb.exporting.export import ExportRequest, export  # noqa: PLC0415 - few processes export
+
+        wanted = ExportRequest(
+            filters=filters or Filters(statuses=BELIEVED), tiers=frozenset(tiers), history=history
+        )
+        return export(self._parts.store, self._in(scope), wanted, narrower=narrower)
+
+    # --- what a call means ----------------------------------------------------------------------------------
+
+    def _resolve(self, memory_id: MemoryId, scope: Scope | None) -> MemoryId:
+        """Return the whole id for one that may be given by its last eight characters, or by the words."""
+        place = self._in(scope)
+        if not isinstance(memory_id, str):
+            raise MemoryNotFound(f"an id is text, not {type(memory_id).__name__}")
+        if not is_text(memory_id):
+            raise MemoryNotFound("the id holds half a surrogate pair")
+        with self._parts.store.read() as tx:
+            if len(memory_id) == _ENDING:
+                found = tx.memories.ids_ending_with(memory_id.lower(), scope=place)
+            else:
+                twin = tx.memories.active_twin(fingerprint(memory_id), scope=place)
+                found = [memory_id if twin is None else twin.id]
+        if len(found) > 1:
+            raise MemoryNotFound(f"{len(found)} memories end in {memory_id!r}", hint="Give the whole id.")
+        return found[0] if found else memory_id
+
+    def _turn_id(self, tx: Transaction, turn_id: TurnId, scope: Scope) -> TurnId:
+        from engramdb.capture.pipeline import find_turn  # noqa: PLC0415 - loads the write path
+
+        return find_turn(tx, turn_id, scope).id
+
+    def _in(self, scope: Scope | None) -> Scope:
+        place = self._scope if scope is None else scope
+        if not isinstance(place, Scope):  # a name or a dict would fail far from here, or match nothing
+            raise InvalidScope(
+                f"a scope is a Scope, not {type(place).__name__}", hint='Give one, such as Scope(user="ann").'
+            )
+        return place
+
+    def _of_agent(self, agent: str | None, scope: Scope | None) -> Scope:
+        """Return the scope of an agent inside the one given."""
+        place = self._in(scope)
+        if agent is None or agent == place.agent:
+            return place
+        if place.agent is not None:
+            raise InvalidScope(
+                f"agent={agent[:40]!r} is not the agent of the scope, {place.agent[:40]!r}",
+                hint="Name the agent once.",
+            )
+        return replace(place, agent=agent)
+
+    def _now(self) -> datetime:
+        return self._parts.clock.now()

@@ -1,4 +1,11 @@
-"""Replies stored by idempotency key, and the change feed."""
+"""
+Replies stored for a day by idempotency key, so that a write may be sent again without harm.
+
+Used by the HTTP server, around the verb that carries the write out. The process that carries a key out holds
+a lease of it in the store, renewed for as long as that takes, so other processes leave it alone. A key whose
+reply was never stored and whose lease ran out, because the process was killed, is carried out again:
+admission recognizes a statement that is stored already, and `observed` a message, so nothing is added twice.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +16,11 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
-from engramdb.engine.built import built
-from engramdb.engine.clock import Clock
-from engramdb.engine.handle import Handle
+from engramdb.clock import Clock
 from engramdb.errors import RequestUnderWay
-from engramdb.store import contract
-from engramdb.store.contract import FeedPage, Store
+from engramdb.store.contract import Store
 from engramdb.store.contract.documents import StoredReply
 from engramdb.values import Scope, Turn
-from engramdb.values.query import check_limit
-
-# Answers that are kept for a day by the caller's key, so that a write may be sent again without harm.
-#
-# Held by `engine.served` and used by the HTTP server, around the verb that carries the write out. Whoever
-# carries a key out holds a lease of it in the store, renewed for as long as that takes, so other processes
-# leave it alone. A key whose answer was never kept and whose lease ran out, because the process was killed,
-# is
-# carried out anew: admission recognises a statement that is stored already, and `observed` a message, so
-# nothing is added twice.
 
 KEPT_FOR: Final = timedelta(days=1)
 CUT_OFF_WITHIN: Final = timedelta(seconds=5)
@@ -52,7 +46,7 @@ def _lease(caller: str, key: str) -> str:
     return f"reply {blake2b(f'{caller} {key}'.encode(), digest_size=16).hexdigest()}"
 
 
-class ReplyBook:
+class ReplyStore:
     """Answers by caller and key, as one process keeps them."""
 
     renew_seconds = 1.0
@@ -132,29 +126,3 @@ class ReplyBook:
         with self._store.atomic() as tx:
             tx.replies.drop(caller, key)
             tx.leases.release(_lease(caller, key), self._owner)
-
-
-# What a server needs of a memory beside the verbs: the feed of changes, and answers kept by key.
-
-
-class Served(Handle):
-    """What a server needs."""
-
-    def changes(self, *, after: int | None = None, limit: int = 200, scope: Scope | None = None) -> FeedPage:
-        """
-        Return what changed after a place in the feed, oldest first, and the place to read on from.
-
-        Without a place, nothing but where the feed ends now. Ids and actions only, of what the scope
-        sees, whichever process made the change.
-        """
-        check_limit(limit)
-        with self._parts.store.read() as tx:
-            latest = tx.feed.latest()
-            if after is None or after >= latest:
-                return contract.FeedPage(cursor=latest)
-            return tx.feed.after(max(0, after), scope=self._in(scope), limit=limit)
-
-    @built
-    def replies(self) -> ReplyBook:
-        """The answers that are kept by the caller's key."""
-        return ReplyBook(self._parts.store, self._parts.clock)

@@ -1,171 +1,45 @@
-"""Status: health of parts, usage, quality of answers."""
+"""
+A look at the whole, for `status`: counts, sizes, what waits, and how each part fares, in every process.
+
+Counts and states only: nothing of a memory's words is in a report.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
-from engramdb.engine.built import is_built
-from engramdb.engine.clock import Clock
-from engramdb.errors import (
-    AccessDenied,
-    ContentTooLarge,
-    EdgeNotAllowed,
-    EmbeddingError,
-    EngramError,
-    InjectionBlocked,
-    InvalidContent,
-    InvalidQuery,
-    InvalidScope,
-    MemoryNotFound,
-    StatusNotAllowed,
-    StorageError,
-)
-from engramdb.models import e5, static
-from engramdb.models.calibration import Calibration
+from engramdb.engine.lazy import is_built
+from engramdb.errors import EmbeddingError, StorageError
+from engramdb.health import Health
 from engramdb.models.chat import CallLog, Usage
-from engramdb.models.embedder import Embedder
-from engramdb.policy import RecallPolicy
 from engramdb.store.contract import DreamRun, Store, Sweep
 from engramdb.store.contract.whole import PartTally
 from engramdb.text.normalize import counted
-from engramdb.values import EmbedderIdentity, IndexReport, PartHealth, Recall, StatusReport
+from engramdb.values import IndexReport, PartHealth, StatusReport
+from engramdb.values.report import SchedulerState
 
-if TYPE_CHECKING:
-    from engramdb.engine.assemble import Parts
+if TYPE_CHECKING:  # a cycle: the parts hold the health store, and the report is about the parts
+    from engramdb.engine.parts import Parts
 
-POOR_RELEVANCY = 0.3
-"""An answer with a lower average relevancy is poor."""
-POOR_IN_A_ROW = 10
-"""So many poor answers in a row are worth a warning."""
-
-
-# Which parts work: the last success and the last failure of each, with the reason.
-#
-# Kept by the engine for its own process and shown by `status`. The embedder is watched by a wrapper that
-# notes how each call ended, so neither the write pipeline nor recall has to.
-
-EMBEDDER = "embedder"
-CHAT = "chat model"
-REFUSALS = (
-    AccessDenied,
-    ContentTooLarge,
-    EdgeNotAllowed,
-    InjectionBlocked,
-    InvalidContent,
-    InvalidQuery,
-    InvalidScope,
-    MemoryNotFound,
-    StatusNotAllowed,
-)
-"""What is wrong with a request: a part that refuses it works, and has not failed."""
-
-
-class Health:
-    """How each part fared."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._parts: dict[str, PartHealth] = {}
-
-    @contextmanager
-    def watch(self, part: str) -> Iterator[None]:
-        """Note whether the block succeeded; its error goes on to the caller, and a refusal is not noted."""
-        try:
-            yield
-        except REFUSALS:
-            raise
-        except EngramError as exc:
-            self._note(part, failure=f"{exc.code} {exc}")
-            raise
-        self._note(part, failure=None)
-
-    def failed(self, part: str, error: EngramError) -> None:
-        """Note a failure that was dealt with where it happened."""
-        self._note(part, failure=f"{error.code} {error}")
-
-    def is_failing(self, part: str) -> bool:
-        """Say whether the part's last attempt failed."""
-        with self._lock:
-            return part in self._parts and self._parts[part].is_failing
-
-    def parts(self) -> tuple[PartHealth, ...]:
-        """Return every part that has been used."""
-        with self._lock:
-            return tuple(self._parts.values())
-
-    def _note(self, part: str, *, failure: str | None) -> None:
-        now = self._clock.now()
-        with self._lock:
-            known = self._parts.get(part, PartHealth(name=part))
-            if failure is None:
-                self._parts[part] = replace(known, last_success=now)
-            else:
-                self._parts[part] = replace(
-                    known, last_failure=now, failure=failure, failures=known.failures + 1
-                )
-
-
-class WatchedEmbedder:
-    """An embedder whose calls are noted."""
-
-    def __init__(self, embedder: Embedder, health: Health) -> None:
-        self._embedder = embedder
-        self._health = health
-
-    @property
-    def identity(self) -> EmbedderIdentity:
-        """The identity of the embedder inside."""
-        with self._health.watch(EMBEDDER):
-            return self._embedder.identity
-
-    @property
-    def similarity_floor(self) -> float:
-        """The floor of the embedder inside."""
-        return self._embedder.similarity_floor
-
-    @property
-    def calibration(self) -> Calibration:
-        """The calibration of the embedder inside, which may have to ask its server for it."""
-        with self._health.watch(EMBEDDER):
-            return self._embedder.calibration
-
-    @property
-    def batch(self) -> int:
-        """How many texts are worth handing over at once."""
-        return self._embedder.batch
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text that will be stored."""
-        with self._health.watch(EMBEDDER):
-            return self._embedder.embed_documents(texts)
-
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per question that will be asked."""
-        with self._health.watch(EMBEDDER):
-            return self._embedder.embed_queries(texts)
-
-
-# Keep in the store how each part fares and what the chat model has cost, so that a restart forgets neither.
-#
-# Held by the engine; written when it closes, when `status` is asked for, and twice a minute where it works in
-# the background. What cannot be written is not worth an error: the parts say themselves what fails.
-
+STATIC_EMBEDDER, E5_EMBEDDER = "static", "e5-small"
+"""The names of the built-in embedder and of the better one that can be added."""
 PURPOSE = "chat: "
 """How the name begins under which a purpose of the chat model is kept."""
 
 
-class Ledger:
-    """What this process has to add to the store's own account of its parts."""
+class HealthStore:
+    """
+    What this process has to add to the store's own record of its parts and of what the chat model has cost.
+
+    Written when the engine closes, when `status` is asked for, and twice a minute in the background. What
+    cannot be written is not worth an error: the parts say themselves what fails.
+    """
 
     def __init__(self, store: Store, health: Health, calls: CallLog) -> None:
         self._store = store
@@ -175,7 +49,7 @@ class Ledger:
         self._parts: dict[str, PartHealth] = {}
         self._usage: dict[str, Usage] = {}
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Add what happened since the last time to the store, if it can be written."""
         with self._lock, suppress(StorageError):
             parts = {part.name: part for part in self._health.parts()}
@@ -244,65 +118,12 @@ class Ledger:
                 )
 
 
-# How good the latest answers were: rolling averages for `status`, and a warning when many in a row were poor.
-
-KEPT = 200
-"""So many answers are averaged."""
-
-
-class AnswerLog:
-    """The quality of the latest answers."""
-
-    def __init__(self, policy: Callable[[], RecallPolicy]) -> None:
-        self._policy = policy
-        self._lock = threading.Lock()
-        self._latest: deque[tuple[float, float, float]] = deque(maxlen=KEPT)
-        self._count = 0
-        self._poor_in_a_row = 0
-        self._levels: dict[str, int] = {}
-
-    def add(self, answer: Recall) -> None:
-        """Take in one answer; an empty one from an empty store says nothing about quality."""
-        quality = answer.quality
-        with self._lock:
-            self._count += 1
-            self._levels[quality.level] = self._levels.get(quality.level, 0) + 1
-            if not quality.candidates:
-                return
-            self._latest.append((quality.average_relevancy, quality.ndcg, quality.milliseconds))
-            is_poor = quality.average_relevancy < POOR_RELEVANCY
-            self._poor_in_a_row = self._poor_in_a_row + 1 if is_poor else 0
-
-    def summary(self) -> dict[str, float]:
-        """Return how many answers there were, and the averages of the latest."""
-        with self._lock:
-            found: dict[str, float] = {"answers": self._count, "poor_in_a_row": self._poor_in_a_row}
-            found |= {f"level: {level}": number for level, number in self._levels.items()}
-            latest = list(self._latest)
-        if latest:
-            relevancy, ndcg, milliseconds = np.array(latest).T
-            found |= {"average_relevancy": float(relevancy.mean()), "ndcg": float(ndcg.mean())}
-            found |= {f"milliseconds_p{p}": float(np.percentile(milliseconds, p)) for p in (50, 95)}
-        return found
-
-    @property
-    def is_poor(self) -> bool:
-        """Whether so many poor answers came in a row that something may be wrong."""
-        with self._lock:
-            return self._poor_in_a_row > 0 and self._poor_in_a_row >= POOR_IN_A_ROW
-
-
-# A look at the whole, for `status`.
-#
-# Called by `Engram.status`; reads one snapshot and asks each part how it fares, here and in other processes.
-# Counts and states only: nothing of a memory's words is in a report.
-
-_MOST_SCOPES = 20
+_MAX_SCOPES = 20
 
 
 def overview(parts: Parts) -> StatusReport:
     """Return counts, sizes, what waits, and how each part fares."""
-    parts.ledger.keep()
+    parts.health_store.save()
     described = parts.store.describe()
     embedder, space_error = _embedder_name(parts)
     with parts.store.read() as tx:
@@ -314,27 +135,36 @@ def overview(parts: Parts) -> StatusReport:
             encrypted=bool(described["encrypted"]),
             format_version=int(str(described["format_version"])),
             size_bytes=int(str(described["size_bytes"])),
-            disk_free_bytes=_room(described),
+            disk_free_bytes=_free_bytes(described),
             policy=parts.settings.policy,
             embedder=embedder,
             memories=sum(by_status.values()),
             turns=tx.turns.count(),
             by_status=by_status,
             by_layer=tx.memories.count_by("layer"),
-            by_scope={str(scope): n for scope, n in tx.memories.largest_scopes(limit=_MOST_SCOPES).items()},
+            by_scope={str(scope): n for scope, n in tx.memories.largest_scopes(limit=_MAX_SCOPES).items()},
             awaiting_embedding=waiting,
             awaiting_enrichment=tx.memories.count_unenriched(),
             awaiting_reading=tx.turns.pending()[0],
             chat={name: _spent(usage) for name, usage in parts.calls.by_purpose().items()},
-            spent=parts.ledger.spent(),
-            recalls=parts.answers.summary(),
+            spent=parts.health_store.spent(),
+            recalls=parts.answers.summary()
+            if is_built(parts, "answers")
+            else {"answers": 0, "poor_in_a_row": 0},
             index=_index(parts),
             entities=tx.entities.count(),
+            scheduler=_scheduler(parts),
+            workers=parts.worker_states(),
             last_dream=_finished(tx.dreams.latest()),
             last_ageing=_finished(tx.sweeps.latest()),
             parts=parts.health.parts(),
-            all_parts=parts.ledger.all_parts(),
-            advice=(*_advice(embedder, space_error, waiting), *_doubts(parts), *_room_advice(described)),
+            all_parts=parts.health_store.all_parts(),
+            advice=(
+                *_advice(embedder, space_error, waiting),
+                *_doubts(parts),
+                *_given_up(parts),
+                *_disk_advice(described),
+            ),
         )
 
 
@@ -349,15 +179,15 @@ def _finished(run: DreamRun | Sweep | None) -> datetime | None:
     return None if run is None else run.finished_at
 
 
-def _room(described: Mapping[str, object]) -> int | None:
+def _free_bytes(described: Mapping[str, object]) -> int | None:
     """Return the bytes that are free beside the store, where it says so."""
     free = described.get("disk_free_bytes")
     return free if isinstance(free, int) else None
 
 
-def _room_advice(described: Mapping[str, object]) -> Iterator[str]:
+def _disk_advice(described: Mapping[str, object]) -> Iterator[str]:
     """Say so where the store could not be written anew, as erasing does."""
-    free = _room(described)
+    free = _free_bytes(described)
     if free is not None and free < 2 * int(str(described["size_bytes"])):
         yield (
             f"Only {free / 1_000_000:.0f} MB are free on the disk of the store, less than twice its size: "
@@ -386,18 +216,31 @@ def _embedder_name(parts: Parts) -> tuple[str, str | None]:
 
 
 def _doubts(parts: Parts) -> Iterator[str]:
-    if parts.answers.is_poor:
+    if is_built(parts, "answers") and parts.answers.is_poor:
+        from engramdb.recall.service import POOR_IN_A_ROW  # noqa: PLC0415 - loaded with the first answer
+
         yield (
             f"The last {POOR_IN_A_ROW} answers or more were poor: either nothing about "
             "them was ever stored, or the embedder does not fit these memories."
         )
 
 
+def _scheduler(parts: Parts) -> SchedulerState:
+    return parts.scheduler.state() if is_built(parts, "scheduler") else SchedulerState()
+
+
+def _given_up(parts: Parts) -> Iterator[str]:
+    """Say which background jobs have crashed too often to be tried again."""
+    found = [job.name for worker in parts.worker_states() for job in worker.jobs if job.is_given_up]
+    for name in (*found, *_scheduler(parts).given_up):
+        yield f"The background job {name!r} was given up after repeated crashes: restart, and report the bug."
+
+
 def _advice(embedder: str, error: str | None, waiting: int) -> Iterator[str]:
     if error:
         yield f"The embedder does not work, so memories are found by their words only: {error}"
-    if embedder.startswith(static.NAME):
-        yield f"A better embedder can be added: engram models add {e5.NAME}"
+    if embedder.startswith(STATIC_EMBEDDER):
+        yield f"A better embedder can be added: engram models add {E5_EMBEDDER}"
     if waiting:
         told = counted(waiting, "memory waits", "memories wait")
         yield f"{told} to be embedded; found by words alone until then."

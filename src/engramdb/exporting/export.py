@@ -1,16 +1,100 @@
-"""Export memories as JSON lines."""
+"""Export memories: which ones travel, with what is known of each, and as a line of JSON."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Iterator
 
 import msgspec
 from msgspec.structs import replace
 
+from engramdb.lifecycle.change import SAID
+from engramdb.store.contract import Store, Transaction
 from engramdb.text.pii import classify, is_withheld
-from engramdb.values import ExportedMemory
+from engramdb.values import BELIEVED, ExportedMemory, Filters, Memory, MemoryId, Scope, SecurityTier, Status
 
 MARK = "engram"
 """The name by which a line is known as ours; its value is the version of the form."""
 FORM = 1
+PAGE = 100
+"""Memories of an export that are read in one go: a few milliseconds, so that nobody waits for it."""
+
+
+class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What an export is to hold."""
+
+    filters: Filters = Filters(statuses=BELIEVED)
+    tiers: frozenset[SecurityTier]
+    history: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether private things may be in it."""
+        return self.tiers >= {SecurityTier.SENSITIVE, SecurityTier.CONFIDENTIAL}
+
+    def covers(self, memory: Memory) -> bool:
+        """Say whether a memory, as it is by now, is to be in it."""
+        return memory.status in self.filters.statuses and self.admits(memory)
+
+    def admits(self, memory: Memory) -> bool:
+        """Say whether a memory's tier was asked for; a mere name or home town counts as cleartext."""
+        if memory.security in self.tiers:
+            return True
+        return SecurityTier.CLEARTEXT in self.tiers and not is_withheld(memory.content, memory.security)
+
+
+def export(store: Store, scope: Scope, request: ExportRequest, *, narrower: bool) -> Iterator[ExportedMemory]:
+    """Yield what a scope may see, oldest first; `narrower` adds every scope inside it, scope by scope."""
+    yield from _of_scope(store, scope, request)
+    if narrower:
+        with store.read() as tx:
+            inside = [one for one in tx.erasures.scopes_within(scope) if one != scope]
+        for one in inside:
+            yield from (found for found in _of_scope(store, one, request) if found.memory.scope == one)
+
+
+def _of_scope(store: Store, scope: Scope, request: ExportRequest) -> Iterator[ExportedMemory]:
+    """Yield what one scope sees, a page at a time."""
+    ids = list(_exportable(store, scope, request))
+    travelling = frozenset(ids)
+    for start in range(0, len(ids), PAGE):
+        with store.read() as tx:
+            some = [tx.memories.get(one, scope=scope) for one in ids[start : start + PAGE]]
+            page = [
+                _exported(tx, one, scope, among=travelling, history=request.history)
+                for one in some
+                if one is not None and request.covers(one)
+            ]
+        yield from page if request.is_open else map(discreet, page)
+
+
+def _exportable(store: Store, scope: Scope, request: ExportRequest) -> Iterator[MemoryId]:
+    """Yield the ids to export, oldest first; what is erased has no words to give."""
+    pages: list[list[MemoryId]] = []
+    before: MemoryId | None = None
+    while True:
+        with store.read() as tx:
+            page = tx.memories.list(scope=scope, filters=request.filters, limit=PAGE, before=before)
+        pages.append([one.id for one in page if request.admits(one) and one.status is not Status.ERASED])
+        if len(page) < PAGE:
+            break
+        before = page[-1].id
+    for ids in reversed(pages):
+        yield from reversed(ids)
+
+
+def _exported(
+    tx: Transaction, memory: Memory, scope: Scope, *, among: Collection[MemoryId], history: bool
+) -> ExportedMemory:
+    return ExportedMemory(
+        memory=memory,
+        entities=tuple(one.name for one in tx.entities.of_memory(memory.id, scope=scope)),
+        history=tuple(tx.history.of(memory.id)) if history else (),
+        links=tuple(
+            edge
+            for edge in tx.edges.of(memory.id)
+            if edge.source == memory.id and edge.target in among and edge.type in SAID
+        ),
+    )
 
 
 def discreet(exported: ExportedMemory) -> ExportedMemory:

@@ -24,7 +24,7 @@ from engramdb.http.load_shedding import API, MOST_BYTES, RETRY_SECONDS, read_bod
 from engramdb.http.requests import Captured, begun, reply_error, request_id
 
 if TYPE_CHECKING:
-    from engramdb.engine.idempotency import ReplyBook
+    from engramdb.engine.idempotency import ReplyStore
     from engramdb.store.contract.documents import StoredReply
 
 HEADER: Final = "Idempotency-Key"
@@ -42,7 +42,7 @@ _log = logging.getLogger("engramdb.http")
 class Once:
     """ASGI middleware that answers a write that was carried out before."""
 
-    def __init__(self, app: ASGIApp, *, book: ReplyBook) -> None:
+    def __init__(self, app: ASGIApp, *, book: ReplyStore) -> None:
         self._app = app
         self._book = book
         self._under_way: set[tuple[str, str]] = set()

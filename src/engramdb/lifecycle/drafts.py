@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from enum import StrEnum
 from numbers import Real
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,13 +32,13 @@ from engramdb.values import (
     Source,
     new_id,
 )
+from engramdb.values.query import chosen
 
 # Draft: a statement at the write pipeline, before it is a memory.
 #
 # Made by every door (`remember`, `correct`, imports); checked and turned into a memory by `capture.admit`.
 
 _DECODE = "Decode the text properly first."
-_Choice = TypeVar("_Choice", bound=StrEnum)
 _CATEGORY = lazy(r"[a-z][a-z0-9_-]{0,39}")
 
 
@@ -114,16 +113,6 @@ def check_label(name: str, text: str) -> None:
         raise InvalidContent(f"the {name} is text, not {type(text).__name__}")
     if not is_text(text):
         raise InvalidContent(f"the {name} holds half a surrogate pair", hint=_DECODE)
-
-
-def chosen(kind: type[_Choice], word: str) -> _Choice:
-    """Return the member of an enumeration that a caller named; raises with the words that there are."""
-    try:
-        return kind(word)
-    except ValueError as exc:
-        raise InvalidContent(
-            f"{word!r} is not a {kind.__name__.lower()}", hint=f"Use one of {', '.join(kind)}."
-        ) from exc
 
 
 def checked_text(text: str, *, what: str, max_bytes: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engramdb.errors import EmbedderUnavailable, EmbeddingError, EngramError
+from engramdb.health import EMBEDDER, Health
 from engramdb.values.memory import EmbedderIdentity
 
 if TYPE_CHECKING:
@@ -111,3 +112,43 @@ class AbsentEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> NoReturn:  # noqa: ARG002
         """Raise the reason."""
         raise self._error
+
+
+class WatchedEmbedder:
+    """An embedder whose calls are noted."""
+
+    def __init__(self, embedder: Embedder, health: Health) -> None:
+        self._embedder = embedder
+        self._health = health
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The identity of the embedder inside."""
+        with self._health.watch(EMBEDDER):
+            return self._embedder.identity
+
+    @property
+    def similarity_floor(self) -> float:
+        """The floor of the embedder inside."""
+        return self._embedder.similarity_floor
+
+    @property
+    def calibration(self) -> Calibration:
+        """The calibration of the embedder inside, which may have to ask its server for it."""
+        with self._health.watch(EMBEDDER):
+            return self._embedder.calibration
+
+    @property
+    def batch(self) -> int:
+        """How many texts are worth handing over at once."""
+        return self._embedder.batch
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text that will be stored."""
+        with self._health.watch(EMBEDDER):
+            return self._embedder.embed_documents(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per question that will be asked."""
+        with self._health.watch(EMBEDDER):
+            return self._embedder.embed_queries(texts)

@@ -7,12 +7,13 @@ words, the machine of statuses for the rest, each with its history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from engramdb.engine.clock import Clock
+from engramdb.capture.agents import AdmitsDrafts
+from engramdb.clock import Clock
 from engramdb.importing import record
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.change import correct, relabel, set_layer, set_pinned, set_status
@@ -48,7 +49,7 @@ class Hand(Struct, frozen=True, kw_only=True):
     clock: Clock
     actor: Actor
     scope: Scope
-    admits: Callable[[Sequence[Draft]], Sequence[Memory]]
+    writer: AdmitsDrafts
 
     # --- reading --------------------------------------------------------------------------------------------
 
@@ -114,7 +115,7 @@ class Hand(Struct, frozen=True, kw_only=True):
             occurred_at=record.moment(told.get("occurred")),
             provenance=Provenance(source=Source.HUMAN),
         )
-        return self.admits([draft])[0]
+        return self.writer.admit([draft])[0]
 
     def correct(self, memory: Memory, words: str, *, reason: str) -> Memory:
         """Put other words in the place of a memory; raises `MemoryChanged` if it is not as given here."""

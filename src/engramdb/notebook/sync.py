@@ -1,7 +1,7 @@
 """
 Bring a notebook and a scope of a store to the same state: open it, see that it is ours, run both halves.
 
-Called by `engine.notebooks`; calls `take` for what the person changed, then `give` for what the memories are
+Calls `take` for what the person changed, then `give` for what the memories are
 now. Refuses what would end badly: a folder full of somebody's notes, a notebook of another scope, one that
 another store has written, or one most of which is gone. Only one sync runs on a store at a time.
 """
@@ -10,19 +10,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
+from engramdb.capture.agents import AdmitsDrafts
+from engramdb.clock import Clock
 from engramdb.errors import InvalidContent, InvalidScope
+from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.lease import held
 from engramdb.notebook.folder import Folder, Found, translated
 from engramdb.notebook.give import Giving
 from engramdb.notebook.memories import Hand
 from engramdb.notebook.state import STATE_FILE, State, pair, read_state, write_state
 from engramdb.notebook.take import Deletions, Taking, hold_what_is_elsewhere
-from engramdb.values import MemoryId, NotebookReport, Scope
+from engramdb.values import Actor, MemoryId, NotebookReport, Scope
 
 LEASE = "sync of a notebook"
 LEASE_MINUTES = 10.0
 """How long a sync may be silent before another takes over; it shows itself with every memory."""
+
+
+class NotebookParts(Protocol):
+    """What syncing needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def actor(self) -> Actor: ...
+    @property
+    def pipeline(self) -> WritePipeline: ...
+    @property
+    def writer(self) -> AdmitsDrafts: ...
+
+
+def sync_folder(
+    parts: NotebookParts,
+    path: Path,
+    *,
+    scope: Scope,
+    dry_run: bool,
+    delete: bool,
+    delete_many: bool,
+    adopt: bool,
+    progress: Callable[[int], None] | None,
+) -> NotebookReport:
+    """Sync a folder with a scope, and return what that did."""
+    hand = Hand(
+        pipeline=parts.pipeline, clock=parts.clock, actor=parts.actor, scope=scope, writer=parts.writer
+    )
+    deletions = Deletions.of(delete=delete, many=delete_many)
+    return synced(path, hand, dry_run=dry_run, deletions=deletions, adopt=adopt, progress=progress)
 
 
 def synced(

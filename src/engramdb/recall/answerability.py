@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Protocol
 
 from msgspec import Struct
 
-from engramdb.index.domains import STALE_KEEPS
+from engramdb.errors import EmbeddingError
+from engramdb.index.domains import STALE_KEEPS, domain_of
+from engramdb.index.spaces import VectorSpaces
+from engramdb.lifecycle.admission import WritePipeline
+from engramdb.lifecycle.drafts import INJECTION
+from engramdb.models.embedder import Embedder
+from engramdb.policy import Policy
+from engramdb.recall.gather import Sources
+from engramdb.recall.pipeline import recall
+from engramdb.store.contract import Store, Transaction
 from engramdb.text.mentions import mentions
 from engramdb.text.normalize import counted
 from engramdb.text.terms import query_terms, terms
 from engramdb.text.vocabulary import relation_words
-from engramdb.values import Certainty, Confidence, Domain, Hit, Memory, Status
+from engramdb.values import (
+    BELIEVED,
+    Certainty,
+    Confidence,
+    Domain,
+    Filters,
+    Hit,
+    Memory,
+    Query,
+    Scope,
+    Status,
+)
 
 KNOWN_ABOVE = 0.37
 """A question that no memory fits better than this is about something unknown: docs/lab/0023-insight.md."""
@@ -170,3 +193,77 @@ def _reason(found: Evidence, fits: Sequence[Hit], *, is_confident: bool) -> str:
 
 def _silence(unspoken: tuple[str, ...]) -> str:
     return f"something is known, but none of it speaks of: {', '.join(unspoken)}"
+
+
+# How well a question is covered, by what recall, the domains and the open questions say; counts as no recall.
+
+ASKED_HITS = 20
+"""The best memories that are looked at to say how well a question is covered."""
+KIN_LOOKED_AT = 9
+"""The best memory itself and eight around it."""
+
+
+class ConfidenceParts(Protocol):
+    """What judging a question needs of the engine."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def sources(self) -> Sources: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    @property
+    def spaces(self) -> VectorSpaces: ...
+    @property
+    def pipeline(self) -> WritePipeline: ...
+
+
+def confidence(parts: ConfidenceParts, question: str, *, scope: Scope, now: datetime) -> Confidence:
+    """Say whether an answer to the question can be confident, is uncertain, or about the unknown."""
+    asked = Query(text=question, scope=scope, filters=Filters(statuses=BELIEVED), limit=ASKED_HITS)
+    answer = recall(asked, parts.sources, now=now)
+    fits = fitting(answer.hits)
+    with parts.store.read() as tx:
+        domain = _domain_of(tx, fits, parts, now)
+        count = tx.gaps.count_about([hit.memory.id for hit in fits])
+    missing = tuple(f"{one.index}: {one.reason}" for one in answer.quality.missing)
+    kin = _kin(parts, fits[0].memory, asked) if fits else []
+    found = Evidence(
+        answer.hits,
+        kin=kin,
+        domain=domain,
+        gaps=count,
+        unspoken=unspoken(question, [hit.memory for hit in fits]),
+        missing=missing,
+    )
+    return assess(found)
+
+
+def _kin(parts: ConfidenceParts, memory: Memory, asked: Query) -> list[tuple[Memory, float]]:
+    """Return the memories around one, with how alike they are; none while there is no embedder."""
+    try:
+        (vector,) = parts.embedder.embed_documents([memory.content])
+    except EmbeddingError:  # recall has said so in what is missing
+        return []
+    with parts.store.read() as tx:
+        near = parts.spaces.search(tx, vector, scope=asked.scope, filters=asked.filters, limit=KIN_LOOKED_AT)
+        found = tx.memories.by_keys([one.key for one in near.found])
+    others = [one for one in found.values() if one.id != memory.id and INJECTION not in one.flags]
+    alike = parts.pipeline.likeness.between(memory.content, [one.content for one in others])
+    return list(zip(others, alike, strict=True))
+
+
+def _domain_of(tx: Transaction, fits: Sequence[Hit], parts: ConfidenceParts, now: datetime) -> Domain | None:
+    """Return the domain that most of what fits is in, weighed by how well it fits."""
+    relevance = {hit.memory.id: hit.trust.relevance for hit in fits}
+    homes = tx.tree.domains_of(list(relevance))
+    votes: defaultdict[str, float] = defaultdict(float)
+    for memory_id, node in homes.items():
+        votes[node.id] += relevance[memory_id]
+    if not votes:
+        return None
+    winner = min(votes, key=lambda node: (-votes[node], node))
+    node = next(one for one in homes.values() if one.id == winner)
+    return domain_of(node, parts.policy.insight, now)

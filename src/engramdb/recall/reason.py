@@ -12,16 +12,23 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from datetime import datetime
+from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from engramdb.errors import ChatError, ChatUnavailable
-from engramdb.models.chat import CallLog, Question, ask
+from engramdb.errors import ChatError, ChatUnavailable, InvalidQuery
+from engramdb.health import CHAT, Health
+from engramdb.models.capabilities import capabilities
+from engramdb.models.chat import CallLog, ChatModel, Question, ask
 from engramdb.models.prompts import answer as answer_prompt
 from engramdb.models.prompts import decompose, sufficiency
+from engramdb.policy import Policy
 from engramdb.recall.evidence import MOST_PARTS, BudgetSpent, Purse, gathered, judge, parts_of
+from engramdb.recall.gather import Sources
+from engramdb.recall.pipeline import recall
+from engramdb.settings import Settings
 from engramdb.text.terms import long_date, query_terms
 from engramdb.values import (
     EvidenceItem,
@@ -31,8 +38,10 @@ from engramdb.values import (
     Memory,
     MemoryId,
     Origin,
+    Query,
     Reasoned,
     Recall,
+    Scope,
     Sufficiency,
 )
 
@@ -259,3 +268,90 @@ def _fitting(shown: dict[str, Memory], room: int) -> list[dict[str, str]]:
             break
         records.append(record)
     return records
+
+
+# How deep a question is followed, and at what cost; what is not given follows from the model.
+
+DEPTH = 3
+"""Of a tree unless another is asked for; what it is worth: docs/lab/0024-dream.md."""
+BUDGETS = ((200_000, True, 5, 15), (100_000, False, 3, 8), (0, False, 3, 3))
+"""From what window on, whether for thinking models only: the depth and the calls. Seed 002 §15.6."""
+MOST_TOKENS = 64_000
+"""Half of a model's window may be spent, but never more than this: fifteen prompts with all they can hold."""
+
+
+class ReasoningParts(Protocol):
+    """What reasoning needs of the engine."""
+
+    @property
+    def health(self) -> Health: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def sources(self) -> Sources: ...
+    @property
+    def chat(self) -> ChatModel | None: ...
+    @property
+    def calls(self) -> CallLog: ...
+
+
+def reason_about(
+    parts: ReasoningParts,
+    question: str,
+    *,
+    depth: int | None,
+    limit: int,
+    calls: int | None,
+    tokens: int | None,
+    scope: Scope,
+    now: datetime,
+) -> Reasoned:
+    """Follow one question and return what was found, with the answer if there is one."""
+    deep, purse = _budget_for(parts, depth, calls=calls, tokens=tokens)
+
+    def look_up(asked: str) -> Recall:
+        return recall(Query(text=asked, scope=scope, limit=limit), parts.sources, now=now)
+
+    Query(text=question, scope=scope, limit=limit)
+    with parts.health.watch("reason"):
+        return reason(
+            question,
+            Reasoner(
+                recall=look_up,
+                depth=deep,
+                limit=limit,
+                least_relevance=parts.policy.recall.least_score,
+                log=parts.calls,
+                purse=purse,
+                failed=lambda error: parts.health.failed(CHAT, error),
+            ),
+        )
+
+
+def _budget_for(
+    parts: ReasoningParts, depth: int | None, *, calls: int | None, tokens: int | None
+) -> tuple[int, Purse | None]:
+    """Return how deep to go, and the model with what it may cost; None where there is no model."""
+    _check(depth, calls=calls, tokens=tokens)
+    chat = parts.chat
+    if chat is None:
+        return depth or DEPTH, None
+    can = capabilities(chat.name, overrides=parts.settings.models)
+    deep, often = next(
+        (deep, often)
+        for window, for_thinking, deep, often in BUDGETS
+        if can.context_window >= window and (can.thinking or not for_thinking)
+    )
+    most = min(can.context_window // 2, MOST_TOKENS)
+    purse = Purse(chat, calls=often if calls is None else calls, tokens=most if tokens is None else tokens)
+    return depth or deep, purse
+
+
+def _check(depth: int | None, *, calls: int | None, tokens: int | None) -> None:
+    if depth is not None and not 1 <= depth <= DEEPEST:
+        raise InvalidQuery(f"depth={depth} is outside 1 to {DEEPEST}")
+    for name, number in (("calls", calls), ("tokens", tokens)):
+        if number is not None and number < 0:
+            raise InvalidQuery(f"{name}={number} is below 0")

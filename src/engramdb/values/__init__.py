@@ -65,9 +65,11 @@ from engramdb.values.report import (
     Check,
     DoctorReport,
     IndexReport,
+    JobState,
     PartHealth,
     SchedulerState,
     StatusReport,
+    WorkerState,
 )
 from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.status import Actor, ActorKind, BELIEVED, Status, check_move
@@ -139,6 +141,7 @@ __all__ = [
     "ImportReport",
     "Importance",
     "IndexReport",
+    "JobState",
     "Judgment",
     "Kind",
     "KnowledgeChange",
@@ -194,6 +197,7 @@ __all__ = [
     "Turn",
     "TurnId",
     "Window",
+    "WorkerState",
     "WorkingItem",
     "WorkingLine",
     "WorkingMemory",

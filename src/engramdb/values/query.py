@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from engramdb.errors import InvalidQuery
+from engramdb.errors import InvalidContent, InvalidQuery
 from engramdb.values.memory import Kind, Layer, MemoryType
 from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.status import Status
@@ -188,3 +188,26 @@ class Query(Struct, frozen=True, kw_only=True):
         if not isinstance(self.limit, int):
             raise InvalidQuery(f"limit is a whole number, not {type(self.limit).__name__}")
         check_limit(self.limit)
+
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def chosen(kind: type[_Choice], word: str) -> _Choice:
+    """Return the member of an enumeration that a caller named; raises with the words that there are."""
+    try:
+        return kind(word)
+    except ValueError as exc:
+        raise InvalidContent(
+            f"{word!r} is not a {kind.__name__.lower()}", hint=f"Use one of {', '.join(kind)}."
+        ) from exc
+
+
+def checked_filters(filters: Filters | None) -> Filters:
+    """Return the filters, or those that let everything true through; raises where they are something else."""
+    if filters is not None and not isinstance(filters, Filters):
+        raise InvalidQuery(
+            f"filters are Filters, not {type(filters).__name__}",
+            hint='Give Filters(categories=frozenset({"fact"})); whose memories is told by `scope`.',
+        )
+    return filters or Filters()

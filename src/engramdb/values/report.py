@@ -41,6 +41,33 @@ class SchedulerState(Struct, frozen=True, kw_only=True):
     """Why a job that is due has not begun; empty where none is due."""
     woken_by: str = ""
     """What last gave it reason to look."""
+    given_up: tuple[str, ...] = ()
+    """Jobs that have crashed too often to be tried again in this process."""
+
+
+class JobState(Struct, frozen=True, kw_only=True):
+    """How one job of a background worker fares, in this process."""
+
+    name: str
+    runs: int = 0
+    failures: int = 0
+    """How often in a row it has failed."""
+    crashes: int = 0
+    """How often in a row it has ended with an unexpected error."""
+    error: str | None = None
+    """The last failure since it worked: an error code, or the type and place of an unexpected error."""
+    is_given_up: bool = False
+    """Whether it has crashed too often and is not tried again in this process."""
+
+
+class WorkerState(Struct, frozen=True, kw_only=True):
+    """A background thread of this process."""
+
+    name: str
+    is_alive: bool = False
+    running: str | None = None
+    waiting: int = 0
+    jobs: tuple[JobState, ...] = ()
 
 
 # What `status` and `doctor` answer: the state of the store and its parts.
@@ -89,6 +116,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     last_dream: datetime | None = None
     last_ageing: datetime | None = None
     scheduler: SchedulerState = SchedulerState()
+    workers: tuple[WorkerState, ...] = ()
+    """The background threads of this process and their jobs."""
     parts: tuple[PartHealth, ...] = ()
     """What this process has used."""
     all_parts: tuple[PartHealth, ...] = ()

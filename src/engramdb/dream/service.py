@@ -1,97 +1,66 @@
-"""Verbs of the dream, and what a dream is handed."""
+"""
+One dream over the whole store, begun for the engine: what it is given, and how a merge is taken back.
+
+Hands the steps what they may not reach for themselves: how admission judges a contradiction, how the write
+pipeline screens a statement, how it is embedded.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
+from engramdb.clock import Clock
 from engramdb.dream.apply import Pen
 from engramdb.dream.run import STEPS, Runner, dream, select_steps
 from engramdb.dream.step import Dreaming
-from engramdb.engine.assemble import Parts
-from engramdb.engine.handle import Handle
 from engramdb.errors import EmbeddingError
+from engramdb.health import Health
+from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.conflict import conflict, understood
 from engramdb.lifecycle.drafts import Draft, candidate
 from engramdb.lifecycle.merging import unmerge
 from engramdb.lifecycle.transitions import MemoryWriter
-from engramdb.store.contract import Transaction
+from engramdb.models.chat import CallLog, ChatModel
+from engramdb.models.embedder import Embedder
+from engramdb.policy import Policy
+from engramdb.settings import Settings
+from engramdb.store.contract import Store, Transaction
 from engramdb.text import relations
 from engramdb.values import Actor, DreamReport, EmbedderIdentity, Memory, MemoryId, Scope
-from engramdb.values.query import check_limit, check_number
-
-# The verbs of the slow path: dream, see what dreams did, and take a merge back.
 
 
-class Dreams(Handle):
-    """Verbs that consolidate."""
+class DreamParts(Protocol):
+    """What a dream needs of the engine."""
 
-    def dream(
-        self,
-        *,
-        dry_run: bool = False,
-        steps: Sequence[str] | None = None,
-        progress: Callable[[str, float], None] | None = None,
-    ) -> DreamReport:
-        """
-        Consolidate the whole store once: merge, settle, conclude, connect, ask; all steps or those named.
-
-        Works in small writes beside everything else, one dream at a time; an interrupted one goes on where it
-        stopped. With `dry_run` it only tells what it would do first. `progress` is told each step and the
-        share of them that is done.
-        """
-        self._reads.write(self._now())
-        return dream_once(self._parts, steps=steps, dry_run=dry_run, progress=progress)
-
-    def dreams(self, *, limit: int = 10, before: int | None = None) -> Sequence[DreamReport]:
-        """
-        Return the reports of the latest dreams, newest first; an unfinished one tells how far it came.
-
-        `before` a report's `number` gives the page after it.
-        """
-        check_limit(limit)
-        if before is not None:
-            check_number("before", before)
-        with self._parts.store.read() as tx:
-            return [run.report for run in tx.dreams.recent(limit=limit, before=before)]
-
-    def unmerge(
-        self,
-        memory_id: MemoryId,
-        *,
-        reason: str = "",
-        if_still: Memory | None = None,
-        scope: Scope | None = None,
-    ) -> Sequence[Memory]:
-        """
-        Take back every merge into a memory, or the one by which it was merged itself; no dream repeats it.
-
-        What was merged is active again with its own evidence, which the other one gives back. Returns what
-        was brought back.
-        """
-        target, why = self._resolve(memory_id, scope), reason or "taken apart"
-        back = take_apart(
-            self._parts,
-            target,
-            scope=self._in(scope),
-            actor=self._actor,
-            reason=why,
-            if_still=if_still,
-        )
-        self._embed_later()
-        return back
-
-
-# What a dream is handed, and how it is begun.
-#
-# Called by the verbs of `dreaming`; loads the room `dream`. Hands it what it may not reach for itself: how
-# capture judges a contradiction, how the write pipeline screens a statement, how it is embedded.
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    @property
+    def pipeline(self) -> WritePipeline: ...
+    @property
+    def chat(self) -> ChatModel | None: ...
+    @property
+    def calls(self) -> CallLog: ...
+    @property
+    def stop(self) -> threading.Event: ...
 
 
 def dream_once(
-    parts: Parts,
+    parts: DreamParts,
     *,
     steps: Sequence[str] | None,
     dry_run: bool,
@@ -114,7 +83,7 @@ def dream_once(
 
 
 def take_apart(
-    parts: Parts,
+    parts: DreamParts,
     memory_id: MemoryId,
     *,
     scope: Scope,
@@ -144,7 +113,7 @@ def says_more(one: Memory, other: Memory) -> bool:
     return relations.says_more(one.content, other.content)
 
 
-def dreaming_of(parts: Parts) -> Dreaming:
+def dreaming_of(parts: DreamParts) -> Dreaming:
     """Return what every step of a dream is handed."""
     return Dreaming(
         store=parts.store,
@@ -162,7 +131,7 @@ def dreaming_of(parts: Parts) -> Dreaming:
     )
 
 
-def pen_of(parts: Parts) -> Pen:
+def pen_of(parts: DreamParts) -> Pen:
     """Return what writes a statement of the dream as the write pipeline would."""
     return Pen(
         screen=lambda memory: _screened(parts, memory),
@@ -171,7 +140,7 @@ def pen_of(parts: Parts) -> Pen:
     )
 
 
-def _screened(parts: Parts, memory: Memory) -> Memory:
+def _screened(parts: DreamParts, memory: Memory) -> Memory:
     """Return a statement of the dream as admission sees it; raises where admission would refuse it."""
     draft = Draft(
         content=memory.content,
@@ -198,7 +167,7 @@ def _screened(parts: Parts, memory: Memory) -> Memory:
     )
 
 
-def _embedder_identity(parts: Parts) -> EmbedderIdentity | None:
+def _embedder_identity(parts: DreamParts) -> EmbedderIdentity | None:
     try:
         return parts.embedder.identity
     except EmbeddingError:

@@ -1,22 +1,32 @@
-"""One turn of an agent: recall, build, run, capture, clean up."""
+"""
+The steps of an agent's turn, the same for every caller: resolve, recall, build, let run, capture, clean up.
+
+The message is stored before anything else can fail. Everything the turn brings back, the replies, the audit
+row and the agent's working memory, is one write at the end: a turn that fails or is never ended leaves the
+working memory as it was, and nothing half-written. Seed 002 §17.5.1.
+"""
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
-from engramdb.capture.pipeline import observe
-from engramdb.context.attention import AnticipatedAnswer, Measures, Momentum, blend, centre, fits, is_vague
+from engramdb.capture.agents import AdmitsDrafts, task_result
+from engramdb.capture.pipeline import Capture, observe
+from engramdb.capture.reading import TurnReader
+from engramdb.clock import Clock
+from engramdb.context.agent_state import WorkingMemories
+from engramdb.context.attention import Measures, Momentum, AnticipatedAnswer, blend, centre, fits, is_vague
+from engramdb.context.service import MAX_TURNS, ContextRequest, ContextService
 from engramdb.context.working_memory import (
     AttendedMessage,
     AttentionState,
@@ -31,18 +41,23 @@ from engramdb.context.working_memory import (
     settle,
     used_by,
 )
-from engramdb.engine.assemble import Parts
-from engramdb.engine.workers import READING_PATIENCE_SECONDS, Listener
-from engramdb.errors import EmbeddingError, EngramError, InvalidQuery
+from engramdb.errors import EmbeddingError, EngramError
+from engramdb.health import Health
+from engramdb.lifecycle.access_log import AccessRecorder
 from engramdb.models.calibration import IDENTITY
-from engramdb.recall.pipeline import recall, with_missing
-from engramdb.store.contract import Transaction
+from engramdb.models.embedder import Embedder
+from engramdb.policy import Policy
+from engramdb.recall.gather import Sources
+from engramdb.recall.pipeline import recall
+from engramdb.recall.service import AnswerLog, message_query, still_reading
+from engramdb.store.contract import Store, Transaction
 from engramdb.values import (
     Action,
     Actor,
     AuditEvent,
     Hit,
-    Missing,
+    Outcome,
+    WorkingItem,
     Query,
     Recall,
     Restored,
@@ -54,28 +69,13 @@ from engramdb.values import (
     TopicShift,
     Turn,
     Window,
-    WorkingItem,
-    WorkingLine,
     WorkingMemory,
 )
-from engramdb.values.query import MAX_QUERY_CHARACTERS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from engramdb.engine.minds import Attending
 
 RECALL_SLOTS = 3
-"""So many of the best answers of a turn enter working memory,"""
+"""How many of the best answers of a turn enter working memory,"""
 RECALL_RELEVANCE = 0.35
 """where they fit at least this well."""
-
-
-# What a turn is made of: who asked for it, what it was given, what came of it.
-#
-# Passed between `Engram.turn`, the `with` block and the steps in `lifecycle`; frozen, without behaviour of
-# their own.
 
 
 class TurnKind(StrEnum):
@@ -118,6 +118,18 @@ class TurnRequest(Struct, frozen=True, kw_only=True):
     fixed: str | Sequence[str] = ()
     reserve: int | None = None
 
+    def for_context(self) -> ContextRequest:
+        """Return what the prompt of this turn is to be built for."""
+        return ContextRequest(
+            message=self.message,
+            scope=self.scope,
+            model=self.model,
+            history=self.history,
+            fixed=self.fixed,
+            reserve=self.reserve,
+            session=self.session,
+        )
+
 
 class Said(Struct, frozen=True):
     """Something that came up in a turn."""
@@ -152,20 +164,62 @@ class Expected(Struct, frozen=True, kw_only=True, eq=False):
     """How many memories the last window asked for, and the next may."""
 
 
-# The recall of one turn: what was prepared where that fits, else asked for, leaning on where the talk is
-# going.
-#
-# Made by `lifecycle` for each turn and handed to whoever builds the window, who knows how many memories
-# fit. What is in working memory word for word is not given a second time as recalled. What was prepared is
-# looked at again: a memory that was forgotten meanwhile is not given.
+class Schedules(Protocol):
+    """Is told that something happened after which slow work may be due."""
+
+    def schedule(self, reason: str = "") -> None: ...
+
+
+class TurnParts(Protocol):
+    """What a turn needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def actor(self) -> Actor: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    @property
+    def sources(self) -> Sources: ...
+    @property
+    def answers(self) -> AnswerLog: ...
+    @property
+    def access_log(self) -> AccessRecorder: ...
+    @property
+    def writer(self) -> AdmitsDrafts: ...
+    @property
+    def capture(self) -> Capture: ...
+    @property
+    def turn_reader(self) -> TurnReader: ...
+    @property
+    def contexts(self) -> ContextService: ...
+    @property
+    def scheduler(self) -> Schedules: ...
+
+
+class LooksAhead(Protocol):
+    """Prepares in the background what an agent will ask for next."""
+
+    def look_ahead(self, scope: Scope, expected: Expected) -> None: ...
 
 
 class TurnRecall:
-    """Answers for one turn, when it is asked for how much."""
+    """
+    The recall of one turn: what was prepared where that fits, else asked for, leaning on where the talk goes.
+
+    What is in working memory word for word is not given a second time as recalled. What was prepared is
+    looked at again: a memory that was forgotten meanwhile is not given.
+    """
 
     def __init__(
         self,
-        parts: Parts,
+        parts: TurnParts,
         *,
         message: AttendedMessage,
         scope: Scope,
@@ -193,7 +247,7 @@ class TurnRecall:
             self.is_anticipated = found is not None
             found = found or self._asked(limit)
         if not self._is_read:
-            found = with_missing(found, "turns", "some are still being read")
+            found = still_reading(found)
         self.answer = found
         self._parts.answers.add(found)
         fresh = tuple(hit for hit in found.hits if hit.memory.content not in self._in_mind)
@@ -204,7 +258,7 @@ class TurnRecall:
         if vector is not None:
             policy = self._parts.policy.attention
             vector = blend(vector, self._momentum, self._message.text, policy)
-        query = _query(self._message.text, self._scope, limit)
+        query = message_query(self._message.text, self._scope, limit)
         return recall(query, self._parts.sources, now=self._now, vector=vector)
 
     def _from_prepared(self, limit: int) -> Recall | None:
@@ -215,7 +269,9 @@ class TurnRecall:
         if not fits(prepared, vector, self._parts.embedder.calibration, now=self._now):
             return None
         hits = tuple(self._standing(prepared))[:limit]
-        return replace(prepared.answer, query=_query(self._message.text, self._scope, limit), hits=hits)
+        return replace(
+            prepared.answer, query=message_query(self._message.text, self._scope, limit), hits=hits
+        )
 
     def _standing(self, prepared: AnticipatedAnswer) -> Iterator[Hit]:
         with self._parts.store.read() as tx:
@@ -225,12 +281,12 @@ class TurnRecall:
                     yield replace(hit, memory=memory)
 
 
-def anticipate(parts: Parts, scope: Scope, expected: Expected) -> AnticipatedAnswer | None:
+def anticipate(parts: TurnParts, scope: Scope, expected: Expected) -> AnticipatedAnswer | None:
     """Return an answer to what will be asked next if the talk goes on as it does, if it goes anywhere."""
     if expected.momentum.is_empty:
         return None
     now, vector = parts.clock.now(), centre(expected.momentum)
-    query = _query(expected.text, scope, expected.limit)
+    query = message_query(expected.text, scope, expected.limit)
     answer = recall(query, parts.sources, now=now, vector=vector)
     return AnticipatedAnswer(expected=expected.momentum, answer=answer, made_at=now)
 
@@ -240,40 +296,10 @@ def _is_enough(answer: Recall, limit: int) -> bool:
     return limit <= answer.query.limit or len(answer.hits) < answer.query.limit
 
 
-def _query(text: str, scope: Scope, limit: int) -> Query:
-    """Return the question; of a message that is too long its end is asked."""
-    return Query(text=text.strip()[-MAX_QUERY_CHARACTERS:], scope=scope, limit=limit)
-
-
-# The six steps of a turn, the same for every caller: resolve, recall, build, let run, capture, clean up.
-#
-# Held by `Turns`, driven by `AgentTurn`. The message is stored before anything else can fail. Everything
-# the turn brings back, the replies, the audit row and the agent's mind, is one write at the end: a turn
-# that fails or is never ended leaves the mind as it was, and nothing half-written. Seed 002 §17.5.1.
-
 TURNS = "turns"
 """What health calls this part."""
 REPLY_CHARACTERS = 1000
 """Of a reply so much is embedded: where the talk is going is said at its beginning."""
-
-
-class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a turn needs of the engine around it."""
-
-    room: Callable[[TurnRequest], int]
-    """How many tokens of the model's window working memory may take."""
-    count: Callable[[TurnRequest], Callable[[str], int]]
-    """Counts those tokens, as the window will be counted."""
-    window: Callable[[TurnRequest, Turn, Sequence[WorkingLine], Callable[[int], Recall]], Window]
-    """Builds the prompt for a message that was just stored."""
-    given: Callable[[TurnRequest, Sequence[WorkingItem]], None]
-    """Notes that the agent was shown what it has in mind."""
-    keep_result: Callable[[TurnRequest, str], None]
-    """Remembers how a task ended."""
-    look_ahead: Callable[[Scope, Expected], None]
-    """Prepares the next recall."""
-    ended: Callable[[Scope], None]
-    """Schedules what should follow a turn."""
 
 
 class _MessageGone(Exception):
@@ -283,14 +309,10 @@ class _MessageGone(Exception):
 class TurnLifecycle:
     """Begins and ends turns."""
 
-    def __init__(
-        self, parts: Parts, attending: Attending, listener: Listener, around: Surroundings, *, actor: Actor
-    ) -> None:
+    def __init__(self, parts: TurnParts, memories: WorkingMemories, ahead: LooksAhead) -> None:
         self._parts = parts
-        self._attending = attending
-        self._listener = listener
-        self._around = around
-        self._actor = actor
+        self._memories = memories
+        self._ahead = ahead
         self._lost: deque[Begun] = deque()
         self._open: dict[str, Begun] = {}
 
@@ -299,41 +321,43 @@ class TurnLifecycle:
     def begin(self, request: TurnRequest) -> Begun:
         """Store the message and return what the agent should have in mind for it."""
         self.bury()
-        is_read = self._listener.wait(READING_PATIENCE_SECONDS)
+        is_read = self._parts.turn_reader.wait()
         turn = self._observed(request, request.message, request.kind.role, request.speaker)
-        self._attending.begin(request.scope)
+        self._memories.begin(request.scope)
         try:
             begun = self._attended(request, turn, is_read=is_read)
         except BaseException as exc:
-            self._attending.end(request.scope)
+            self._memories.end(request.scope)
             self._record(request, turn.id, Ended.FAILED, error=type(exc).__name__)
             with suppress(EngramError):
-                self._listener.heard(turn)
+                self._parts.turn_reader.turn_stored(turn)
             raise
         self._open[begun.id] = begun
-        self._listener.heard(turn)  # not before the recall: a message must not find itself
+        self._parts.turn_reader.turn_stored(turn)  # not before the recall: a message must not find itself
         return begun
 
     def _attended(self, request: TurnRequest, turn: Turn, *, is_read: bool) -> Begun:
         scope, now = request.scope, self._now()
         message = AttendedMessage(text=request.message, vector=self._vector(request.message))
-        mind, restored = self._attending.look(scope)
+        mind, restored = self._memories.look(scope)
         ahead, shift = self._attend(mind, message, now)
         with self._parts.store.read() as tx:
             held = items(tx, ahead.slots, scope=scope, now=now)
-        told = lines(held, room=self._around.room(request), count=self._around.count(request))
+        contexts, wanted = self._parts.contexts, request.for_context()
+        told = lines(held, room=contexts.working_budget(wanted), count=contexts.counter(request.model).most)
         answer = TurnRecall(
             self._parts,
             message=message,
             scope=scope,
             momentum=ahead.momentum,
-            prepared=self._attending.take_prepared(scope),
+            prepared=self._memories.take_prepared(scope),
             in_mind={line.text for line in told},
             is_read=is_read,
             now=now,
         )
-        window = self._around.window(request, turn, told, answer)
-        self._around.given(request, held[: len(told)])
+        history = self._said_before(request, turn)
+        window = contexts.build(replace(wanted, history=history, working=told), recalled=answer)
+        self._note_given(request, held[: len(told)])
         return Begun(
             id=turn.id,
             request=request,
@@ -367,7 +391,7 @@ class TurnLifecycle:
             tx.audit.add(self._event(request, begun.id, Ended.DONE, shift=begun.shift))
 
         try:
-            mind = self._attending.change(request.scope, changed, write)
+            mind = self._memories.change(request.scope, changed, write)
         except _MessageGone:  # erased meanwhile: nothing of this turn may be left either
             self.close(begun, Ended.ABANDONED)
             return
@@ -376,13 +400,13 @@ class TurnLifecycle:
             raise
         self._closed(begun)
         for turn in stored:
-            self._listener.heard(turn)
+            self._parts.turn_reader.turn_stored(turn)
         if request.kind is not TurnKind.CHAT:
-            self._around.keep_result(request, reply)
+            self._keep_result(request, reply)
         limit = begun.recall.query.limit
         ahead = Expected(text=request.message, momentum=mind.momentum, limit=limit)
-        self._around.look_ahead(request.scope, ahead)
-        self._around.ended(request.scope)
+        self._ahead.look_ahead(request.scope, ahead)
+        self._parts.scheduler.schedule("turn")
 
     def close(self, begun: Begun, ended: Ended, *, error: str | None = None) -> None:
         """End a turn that brought nothing back: the mind stays as it was, and the audit says how it ended."""
@@ -405,6 +429,38 @@ class TurnLifecycle:
         self.bury()
         for begun in list(self._open.values()):
             self.close(begun, Ended.ABANDONED)
+
+    def _said_before(self, request: TurnRequest, turn: Turn) -> Sequence[Turn | Mapping[str, str]]:
+        """Return the talk so far: as given, or as the session has it, without the message itself."""
+        if request.history is not None or request.session is None:
+            return request.history or ()
+        with self._parts.store.read() as tx:
+            said = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
+        return [one for one in said if one.id != turn.id]
+
+    def _note_given(self, request: TurnRequest, held: Sequence[WorkingItem]) -> None:
+        """Note that the agent was given these memories, so that its echo of one is not taken for news."""
+        self._parts.access_log.note(
+            [item.memory.id for item in held if item.memory is not None],
+            fitting=frozenset(),
+            scope=request.scope,
+            session=request.session,
+        )
+
+    def _keep_result(self, request: TurnRequest, result: str) -> None:
+        """Remember how a task ended; what admission refuses is noted, for the turn itself is stored."""
+        draft = task_result(
+            request.message,
+            result,
+            outcome=Outcome.SUCCESS,
+            session=request.session,
+            scope=request.scope,
+            occurred_at=self._now(),
+        )
+        try:
+            self._parts.writer.admit([draft])
+        except EngramError as exc:
+            self._parts.health.failed(TURNS, exc)
 
     # --- the pieces -----------------------------------------------------------------------------------------
 
@@ -446,8 +502,8 @@ class TurnLifecycle:
             occurred_at=None,
             scope=request.scope,
             store=self._parts.store,
-            policy=self._parts.pipeline.policy,
-            actor=self._actor,
+            policy=self._parts.policy.capture,
+            actor=self._parts.actor,
             now=self._now(),
         )
 
@@ -476,14 +532,14 @@ class TurnLifecycle:
         return AuditEvent(
             at=self._now(),
             action=Action.TURN,
-            actor=self._actor,
+            actor=self._parts.actor,
             target=turn_id,
             detail={name: value for name, value in told.items() if value is not None},
         )
 
     def _closed(self, begun: Begun) -> None:
         self._open.pop(begun.id, None)
-        self._attending.end(begun.request.scope)
+        self._memories.end(begun.request.scope)
 
     def _now(self) -> datetime:
         return self._parts.clock.now()
@@ -500,151 +556,3 @@ def working_memory(
         confidence=mind.momentum.confidence,
         topics=len(mind.topics),
     )
-
-
-# One turn of an agent as a `with` block: what it is given on the way in, what it brings back on the way
-# out.
-#
-# Made by `Engram.turn`; the steps themselves are in `lifecycle`. Whatever happens inside, the turn is
-# closed once: well, with what was replied; failed, when the block raised; abandoned, when nothing was
-# replied or nobody came back. `async with` does the same from a worker thread, as
-# docs/decisions/0004-sync-core.md has it.
-
-MOST_BYTES = 256 * 1024
-"""Of one reply or one tool's output that are kept; the beginning says what it was."""
-NO_OUTPUT = "(no output)"
-
-
-class AgentTurn:
-    """A turn under way; `window` is what to give the model, `reply` takes what it said."""
-
-    def __init__(self, lifecycle: TurnLifecycle, request: TurnRequest) -> None:
-        self._lifecycle = lifecycle
-        self._request = request
-        self._begun: Begun | None = None
-        self._entering = threading.Lock()
-        self._is_over = False
-        self._said: list[Said] = []
-        self._noted: list[tuple[str, SlotSource]] = []
-        self._cut: list[Missing] = []
-        self._finalizer: weakref.finalize[[Begun], AgentTurn] | None = None
-
-    # --- what the agent is given ----------------------------------------------------------------------------
-
-    @property
-    def window(self) -> Window:
-        """What to give the model, in sections that fit it."""
-        return self._given().window
-
-    @property
-    def recall(self) -> Recall:
-        """What was recalled for the message."""
-        return self._given().recall
-
-    @property
-    def working_memory(self) -> WorkingMemory:
-        """What the agent has in mind as it meets the message."""
-        return self._given().working
-
-    @property
-    def shift(self) -> TopicShift:
-        """What the message does to the topic."""
-        return self._given().shift
-
-    @property
-    def missing(self) -> tuple[Missing, ...]:
-        """What the window had to do without, and what was too long to be kept whole, each with its reason."""
-        return (*self._given().window.missing, *self._cut)
-
-    @property
-    def scope(self) -> Scope:
-        """Where everything of this turn belongs."""
-        return self._request.scope
-
-    @property
-    def session(self) -> str | None:
-        """The session that it is part of."""
-        return self._request.session
-
-    # --- what the agent brings back -------------------------------------------------------------------------
-
-    def reply(self, text: str) -> None:
-        """
-        Take in what the model said; it is kept when the turn ends well. A blank one is no reply.
-
-        Of a very long one the beginning is kept, and `missing` says so.
-        """
-        self._open()
-        if kept := self._keepable("reply", text):
-            self._said.append(Said(Role.ASSISTANT, kept, self._request.agent))
-
-    def tool(self, name: str, result: str) -> None:
-        """Take in what a tool answered; it is kept when the turn ends well."""
-        self._open()
-        self._said.append(Said(Role.TOOL, self._keepable("tool", result) or NO_OUTPUT, name))
-
-    def note(self, text: str, *, source: SlotSource = SlotSource.EXPLICIT) -> None:
-        """Hold something in mind beyond this turn; by default as long as it takes, and until it gives way."""
-        self._open()
-        if not text.strip():
-            raise InvalidQuery("a note must say something")
-        self._noted.append((self._keepable("note", text), SlotSource(source)))
-
-    # --- in and out -----------------------------------------------------------------------------------------
-
-    def __enter__(self) -> Self:
-        with self._entering:  # of two threads with one turn, the second is told so
-            if self._begun is not None or self._is_over:
-                raise InvalidQuery("a turn is entered once", hint="Ask for another with `engram.turn`.")
-            self._begun = self._lifecycle.begin(self._request)
-        self._finalizer = weakref.finalize(self, self._lifecycle.lost, self._begun)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        begun = self._open()
-        self._is_over = True
-        if self._finalizer is not None:
-            self._finalizer.detach()
-        has_reply = any(said.role is Role.ASSISTANT for said in self._said)
-        if error is not None:
-            self._lifecycle.close(begun, Ended.FAILED, error=type(error).__name__)
-        elif not has_reply:
-            self._lifecycle.close(begun, Ended.ABANDONED)
-        else:
-            self._lifecycle.finish(begun, self._said, self._noted)
-
-    async def __aenter__(self) -> Self:
-        import asyncio  # noqa: PLC0415 - most callers never need it, and it is slow to load
-
-        return await asyncio.to_thread(self.__enter__)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        import asyncio  # noqa: PLC0415 - as above
-
-        await asyncio.to_thread(self.__exit__, kind, error, trace)
-
-    def _keepable(self, what: str, text: str) -> str:
-        """Return a text as it can be kept: what a model or a tool put out must not cost the turn."""
-        if not isinstance(text, str):
-            raise InvalidQuery(f"what a turn brings back must be text, not {type(text).__name__}")
-        whole = text.encode("utf-8", "replace")
-        if len(whole) > MOST_BYTES:
-            reason = f"only the first {MOST_BYTES:,} of its {len(whole):,} bytes are kept"
-            self._cut.append(Missing(index=what, reason=reason))
-        return whole[:MOST_BYTES].decode("utf-8", "ignore").strip()
-
-    def _given(self) -> Begun:
-        """Return what the turn was given, which can be looked at afterwards as well."""
-        if self._begun is None:
-            raise InvalidQuery("the turn is not open", hint="Use it inside `with engram.turn(…) as turn:`.")
-        return self._begun
-
-    def _open(self) -> Begun:
-        """Return the same while there is still something to bring back."""
-        if self._is_over:
-            raise InvalidQuery("the turn is over", hint="Ask for another with `engram.turn`.")
-        return self._given()

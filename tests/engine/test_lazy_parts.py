@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.engine.built import built, is_built
+from engramdb.engine.lazy import is_built, lazy_property
 from engramdb.errors import InvalidSettings, UnknownModel
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Workshop:
         self.has_begun_twice = threading.Event()
         self.may_end = threading.Event()
 
-    @built
+    @lazy_property
     def part(self) -> object:
         """A part that takes a while."""
         self.builders += 1
@@ -77,7 +78,7 @@ def test_a_part_that_could_not_be_built_is_tried_again() -> None:
     class Unlucky:
         attempts = 0
 
-        @built
+        @lazy_property
         def part(self) -> str:
             self.attempts += 1
             if self.attempts == 1:
@@ -125,9 +126,9 @@ def test_the_background_still_loads_the_index_and_embeds_what_waits(store_path: 
         assert one.status().awaiting_embedding == 1
 
     with Engram.open(store_path, settings=Settings(embedder="static")) as engram:
-        assert engram._loader is not None
-        engram._loader.join(PATIENCE_SECONDS)
-        engram._parts.backfill._thread.join(PATIENCE_SECONDS)  # type: ignore[union-attr]
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while engram.status().awaiting_embedding and time.monotonic() < deadline:
+            time.sleep(0.05)
 
         assert engram.status().awaiting_embedding == 0
 

@@ -1,4 +1,10 @@
-"""The minds of the agents this process serves."""
+"""
+The working memories of the agents that this process serves: loaded, changed, saved, put away.
+
+One is loaded when its agent is first met, saved with every turn that ends well, read again when another
+process has saved since, and put away when it was silent for long: wiped here, kept in the store. One lock per
+working memory: two threads of one agent take turns, and neither loses what the other brought to mind.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +16,24 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from engramdb.clock import Clock
 from engramdb.context.attention import AnticipatedAnswer
 from engramdb.context.working_memory import (
     AttentionState,
     awake,
     from_kept,
-    items,
     morning,
     place,
     to_keep,
     wipe,
     with_ground,
 )
-from engramdb.engine.assemble import Parts
-from engramdb.engine.background import IN_BACKGROUND
-from engramdb.engine.clock import Clock
-from engramdb.engine.status import Health, WatchedEmbedder
-from engramdb.engine.turns import (
-    AgentTurn,
-    Expected,
-    Surroundings,
-    TurnKind,
-    TurnLifecycle,
-    TurnRequest,
-    anticipate,
-    working_memory,
-)
-from engramdb.engine.workers import Anticipator, Listener
 from engramdb.errors import EmbeddingError, StoreCorrupt
+from engramdb.health import Health
+from engramdb.models.embedder import Embedder
 from engramdb.policy.context import AttentionPolicy
 from engramdb.store.contract import AttentionSnapshot, Store, Transaction
-from engramdb.values import Actor, EmbedderIdentity, Restored, Scope, WorkingMemory
-
-# The minds of the agents that this process serves: brought in, changed, kept, put away.
-#
-# Held by `Turns`. A mind is loaded when its agent is first met, saved with every turn that ends well, read
-# anew when another process has saved since, and put away when it was silent for long: wiped here, kept in
-# the store. One lock per mind: two threads of one agent take turns, and neither loses what the other
-# brought to mind.
+from engramdb.values import EmbedderIdentity, Restored, Scope
 
 ATTENTION = "attention"
 """What health calls this part."""
@@ -66,13 +52,13 @@ class _Held(Struct, eq=False):
     is_away: bool = False
 
 
-class Attending:
-    """Minds by scope."""
+class WorkingMemories:
+    """Working memories by scope."""
 
     def __init__(
         self,
         store: Store,
-        embedder: WatchedEmbedder,
+        embedder: Embedder,
         *,
         policy: AttentionPolicy,
         clock: Clock,
@@ -242,67 +228,3 @@ class Attending:
             return self._embedder.identity
         except EmbeddingError:
             return None
-
-
-# The minds of agents and the turns that are open, together.
-#
-# Held by the verbs of `turns` and loaded when the first of them is used: most processes run no agent. Puts
-# together who attends (`attending`), what happens in a turn (`lifecycle`) and who looks ahead
-# (`anticipating`).
-
-__all__ = ["Agents", "Surroundings", "TurnKind", "TurnRequest"]
-
-ANTICIPATION = f"anticipation{IN_BACKGROUND}"
-"""What health calls this part; it is at work without anybody waiting for it."""
-
-
-class Agents:
-    """What the agents of this process have in mind, and their turns."""
-
-    def __init__(self, parts: Parts, listener: Listener, around: Surroundings, *, actor: Actor) -> None:
-        self._parts = parts
-        self._attending = Attending(
-            parts.store,
-            parts.embedder,
-            policy=parts.policy.attention,
-            clock=parts.clock,
-            health=parts.health,
-        )
-        self._anticipator = Anticipator[Expected](self._prepare, self._attending.sweep)
-        self._lifecycle = TurnLifecycle(parts, self._attending, listener, around, actor=actor)
-
-    def turn(self, request: TurnRequest) -> AgentTurn:
-        """Return a turn that has not begun yet."""
-        return AgentTurn(self._lifecycle, request)
-
-    def in_mind(self, place: Scope) -> WorkingMemory:
-        """Return what an agent has in mind, brought back if need be."""
-        self._lifecycle.bury()
-        mind, restored = self._attending.look(place)
-        with self._parts.store.read() as tx:
-            held = items(tx, mind.slots, scope=place, now=self._parts.clock.now())
-        return working_memory(place, held, mind, restored)
-
-    def put_away(self, place: Scope) -> None:
-        """Keep what an agent has in mind, and let go of it here."""
-        self._attending.put_away(place)
-
-    def look_ahead(self, scope: Scope, expected: Expected) -> None:
-        """Prepare in the background what an agent will ask for next."""
-        self._anticipator.start()
-        if self._parts.policy.attention.anticipates:
-            self._anticipator.wish(scope, expected)
-
-    def let_go(self) -> None:
-        """Hold no words of any mind; the store has them."""
-        self._attending.let_go()
-
-    def close(self) -> None:
-        """Close the turns that are open, and put every mind away."""
-        self._lifecycle.close_all()
-        self._anticipator.close()
-        self._attending.close()
-
-    def _prepare(self, scope: Scope, expected: Expected) -> None:
-        with self._parts.health.watch(ANTICIPATION):
-            self._attending.prepare(scope, anticipate(self._parts, scope, expected))

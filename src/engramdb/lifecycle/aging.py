@@ -1,39 +1,38 @@
-"""Verbs for the whole store: status, doctor, rebuild, aging, forecast."""
+"""
+Let a store age once, and foresee how it will: `age`, `forecast` and `compare_policies`.
+
+A sweep is for the whole store and reports ids and numbers only; a forecast shows memories, so it keeps to
+the scope.
+"""
 
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from os import PathLike
-from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.dream.run import LEASE_MINUTES
-from engramdb.engine.assemble import Parts
-from engramdb.engine.doctor import embed_pending, examine, rebuild
-from engramdb.engine.handle import Handle
-from engramdb.engine.status import overview
+from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError, EngramError, InvalidQuery
+from engramdb.health import Health
 from engramdb.lifecycle.change import find
 from engramdb.lifecycle.curves import TIERS, importance_of, retention, tier_of
-from engramdb.lifecycle.enrich import enrich_pending
 from engramdb.lifecycle.forecast import DAY, Future, after_leaving, census, foresee
 from engramdb.lifecycle.lease import held
 from engramdb.lifecycle.rules import LIVING
 from engramdb.lifecycle.sweep import Sweeper, sweep
-from engramdb.policy import PRESETS, AgingPolicy
+from engramdb.models.embedder import Embedder
+from engramdb.policy import PRESETS, AgingPolicy, Policy
 from engramdb.store.contract import Store, Transaction
 from engramdb.values import (
-    Action,
     AgeReport,
-    AuditEvent,
-    Backup,
     Census,
-    DoctorReport,
+    ForecastChange,
     EmbedderIdentity,
     Forecast,
     ForecastChange,
@@ -41,7 +40,6 @@ from engramdb.values import (
     MemoryId,
     Outlook,
     Scope,
-    StatusReport,
 )
 from engramdb.values.population import (
     LAYERS,
@@ -52,145 +50,50 @@ from engramdb.values.population import (
     recalled_at,
     to_microseconds,
 )
-from engramdb.values.query import check_limit, check_number
 
-# The verbs for the whole store: its state, its health, its derived data, its ageing and what will become of
-# it.
-#
-# Part of `Engram`; each is a few lines that call one room. They look at the whole store whatever the scope,
-# and
-# answer with counts and ids; only a forecast shows memories, and those of its scope alone.
+Ints = NDArray[np.int64]
 
-
-class Upkeep(Handle):
-    """Verbs that look after the whole store."""
-
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails."""
-        return overview(self._parts)
-
-    def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
-        """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
-        return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
-
-    def backup(self, path: str | PathLike[str]) -> Backup:
-        """
-        Write a whole copy of the store to a path where nothing is, while others go on using it.
-
-        It is as the store is at one moment, with the same key, and its owner's alone.
-        """
-        self._reads.write(self._now())
-        target = Path(path).expanduser().absolute()
-        self._parts.store.back_up(target)
-        with self._parts.store.atomic() as tx:
-            tx.audit.add(AuditEvent(at=self._now(), action=Action.BACK_UP, actor=self._actor))
-        return Backup(path=str(target), size_bytes=target.stat().st_size)
-
-    def audit(self, *, limit: int = 50, before: int | None = None) -> Sequence[AuditEvent]:
-        """
-        Return who did what in the store, newest first: ids, counts and reasons, never a memory's words.
-
-        `before` an event's `number` gives the page after it.
-        """
-        check_limit(limit)
-        if before is not None:
-            check_number("before", before)
-        with self._parts.store.read() as tx:
-            return tx.audit.recent(limit=limit, before=before)
-
-    def embed_pending(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Embed now what waits for it, and return how many memories that were."""
-        return embed_pending(self._parts.store, self._parts.embedder, progress=progress)
-
-    def enrich(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Infer now what waits to be inferred from statements that came in bulk, and return how many."""
-        return enrich_pending(self._parts.store, now=self._now(), progress=progress)
-
-    def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Make every derived index anew from the memories, and return how many there were."""
-        done = rebuild(self._parts.store, self._parts.embedder, progress=progress)
-        self._parts.spaces.rebuild(self._parts.store)
-        return done
-
-    def age(self, *, dry_run: bool = False, progress: Callable[[int], None] | None = None) -> AgeReport:
-        """
-        Let the whole store age once: layers change, and what a rule of the policy is due for leaves.
-
-        Works in small writes beside everything else; an interrupted sweep goes on where it stopped. With
-        `dry_run` it only tells what it would do. `restore` brings back what a rule removed.
-        """
-        self._reads.write(self._now())
-        return age_once(self._parts, dry_run=dry_run, summarise=self._summarise_sessions, progress=progress)
-
-    def forecast(
-        self,
-        memory_id: MemoryId | None = None,
-        *,
-        days: float = 365,
-        everywhere: bool = False,
-        scope: Scope | None = None,
-    ) -> Forecast:
-        """
-        Say what will fade, move and leave within so many days if nothing happens, of one memory or of all.
-
-        Covers what the scope sees; `everywhere` counts the whole store instead and shows no memory.
-        """
-        policy, now, place = self._parts.policy, self._now(), self._in(scope)
-        self._reads.write(now)
-        if memory_id is not None:
-            target = self._resolve(memory_id, scope)
-            with self._parts.store.read() as tx:
-                memory = find(tx, target, place)
-                ends = session_ends(tx, [memory], policy.aging)
-            return forecast_one(memory, policy.aging, policy.name, now=now, days=days, ends=ends)
-        return forecast(
-            self._parts.store,
-            policy.aging,
-            policy.name,
-            scope=None if everywhere else place,
-            now=now,
-            days=days,
-        )
-
-    def compare_policies(
-        self,
-        *,
-        days: Sequence[float] = (30, 90, 365),
-        everywhere: bool = False,
-        scope: Scope | None = None,
-    ) -> Mapping[str, Sequence[Census]]:
-        """Say what each preset would keep of these memories after so many days each, if nothing happens."""
-        policy = self._parts.policy
-        self._reads.write(self._now())
-        return compare(
-            self._parts.store,
-            presets_with(policy.name, policy.aging),
-            scope=None if everywhere else self._in(scope),
-            now=self._now(),
-            days=days,
-        )
-
-    def _summarise_sessions(self, ends: Mapping[tuple[int, str], int]) -> dict[tuple[int, str], str]:
-        """Summarise the sessions that are about to lose their episodes, and return which failed, and why."""
-        failed = {}
-        for number, session in ends:
-            with self._parts.store.read() as tx:
-                place = tx.scopes.get(number)
-            try:
-                self._summarise(session, place)
-            except EngramError as exc:
-                failed[number, session] = f"{exc.code}: a session could not be summarised"
-        return failed
+PAGE_ROWS = 20_000
+POINTS = 53
+"""So many moments of a forecast are counted: every week of a year."""
+SOONEST = 20
+"""So many memories are shown with their own outlook."""
+MOST_DAYS = 36_500
+LEASE_MINUTES = 5.0
+"""How long a sweep may be silent before another process takes over; it shows itself with every page."""
+SUMMARIES = "session-"
+"""How the extractor of a session's summary is called, which does not leave with the session."""
 
 
-# One sweep of ageing over the whole store.
+class SummarizesSessions(Protocol):
+    """Stores the summary of a session whose episodes are about to leave."""
+
+    def summarize_session(self, session: str, scope: Scope) -> Memory | None: ...
+
+
+class AgingParts(Protocol):
+    """What a sweep needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    @property
+    def writer(self) -> SummarizesSessions: ...
+    @property
+    def stop(self) -> threading.Event: ...
 
 
 def age_once(
-    parts: Parts,
+    parts: AgingParts,
     *,
     dry_run: bool,
-    summarise: Callable[[Mapping[tuple[int, str], int]], dict[tuple[int, str], str]],
     progress: Callable[[int], None] | None,
 ) -> AgeReport:
     """Let the store age once; a dry run only tells, and needs no lease."""
@@ -202,7 +105,7 @@ def age_once(
         now=clock.now(),
         dry_run=dry_run,
         identity=_identity(parts),
-        summarise=summarise,
+        summarise=lambda ends: _summarize_sessions(parts, ends),
         stop=parts.stop,
         progress=progress,
     )
@@ -213,7 +116,20 @@ def age_once(
             return sweep(replace(sweeper, progress=lease.renewed_by(parts.store, progress)))
 
 
-def _identity(parts: Parts) -> EmbedderIdentity | None:
+def _summarize_sessions(parts: AgingParts, ends: Mapping[tuple[int, str], int]) -> dict[tuple[int, str], str]:
+    """Summarize the sessions that are about to lose their episodes, and return which failed, and why."""
+    failed = {}
+    for number, session in ends:
+        with parts.store.read() as tx:
+            place = tx.scopes.get(number)
+        try:
+            parts.writer.summarize_session(session, place)
+        except EngramError as exc:
+            failed[number, session] = f"{exc.code}: a session could not be summarised"
+    return failed
+
+
+def _identity(parts: AgingParts) -> EmbedderIdentity | None:
     """Return whose vectors the store holds; None while the embedder cannot say."""
     try:
         return parts.embedder.identity
@@ -221,21 +137,27 @@ def _identity(parts: Parts) -> EmbedderIdentity | None:
         return None
 
 
-# Age a store and foresee its ageing: what `Engram.age`, `forecast` and `compare_policies` do.
-#
-# Called by `Engram`; hands the store's columns to `aging`. A sweep is for the whole store, like `doctor`, and
-# reports ids and numbers only; a forecast shows memories, so it keeps to the scope.
+def forecast_memory(parts: AgingParts, memory_id: MemoryId, *, scope: Scope, days: float) -> Forecast:
+    """Return what becomes of one memory if nothing happens."""
+    policy = parts.policy
+    with parts.store.read() as tx:
+        memory = find(tx, memory_id, scope)
+        ends = session_ends(tx, [memory], policy.aging)
+    return forecast_one(memory, policy.aging, policy.name, now=parts.clock.now(), days=days, ends=ends)
 
-Ints = NDArray[np.int64]
 
-PAGE_ROWS = 20_000
-POINTS = 53
-"""So many moments of a forecast are counted: every week of a year."""
-SOONEST = 20
-"""So many memories are shown with their own outlook."""
-MOST_DAYS = 36_500
-SUMMARIES = "session-"
-"""How the extractor of a session's summary is called, which does not leave with the session."""
+def forecast_scope(parts: AgingParts, scope: Scope | None, *, days: float) -> Forecast:
+    """Return what becomes of the memories that a scope sees; for None, of all, counted and not shown."""
+    policy = parts.policy
+    return forecast(parts.store, policy.aging, policy.name, scope=scope, now=parts.clock.now(), days=days)
+
+
+def compare_presets(
+    parts: AgingParts, scope: Scope | None, *, days: Sequence[float]
+) -> Mapping[str, Sequence[Census]]:
+    """Return what each preset would keep of these memories after so many days each, if nothing happens."""
+    chosen = presets_with(parts.policy.name, parts.policy.aging)
+    return compare(parts.store, chosen, scope=scope, now=parts.clock.now(), days=days)
 
 
 def forecast(

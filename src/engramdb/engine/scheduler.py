@@ -1,35 +1,67 @@
-"""Background work: when dreams, aging and embedding happen."""
+"""
+Decide when the slow work happens: one job at a time, when it is due and nobody is in the way.
+
+Knows nothing of what the jobs do. A job is due after a number of extractions, after some time with something
+new, or once nothing has happened for a while. It waits while the store is in use, the machine is busy or its
+memory short; one that fails waits longer each time, and one that keeps crashing is given up. Time is the
+engine's clock; only the worker's own waiting is real, so that a test can call `tick` by hand.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.engine.assemble import Parts
-from engramdb.engine.clock import Clock
-from engramdb.engine.doctor import embed_pending
-from engramdb.engine.dreaming import Dreams, has_news
-from engramdb.engine.handle import READ_NOTES
-from engramdb.engine.status import CHAT, EMBEDDER, Health
-from engramdb.engine.upkeep import Upkeep
-from engramdb.engine.workers import MEMORY, READING, pressure
-from engramdb.errors import EmbeddingError, EngramError, StoreBusy
-from engramdb.values import Actor, SchedulerState, Scope, StatusReport
+from engramdb.clock import Clock
+from engramdb.errors import EngramError, StoreBusy
+from engramdb.health import Health
+from engramdb.values.report import SchedulerState
+from engramdb.worker import MAX_CRASHES, Worker, place_of
 
-# Decide when the slow work happens: one job at a time, when it is due and nobody is in the way.
-#
-# Held by `Background`, which says what the jobs are; knows nothing of what they do. A job is due after so
-# many
-# extractions, after so much time with something new, or once nothing has happened for a while. It waits while
-# the store is in use, the machine is busy or its memory short; one that fails waits longer each time. Time is
-# the engine's clock; only the thread's own waiting is real, so that a test can call `tick` by hand.
+LOAD: Final = "load"
+MEMORY: Final = "memory"
+MOST_LOAD_PER_CORE: Final = 1.0
+"""With more processes that want to run than there are cores, slow work would take from somebody."""
+LEAST_FREE_SHARE: Final = 0.10
+"""Below this share of memory the system begins to swap; seed 002 §21 calls 90 % used critical."""
+MEMORY_FILE: Final = Path("/proc/meminfo")
+
+
+def pressure() -> str:
+    """Return what is short, `memory` before `load`, or an empty text where there is room."""
+    if free_share() < LEAST_FREE_SHARE:
+        return MEMORY
+    return LOAD if load_per_core() > MOST_LOAD_PER_CORE else ""
+
+
+def load_per_core() -> float:
+    """Return how many processes wanted to run in the last minute, per core; 0 where nobody counts."""
+    try:
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    except (AttributeError, OSError):
+        return 0.0
+
+
+def free_share(file: Path = MEMORY_FILE) -> float:
+    """Return the share of memory that can still be had; 1 where nobody says."""
+    try:
+        lines = file.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return 1.0
+    found = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+    try:
+        return int(found["MemAvailable"][0]) / int(found["MemTotal"][0])
+    except (KeyError, IndexError, ValueError, ZeroDivisionError):
+        return 1.0
+
 
 SCHEDULER = "scheduler"
 """What health calls this part."""
@@ -44,7 +76,7 @@ PATIENCE = timedelta(hours=1)
 FIRST_BACK_OFF = timedelta(minutes=1)
 LONGEST_BACK_OFF = timedelta(hours=1)
 CLOSE_SECONDS = 1.0
-"""So long `close` waits for a job; what it still tries then meets a closed store, and it ends."""
+"""How long `close` waits for a job; what it still tries then meets a closed store, and it ends."""
 STALLED = timedelta(minutes=30)
 """A job that runs for longer is shown as stalled: a dream over 100 k memories takes minutes."""
 
@@ -80,11 +112,17 @@ class _Course(Struct):
     looked_at: datetime | None = None
     due_since: datetime | None = None
     failures: int = 0
+    crashes: int = 0
     not_before: datetime | None = None
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it has crashed too often to be tried again in this process."""
+        return self.crashes >= MAX_CRASHES
 
 
 class Scheduler:
-    """Runs jobs in a thread of its own, or one per `tick`."""
+    """Runs jobs one at a time on its worker, or one per `tick`."""
 
     def __init__(
         self,
@@ -95,6 +133,7 @@ class Scheduler:
         last_use: Callable[[], datetime | None],
         pressed: Callable[[], str] = pressure,
         stop: threading.Event | None = None,
+        worker: Worker | None = None,
     ) -> None:
         self._jobs = jobs
         self._clock = clock
@@ -103,34 +142,32 @@ class Scheduler:
         self.pressed = pressed
         """What the machine is short of, in a word."""
         self._stop = stop or threading.Event()
-        self._wake = threading.Event()
+        self._worker = worker or Worker(SCHEDULER, health=health)
         self._lock = threading.Lock()
         self._began_at = clock.now()
         self._courses = {job.name: _Course() for job in jobs}
         self._news_at: datetime | None = None
         self._state = SchedulerState()
-        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin to look after the store in the background."""
-        if self._thread is None:
-            self._state = SchedulerState(is_on=True)
-            self._thread = threading.Thread(target=self._run, name="engram-scheduler", daemon=True)
-            self._thread.start()
+        if not self._state.is_on:
+            self._note(is_on=True)
+            self._worker.every(LOOK_SECONDS, SCHEDULER, self.tick)
 
     def close(self) -> None:
-        """End the thread; a job under way hears of it at its next small write."""
+        """End the worker; a job under way hears of it at its next small write."""
         self._stop.set()
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join(CLOSE_SECONDS)
+        self._worker.close(CLOSE_SECONDS)
 
     def schedule(self, reason: str = "") -> None:
         """Say that something happened after which work may be due, such as the end of a turn."""
         with self._lock:
             self._news_at = self._clock.now()
             self._state = replace(self._state, woken_by=reason or self._state.woken_by)
-        self._wake.set()
+            is_on = self._state.is_on
+        if is_on:
+            self._worker.submit(SCHEDULER, self.tick, key="soon")
 
     def extracted(self) -> None:
         """Say that statements were read out of turns."""
@@ -140,16 +177,13 @@ class Scheduler:
         self.schedule("an extraction")
 
     def state(self) -> SchedulerState:
-        """Return what it does, what it did last and what it waits for."""
+        """Return what it does, what it did last, what it waits for and what it has given up."""
         with self._lock:
             state = self._state
-        is_alive = self._thread is None or self._thread.is_alive() or self._stop.is_set()
+            given_up = tuple(name for name, course in self._courses.items() if course.is_given_up)
         since = state.running_since
-        return replace(
-            state,
-            is_stalled=since is not None and self._clock.now() - since > STALLED,
-            waiting_for=state.waiting_for if is_alive else "its thread has ended",
-        )
+        is_stalled = since is not None and self._clock.now() - since > STALLED
+        return replace(state, is_stalled=is_stalled, given_up=given_up)
 
     def tick(self) -> str | None:
         """Run the one job that is due and has waited longest, and return its name; None for nothing."""
@@ -168,17 +202,10 @@ class Scheduler:
         self._take(job)
         return job.name
 
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            self._wake.wait(LOOK_SECONDS)
-            self._wake.clear()
-            if not self._stop.is_set():
-                self.tick()
-
     def _is_due(self, job: Job) -> bool:
         """Say whether a job should run, and keep in mind since when."""
         now, course = self._clock.now(), self._courses[job.name]
-        if course.not_before is not None and now < course.not_before:
+        if course.is_given_up or (course.not_before is not None and now < course.not_before):
             return False
         is_triggered = course.due_since is not None or self._is_triggered(job, course, now)
         is_due = is_triggered and job.is_wanted()
@@ -230,14 +257,22 @@ class Scheduler:
             with self._health.watch(job.name + IN_BACKGROUND):
                 _run_unless_taken(job)
         except EngramError:  # noted in health, and shown by `status`
-            course.failures += 1
-            pause = min(FIRST_BACK_OFF * 2 ** min(course.failures - 1, 10), LONGEST_BACK_OFF)
-            course.not_before = self._clock.now() + pause
+            course.crashes = 0
+            self._back_off(course)
+        except Exception as error:  # noqa: BLE001 - supervision: a bug in one job must not end the others
+            self._health.crashed(job.name + IN_BACKGROUND, place_of(error))
+            course.crashes += 1
+            self._back_off(course)
         else:
-            course.failures, course.not_before = 0, None
+            course.failures, course.crashes, course.not_before = 0, 0, None
         finally:
             course.tried_at = self._clock.now()
             self._note(running=None, running_since=None, last_job=job.name, last_run=self._clock.now())
+
+    def _back_off(self, course: _Course) -> None:
+        course.failures += 1
+        pause = min(FIRST_BACK_OFF * 2 ** min(course.failures - 1, 10), LONGEST_BACK_OFF)
+        course.not_before = self._clock.now() + pause
 
     def _note(self, **changes: Any) -> None:
         with self._lock:
@@ -248,125 +283,3 @@ def _run_unless_taken(job: Job) -> None:
     """Run a job; where another process is at it already, that is as good."""
     with contextlib.suppress(StoreBusy):
         job.run()
-
-
-# What happens to a store while nobody asks: dreams, ageing, and embedding what waits.
-#
-# Part of `Engram`; says what the jobs of the `Scheduler` are, when they are due and what counts as use of the
-# store. The thread runs in `serve` and `mcp`, and in the library where it is asked for. Across processes the
-# leases of the jobs decide who does them.
-
-EXTRACTIONS = 3
-"""After so many readings of turns a dream is due."""
-AGEING_HOURS = 24.0
-"""A sweep a day: no rule of any policy counts in less than days."""
-BACKFILL_MINUTES = 1.0
-BACKFILL_SECONDS = 30.0
-"""How long one stretch of embedding may take before something else gets its turn."""
-NOT_USE = frozenset({EMBEDDER, CHAT, READING, READ_NOTES, SCHEDULER, "ageing", "dream", "index snapshot"})
-"""Parts of `health` that are at work without anybody waiting for them."""
-
-
-class Background(Dreams, Upkeep):
-    """The slow work that a store gets by itself."""
-
-    def __init__(self, parts: Parts, *, scope: Scope, actor: Actor) -> None:
-        super().__init__(parts, scope=scope, actor=actor)
-        self._scheduler = Scheduler(
-            self._jobs(), clock=parts.clock, health=parts.health, last_use=self._last_use, stop=parts.stop
-        )
-        self._listener.on_read = self._scheduler.extracted
-
-    def close(self) -> None:
-        """Finish what is under way and let go of the store; slow work stops at its next small write."""
-        self._scheduler.close()
-        super().close()
-
-    def status(self) -> StatusReport:
-        """Return a look at the whole: counts, sizes, what waits, what fails, what the background does."""
-        return replace(super().status(), scheduler=self._scheduler.state())
-
-    def schedule(self, reason: str = "") -> None:
-        """Say that something happened after which slow work may be due, such as the end of a turn."""
-        self._scheduler.schedule(reason)
-
-    def _jobs(self) -> Sequence[Job]:
-        settings = self._parts.settings
-        return (
-            Job(
-                name="backfill",
-                run=self._embed_a_stretch,
-                every=timedelta(minutes=BACKFILL_MINUTES),
-                needs_news=False,
-                is_wanted=self._has_unembedded,
-            ),
-            Job(
-                name="dream",
-                run=self.dream,
-                every=timedelta(minutes=settings.dream_minutes),
-                after_extractions=EXTRACTIONS,
-                idle=timedelta(minutes=settings.dream_idle_minutes),
-                has_news=self._has_changed,
-                last_done=self._last_dream,
-            ),
-            Job(
-                name="ageing",
-                run=self.age,
-                every=timedelta(hours=AGEING_HOURS),
-                needs_news=False,
-                last_done=self._last_sweep,
-            ),
-        )
-
-    def _last_use(self) -> datetime | None:
-        """Return when somebody last waited for this store, in this process."""
-        moments = [self._listener.heard_at]
-        for part in self._parts.health.parts():
-            if part.name not in NOT_USE and not part.name.endswith(IN_BACKGROUND):
-                moments += [part.last_success, part.last_failure]
-        return max((moment for moment in moments if moment is not None), default=None)
-
-    def _last_dream(self) -> datetime | None:
-        with self._parts.store.read() as tx:
-            latest = tx.dreams.latest()
-        return None if latest is None else latest.finished_at
-
-    def _last_sweep(self) -> datetime | None:
-        with self._parts.store.read() as tx:
-            latest = tx.sweeps.latest()
-        return None if latest is None else latest.finished_at
-
-    def _has_changed(self) -> bool:
-        """Say whether a memory has changed since the last dream, whichever process changed it."""
-        with self._parts.store.read() as tx:
-            return has_news(tx)
-
-    def _has_unembedded(self) -> bool:
-        try:
-            identity = self._parts.embedder.identity
-        except EmbeddingError:  # noted in health by the embedder itself
-            return False
-        with self._parts.store.read() as tx:
-            return bool(tx.vectors.pending(tx.vectors.space(identity), limit=1))
-
-    def _embed_a_stretch(self) -> None:
-        """Embed what waits, batch by batch, until somebody uses the store or the stretch is over."""
-        begun, used = time.monotonic(), self._last_use()
-
-        def is_over() -> bool:
-            is_long = time.monotonic() - begun > BACKFILL_SECONDS
-            return self._parts.stop.is_set() or is_long or self._last_use() != used
-
-        embed_pending(self._parts.store, self._parts.embedder, stop=_Until(is_over))
-
-
-class _Until(threading.Event):
-    """An event that has happened when a question is answered with yes."""
-
-    def __init__(self, is_over: Callable[[], bool]) -> None:
-        super().__init__()
-        self._is_over = is_over
-
-    def is_set(self) -> bool:
-        """Say whether it has happened."""
-        return self._is_over()

@@ -1,0 +1,125 @@
+"""
+When turns are read: at once for a strong signal, in batches otherwise, in the background where there is one.
+
+A turn lies in the store before this hears of it, and whoever opens the store next reads what is left unread.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta
+from typing import Protocol, TypeAlias
+
+from engramdb.capture.pipeline import Capture, read_turns
+from engramdb.capture.signals import SmartBuffer, is_urgent, scan
+from engramdb.clock import Clock
+from engramdb.health import Health
+from engramdb.values import Actor, ActorKind, Scope, Turn
+from engramdb.worker import Worker
+
+READING = "reading"
+"""The name of this part in `status`."""
+READING_PATIENCE_SECONDS = 0.25
+"""How long a question waits for turns that are being read, to see what was just said."""
+FLUSH_SECONDS = 300.0
+"""How long `flush` waits for a reading under way in the background before it reads the rest itself."""
+READER = Actor(name="reader", kind=ActorKind.RULE)
+"""Who writes what was read out of turns."""
+
+Conversation: TypeAlias = tuple[Scope, str | None]
+
+
+class CountsReadings(Protocol):
+    """Is told when statements were read out of turns: enough of them make a dream due."""
+
+    def extracted(self) -> None: ...
+
+
+class ReadingParts(Protocol):
+    """What reading needs of the engine; each part is built when it is first asked for."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def capture(self) -> Capture: ...
+    @property
+    def scheduler(self) -> CountsReadings: ...
+
+
+class TurnReader:
+    """Decides when turns are read, and has them read: by the worker, or without one by the caller."""
+
+    def __init__(self, parts: ReadingParts, worker: Worker | None) -> None:
+        self._parts = parts
+        self._worker = worker
+        self._making = threading.Lock()
+        self._waiting: SmartBuffer | None = None
+        self.heard_at: datetime | None = None
+        """When a turn last came in."""
+
+    def turn_stored(self, turn: Turn) -> None:
+        """Take in a turn that has just been stored."""
+        self.heard_at = self._parts.clock.now()
+        self._parts.capture.sensory.add(turn)
+        conversation = (turn.scope, turn.session)
+        trigger = self._buffer().add(turn, is_urgent=is_urgent(scan(turn.content)))
+        if self._worker is not None:
+            if trigger is not None:
+                self._worker.submit(READING, lambda: self.read(conversation), key=conversation)
+        elif trigger is not None or self._is_overfull(conversation):
+            self.read(conversation)
+
+    def flush(self, conversation: Conversation | None = None) -> int:
+        """Read everything that waits, of one conversation or of all, and return how many turns there were."""
+        self.wait(FLUSH_SECONDS)
+        return self.read(conversation)
+
+    def wait(self, seconds: float = READING_PATIENCE_SECONDS) -> bool:
+        """Give readings under way a moment; return False if they are not done by then."""
+        return self._worker is None or self._worker.wait(seconds)
+
+    def read(self, conversation: Conversation | None) -> int:
+        """Read now what waits, and return how many turns there were."""
+        total = 0
+        with self._parts.health.watch(READING):
+            while True:
+                reading = read_turns(
+                    self._parts.capture,
+                    actor=READER,
+                    now=self._parts.clock.now(),
+                    within=conversation,
+                )
+                if not reading.turns:
+                    break
+                total += reading.turns
+        if total:
+            self._parts.scheduler.extracted()
+        return total
+
+    def read_overdue(self) -> None:
+        """Read the conversations whose turns have waited too long for others."""
+        for conversation in self._buffer().overdue(self._parts.clock.now()):
+            self.read(conversation)
+
+    def clear(self) -> None:
+        """Hold no words: what was just said is in the store."""
+        if self.heard_at is not None:
+            self._parts.capture.sensory.clear()
+
+    def _buffer(self) -> SmartBuffer:
+        with self._making:
+            if self._waiting is None:
+                self._waiting = SmartBuffer(self._parts.capture.pipeline.policy)
+            return self._waiting
+
+    def _is_overfull(self, conversation: Conversation) -> bool:
+        """Return whether more waits than this process has counted: every shell command is a new process."""
+        capture = self._parts.capture
+        with capture.pipeline.store.read() as tx:
+            count, oldest = tx.turns.pending(conversation)
+        policy = capture.pipeline.policy
+        age_limit = timedelta(minutes=policy.buffer_minutes)
+        is_old = oldest is not None and self._parts.clock.now() - oldest > age_limit
+        return count >= policy.buffer_turns or is_old

@@ -1,0 +1,161 @@
+"""
+The way of a statement into the store, around the write pipeline: what every verb that writes goes through.
+
+Notes of recalls are written first, failures are noted, and what could not be embedded at once is left to the
+backlog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from engramdb.capture.agents import session_summary
+from engramdb.capture.pipeline import observe
+from engramdb.clock import Clock
+from engramdb.health import Health
+from engramdb.lifecycle.admission import WritePipeline, admit
+from engramdb.lifecycle.change import correct, renew
+from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.write import Admission
+from engramdb.policy import Policy
+from engramdb.store.contract import Store
+from engramdb.values import Actor, Memory, MemoryId, Scope, Turn
+from engramdb.values.query import MAX_LIMIT
+
+BULK_ROWS = 256
+"""Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
+
+
+class WriterParts(Protocol):
+    """What writing needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def pipeline(self) -> WritePipeline: ...
+    @property
+    def actor(self) -> Actor: ...
+    def write_notes(self) -> None:
+        """Write what recalls have noted, so that the write sees it."""
+
+    def embed_later(self) -> None:
+        """Have what waits embedded in the background, where there is one."""
+
+
+class StatementWriter:
+    """Writes statements and turns for one actor."""
+
+    def __init__(self, parts: WriterParts) -> None:
+        self._parts = parts
+
+    def admit(
+        self, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
+    ) -> Sequence[Memory]:
+        """Store drafts in one write and return the memories; a bulk is enriched later."""
+        self._parts.write_notes()
+        is_bulk = len(drafts) >= BULK_ROWS
+        with self._parts.health.watch("write"):
+            admissions = admit(
+                drafts, self._parts.pipeline, actor=self._parts.actor, now=self._now(), enrich=not is_bulk
+            )
+        if is_bulk or not all(admission.is_embedded for admission in admissions):
+            self._parts.embed_later()
+        if progress is not None:
+            progress(len(drafts))
+        return [admission.memory for admission in admissions]
+
+    def admit_many(
+        self, drafts: Iterable[Draft], progress: Callable[[int], None] | None = None
+    ) -> Iterator[Memory]:
+        """Store drafts as they come, some hundreds to a write, and yield each memory once it is durable."""
+        waiting: list[Draft] = []
+        for draft in drafts:
+            waiting.append(draft)
+            if len(waiting) == BULK_ROWS:
+                yield from self.admit(waiting, progress)
+                waiting = []
+        if waiting:
+            yield from self.admit(waiting, progress)
+
+    def observe(
+        self,
+        content: str,
+        *,
+        role: str,
+        speaker: str | None,
+        session: str | None,
+        occurred_at: datetime | None,
+        scope: Scope,
+    ) -> Turn:
+        """Store one message as it was said."""
+        return observe(
+            content,
+            role=role,
+            speaker=speaker,
+            session=session,
+            occurred_at=occurred_at,
+            scope=scope,
+            store=self._parts.store,
+            policy=self._parts.policy.capture,
+            actor=self._parts.actor,
+            now=self._now(),
+        )
+
+    def correct(
+        self, memory_id: MemoryId, content: str, *, scope: Scope, reason: str, if_still: Memory | None
+    ) -> Memory:
+        """Put a new statement in the place of an old one."""
+        corrected = correct(
+            memory_id,
+            content,
+            self._parts.pipeline,
+            scope=scope,
+            reason=reason,
+            actor=self._parts.actor,
+            now=self._now(),
+            if_still=if_still,
+        )
+        return self._embedded(corrected)
+
+    def summarize_session(self, session: str, scope: Scope) -> Memory | None:
+        """
+        Store a summary of a session; a short or trivial one gives none.
+
+        One that was resumed and ends again has one summary all the same: the new one supersedes the old.
+        """
+        with self._parts.store.read() as tx:
+            turns = tx.turns.list(scope=scope, session=session, limit=MAX_LIMIT)
+            stated = tx.memories.of_session(session, scope=scope)
+            before = tx.memories.summary_of(session, scope=scope)
+        drafts = session_summary(turns, stated, session=session, scope=scope, occurred_at=self._now())
+        if before is None or not drafts:
+            return self.admit(drafts)[0] if drafts else None
+        return before if drafts[0].content == before.content else self._renew(before, drafts[0])
+
+    def _renew(self, before: Memory, draft: Draft) -> Memory:
+        with self._parts.health.watch("write"):
+            renewed = renew(
+                before,
+                draft,
+                self._parts.pipeline,
+                reason="the session went on",
+                actor=self._parts.actor,
+                now=self._now(),
+            )
+        return self._embedded(renewed)
+
+    def _embedded(self, admission: Admission) -> Memory:
+        if not admission.is_embedded:
+            self._parts.embed_later()
+        return admission.memory
+
+    def _now(self) -> datetime:
+        return self._parts.clock.now()

@@ -1,0 +1,238 @@
+"""
+One turn of an agent as a `with` block: what it is given on the way in, what it brings back on the way out.
+
+Whatever happens inside, the turn is closed once: well, with what was replied; failed, when the block raised;
+abandoned, when nothing was replied or nobody came back. `async with` does the same from a worker thread, as
+docs/decisions/0004-sync-core.md has it.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from types import TracebackType
+from typing import Self
+
+from engramdb.context.agent_state import WorkingMemories
+from engramdb.context.turns import (
+    Begun,
+    Ended,
+    Expected,
+    Said,
+    TurnLifecycle,
+    TurnParts,
+    TurnRequest,
+    anticipate,
+    working_memory,
+)
+from engramdb.context.working_memory import items
+from engramdb.errors import InvalidQuery
+from engramdb.values import Missing, Recall, Role, Scope, SlotSource, TopicShift, Window, WorkingMemory
+from engramdb.worker import Worker
+
+MAX_BYTES = 256 * 1024
+"""Of one reply or one tool's output that are kept; the beginning says what it was."""
+NO_OUTPUT = "(no output)"
+ANTICIPATION = "anticipation in the background"
+"""The name of this part in `status`; it is at work without anybody waiting for it."""
+MAX_ANTICIPATIONS = 16
+"""Agents whose next recall waits to be prepared; the oldest is dropped."""
+SWEEP_SECONDS = 60.0
+
+
+class AgentTurn:
+    """A turn under way; `window` is what to give the model, `reply` takes what it said."""
+
+    def __init__(self, lifecycle: TurnLifecycle, request: TurnRequest) -> None:
+        self._lifecycle = lifecycle
+        self._request = request
+        self._begun: Begun | None = None
+        self._entering = threading.Lock()
+        self._is_over = False
+        self._said: list[Said] = []
+        self._noted: list[tuple[str, SlotSource]] = []
+        self._cut: list[Missing] = []
+        self._finalizer: weakref.finalize[[Begun], AgentTurn] | None = None
+
+    # --- what the agent is given ----------------------------------------------------------------------------
+
+    @property
+    def window(self) -> Window:
+        """What to give the model, in sections that fit it."""
+        return self._given().window
+
+    @property
+    def recall(self) -> Recall:
+        """What was recalled for the message."""
+        return self._given().recall
+
+    @property
+    def working_memory(self) -> WorkingMemory:
+        """What the agent has in mind as it meets the message."""
+        return self._given().working
+
+    @property
+    def shift(self) -> TopicShift:
+        """What the message does to the topic."""
+        return self._given().shift
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """What the window had to do without, and what was too long to be kept whole, each with its reason."""
+        return (*self._given().window.missing, *self._cut)
+
+    @property
+    def scope(self) -> Scope:
+        """Where everything of this turn belongs."""
+        return self._request.scope
+
+    @property
+    def session(self) -> str | None:
+        """The session that it is part of."""
+        return self._request.session
+
+    # --- what the agent brings back -------------------------------------------------------------------------
+
+    def reply(self, text: str) -> None:
+        """
+        Take in what the model said; it is kept when the turn ends well. A blank one is no reply.
+
+        Of a very long one the beginning is kept, and `missing` says so.
+        """
+        self._open()
+        if kept := self._keepable("reply", text):
+            self._said.append(Said(Role.ASSISTANT, kept, self._request.agent))
+
+    def tool(self, name: str, result: str) -> None:
+        """Take in what a tool answered; it is kept when the turn ends well."""
+        self._open()
+        self._said.append(Said(Role.TOOL, self._keepable("tool", result) or NO_OUTPUT, name))
+
+    def note(self, text: str, *, source: SlotSource = SlotSource.EXPLICIT) -> None:
+        """Hold something in mind beyond this turn; by default as long as it takes, and until it gives way."""
+        self._open()
+        if not text.strip():
+            raise InvalidQuery("a note must say something")
+        self._noted.append((self._keepable("note", text), SlotSource(source)))
+
+    # --- in and out -----------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        with self._entering:  # of two threads with one turn, the second is told so
+            if self._begun is not None or self._is_over:
+                raise InvalidQuery("a turn is entered once", hint="Ask for another with `engram.turn`.")
+            self._begun = self._lifecycle.begin(self._request)
+        self._finalizer = weakref.finalize(self, self._lifecycle.lost, self._begun)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        begun = self._open()
+        self._is_over = True
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        has_reply = any(said.role is Role.ASSISTANT for said in self._said)
+        if error is not None:
+            self._lifecycle.close(begun, Ended.FAILED, error=type(error).__name__)
+        elif not has_reply:
+            self._lifecycle.close(begun, Ended.ABANDONED)
+        else:
+            self._lifecycle.finish(begun, self._said, self._noted)
+
+    async def __aenter__(self) -> Self:
+        import asyncio  # noqa: PLC0415 - most callers never need it, and it is slow to load
+
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio  # noqa: PLC0415 - as above
+
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    def _keepable(self, what: str, text: str) -> str:
+        """Return a text as it can be kept: what a model or a tool put out must not cost the turn."""
+        if not isinstance(text, str):
+            raise InvalidQuery(f"what a turn brings back must be text, not {type(text).__name__}")
+        whole = text.encode("utf-8", "replace")
+        if len(whole) > MAX_BYTES:
+            reason = f"only the first {MAX_BYTES:,} of its {len(whole):,} bytes are kept"
+            self._cut.append(Missing(index=what, reason=reason))
+        return whole[:MAX_BYTES].decode("utf-8", "ignore").strip()
+
+    def _given(self) -> Begun:
+        """Return what the turn was given, which can be looked at afterwards as well."""
+        if self._begun is None:
+            raise InvalidQuery("the turn is not open", hint="Use it inside `with engram.turn(…) as turn:`.")
+        return self._begun
+
+    def _open(self) -> Begun:
+        """Return the same while there is still something to bring back."""
+        if self._is_over:
+            raise InvalidQuery("the turn is over", hint="Ask for another with `engram.turn`.")
+        return self._given()
+
+
+class Agents:
+    """The working memories of this process, the turns that are open, and what is prepared for the next."""
+
+    def __init__(self, parts: TurnParts, worker: Worker | None) -> None:
+        self._parts = parts
+        self._worker = worker
+        self._memories = WorkingMemories(
+            parts.store,
+            parts.embedder,
+            policy=parts.policy.attention,
+            clock=parts.clock,
+            health=parts.health,
+        )
+        self._lifecycle = TurnLifecycle(parts, self._memories, self)
+
+    def turn(self, request: TurnRequest) -> AgentTurn:
+        """Return a turn that has not begun yet."""
+        return AgentTurn(self._lifecycle, request)
+
+    def working_memory(self, scope: Scope) -> WorkingMemory:
+        """Return what an agent has in mind, brought back if need be."""
+        self._lifecycle.bury()
+        mind, restored = self._memories.look(scope)
+        with self._parts.store.read() as tx:
+            held = items(tx, mind.slots, scope=scope, now=self._parts.clock.now())
+        return working_memory(scope, held, mind, restored)
+
+    def suspend(self, scope: Scope) -> WorkingMemory:
+        """Save what an agent has in mind, let go of it here, and return what was saved."""
+        held = self.working_memory(scope)
+        self._memories.put_away(scope)
+        return held
+
+    def look_ahead(self, scope: Scope, expected: Expected) -> None:
+        """Prepare in the background what an agent will ask for next, and put silent ones away."""
+        if self._worker is None:
+            return
+        self._worker.every(SWEEP_SECONDS, "idle working memories", self._memories.sweep)
+        if self._parts.policy.attention.anticipates:
+            self._worker.submit(
+                ANTICIPATION,
+                lambda: self._prepare(scope, expected),
+                key=scope,
+                retry=False,
+                max_waiting=MAX_ANTICIPATIONS,
+            )
+
+    def clear(self) -> None:
+        """Hold no words of any memory: the store has them."""
+        self._memories.let_go()
+
+    def close(self) -> None:
+        """Close the turns that are open, and put every working memory away."""
+        self._lifecycle.close_all()
+        if self._worker is not None:
+            self._worker.close()
+        self._memories.close()
+
+    def _prepare(self, scope: Scope, expected: Expected) -> None:
+        with self._parts.health.watch(ANTICIPATION):
+            self._memories.prepare(scope, anticipate(self._parts, scope, expected))

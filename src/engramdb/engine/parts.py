@@ -1,0 +1,446 @@
+"""
+The composition root: everything that an `Engram` holds, and what each part is built from.
+
+Parts are built, and the modules behind them imported, when a verb first asks for them: a process that only
+lists memories loads no index and no model. Services see the parts they need through protocols of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from engramdb.clock import Clock
+from engramdb.engine.lazy import is_built, lazy_property
+from engramdb.errors import EngramError, StoreNotFound, StoreUnreadable
+from engramdb.health import Health
+from engramdb.settings import Settings
+from engramdb.store.contract import Store
+from engramdb.store.opening import open_store
+from engramdb.text.terms import TERMS_VERSION
+from engramdb.values import GLOBAL, Actor, Scope
+from engramdb.values.report import WorkerState
+from engramdb.worker import Worker
+
+if TYPE_CHECKING:  # imported by the properties that build them, so that a process loads only what it uses
+    from engramdb.capture.agents import AgentCapture
+    from engramdb.capture.pipeline import Capture
+    from engramdb.capture.reading import TurnReader
+    from engramdb.capture.writer import StatementWriter
+    from engramdb.context.agents import Agents
+    from engramdb.context.service import ContextService
+    from engramdb.documents.store import DocumentStore
+    from engramdb.engine.chat import ChatRoles
+    from engramdb.engine.idempotency import ReplyStore
+    from engramdb.engine.scheduler import Scheduler
+    from engramdb.engine.status import HealthStore
+    from engramdb.importing.service import ImportService
+    from engramdb.index.foreign import ForeignBackend, ProposesRows
+    from engramdb.index.graph import GraphIndex
+    from engramdb.index.spaces import VectorSpaces
+    from engramdb.lifecycle.access_log import AccessRecorder
+    from engramdb.lifecycle.admission import WritePipeline
+    from engramdb.lifecycle.backlog import Backlog
+    from engramdb.lifecycle.service import LifecycleService
+    from engramdb.models.chat import CallLog, ChatModel
+    from engramdb.models.embedder import Embedder, WatchedEmbedder
+    from engramdb.policy import Policy
+    from engramdb.recall.fuse import Reranker
+    from engramdb.recall.gather import Sources
+    from engramdb.recall.service import AnswerLog, RecallService
+
+UPKEEP_SECONDS = 30.0
+"""How often the background saves health, drops expired documents and reads what is overdue."""
+
+
+class Own(Struct, frozen=True, kw_only=True):
+    """What a caller brings along in place of, or beside, the built-in parts."""
+
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+    vector_index: ProposesRows | None = None
+
+
+class Parts:
+    """Everything that an `Engram` holds; a lazy part is built when it is first asked for."""
+
+    store: Store
+
+    def __init__(self, settings: Settings, *, clock: Clock, own: Own, scope: Scope, actor: Actor) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.scope = scope
+        self.actor = actor
+        self.health = Health(clock)
+        self.stop = threading.Event()
+        self.in_background = False
+        self._own = own
+        self._workers = {
+            name: Worker(name, health=self.health) for name in ("reader", "index", "attention", "scheduler")
+        }
+
+    # --- models and indexes ---------------------------------------------------------------------------------
+
+    @lazy_property
+    def policy(self) -> Policy:
+        """The numbers of the lifecycle."""
+        return self.settings.chosen_policy()
+
+    @lazy_property
+    def embedder(self) -> WatchedEmbedder:
+        """What turns text into vectors."""
+        from engramdb.engine.assemble import chosen_embedder  # noqa: PLC0415 - loads the models
+        from engramdb.models.embedder import WatchedEmbedder  # noqa: PLC0415 - loads numpy
+
+        return WatchedEmbedder(self._own.embedder or chosen_embedder(self.settings), self.health)
+
+    @lazy_property
+    def foreign(self) -> ForeignBackend | None:
+        """A caller's own index, audited."""
+        from engramdb.engine.assemble import audited_index  # noqa: PLC0415 - loads the indexes
+
+        return audited_index(self._own.vector_index, self.store, self.clock)
+
+    @lazy_property
+    def spaces(self) -> VectorSpaces:
+        """The vectors of every embedder that was ever used."""
+        from engramdb.engine.assemble import older_embedders  # noqa: PLC0415 - loads the models
+        from engramdb.index.spaces import VectorSpaces  # noqa: PLC0415 - loads numpy
+
+        return VectorSpaces(
+            self.embedder,
+            memory_bytes=self.settings.vector_memory_megabytes * 1_000_000,
+            older=older_embedders(self.settings) if self._own.embedder is None else (),
+            foreign=self.foreign,
+            kept=lambda tx: tx.snapshots,
+        )
+
+    @lazy_property
+    def graph(self) -> GraphIndex:
+        """The links between memories."""
+        from engramdb.index.graph import GraphIndex  # noqa: PLC0415 - loads numpy
+
+        return GraphIndex()
+
+    @lazy_property
+    def calls(self) -> CallLog:
+        """What the chat model was asked in this process."""
+        from engramdb.models.chat import CallLog  # noqa: PLC0415 - most processes ask no model
+
+        return CallLog()
+
+    @lazy_property
+    def chat(self) -> ChatModel | None:
+        """The chat model, where there is one."""
+        return self._chat_roles.model
+
+    @lazy_property
+    def _chat_roles(self) -> ChatRoles:
+        from engramdb.engine.chat import chat_roles  # noqa: PLC0415 - loads the extractors
+
+        return chat_roles(self)
+
+    # --- in: the write path ---------------------------------------------------------------------------------
+
+    @lazy_property
+    def pipeline(self) -> WritePipeline:
+        """The write pipeline, which every memory goes through."""
+        from engramdb.engine.assemble import statement_likeness  # noqa: PLC0415 - loads the models
+        from engramdb.lifecycle.admission import WritePipeline  # noqa: PLC0415 - loads numpy
+
+        return WritePipeline(
+            store=self.store,
+            embedder=self.embedder,
+            index=self.spaces,
+            likeness=statement_likeness(),
+            policy=self.policy.capture,
+            judge=self._chat_roles.judge,
+        )
+
+    @lazy_property
+    def capture(self) -> Capture:
+        """What reads turns."""
+        from engramdb.capture.pipeline import Capture, SensoryBuffer  # noqa: PLC0415 - loads the write path
+
+        return Capture(pipeline=self.pipeline, extractor=self._chat_roles.extractor, sensory=SensoryBuffer())
+
+    @lazy_property
+    def writer(self) -> StatementWriter:
+        """The way of a statement into the store."""
+        from engramdb.capture.writer import StatementWriter  # noqa: PLC0415 - loads the write path
+
+        return StatementWriter(self)
+
+    @lazy_property
+    def turn_reader(self) -> TurnReader:
+        """What decides when turns are read."""
+        from engramdb.capture.reading import TurnReader  # noqa: PLC0415 - loads the write path
+
+        return TurnReader(self, self._worker("reader"))
+
+    @lazy_property
+    def agent_capture(self) -> AgentCapture:
+        """What agents produce besides talk."""
+        from engramdb.capture.agents import AgentCapture  # noqa: PLC0415 - loads the write path
+
+        return AgentCapture(
+            self.writer, store=self.store, clock=self.clock, scope=self.scope, actor=self.actor
+        )
+
+    @lazy_property
+    def backlog(self) -> Backlog:
+        """What enriches and embeds in the background."""
+        from engramdb.lifecycle.backlog import Backlog  # noqa: PLC0415 - loads numpy
+
+        return Backlog(self, self._workers["index"])
+
+    @lazy_property
+    def importing(self) -> ImportService:
+        """What takes in the files and talk of other programs."""
+        from engramdb.importing.service import ImportService  # noqa: PLC0415 - few processes import
+
+        return ImportService(self)
+
+    @lazy_property
+    def documents(self) -> DocumentStore:
+        """Documents of other programs."""
+        from engramdb.documents.store import DocumentStore  # noqa: PLC0415 - loads both paths
+
+        return DocumentStore(self, scope=self.scope, actor=self.actor)
+
+    # --- out: the read path ---------------------------------------------------------------------------------
+
+    @lazy_property
+    def sources(self) -> Sources:
+        """What a recall asks."""
+        from engramdb.index.lexical import LexicalIndex  # noqa: PLC0415 - loads the read path
+        from engramdb.recall.gather import Sources  # noqa: PLC0415 - loads the read path
+
+        return Sources(
+            store=self.store,
+            embedder=self.embedder,
+            lexical=LexicalIndex(),
+            vector=self.spaces,
+            graph=self.graph,
+            policy=self.policy.recall,
+            reranker=self._own.reranker,
+        )
+
+    @lazy_property
+    def answers(self) -> AnswerLog:
+        """How good the latest answers were."""
+        from engramdb.recall.service import AnswerLog  # noqa: PLC0415 - loads the read path
+
+        return AnswerLog()
+
+    @lazy_property
+    def access_log(self) -> AccessRecorder:
+        """What readers were given and is not written yet."""
+        from engramdb.lifecycle.access_log import AccessRecorder  # noqa: PLC0415 - loads the policies
+
+        return AccessRecorder(self, self._worker("reader"))
+
+    @lazy_property
+    def recalls(self) -> RecallService:
+        """What answers questions."""
+        from engramdb.recall.service import RecallService  # noqa: PLC0415 - loads the read path
+
+        return RecallService(self)
+
+    @lazy_property
+    def contexts(self) -> ContextService:
+        """What builds prompts."""
+        from engramdb.context.service import ContextService  # noqa: PLC0415 - loads the read path
+
+        return ContextService(self)
+
+    @lazy_property
+    def agents(self) -> Agents:
+        """The working memories and open turns of agents."""
+        from engramdb.context.agents import Agents  # noqa: PLC0415 - most processes run no agent
+
+        return Agents(self, self._worker("attention"))
+
+    @lazy_property
+    def lifecycle(self) -> LifecycleService:
+        """What changes single memories, and tells of them."""
+        from engramdb.lifecycle.service import LifecycleService  # noqa: PLC0415 - not needed to list or ask
+
+        return LifecycleService(self)
+
+    # --- beside both ----------------------------------------------------------------------------------------
+
+    @lazy_property
+    def health_store(self) -> HealthStore:
+        """How the parts fare, across processes."""
+        from engramdb.engine.status import HealthStore  # noqa: PLC0415 - loads the chat model's log
+
+        return HealthStore(self.store, self.health, self.calls)
+
+    @lazy_property
+    def replies(self) -> ReplyStore:
+        """Answers stored by idempotency key."""
+        from engramdb.engine.idempotency import ReplyStore  # noqa: PLC0415 - for servers only
+
+        return ReplyStore(self.store, self.clock)
+
+    @lazy_property
+    def scheduler(self) -> Scheduler:
+        """What decides when slow work happens."""
+        from engramdb.engine.jobs import Maintenance  # noqa: PLC0415 - for processes that stay
+        from engramdb.engine.scheduler import Scheduler  # noqa: PLC0415 - for processes that stay
+
+        work = Maintenance(self)
+        return Scheduler(
+            work.jobs(),
+            clock=self.clock,
+            health=self.health,
+            last_use=work.last_use,
+            stop=self.stop,
+            worker=self._workers["scheduler"],
+        )
+
+    @property
+    def last_turn_at(self) -> datetime | None:
+        """When a turn last came in, in this process."""
+        return self.turn_reader.heard_at if is_built(self, "turn_reader") else None
+
+    # --- the background -------------------------------------------------------------------------------------
+
+    def start(self, *, dream: bool) -> None:
+        """Load the indexes, read and embed what waits, and with `dream` consolidate, in the background."""
+        self.in_background = True
+        self._workers["index"].submit("index loading", self._load_indexes, retry=False)
+        self._workers["reader"].submit("reading", lambda: self.turn_reader.read(None))
+        self._workers["reader"].every(UPKEEP_SECONDS, "upkeep", self._keep_up)
+        if dream:
+            self.scheduler.start()
+
+    def write_notes(self) -> None:
+        """Write what recalls have noted, so that the next write sees it."""
+        if is_built(self, "access_log"):
+            self.access_log.write()
+
+    def embed_later(self) -> None:
+        """Have what waits embedded in the background, where there is one."""
+        if self.in_background:
+            self.backlog.wake()
+
+    def wait_for_reading(self) -> bool:
+        """Give turns that are being read in the background a moment; return whether all are read."""
+        return not self.in_background or self.turn_reader.wait()
+
+    def worker_states(self) -> tuple[WorkerState, ...]:
+        """Return the workers that have been given something to do."""
+        states = (worker.state() for worker in self._workers.values())
+        return tuple(state for state in states if state.jobs)
+
+    def forget_texts(self) -> None:
+        """Drop every text that this process holds, because some of it was erased."""
+        from engramdb import erasable_cache  # noqa: PLC0415 - only after something was erased
+
+        erasable_cache.clear_caches()
+        if is_built(self, "capture"):
+            self.capture.sensory.clear()
+        if is_built(self, "contexts"):
+            self.contexts.clear()
+        if is_built(self, "agents"):
+            self.agents.clear()
+
+    def close(self) -> None:
+        """Finish what is under way and close the store; slow work stops at its next small write."""
+        if is_built(self, "scheduler"):
+            self.scheduler.close()
+        if is_built(self, "agents"):
+            self.agents.close()
+        self.stop.set()
+        self._workers["reader"].close()
+        if is_built(self, "turn_reader"):
+            self.turn_reader.clear()
+        self.write_notes()
+        self._workers["index"].close()
+        if not self.in_background and is_built(self, "spaces"):
+            self._save_index()
+        if is_built(self, "foreign") and self.foreign is not None:
+            self.foreign.close()
+        self.health_store.save()
+        self.store.close()
+
+    def _worker(self, name: str) -> Worker | None:
+        return self._workers[name] if self.in_background else None
+
+    def _load_indexes(self) -> None:
+        try:
+            self.spaces.load(self.store, stop=self.stop)
+            if self.policy.recall.uses_graph:
+                self.graph.load(self.store, stop=self.stop)
+            with self.store.read() as tx:
+                is_waiting = bool(tx.memories.count_unenriched())
+            is_waiting = is_waiting or self.backlog.has_unembedded()
+        except EngramError:  # noted in health where it is the embedder's; the next call shows the store's own
+            is_waiting = True
+        if is_waiting and not self.stop.is_set():
+            self.backlog.wake()
+
+    def _keep_up(self) -> None:
+        """Save how the parts fare, drop expired documents, and read turns that have waited too long."""
+        self.health_store.save()
+        self.documents.prune_quietly()
+        self.turn_reader.read_overdue()
+
+    def _save_index(self) -> None:
+        """Save what a short process has read of a large index: the next one starts there."""
+        with contextlib.suppress(EngramError), self.health.watch("index snapshot"):
+            if self.spaces.state() is not None:
+                self.spaces.keep(self.store)
+
+
+def assemble(
+    settings: Settings,
+    *,
+    clock: Clock,
+    own: Own,
+    must_exist: bool,
+    scope: Scope = GLOBAL,
+    actor: Actor = Actor(),
+) -> Parts:
+    """Open the store, and refuse settings that cannot work before anything is written."""
+    parts = Parts(settings, clock=clock, own=own, scope=scope, actor=actor)
+    if ":" in settings.embedder and own.embedder is None:
+        parts.embedder  # noqa: B018 - its server's address may be missing, which is to be told at once
+    if settings.chat:
+        parts.chat  # noqa: B018 - it may be unknown
+    parts.store = _open(settings, clock, must_exist=must_exist)
+    return parts
+
+
+def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
+    path = Path(settings.store_location).expanduser()
+    try:
+        if must_exist and not path.exists():
+            raise StoreNotFound(f"there is no store at {path}")
+        if not settings.store:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
+    store = open_store(settings, now=clock.now())
+    try:
+        with store.read() as tx:
+            is_current = tx.terms.version == TERMS_VERSION
+            has_traits = tx.traits.is_current
+        if not is_current:
+            from engramdb.index.rebuild import rebuild_terms  # noqa: PLC0415 - after an upgrade only
+
+            rebuild_terms(store)
+        if not has_traits:
+            with store.atomic() as tx:
+                tx.traits.rebuild()
+    except BaseException:
+        store.close()
+        raise
+    return store

@@ -1,0 +1,222 @@
+"""
+Bring in what other programs know: files, and conversations that go on elsewhere.
+
+Conversations become turns, which are read as if they had just been said; everything else goes through
+admission as imported. A message of a live conversation has the mark that an import of the same session log
+would give it, so a log may be imported as well and adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from engramdb.capture.pipeline import Capture, observe, read_turns
+from engramdb.capture.reading import READER, READING, CountsReadings
+from engramdb.capture.writer import BULK_ROWS
+from engramdb.clock import Clock
+from engramdb.errors import SecurityError
+from engramdb.health import Health
+from engramdb.importing.intake import Intake, mark_of, records_of
+from engramdb.importing.read import Kinded
+from engramdb.importing.record import Message
+from engramdb.lifecycle.admission import WritePipeline
+from engramdb.models.embedder import Embedder
+from engramdb.policy import Policy
+from engramdb.store.contract import Imported, Store, Transaction
+from engramdb.text.normalize import clean, is_text
+from engramdb.values import Actor, ImportKind, ImportReport, Scope, Turn
+
+QUICK_BATCH = 64
+"""An embedder that takes fewer texts at once is a model: it embeds what came in bulk afterwards."""
+TURNS_LOOKED_AT = 400
+"""The turns of a session that are compared with what is heard of it."""
+
+
+class ImportParts(Protocol):
+    """What importing needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def actor(self) -> Actor: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    @property
+    def pipeline(self) -> WritePipeline: ...
+    @property
+    def capture(self) -> Capture: ...
+    @property
+    def scheduler(self) -> CountsReadings: ...
+    def write_notes(self) -> None:
+        """Write what recalls have noted, so that the write sees it."""
+
+    def embed_later(self) -> None:
+        """Have what waits embedded in the background, where there is one."""
+
+
+class ImportService:
+    """Takes in what other programs have written."""
+
+    def __init__(self, parts: ImportParts) -> None:
+        self._parts = parts
+
+    def take_file(
+        self,
+        path: Path,
+        *,
+        kind: ImportKind | None,
+        mapping: Mapping[str, str] | None,
+        speaker: str | None,
+        dry_run: bool,
+        progress: Callable[[int], None] | None,
+        may_enter: Callable[[Scope], bool] | None,
+        scope: Scope,
+    ) -> ImportReport:
+        """Take in a file, a folder or an archive, each record once; a dry run only counts."""
+        parts = self._parts
+        parts.write_notes()
+        intake = Intake(
+            parts.pipeline,
+            scope=scope,
+            actor=parts.actor,
+            embeds_later=parts.embedder.batch < QUICK_BATCH,
+            speaker=speaker,
+            may_enter=may_enter,
+        )
+        report = progress or _ignore
+        with closing(records_of(path.expanduser(), kind=kind, mapping=mapping)) as source:
+            for batch in _batches(source):
+                self._take(intake, batch, dry_run=dry_run)
+                report(len(batch))
+        if dry_run:
+            return intake.tally.report(dry_run=True)
+        parts.embed_later()
+        return intake.tally.report(dry_run=False, turns_read=self._read_all(report))
+
+    def take_messages(
+        self,
+        messages: Sequence[Message],
+        *,
+        kind: ImportKind,
+        most_characters: int | None,
+        is_logged: bool,
+        scope: Scope,
+    ) -> Sequence[Turn]:
+        """Store messages of one live session, each once, and return the turns that are new."""
+        turns: list[Turn] = []
+        if not messages:
+            return turns
+        marked = {mark_of(kind, one, scope): _cut(one, most_characters) for one in messages}
+        with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
+            noted = []
+            held = _stored(tx, messages[0].session, scope) if is_logged else {}
+            for mark, message, twin in _unknown(tx, marked, held):
+                turn = twin or self._stored_turn(message, scope)
+                if turn is None:
+                    continue
+                if twin is None:
+                    turns.append(turn)
+                noted.append(Imported(mark=mark, kind=kind, place=message.place, turn_id=turn.id))
+            tx.imports.add(noted, at=self._now())
+        return turns
+
+    def _take(self, intake: Intake, batch: Sequence[Kinded], *, dry_run: bool) -> None:
+        if dry_run:
+            intake.foresee(batch, now=self._now())
+            return
+        with self._parts.health.watch("write"):
+            intake.take(batch, now=self._now(), enrich=len(batch) < BULK_ROWS)
+
+    def _read_all(self, report: Callable[[int], None]) -> int:
+        """Read the turns that wait, also those that an interrupted import has left, and return how many."""
+        total = 0
+        with self._parts.health.watch(READING):
+            while count := read_turns(self._parts.capture, actor=READER, now=self._now()).turns:
+                total += count
+                report(count)
+        if total:
+            self._parts.scheduler.extracted()
+        return total
+
+    def _stored_turn(self, message: Message, scope: Scope) -> Turn | None:
+        """Store a message as a turn; None for one that no policy admits, such as an empty one."""
+        try:
+            return observe(
+                message.content,
+                role=message.role,
+                speaker=message.speaker,
+                session=message.session,
+                occurred_at=message.occurred_at,
+                scope=scope,
+                store=self._parts.store,
+                policy=self._parts.policy.capture,
+                actor=self._parts.actor,
+                now=self._now(),
+            )
+        except SecurityError:
+            return None
+
+    def _now(self) -> datetime:
+        return self._parts.clock.now()
+
+
+def _ignore(_count: int) -> None:
+    """Stand in for whoever does not ask for progress."""
+
+
+def _batches(source: Iterator[Kinded]) -> Iterator[list[Kinded]]:
+    while batch := list(islice(source, BULK_ROWS)):
+        yield batch
+
+
+def _unknown(
+    tx: Transaction, marked: Mapping[bytes, Message], held: Mapping[tuple[str, str], Sequence[Turn]]
+) -> Iterator[tuple[bytes, Message, Turn | None]]:
+    """
+    Yield the messages whose marks are not known, each with the turn that holds its words already.
+
+    Turns and messages of the same words are paired off by number: a person may well say "yes" twice.
+    """
+    known = tx.imports.known(list(marked))
+    spoken_for = Counter(_words(message) for mark, message in marked.items() if mark in known)
+    for mark, message in marked.items():
+        if mark in known:
+            continue
+        words = _words(message)
+        twins = held.get(words, ())
+        is_held = len(twins) > spoken_for[words]
+        yield mark, message, twins[spoken_for[words]] if is_held else None
+        spoken_for[words] += is_held
+
+
+def _stored(tx: Transaction, session: str | None, place: Scope) -> Mapping[tuple[str, str], Sequence[Turn]]:
+    """Return the latest turns of a session by who said what."""
+    found: defaultdict[tuple[str, str], list[Turn]] = defaultdict(list)
+    if session is not None:
+        for turn in tx.turns.list(scope=place, session=session, limit=TURNS_LOOKED_AT):
+            found[_words(turn)].append(turn)
+    return found
+
+
+def _cut(message: Message, most: int | None) -> Message:
+    return message if most is None else replace(message, content=message.content[:most])
+
+
+def _words(said: Message | Turn) -> tuple[str, str]:
+    """Return who said what, as it is compared: without regard to blanks and to what is never stored."""
+    content = clean(said.content) if is_text(said.content) else said.content
+    return said.role, " ".join(content.split())

@@ -1,0 +1,80 @@
+"""
+Derived data: embed what still waits, and rebuild the indexes from what is canonical.
+
+Works in small writes, so that others get their turns, and never empties an index that questions are being
+asked of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engramdb.models.embedder import Embedder
+from engramdb.store.contract import Store
+from engramdb.text.terms import TERMS_VERSION, index_terms, passage
+from engramdb.values import Memory
+
+_TERM_ROWS = 500
+
+
+def embed_pending(
+    store: Store,
+    embedder: Embedder,
+    *,
+    is_stopped: Callable[[], bool] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Embed every memory that has no vector in the embedder's space, newest first, and return how many."""
+    done = 0
+    while is_stopped is None or not is_stopped():
+        with store.read() as tx:
+            waiting = tx.vectors.pending(tx.vectors.space(embedder.identity), limit=embedder.batch)
+        if not waiting:
+            break
+        _embed(store, embedder, waiting)
+        done += len(waiting)
+        if progress is not None:
+            progress(len(waiting))
+    return done
+
+
+def rebuild(store: Store, embedder: Embedder, *, progress: Callable[[int], None] | None = None) -> int:
+    """Make terms, traits and vectors of every memory anew, and return how many memories there were."""
+    rebuild_terms(store)
+    with store.atomic() as tx:
+        tx.vectors.drop_stray()
+        tx.traits.rebuild()
+    done, after = 0, 0
+    while True:
+        with store.read() as tx:
+            memories = tx.memories.indexable(after_key=after, limit=embedder.batch)
+        if not memories:
+            return done
+        _embed(store, embedder, memories)
+        after = max(memories)
+        done += len(memories)
+        if progress is not None:
+            progress(len(memories))
+
+
+def rebuild_terms(store: Store) -> None:
+    """Make the text index anew in one write: readers see the old one until it is done."""
+    with store.atomic() as tx:
+        tx.terms.clear(version=TERMS_VERSION)
+        after = 0
+        while memories := tx.memories.indexable(after_key=after, limit=_TERM_ROWS):
+            for key, memory in memories.items():
+                tx.terms.put(key, index_terms(memory))
+            after = max(memories)
+
+
+def _embed(store: Store, embedder: Embedder, memories: dict[int, Memory]) -> None:
+    """Store vectors for these memories; one that was forgotten meanwhile is left out."""
+    vectors = embedder.embed_documents([passage(memory) for memory in memories.values()])
+    with store.atomic() as tx:
+        space = tx.vectors.make_space(embedder.identity)
+        current = tx.memories.by_keys(list(memories))
+        rows = [row for row, key in enumerate(memories) if key in current and current[key].status.is_indexed]
+        keys = list(memories)
+        if rows:
+            tx.vectors.put(space, [keys[row] for row in rows], vectors[rows])

@@ -1,0 +1,116 @@
+"""
+Which memories readers were given: counted as recalls, and known when an agent echoes one.
+
+Noted in memory at every recall and written a moment later, with the next write, or when the engine closes: a
+question must not wait for the disk. A killed process loses the notes of its last moment. What cannot be
+written is dropped, and `status` says so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence, Set
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from engramdb.clock import Clock
+from engramdb.errors import StorageError
+from engramdb.health import Health
+from engramdb.lifecycle.echo import ECHO_HOURS
+from engramdb.policy import Policy
+from engramdb.store.contract import RecallCount, Store
+from engramdb.values import Hit, MemoryId, Scope
+from engramdb.worker import Worker
+
+READ_NOTES = "read notes"
+"""The name of this part in `status`."""
+WRITE_AFTER_SECONDS = 1.0
+"""How long notes wait for others to be written with them."""
+MAX_WAITING = 10_000
+"""With more, they are written at once."""
+
+
+class AccessParts(Protocol):
+    """What the access log needs of the engine; the policy is loaded with the first note that is written."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def policy(self) -> Policy: ...
+
+
+class AccessRecorder:
+    """What was given to whom and is not written yet."""
+
+    def __init__(self, parts: AccessParts, worker: Worker | None) -> None:
+        self._parts = parts
+        self._worker = worker
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._handed_out: dict[tuple[Scope, str, MemoryId], datetime] = {}
+        self._recalls: defaultdict[MemoryId, list[tuple[datetime, str]]] = defaultdict(list)
+        self._waiting = 0
+
+    def note_hits(self, hits: Sequence[Hit], scope: Scope, session: str | None = None) -> None:
+        """Note that a reader was given these; those that fit the question count as recalled."""
+        least = self._parts.policy.recall.least_score
+        fitting = {hit.memory.id for hit in hits if hit.trust.relevance >= least}
+        self.note([hit.memory.id for hit in hits], fitting=fitting, scope=scope, session=session)
+
+    def note(
+        self, memory_ids: Sequence[MemoryId], *, fitting: Set[MemoryId], scope: Scope, session: str | None
+    ) -> None:
+        """Note that a reader was given these memories; those that are `fitting` count as recalled."""
+        at = self._parts.clock.now()
+        with self._lock:
+            for one in memory_ids:
+                self._handed_out[scope, session or "", one] = at
+                if one in fitting:
+                    self._recalls[one].append((at, session or ""))
+            is_first = bool(memory_ids) and not self._waiting
+            self._waiting += len(memory_ids)
+            is_full = self._waiting >= MAX_WAITING
+        if is_full:
+            self.write()
+        elif is_first and self._worker is not None:
+            self._worker.submit(READ_NOTES, self.write, delay_seconds=WRITE_AFTER_SECONDS)
+
+    def write(self) -> None:
+        """Write what was noted, and drop what is too old to matter; waits for a write under way."""
+        with self._writing:
+            self._write()
+
+    def _write(self) -> None:
+        with self._lock:
+            handed_out, self._handed_out = self._handed_out, {}
+            recalls, self._recalls = self._recalls, defaultdict(list)
+            self._waiting = 0
+        if not handed_out:
+            return
+        policy = self._parts.policy
+        oldest = self._parts.clock.now() - timedelta(hours=ECHO_HOURS)
+        recalled = [
+            RecallCount(
+                memory_id,
+                tuple(at for at, _ in notes),
+                frozenset(session for _, session in notes if session),
+            )
+            for memory_id, notes in recalls.items()
+        ]
+        try:
+            with self._parts.health.watch(READ_NOTES), self._parts.store.atomic() as tx:
+                tx.ages.count_recalls(
+                    recalled,
+                    stability_per_recall=policy.aging.stability_per_recall,
+                    stability_most=policy.aging.stability_most,
+                )
+                for (scope, session, memory_id), at in handed_out.items():
+                    tx.handed_out.add([memory_id], scope=scope, session=session, at=at)
+                tx.handed_out.prune(oldest)
+        except StorageError:  # noted in health; an answer is worth more than the count of it
+            return

@@ -1,0 +1,76 @@
+"""
+What a write leaves for later: enriching what came in bulk, and embedding what could not be embedded at once.
+
+Runs on a background worker. While writes keep coming it waits, since during a bulk import it would be in the
+way; a failing embedder or store is tried again, patiently.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Protocol
+
+from engramdb.clock import Clock
+from engramdb.errors import EmbeddingError
+from engramdb.index.rebuild import embed_pending
+from engramdb.lifecycle.enrich import enrich_pending
+from engramdb.models.embedder import Embedder
+from engramdb.store.contract import Store
+from engramdb.worker import Worker
+
+BACKFILL = "backfill in the background"
+"""The name of this job in `status`."""
+QUIET_SECONDS = 0.5
+"""It begins when nothing was written for so long."""
+MAX_QUIET_SECONDS = 30.0
+"""It waits no longer than this for writers that never pause."""
+
+
+class BacklogParts(Protocol):
+    """What the backlog needs of the engine; the embedder is opened when there is something to embed."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    @property
+    def stop(self) -> threading.Event: ...
+
+
+class Backlog:
+    """Enriches and embeds what waits, soon after it is asked to."""
+
+    def __init__(self, parts: BacklogParts, worker: Worker) -> None:
+        self._parts = parts
+        self._worker = worker
+        self._lock = threading.Lock()
+        self._asked_at: float | None = None
+
+    def wake(self) -> None:
+        """Work soon, or once more after the work under way."""
+        now = time.monotonic()
+        with self._lock:
+            if self._asked_at is None:
+                self._asked_at = now
+            latest = self._asked_at + MAX_QUIET_SECONDS
+        delay = min(QUIET_SECONDS, max(0.0, latest - now))
+        self._worker.submit(BACKFILL, self._work, delay_seconds=delay)
+
+    def has_unembedded(self) -> bool:
+        """Return whether a memory has no vector in the embedder's space."""
+        try:
+            identity = self._parts.embedder.identity
+        except EmbeddingError:  # noted in health by the embedder itself
+            return False
+        with self._parts.store.read() as tx:
+            return bool(tx.vectors.pending(tx.vectors.space(identity), limit=1))
+
+    def _work(self) -> None:
+        with self._lock:
+            self._asked_at = None
+        stop = self._parts.stop
+        enrich_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
+        embed_pending(self._parts.store, self._parts.embedder, is_stopped=stop.is_set)

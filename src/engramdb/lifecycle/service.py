@@ -1,0 +1,286 @@
+"""
+The verbs of one memory's life: forget, erase, restore, pin, promote, link, and what happened to it.
+
+A person's word stands: what is forgotten stays forgotten for every rule, and a layer chosen by hand is left
+alone. With `if_still` a verb changes only what still is as that look at it showed, and raises `MemoryChanged`
+otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from engramdb.clock import Clock
+from engramdb.errors import EmbeddingError, InvalidQuery, InvalidScope, StorageError
+from engramdb.lifecycle.change import (
+    Speaker,
+    find,
+    give_feedback,
+    relate,
+    restore,
+    set_layer,
+    set_pinned,
+    set_status,
+    unrelate,
+)
+from engramdb.lifecycle.erase import Order, erase_memory, erase_user
+from engramdb.models.embedder import Embedder
+from engramdb.store.contract import Store
+from engramdb.text.normalize import fingerprint
+from engramdb.values import (
+    Action,
+    Actor,
+    Edge,
+    EdgeType,
+    Erasure,
+    HistoryEvent,
+    Layer,
+    Memory,
+    MemoryId,
+    Query,
+    Scope,
+    Status,
+)
+
+
+class LifecycleParts(Protocol):
+    """What changing a memory needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def actor(self) -> Actor: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    def write_notes(self) -> None:
+        """Write what recalls have noted, so that the write sees it."""
+
+    def embed_later(self) -> None:
+        """Have what waits embedded in the background, where there is one."""
+
+    def forget_texts(self) -> None:
+        """Drop every text that this process holds, because some of it was erased."""
+
+
+class LifecycleService:
+    """Changes single memories, and tells of them."""
+
+    def __init__(self, parts: LifecycleParts) -> None:
+        self._parts = parts
+
+    def forget(self, memory_id: MemoryId, *, scope: Scope, reason: str, if_still: Memory | None) -> Memory:
+        """Take a memory out of every index; only a person can bring it back."""
+        return self._move(
+            memory_id, Status.FORGOTTEN, Action.FORGET, scope=scope, reason=reason, if_still=if_still
+        )
+
+    def set_status(
+        self, memory_id: MemoryId, status: Status, *, scope: Scope, reason: str, if_still: Memory | None
+    ) -> Memory:
+        """Move a memory to another status; one that is indexed again may have to be embedded."""
+        moved = self._move(
+            memory_id, status, Action.SET_STATUS, scope=scope, reason=reason, if_still=if_still
+        )
+        if moved.status.is_indexed:
+            self._parts.embed_later()
+        return moved
+
+    def erase(
+        self,
+        memory_id: MemoryId | None,
+        *,
+        user: str | None,
+        reason: str,
+        dry_run: bool,
+        scope: Scope,
+        if_still: Memory | None,
+    ) -> Erasure:
+        """Take the words of a memory, or everything of a user, out of the file for good."""
+        if (memory_id is None) == (user is None):
+            raise InvalidQuery("erasing takes either a memory or a user", hint="Name exactly one of them.")
+        if user is not None and if_still is not None:
+            raise InvalidQuery("if_still is for one memory, and not for all of a user", hint="Leave it out.")
+        self._parts.write_notes()
+        order = Order(
+            store=self._parts.store,
+            scope=scope if user is None else _scope_of_user(user, scope),
+            reason=reason,
+            actor=self._parts.actor,
+            now=self._parts.clock.now(),
+            dry_run=dry_run,
+            if_still=if_still,
+        )
+        found = erase_user(order) if memory_id is None else erase_memory(memory_id, order)
+        return found if dry_run else self._scrub(found)
+
+    def pin(self, memory_id: MemoryId, *, pinned: bool, scope: Scope, if_still: Memory | None) -> Memory:
+        """Make a memory immune to every automatic loss, or let it age again."""
+        return set_pinned(
+            memory_id,
+            pinned=pinned,
+            store=self._parts.store,
+            scope=scope,
+            actor=self._parts.actor,
+            now=self._parts.clock.now(),
+            if_still=if_still,
+        )
+
+    def set_layer(
+        self,
+        memory_id: MemoryId,
+        layer: Layer | None,
+        *,
+        up: bool,
+        scope: Scope,
+        reason: str,
+        if_still: Memory | None,
+    ) -> Memory:
+        """Put a memory one layer up or down, or into the layer given; rules then leave it there."""
+        return set_layer(
+            memory_id,
+            layer,
+            up=up,
+            store=self._parts.store,
+            scope=scope,
+            reason=reason,
+            actor=self._parts.actor,
+            now=self._parts.clock.now(),
+            if_still=if_still,
+        )
+
+    def feedback(
+        self, memory_id: MemoryId, *, helpful: bool, query: str | None, scope: Scope, if_still: Memory | None
+    ) -> Memory:
+        """Note whether a memory helped; the question is stored as fingerprint and vector, not as words."""
+        vector, identity = None, None
+        if query is not None:
+            query = Query(text=query).text
+            with contextlib.suppress(EmbeddingError):  # without a vector, the same words still count
+                (vector,) = self._parts.embedder.embed_queries([query])
+                identity = self._parts.embedder.identity
+        return give_feedback(
+            memory_id,
+            is_helpful=helpful,
+            question=None if query is None else fingerprint(query),
+            vector=vector,
+            identity=identity,
+            store=self._parts.store,
+            scope=scope,
+            actor=self._parts.actor,
+            now=self._parts.clock.now(),
+            if_still=if_still,
+        )
+
+    def restore(self, memory_id: MemoryId, *, scope: Scope, reason: str, if_still: Memory | None) -> Memory:
+        """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
+        back = restore(
+            memory_id,
+            store=self._parts.store,
+            scope=scope,
+            reason=reason or "restored",
+            actor=self._parts.actor,
+            now=self._parts.clock.now(),
+            if_still=if_still,
+        )
+        self._parts.embed_later()
+        return back
+
+    def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory:
+        """Return one memory, with what recalls have noted of it."""
+        self._parts.write_notes()
+        with self._parts.store.read() as tx:
+            return find(tx, memory_id, scope)
+
+    def history(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[HistoryEvent]:
+        """Return everything that happened to a memory, oldest first."""
+        with self._parts.store.read() as tx:
+            find(tx, memory_id, scope)
+            return tx.history.of(memory_id)
+
+    # --- links ----------------------------------------------------------------------------------------------
+
+    def relate(
+        self,
+        memory_id: MemoryId,
+        other: MemoryId,
+        type: EdgeType,  # noqa: A002 - the word users know
+        *,
+        weight: float,
+        scope: Scope,
+        reason: str,
+        if_still: Memory | None,
+    ) -> Edge:
+        """Link two memories; said again, it replaces the weight."""
+        speaker = self._speaker(scope, reason, if_still)
+        return relate(memory_id, other, type, weight=weight, store=self._parts.store, speaker=speaker)
+
+    def unrelate(
+        self,
+        memory_id: MemoryId,
+        other: MemoryId,
+        type: EdgeType,  # noqa: A002 - the word users know
+        *,
+        scope: Scope,
+        reason: str,
+        if_still: Memory | None,
+    ) -> bool:
+        """Remove such a link; return whether it was there."""
+        speaker = self._speaker(scope, reason, if_still)
+        return unrelate(memory_id, other, type, store=self._parts.store, speaker=speaker)
+
+    def links(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Edge]:
+        """Return the links that leave or reach a memory and whose other end this scope may see."""
+        with self._parts.store.read() as tx:
+            find(tx, memory_id, scope)
+            return [
+                edge
+                for edge in tx.edges.of(memory_id)
+                if tx.memories.get(edge.target if edge.source == memory_id else edge.source, scope=scope)
+            ]
+
+    def _speaker(self, scope: Scope, reason: str, if_still: Memory | None) -> Speaker:
+        return Speaker(scope, self._parts.actor, self._parts.clock.now(), reason, if_still)
+
+    def _move(
+        self,
+        memory_id: MemoryId,
+        status: Status,
+        action: Action,
+        *,
+        scope: Scope,
+        reason: str,
+        if_still: Memory | None,
+    ) -> Memory:
+        return set_status(
+            memory_id,
+            status,
+            store=self._parts.store,
+            scope=scope,
+            reason=reason,
+            action=action,
+            actor=self._parts.actor,
+            now=self._parts.clock.now(),
+            if_still=if_still,
+        )
+
+    def _scrub(self, found: Erasure) -> Erasure:
+        """Drop what this process still holds, and rewrite the file."""
+        self._parts.forget_texts()
+        try:
+            self._parts.store.scrub()
+        except StorageError as exc:
+            return replace(found, why=f"{exc.code} {exc}")
+        return replace(found, is_file_clean=True)
+
+
+def _scope_of_user(user: str, scope: Scope) -> Scope:
+    """Return the scope in which a user is looked for: the one given, with that user."""
+    if scope.user not in (None, user):
+        raise InvalidScope(f"user={user[:40]!r} is not the user of the scope", hint="Name the user once.")
+    return replace(scope, user=Scope(user=user).user)
