@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from engramdb import Engram, Filters, Settings
 from engramdb.context.attention import AnticipatedAnswer, blend, centre, fits, is_vague, moved
-from engramdb.context.working_memory import Experience, AttendedMessage, AttentionState, attend, settle
+from engramdb.context.working_memory import AttendedMessage, AttentionState, Experience, attend, settle
 from engramdb.engine.parts import Own, assemble
 from engramdb.models.registry import open_embedder
 from engramdb.policy.context import AttentionPolicy

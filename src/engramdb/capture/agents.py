@@ -11,7 +11,19 @@ from engramdb.lifecycle.change import count_run
 from engramdb.lifecycle.drafts import Draft
 from engramdb.store.contract import Store
 from engramdb.text.sentences import sentences
-from engramdb.values import Actor, Kind, Layer, Memory, MemoryType, Outcome, Provenance, Role, Scope, Source, Turn
+from engramdb.values import (
+    Actor,
+    Kind,
+    Layer,
+    Memory,
+    MemoryType,
+    Outcome,
+    Provenance,
+    Role,
+    Scope,
+    Source,
+    Turn,
+)
 from engramdb.values.query import chosen
 
 COMPACTION_IMPORTANCE = 0.6

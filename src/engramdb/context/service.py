@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from engramdb.clock import Clock
 from engramdb.context.budget import Measure, room_for
 from engramdb.context.build import WindowRequest, WindowSources, build
-from engramdb.context.history import ModelSummaries, HistoryMessage, heard
+from engramdb.context.history import HistoryMessage, ModelSummaries, heard
 from engramdb.context.sections import StandingMemories
 from engramdb.errors import EmbeddingError, InvalidQuery
 from engramdb.health import CHAT, Health

@@ -25,7 +25,7 @@ from engramdb.capture.pipeline import Capture, observe
 from engramdb.capture.reading import TurnReader
 from engramdb.clock import Clock
 from engramdb.context.agent_state import WorkingMemories
-from engramdb.context.attention import Measures, Momentum, AnticipatedAnswer, blend, centre, fits, is_vague
+from engramdb.context.attention import AnticipatedAnswer, Measures, Momentum, blend, centre, fits, is_vague
 from engramdb.context.service import MAX_TURNS, ContextRequest, ContextService
 from engramdb.context.working_memory import (
     AttendedMessage,
@@ -57,7 +57,6 @@ from engramdb.values import (
     AuditEvent,
     Hit,
     Outcome,
-    WorkingItem,
     Query,
     Recall,
     Restored,
@@ -69,6 +68,7 @@ from engramdb.values import (
     TopicShift,
     Turn,
     Window,
+    WorkingItem,
     WorkingMemory,
 )
 

@@ -21,7 +21,17 @@ from engramdb.lifecycle.admission import WritePipeline
 from engramdb.recall.gather import Sources
 from engramdb.recall.service import AnswerLog
 from engramdb.store.contract import DocumentRange, Store
-from engramdb.values import Actor, Hit, MemoryId, PutDocument, RemoveDocument, Scope, DocumentHit, Document, Source
+from engramdb.values import (
+    Actor,
+    Document,
+    DocumentHit,
+    Hit,
+    MemoryId,
+    PutDocument,
+    RemoveDocument,
+    Scope,
+    Source,
+)
 from engramdb.values.query import MAX_LIMIT
 
 

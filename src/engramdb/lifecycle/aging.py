@@ -32,7 +32,6 @@ from engramdb.store.contract import Store, Transaction
 from engramdb.values import (
     AgeReport,
     Census,
-    ForecastChange,
     EmbedderIdentity,
     Forecast,
     ForecastChange,
