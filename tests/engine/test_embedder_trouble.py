@@ -38,7 +38,7 @@ class RacingEmbedder(TinyEmbedder):
     def batch(self) -> int:  # type: ignore[override]
         """How many texts at once; asked for after the background's snapshot was taken."""
         act, self.before_batch = self.before_batch, None
-        if act is not None and threading.current_thread().name == "engram-backfill":
+        if act is not None and threading.current_thread().name == "engram-index":
             act()
         return 256
 
