@@ -66,7 +66,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedder_timeout_seconds: float = 10.0
     """How long one embedding call may take."""
     chat: str = ""
-    """Chat model that reads turns and judges contradictions: `openai:MODEL`, `anthropic:MODEL` (extra `chat`)."""
+    """Chat model that reads turns and judges conflicts: `openai:MODEL`, `anthropic:MODEL` (extra `chat`)."""
     chat_url: str = ""
     """Address of an OpenAI-compatible chat endpoint, such as `http://localhost:11434/v1`."""
     chat_key: str = ""
