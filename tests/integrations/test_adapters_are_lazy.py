@@ -15,8 +15,8 @@ USE = """
     import engramdb.integrations
     from engramdb.integrations.mem0 import Memory
     with Engram.open(sys.argv[1], background=False) as engram:
-        engram.shelf.put(("a",), "b", {"c": 1}, text="Maya drinks tea")
-        engram.shelf.search("tea")
+        engram.documents.put(("a",), "b", {"c": 1}, text="Maya drinks tea")
+        engram.documents.search("tea")
         Memory(engram).add("I live in Berlin.", user_id="maya")
     heavy = {"langgraph", "langchain_core", "agents", "openai", "llama_index", "pydantic_ai", "pydantic"}
     heavy |= {"crewai"}
@@ -37,7 +37,7 @@ MISSING = """
 
 
 def test_using_engram_imports_no_framework(child: RunChild, store_path: Path) -> None:
-    """Neither the shelf nor the mem0-shaped adapter needs any other package."""
+    """Neither the document store nor the mem0-shaped adapter needs any other package."""
     assert child(USE, store_path) == "[]"
 
 

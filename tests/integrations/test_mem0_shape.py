@@ -375,7 +375,7 @@ def test_deleting_leaves_what_another_document_says(engram: Engram) -> None:
     scope = Scope(project="shop", user="maya")
     memory = Memory(engram, scope=Scope(project="shop"))
     known = add(memory, TEA)
-    engram.shelf.put(("notes",), "tea", {}, text=TEA, scope=scope)
+    engram.documents.put(("notes",), "tea", {}, text=TEA, scope=scope)
 
     memory.delete_all(user_id="maya")
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engramdb import Engram, Filters, Scope, Status
-from engramdb.engine.hearing import AgentDoors
+from engramdb.capture.agents import AgentCapture
 from engramdb.errors import InvalidContent, InvalidScope
 from engramdb.verbs.decoding import decode, decode_flat
 from engramdb.verbs.memories import ListRequest, RememberManyRequest
@@ -25,7 +25,7 @@ OWN_CALLS = {"remember_many", "import_text", "enrich", "working_memory"}
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 def test_the_engine_takes_every_field_of_a_request(verb: Verb) -> None:
     """A field that is renamed on one side only is noticed here, not by a caller."""
-    owner = AgentDoors if verb.method.startswith("capture.") else Engram
+    owner = AgentCapture if verb.method.startswith("capture.") else Engram
     takes = set(inspect.signature(getattr(owner, verb.method.rpartition(".")[2])).parameters)
 
     asked = {one.engine_name for one in fields_of(verb.request)}

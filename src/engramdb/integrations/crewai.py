@@ -92,7 +92,7 @@ def _read(result: str, *, speaker: str | None, now: datetime) -> list[str]:
     return [one.content for one in found] if is_all else []
 
 
-# The records of CrewAI's memory: documents on the shelf that point to what Engram has remembered.
+# The records of CrewAI's memory: documents in the document store that point to what Engram has remembered.
 #
 # Used by `EngramMemory`, and by CrewAI's `Memory` itself as its storage for everything but searching:
 # listing, changing and deleting by path, category, age and metadata. What a record states goes through the
@@ -100,7 +100,7 @@ def _read(result: str, *, speaker: str | None, now: datetime) -> list[str]:
 # as they are.
 
 ROOT = "crewai"
-"""The first name of every place on the shelf that belongs to these records."""
+"""The first name of every place in the document store that belongs to these records."""
 
 
 class Records:
@@ -123,7 +123,7 @@ class Records:
         same = [item for item in self.holders(statement) if item.place == place]
         key = same[0].key if same else record.id
         putting = PutDocument(place=place, key=key, value=value, memory_id=statement.id)
-        (item,) = self._engram.shelf.write([putting], scope=self._scope)
+        (item,) = self._engram.documents.write([putting], scope=self._scope)
         assert item is not None  # noqa: S101 - a putting always has one
         return record_of(item, statement)
 
@@ -148,10 +148,10 @@ class Records:
 
     def _kept_whole(self, putting: PutDocument) -> MemoryRecord:
         """Keep a report by its words alone: two that differ in one name must not be taken for the same."""
-        (item,) = self._engram.shelf.write([putting], scope=self._scope)
+        (item,) = self._engram.documents.write([putting], scope=self._scope)
         statement = None if item is None else self.current(item)
         if item is None or statement is None:
-            self._engram.shelf.write(
+            self._engram.documents.write(
                 [RemoveDocument(place=putting.place, key=str(putting.key))], scope=self._scope
             )
             raise InvalidContent(
@@ -162,7 +162,7 @@ class Records:
     def holders(self, statement: Memory) -> list[Document]:
         """Return the documents that speak for a statement, or for what it took the place of."""
         while True:
-            held = self._engram.shelf.holders(statement.id, scope=self._scope)
+            held = self._engram.documents.holders(statement.id, scope=self._scope)
             own = [item for item in held if item.place[0] == ROOT and item.scope == self._scope]
             if own or statement.supersedes is None:
                 return own
@@ -174,7 +174,7 @@ class Records:
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
         """Return one record, or None."""
-        for item in self._engram.shelf.find((ROOT,), record_id, scope=self._scope):
+        for item in self._engram.documents.find((ROOT,), record_id, scope=self._scope):
             statement = self.current(item)
             if statement is not None and item.scope == self._scope:
                 return record_of(item, statement)
@@ -182,10 +182,10 @@ class Records:
 
     def update(self, record: MemoryRecord) -> None:
         """Let a record say something else, or lie elsewhere."""
-        for item in self._engram.shelf.find((ROOT,), record.id, scope=self._scope):
+        for item in self._engram.documents.find((ROOT,), record.id, scope=self._scope):
             statement = self.current(item)
             if statement is not None and item.scope == self._scope:
-                self._engram.shelf.write(_rewritten(item, record, statement), scope=self._scope)
+                self._engram.documents.write(_rewritten(item, record, statement), scope=self._scope)
 
     def delete(
         self,
@@ -210,7 +210,7 @@ class Records:
         meant = self._items(scope_prefix, keep=is_meant)
         changes = [RemoveDocument(place=item.place, key=item.key) for item in meant]
         if changes:
-            self._engram.shelf.write(changes, scope=self._scope)
+            self._engram.documents.write(changes, scope=self._scope)
         return len(meant)
 
     def reset(self, scope_prefix: str | None = None) -> None:
@@ -241,7 +241,7 @@ class Records:
     def list_scopes(self, parent: str = "/") -> list[str]:
         """Return the paths right below a path that hold a record, or have one below them."""
         place = place_of(parent)
-        below = self._engram.shelf.places(place, scope=self._scope)
+        below = self._engram.documents.places(place, scope=self._scope)
         return sorted({path_of(one[: len(place) + 1]) for one in below if len(one) > len(place)})
 
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
@@ -263,16 +263,16 @@ class Records:
     def _items(
         self, path: str | None, *, keep: Callable[[Document], bool] | None = None
     ) -> Sequence[Document]:
-        return self._engram.shelf.list(place_of(path), keep=keep, scope=self._scope)
+        return self._engram.documents.list(place_of(path), keep=keep, scope=self._scope)
 
 
 def place_of(path: str | None) -> tuple[str, ...]:
-    """Return where on the shelf a path is."""
+    """Return where in the document store a path is."""
     return (ROOT, *(name for name in (path or "").split("/") if name))
 
 
 def path_of(place: tuple[str, ...]) -> str:
-    """Return the path of a place on the shelf."""
+    """Return the path of a place in the document store."""
     return "/" + "/".join(place[1:])
 
 
@@ -501,7 +501,7 @@ class EngramMemory(CrewMemory):
 
     def _below(self, path: str, query: str, sees: Sees, limit: int) -> list[MemoryMatch]:
         """Return the records at a path and below it that fit."""
-        hits = self._engram.shelf.search(
+        hits = self._engram.documents.search(
             query, place_of(path), limit=limit, keep=sees, follow=True, scope=self._whose
         )
         matches: dict[str, MemoryMatch] = {}

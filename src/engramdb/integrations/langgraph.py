@@ -1,7 +1,7 @@
 """
 A LangGraph store: items under namespaces and keys, with search by meaning, in an Engram file.
 
-Given to a graph as `store=`. An item is a document on the shelf and comes back as it went in; what it
+Given to a graph as `store=`. An item is a document and comes back as it went in; what it
 says is remembered, so that every other door of Engram can recall it. Reads of a batch see the store as
 it was before the writes of that batch, as with LangGraph's own stores. Expired items are never shown.
 """
@@ -38,7 +38,7 @@ except ImportError as exc:
 
 
 ROOT = "langgraph"
-"""The first name of every place on the shelf that belongs to these stores."""
+"""The first name of every place in the document store that belongs to these stores."""
 
 
 MOST_MINUTES = 100 * 366 * 24 * 60
@@ -84,7 +84,7 @@ class EngramStore(BaseStore):
             else:
                 results.append(self._read(op))
         if changes:
-            self._engram.shelf.write(list(changes.values()), scope=self._scope)
+            self._engram.documents.write(list(changes.values()), scope=self._scope)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -101,7 +101,7 @@ class EngramStore(BaseStore):
         raise ValueError(f"unknown operation {type(op).__name__}")
 
     def _get(self, op: GetOp) -> Item | None:
-        item = self._engram.shelf.get(
+        item = self._engram.documents.get(
             _place(op.namespace), op.key, refresh=op.refresh_ttl, scope=self._scope_for(op.namespace)
         )
         return None if item is None else Item(**_told(item))
@@ -116,14 +116,14 @@ class EngramStore(BaseStore):
             "within": self._scope_of is not None,
             "scope": self._scope,
         }
-        shelf, place = self._engram.shelf, _place(op.namespace_prefix)
+        documents, place = self._engram.documents, _place(op.namespace_prefix)
         if op.query and op.query.strip():
-            hits = shelf.search(op.query, place, **asked)
+            hits = documents.search(op.query, place, **asked)
             return [SearchItem(**_told(hit.item), score=hit.score) for hit in hits]
-        return [SearchItem(**_told(item)) for item in shelf.list(place, **asked)]
+        return [SearchItem(**_told(item)) for item in documents.list(place, **asked)]
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = self._engram.shelf.places((ROOT,), within=self._scope_of is not None, scope=self._scope)
+        found = self._engram.documents.places((ROOT,), within=self._scope_of is not None, scope=self._scope)
         names = [place[1:] for place in found]
         for condition in op.match_conditions or ():
             names = [one for one in names if _fits(one, condition)]

@@ -30,7 +30,7 @@ except ImportError as exc:
 
 
 ROOT = "llamaindex"
-"""The first name of every place on the shelf that belongs to these memories."""
+"""The first name of every place in the document store that belongs to these memories."""
 HISTORY_TOKENS = 30_000
 """What the messages may take, as in LlamaIndex's own memory."""
 

@@ -240,7 +240,7 @@ class Memory:
             for role, content in said
             if role != "system"
         ]
-        items = [item for item in self._engram.shelf.write(puttings, scope=place) if item is not None]
+        items = [item for item in self._engram.documents.write(puttings, scope=place) if item is not None]
         return {"results": [self._event(item, "ADD") for item in items if item.memory_id is not None]}
 
     def search(
@@ -258,7 +258,7 @@ class Memory:
         """Return the memories that fit a question, best first, each with its score in [0, 1]."""
         place = scope_of(self._scope, filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
         most = limit if top_k is None else top_k
-        hits = self._engram.shelf.search(
+        hits = self._engram.documents.search(
             query,
             PLACE,
             limit=min(most, MAX_LIMIT),
@@ -292,7 +292,7 @@ class Memory:
     ) -> dict[str, Any]:
         """Return the memories of a user, an agent or a run, the first stored first."""
         place = scope_of(self._scope, filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
-        items = self._engram.shelf.list(PLACE, keep=_kept_by(filters), within=True, scope=place)
+        items = self._engram.documents.list(PLACE, keep=_kept_by(filters), within=True, scope=place)
         shown: dict[str, dict[str, Any]] = {}
         for item in items:
             if len(shown) >= limit:
@@ -324,7 +324,7 @@ class Memory:
     ) -> dict[str, str]:
         """Forget everything of a user, an agent or a run."""
         place = scope_of(self._scope, user_id=user_id, agent_id=agent_id, run_id=run_id)
-        self._delete(self._engram.shelf.list(PLACE, within=True, scope=place))
+        self._delete(self._engram.documents.list(PLACE, within=True, scope=place))
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
@@ -336,7 +336,7 @@ class Memory:
 
     def reset(self) -> None:
         """Forget everything that came in through this door, of all users."""
-        self._delete(self._engram.shelf.list(PLACE, within=True, scope=self._scope))
+        self._delete(self._engram.documents.list(PLACE, within=True, scope=self._scope))
 
     def _noted(self, statement: Statement, about: dict[str, Any]) -> list[dict[str, Any]]:
         """Note a statement under the id of what it replaces, or its own; a known one is no event."""
@@ -348,7 +348,7 @@ class Memory:
             putting = PutDocument(
                 place=PLACE, key=None, value={"metadata": about, "role": "user"}, memory_id=statement.id
             )
-            self._engram.shelf.write([putting], scope=statement.scope)
+            self._engram.documents.write([putting], scope=statement.scope)
             return [{"id": statement.id, TEXT: statement.content, "event": "ADD"}]
         item = replaced[0]
         before = self._engram.get(old, scope=statement.scope).content
@@ -356,11 +356,13 @@ class Memory:
         return [{**self._event(item, "UPDATE", statement), "previous_memory": before}]
 
     def _holders(self, memory_id: str, scope: Scope) -> list[Document]:
-        return [item for item in self._engram.shelf.holders(memory_id, scope=scope) if item.place == PLACE]
+        return [
+            item for item in self._engram.documents.holders(memory_id, scope=scope) if item.place == PLACE
+        ]
 
     def _point(self, item: Document, statement: Statement, value: dict[str, Any]) -> None:
         putting = PutDocument(place=PLACE, key=item.key, value=value, memory_id=statement.id)
-        self._engram.shelf.write([putting], scope=item.scope)
+        self._engram.documents.write([putting], scope=item.scope)
 
     def _delete(self, items: Sequence[Document]) -> None:
         """Take away what is noted here in one write, then forget what was read out of messages."""
@@ -369,7 +371,7 @@ class Memory:
         for item in items:
             changes.append(RemoveDocument(place=PLACE, key=item.key, scope=item.scope))
             changes.append(PutDocument(place=DELETED, key=item.key, value={}, scope=item.scope))
-        self._engram.shelf.write(changes, scope=self._scope)
+        self._engram.documents.write(changes, scope=self._scope)
         for scope, statement in stated:
             if statement is not None and statement.scope == scope:
                 self._forget(statement.id, scope)
@@ -377,7 +379,7 @@ class Memory:
     def _forget(self, memory_id: str, scope: Scope) -> None:
         """Forget a memory, unless it is gone already or another document points to it."""
         is_gone = self._engram.get(memory_id, scope=scope).status.is_terminal
-        if not is_gone and not self._engram.shelf.holders(memory_id, scope=scope):
+        if not is_gone and not self._engram.documents.holders(memory_id, scope=scope):
             self._engram.forget(memory_id, reason="deleted", scope=scope)
 
     def _known(self, memory_id: str) -> tuple[Document, Statement]:
@@ -391,7 +393,7 @@ class Memory:
         return next(iter(self._found(PLACE, memory_id)), None)
 
     def _found(self, place: tuple[str, ...], memory_id: str) -> Sequence[Document]:
-        return self._engram.shelf.find(place, memory_id, scope=self._scope)
+        return self._engram.documents.find(place, memory_id, scope=self._scope)
 
     def _current(self, item: Document) -> Statement | None:
         return None if item.memory_id is None else latest(self._engram, item.memory_id, item.scope)

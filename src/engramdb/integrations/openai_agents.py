@@ -31,7 +31,7 @@ except ImportError as exc:
 
 
 ROOT = "openai-agents"
-"""The first name of every place on the shelf that belongs to these sessions."""
+"""The first name of every place in the document store that belongs to these sessions."""
 _TEXTS = ("input_text", "output_text", "text", "refusal")
 
 

@@ -36,7 +36,7 @@ except ImportError as exc:
 
 
 ROOT = "pydantic-ai"
-"""The first name of every place on the shelf that belongs to these conversations."""
+"""The first name of every place in the document store that belongs to these conversations."""
 
 
 def memory_tools(
@@ -96,25 +96,25 @@ class EngramConversation:
 
     async def clear(self) -> None:
         """Let go of the messages; what was learnt from them stays remembered."""
-        await in_thread(self._engram.shelf.clear, self._place, scope=self._scope)
+        await in_thread(self._engram.documents.clear, self._place, scope=self._scope)
 
     def _history(self, limit: int | None) -> list[ModelMessage]:
-        shelf = self._engram.shelf
+        documents = self._engram.documents
         if limit is None:
-            return _messages(shelf.list(self._place, scope=self._scope))
+            return _messages(documents.list(self._place, scope=self._scope))
         if limit <= 0:
             return []
-        latest = _messages(shelf.latest(self._place, limit=limit, scope=self._scope))
+        latest = _messages(documents.latest(self._place, limit=limit, scope=self._scope))
         starts = [place for place, one in enumerate(latest) if _is_prompt(one)]
         if starts:
             return latest[starts[0] :]
-        whole = _messages(shelf.list(self._place, scope=self._scope))
+        whole = _messages(documents.list(self._place, scope=self._scope))
         starts = [place for place, one in enumerate(whole) if _is_prompt(one)]
         return whole[starts[-1] :] if starts else latest
 
     def _save(self, messages: Sequence[ModelMessage]) -> None:
         values = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
-        known = {item.key for item in self._engram.shelf.list(self._place, scope=self._scope)}
+        known = {item.key for item in self._engram.documents.list(self._place, scope=self._scope)}
         new, seen = [], Counter[str]()
         for message, value in zip(messages, values, strict=True):
             mark = _mark(value)
@@ -124,7 +124,7 @@ class EngramConversation:
                 known.add(key)
                 new.append(PutDocument(place=self._place, key=key, value=value, said=self._heard(message)))
         if new:
-            self._engram.shelf.write(new, scope=self._scope)
+            self._engram.documents.write(new, scope=self._scope)
 
     def _heard(self, message: ModelMessage) -> DocumentMessage | None:
         role, text = _said(message)

@@ -1,7 +1,7 @@
 """
 A conversation that another framework keeps: its messages exactly, and what they say as turns.
 
-Used by the adapters whose frameworks have sessions. A message lies on the shelf as the framework wrote
+Used by the adapters whose frameworks have sessions. A message is a document as the framework wrote
 it, in one write with the turn that Engram reads statements out of, so neither is there without the
 other. Blocking; `in_thread` lets an event loop go on meanwhile, and waits for the write even where the
 caller is cancelled.
@@ -50,26 +50,26 @@ class Transcript:
 
     def values(self, limit: int | None = None) -> list[Any]:
         """Return the messages, or the latest of them, in their order."""
-        shelf = self._engram.shelf
+        documents = self._engram.documents
         if limit is None:
-            return [item.value for item in shelf.list(self._place, scope=self._scope)]
+            return [item.value for item in documents.list(self._place, scope=self._scope)]
         if limit <= 0:
             return []
-        return [item.value for item in shelf.latest(self._place, limit=limit, scope=self._scope)]
+        return [item.value for item in documents.latest(self._place, limit=limit, scope=self._scope)]
 
     def add(self, messages: Sequence[Message]) -> None:
         """Keep messages, and hear what is said in them; all of them or none."""
         if messages:
-            self._engram.shelf.write([self._putting(one) for one in messages], scope=self._scope)
+            self._engram.documents.write([self._putting(one) for one in messages], scope=self._scope)
 
     def pop(self) -> Any | None:
         """Take the last message back, with what was learnt from it alone, and return it."""
-        taken = self._engram.shelf.take_back(self._place, scope=self._scope)
+        taken = self._engram.documents.take_back(self._place, scope=self._scope)
         return taken[0].value if taken else None
 
     def clear(self) -> None:
         """Let go of the messages; what was learnt from them stays."""
-        self._engram.shelf.clear(self._place, scope=self._scope)
+        self._engram.documents.clear(self._place, scope=self._scope)
 
     def replace(self, messages: Sequence[Message]) -> None:
         """Keep these messages and no others; the same ones at the beginning are not heard again."""
@@ -80,7 +80,7 @@ class Transcript:
                 break
             same += 1
         if known[same:]:
-            self._engram.shelf.take_back(self._place, most=len(known) - same, scope=self._scope)
+            self._engram.documents.take_back(self._place, most=len(known) - same, scope=self._scope)
         self.add(messages[same:])
 
     def _putting(self, message: Message) -> PutDocument:

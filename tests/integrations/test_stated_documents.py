@@ -22,7 +22,7 @@ NOTES = ("notes", "maya")
 def put(engram: Engram, text: str | None, *, minutes: int | None = None) -> str | None:
     """Put the one document of these tests, and return the id of its memory."""
     lifetime = None if minutes is None else timedelta(minutes=minutes)
-    return engram.shelf.put(NOTES, "tea", {"text": text}, text=text, lifetime=lifetime).memory_id
+    return engram.documents.put(NOTES, "tea", {"text": text}, text=text, lifetime=lifetime).memory_id
 
 
 def remember(engram: Engram) -> None:
@@ -38,7 +38,7 @@ def observe(engram: Engram) -> None:
 
 def remove(engram: Engram, clock: ManualClock) -> None:
     """The program removes its document."""
-    engram.shelf.remove(NOTES, "tea")
+    engram.documents.remove(NOTES, "tea")
 
 
 def overwrite(engram: Engram, clock: ManualClock) -> None:
@@ -52,9 +52,9 @@ def empty(engram: Engram, clock: ManualClock) -> None:
 
 
 def expire(engram: Engram, clock: ManualClock) -> None:
-    """The time of the document is over, for the shelf and for the ageing of memories."""
+    """The time of the document is over, for the document store and for the ageing of memories."""
     clock.advance(minutes=11)
-    engram.shelf.prune()
+    engram.documents.prune()
     engram.age()
 
 
@@ -89,12 +89,12 @@ def test_what_a_person_states_is_trusted_like_a_persons_word(engram: Engram) -> 
 
 
 def test_a_document_that_repeats_a_document_stays_the_shelfs(engram: Engram) -> None:
-    """Only another voice than the shelf's makes a memory independent of it."""
+    """Only another voice than the document store's makes a memory independent of it."""
     known = put(engram, TEA)
-    engram.shelf.put(("other",), "tea", {}, text=TEA)
+    engram.documents.put(("other",), "tea", {}, text=TEA)
 
-    engram.shelf.remove(NOTES, "tea")
-    engram.shelf.remove(("other",), "tea")
+    engram.documents.remove(NOTES, "tea")
+    engram.documents.remove(("other",), "tea")
 
     assert known is not None
     assert engram.get(known).status is Status.FORGOTTEN
@@ -132,11 +132,11 @@ def test_taking_a_message_back_leaves_what_was_also_stated_outright(engram: Engr
     words = "I prefer tea over coffee"
     told = engram.remember(words) if is_first else None
     said = DocumentMessage(content=f"{words}.", session="s1")
-    engram.shelf.write([PutDocument(place=("chat",), key="1", value={}, said=said)])
+    engram.documents.write([PutDocument(place=("chat",), key="1", value={}, said=said)])
     engram.flush(session="s1")
     told = told or engram.remember(words)
 
-    engram.shelf.take_back(("chat",))
+    engram.documents.take_back(("chat",))
 
     assert engram.get(told.id).status is Status.ACTIVE
     assert engram.turns(session="s1") == []
