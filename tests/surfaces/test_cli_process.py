@@ -160,6 +160,20 @@ def test_serve_tells_its_address_and_ends_in_order(how: signal.Signals, *, is_ba
         assert process.stderr.read().decode() == "Engram has stopped\n"
 
 
+def test_without_a_token_one_line_says_where_the_page_is() -> None:
+    """It is the last one before the end, also where there is no terminal."""
+    with start("serve", "--no-token", "--port", "0") as process:
+        assert process.stderr is not None
+        ready = process.stderr.readline().decode()
+        (url,) = (word for word in ready.split() if word.startswith("http://"))
+        page = httpx.get(url, trust_env=False)
+        process.terminate()
+
+        assert process.stderr.read().decode() == "Engram has stopped\n"
+    assert page.status_code == 200
+    assert "Load the sample life" in page.text
+
+
 def test_a_port_that_is_taken_is_one_clear_line() -> None:
     """The second server does not start, and says what to do."""
     with start("serve", "--port", "0") as first:

