@@ -254,6 +254,8 @@ class MemoryWriter(Struct, frozen=True):
         return counted, self._write(memory, counted, Action.FEEDBACK, "")
 
     def _write(self, old: Memory, new: Memory, action: Action, reason: str) -> int:
+        if new.status is not old.status:
+            check_move(old.status, new.status, actor=self.actor, reason=reason)
         key = self.tx.memories.replace(new)
         if old.status.is_indexed and not new.status.is_indexed:
             self.tx.terms.remove(key)
