@@ -17,10 +17,10 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer.main
+import click
 
 from engramdb import Engram, policy
-from engramdb.cli.main import app
+from engramdb.cli.main import application
 from engramdb.errors import EngramError
 from engramdb.http.app import create_app
 from engramdb.http.openapi import operations, things
@@ -113,24 +113,30 @@ def cli_page() -> Iterator[str]:
         yield from (_parameter_row(one) for one in command.params if one.name != "help")
 
 
-def commands() -> dict[str, Any]:
-    """Return every command by the words that call it."""
-    found: dict[str, Any] = {}
-    root: Any = typer.main.get_command(app)
-    for name, command in root.commands.items():
-        inner = getattr(command, "commands", None)
-        found |= {name: command} if inner is None else {f"{name} {one}": inner[one] for one in inner}
+def commands() -> dict[str, click.Command]:
+    """Return every command by the words that call it, without old names."""
+    root = application()
+    context = click.Context(root)
+    found: dict[str, click.Command] = {}
+    for name in root.list_commands(context):
+        command = root.get_command(context, name)
+        if isinstance(command, click.Group):
+            inner = {one: command.get_command(context, one) for one in command.list_commands(context)}
+            found |= {f"{name} {one}": made for one, made in inner.items() if made is not None}
+        elif command is not None and not command.hidden:
+            found[name] = command
     return found
 
 
-def _parameter_row(parameter: Any) -> str:
-    is_argument = parameter.param_type_name == "argument"
+def _parameter_row(parameter: click.Parameter) -> str:
+    is_argument = isinstance(parameter, click.Argument)
     named = [*parameter.opts, *parameter.secondary_opts]
-    names = [parameter.metavar or parameter.name.upper()] if is_argument else named
-    value = f" {parameter.metavar}" if parameter.metavar and not is_argument else ""
-    default = parameter.default
+    metavar = parameter.metavar or ""
+    names = [metavar or str(parameter.name).upper()] if is_argument else named
+    value = f" {metavar}" if metavar and not is_argument else ""
+    default = parameter.to_info_dict()["default"]
     shown = "required" if parameter.required else "" if default in (None, False, "") else f"`{default}`"
-    return f"| `{', '.join(names)}{value}` | {_cell(parameter.help or '')} | {shown} |"
+    return f"| `{', '.join(names)}{value}` | {_cell(getattr(parameter, 'help', '') or '')} | {shown} |"
 
 
 # --- settings and policies ----------------------------------------------------------------------------------

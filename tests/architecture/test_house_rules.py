@@ -35,7 +35,7 @@ HEAVY = (
     "fastapi",
     "starlette",
     "uvicorn",
-    "typer",
+    "click",
     "click",
     "rich",
     "pydantic",

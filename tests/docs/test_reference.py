@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engramdb.cli.main import MODEL_VERBS, POLICY_VERBS, VERBS
+from engramdb.cli.main import PLAIN
 from engramdb.policy import PRESETS, Policy
 from engramdb.settings import PREFIX, setting_fields
 from engramdb.values import Filters
 from engramdb.verbs.errors import ANSWERS, EXIT_CODES
+from engramdb.verbs.table import VERBS
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -49,11 +50,7 @@ def test_writing_twice_gives_the_same_bytes(script: Any) -> None:
 def test_every_command_is_documented_with_an_example() -> None:
     """Each has its heading and a line to copy."""
     text = page("cli.md")
-    names = [
-        *VERBS,
-        *(f"models {name}" for name in MODEL_VERBS),
-        *(f"policy {name}" for name in POLICY_VERBS),
-    ]
+    names = [one.words for one in PLAIN] + [one.cli.words for one in VERBS.values() if one.cli]
 
     for name in names:
         assert f"## engram {name}\n" in text

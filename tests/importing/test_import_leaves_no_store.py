@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from engramdb.cli.main import app
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from typer.testing import Result
+    from click.testing import Result
 
 ROW = '{"content": "Maya is allergic to peanuts"}\n'
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from engramdb import Engram
 from engramdb.cli.main import app
@@ -16,7 +16,7 @@ from engramdb.values import SecurityTier
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from typer.testing import Result
+    from click.testing import Result
 
 
 @pytest.fixture(autouse=True)

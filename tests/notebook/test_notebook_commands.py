@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from engramdb import Engram
 from engramdb.cli.importing import opened
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
+    from click.testing import Result
 
 PATIENCE_SECONDS = 60.0
 

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from engramdb import Engram, Settings
 from engramdb.cli.main import app
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from click.testing import Result
     from starlette.testclient import TestClient
-    from typer.testing import Result
 
     from engramdb.testing import TinyEmbedder
 

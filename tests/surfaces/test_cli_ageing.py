@@ -17,7 +17,7 @@ from engramdb.values import AgeReport, Forecast
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from typer.testing import Result
+    from click.testing import Result
 
     from .conftest import Command
 

@@ -13,7 +13,7 @@ from engramdb import Engram
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from typer.testing import Result
+    from click.testing import Result
 
     from .conftest import Command
 

@@ -225,10 +225,13 @@ def test_confidence_does_not_take_a_name_for_an_answer(engram_command: Command) 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("recall", "x", "--foo"), "engram: No such option: --foo"),
+        (("recall", "x", "--foo"), "engram: No such option '--foo'."),
         (("rember",), "engram: No such command 'rember'. Did you mean 'remember'"),
         (("get",), "engram: Missing argument 'ID'."),
-        (("list", "--limit", "many"), "engram: Invalid value for '--limit' / '-n': that is no whole number"),
+        (
+            ("list", "--limit", "many"),
+            "engram: Invalid value for '--limit' / '-n': 'many' is not a valid integer.",
+        ),
         (("list", "--status", "dead"), "engram: Invalid value for '--status': 'dead' is not one of"),
         (("models", "lst"), "engram: No such command 'lst'. Did you mean 'list'?"),
     ],

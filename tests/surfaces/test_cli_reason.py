@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram
-from engramdb.cli.recall import show_reasoned
+from engramdb.cli.questions import show_reasoned
 from engramdb.testing import ManualClock
 from engramdb.values import EvidenceNode, ModelCall, Origin, Reasoned
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb import Engram
-from engramdb.cli.options import Narrowing
-from engramdb.cli.recall import show_recall_explained
+from engramdb.cli.questions import show_recall_explained
 from engramdb.cli.store import show_status
 from engramdb.policy.recall import STRATEGIES
 from engramdb.recall.gather import LEXICAL, TOPIC, VECTOR
@@ -19,11 +18,12 @@ from engramdb.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIM
 from engramdb.testing import ManualClock
 from engramdb.values import Filters, Hit, Level, Memory, Missing, Quality, Query, Reason, Recall, Trust
 from engramdb.verbs.shared import WORDINGS
+from engramdb.verbs.verb import fields_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from typer.testing import Result
+    from click.testing import Result
 
     from .conftest import Command
 
@@ -251,15 +251,14 @@ def test_answers_and_lists_are_narrowed(
     assert [memory["content"] for memory in memories] == [wanted]
 
 
-def test_every_filter_of_the_library_has_an_option() -> None:
-    """A part that is added to the filters cannot be forgotten here."""
-    options = set(Narrowing.__struct_fields__)
-    plurals = {"categories": "category", "entities": "entity", "technologies": "technology"}
-    plurals |= {"statuses": "status", "sessions": "from_session", "since": "since", "until": "until"}
+def test_every_filter_of_the_library_has_an_option(engram_command: Command) -> None:
+    """A part that is added to the filters is an option of every command that narrows."""
+    options = {one.flat_name("cli") for one in fields_of(Filters)}
 
-    needed = set(Filters.__struct_fields__)
+    told = engram_command("recall", "--help").stdout
 
-    assert options == {plurals.get(name, name.removesuffix("s")) for name in needed}
+    assert len(options) == len(Filters.__struct_fields__)
+    assert [name for name in options if f"--{name.replace('_', '-')} " not in told] == []
 
 
 @pytest.mark.parametrize(

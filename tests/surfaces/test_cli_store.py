@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import click
 import pytest
-import typer
 
 from engramdb import Engram, Settings
-from engramdb.cli.commands import translated_errors
+from engramdb.cli.errors import translated_errors
 from engramdb.cli.models import with_embedder
 from engramdb.errors import InvalidSettings
 from engramdb.models import packs as pack_install
@@ -219,7 +219,7 @@ def test_misuse_is_one_line_and_a_code(engram_command: Command, words: list[str]
 
 def test_ctrl_c_ends_with_130() -> None:
     """Shells and scripts know that code."""
-    with pytest.raises(typer.Exit) as caught, translated_errors():
+    with pytest.raises(click.exceptions.Exit) as caught, translated_errors():
         raise KeyboardInterrupt
 
     assert caught.value.exit_code == 130
@@ -227,7 +227,7 @@ def test_ctrl_c_ends_with_130() -> None:
 
 def test_a_mistake_of_ours_shows_no_memory_text(capsys: pytest.CaptureFixture[str]) -> None:
     """The text of an unforeseen exception may quote a memory, so only its class and place are shown."""
-    with pytest.raises(typer.Exit) as caught, translated_errors():
+    with pytest.raises(click.exceptions.Exit) as caught, translated_errors():
         raise RuntimeError("Ada's secret")
 
     shown = capsys.readouterr().err

@@ -278,5 +278,5 @@ def test_a_hook_that_does_nothing_loads_nothing_heavy() -> None:
 
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
 
-    heavy = {"typer", "numpy", "apsw", "engramdb.settings", "engramdb.values", "engramdb.engine"}
+    heavy = {"click", "numpy", "apsw", "engramdb.settings", "engramdb.values", "engramdb.engine"}
     assert not heavy & set(loaded.split())

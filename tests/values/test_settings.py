@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engramdb import Settings
-from engramdb.cli.commands import TRACEBACK
+from engramdb.cli.errors import TRACEBACK
 from engramdb.errors import InvalidSettings, UnknownPolicy
 from engramdb.policy.presets import FIXED, PRESETS
 from engramdb.settings import setting_fields

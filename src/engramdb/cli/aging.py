@@ -1,18 +1,19 @@
-"""Commands of aging: age, forecast, policy."""
+"""Show aging: sweeps, forecasts, presets and what each would keep."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.cli.commands import engine
-from engramdb.cli.options import Picture, Plot, Shared, picture_file, require_plots
+from engramdb.cli.derive import Run, runs
+from engramdb.cli.loading import engine
+from engramdb.cli.options import Shared, picture_file, plot_option, require_plots, shared_options
 from engramdb.cli.output import (
     bold,
     counting,
@@ -32,15 +33,22 @@ from engramdb.text.normalize import counted, memories
 from engramdb.values import AgeMove, AgeReport, Census, Forecast, ForecastChange, Importance, Outlook, Tier
 
 if TYPE_CHECKING:
-    from engramdb.engine.engram import Engram
     from engramdb.policy import Policy
     from engramdb.settings import Settings
 
-
-# Say how far ahead a moment lies, in words.
-
 _HOURS_BELOW = timedelta(days=2)
 _NOTHING = timedelta(minutes=30)
+_UNDER_VALUES = " " * 14
+_HEADER = ("it", "if nothing happens", "after one more recall now")
+SHOWN = 10
+"""The maximum number of moves that are shown; `--json` gives them all."""
+COLUMNS = (0, 1 / 13, 1 / 4, 1 / 2, 1)
+"""The moments that are shown, as shares of the time: of a year, now and after 4, 13, 26 and 52 weeks."""
+FIRST_POINT_DAYS = 0.01
+"""The first moment of the picture: just late enough that what is due now has left."""
+POINTS = 52
+LONG = 14
+"""A value longer than this has a line of its own."""
 
 
 def ahead(moment: datetime, now: datetime) -> str:
@@ -70,14 +78,163 @@ def _length(span: timedelta) -> str:
     return f"{number:.0f} {unit}{'' if round(number) == 1 else 's'}"
 
 
-# Show one memory's future: what is left of it, why it matters, what will happen, what one recall would
-# change.
-#
-# Called by `engram forecast ID`. The dates of both futures stand side by side, because what a person can do
-# about a memory that fades is to use it.
+@runs("age")
+def age(run: Run) -> None:
+    """
+    Age the whole store once; a sweep that is interrupted goes on where it stopped the next time.
 
-_UNDER_VALUES = " " * 14
-_HEADER = ("it", "if nothing happens", "after one more recall now")
+    It concerns the whole store whatever the scope, so it shows ids and rules and never a memory's words.
+    """
+    with run.open() as engram:
+        total = engram.status().memories
+        try:
+            with counting("ageing", total=total) as progress:
+                report: AgeReport = run.call(engram, progress=progress)
+        except KeyboardInterrupt:
+            talk("Stopped. The next `engram age` goes on from here.")
+            raise
+
+    run.present(report, show_age)
+    if report.dry_run and report.changed and not run.shared.json:
+        talk("Nothing was changed; without --dry-run it would be.")
+
+
+def show_age(report: AgeReport) -> None:
+    """Show what a sweep did or would do."""
+    living = sum(report.by_tier.values())
+    gone = f", {living} of them living," if living != report.looked_at else ""
+    out(f"looked at {memories(report.looked_at)}{gone} under the policy {report.policy}")
+    if report.resumed:
+        out(f"went on with the sweep that began at {minute(report.started_at)} and was interrupted")
+    if not report.finished:
+        out(warning("stopped before the end; the next `engram age` goes on from here"))
+    _show_counts(report)
+    _show_moves(report)
+    for failure in report.failures:
+        out(warning(f"failed: {one_line(failure)}"))
+    out()
+    longest = f"; the longest write held the store for {report.longest_write_milliseconds:.1f} ms"
+    out(f"took {report.milliseconds / 1000:.2f} s{'' if report.dry_run else longest}")
+
+
+def _show_counts(report: AgeReport) -> None:
+    out()
+    show_table(
+        ["tier", "memories"],
+        [[tier, str(report.by_tier.get(tier, 0))] for tier in Tier],
+        numbers={1},
+    )
+    if report.requantised:
+        out(counted(report.requantised, "vector was", "vectors were") + " stored in another precision")
+    out()
+    if not report.by_rule:
+        out("no rule would change a memory" if report.dry_run else "no rule changed a memory")
+        return
+    counts = sorted(report.by_rule.items(), key=lambda pair: -pair[1])
+    show_table(["rule", "memories"], [[rule, str(number)] for rule, number in counts], numbers={1})
+
+
+def _show_moves(report: AgeReport) -> None:
+    if not report.moves:
+        return
+    out()
+    becomes = "would become" if report.dry_run else "became"
+    show_table(
+        ["memory", becomes, "by the rule"],
+        [[short(one.memory_id), _new_state(one), one.rule] for one in report.moves[:SHOWN]],
+    )
+    if report.changed > SHOWN:
+        out(f"and {report.changed - SHOWN} more; --json shows up to a thousand")
+
+
+def _new_state(moved: AgeMove) -> str:
+    return str(moved.status or moved.layer or "")
+
+
+@runs(
+    "forecast",
+    click.Option(["--policy"], metavar="NAME", help="Under this preset instead of the one in use."),
+    plot_option,
+)
+def forecast(run: Run) -> None:
+    """Look ahead under the policy in use or another; nothing is changed by looking."""
+    plot: Path | None = run.extra["plot"]
+    is_one = run.asked.id is not None
+    if is_one and run.asked.everywhere:
+        raise click.BadParameter("--everywhere counts all memories; leave out the id")
+    require_plots(plot)
+    settings = _under(run.shared.settings(), run.extra["policy"])
+    with engine().open(
+        settings=settings, scope=run.shared.scope, must_exist=True, background=False
+    ) as engram:
+        found: Forecast = run.call(engram)
+
+    if plot is not None:
+        _draw(found, settings, plot, is_one=is_one)
+    run.present(found, show_outlook if is_one else show_forecast)
+
+
+def _under(settings: Settings, policy: str | None) -> Settings:
+    """Return the settings with another preset; single fields of the own one do not belong to that."""
+    if policy is None or policy == settings.policy:
+        return settings
+    return replace(settings, policy=policy, overrides={})
+
+
+def _draw(found: Forecast, settings: Settings, plot: Path, *, is_one: bool) -> None:
+    from engramdb.cli.plots import plot_outlook, plot_population  # noqa: PLC0415
+
+    if is_one:
+        policy = settings.chosen_policy()
+        plot_outlook(found.soonest[0].memory, policy, plot, now=found.made_at, days=found.days)
+    else:
+        plot_population(found, plot)
+    talk(f"drew {plot}")
+
+
+def show_forecast(found: Forecast) -> None:
+    """Show what becomes of all memories, and which leave first."""
+    if not found.population:
+        talk("There are no memories here.")
+        return
+    out(f"{memories(found.population)} under the policy {found.policy}, if nothing happens")
+    out()
+    shown = _columns(found)
+    moments = [in_days(one.at, found.made_at) for one in shown]
+    rows = [[tier, *(str(one.tiers.get(tier, 0)) for one in shown)] for tier in Tier]
+    rows.append(["kept", *(str(one.kept) for one in shown)])
+    rules = sorted({rule for one in shown for rule in one.left})
+    rows += [[f"left by {rule}", *(str(one.left.get(rule, 0)) for one in shown)] for rule in rules]
+    show_table(["", *moments], rows, numbers=set(range(1, len(moments) + 1)))
+    _show_soonest(found)
+    due = sum(found.census[0].left.values())
+    if due:
+        talk(f"{due} of them are due now; the next `engram age` lets them go.")
+
+
+def _columns(found: Forecast) -> list[Census]:
+    """Return the moments to show: those of the census that lie nearest to the wanted shares."""
+    last = len(found.census) - 1
+    return [found.census[place] for place in dict.fromkeys(round(share * last) for share in COLUMNS)]
+
+
+def _show_soonest(found: Forecast) -> None:
+    leaving = [(one.memory, one.leaves) for one in found.soonest]
+    rows = [
+        [
+            minute(leaves.at),
+            ahead(leaves.at, found.made_at),
+            leaves.what,
+            short(memory.id),
+            one_line(memory.content),
+        ]
+        for memory, leaves in leaving[:SHOWN]
+        if leaves is not None
+    ]
+    if rows:
+        out()
+        out("first to leave")
+        show_table(["when", "", "by the rule", "memory", ""], rows)
 
 
 def show_outlook(found: Forecast) -> None:
@@ -147,212 +304,6 @@ def _dated(moment: datetime, now: datetime) -> str:
     return f"{minute(moment)}, {ahead(moment, now)}"
 
 
-# `engram age`: let the whole store age once.
-#
-# Calls `Engram.age`. A sweep that is interrupted goes on where it stopped the next time. It concerns the
-# whole
-# store whatever the scope, so it shows ids and rules and never the words of a memory.
-
-SHOWN = 10
-"""So many moves are shown; `--json` gives them all."""
-
-
-def age(
-    shared: Shared,
-    *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
-) -> None:
-    """
-    Let the whole store age once: layers change, and what is due by a rule leaves.
-
-    Example: engram age --dry-run
-    """
-    with shared.open_existing() as engram:
-        total = engram.status().memories
-        try:
-            with counting("ageing", total=total) as progress:
-                report = engram.age(dry_run=dry_run, progress=progress)
-        except KeyboardInterrupt:
-            talk("Stopped. The next `engram age` goes on from here.")
-            raise
-
-    present(report, _show, as_json=shared.json)
-    if dry_run and report.changed and not shared.json:
-        talk("Nothing was changed; without --dry-run it would be.")
-
-
-def _show(report: AgeReport) -> None:
-    living = sum(report.by_tier.values())
-    gone = f", {living} of them living," if living != report.looked_at else ""
-    out(f"looked at {memories(report.looked_at)}{gone} under the policy {report.policy}")
-    if report.resumed:
-        out(f"went on with the sweep that began at {minute(report.started_at)} and was interrupted")
-    if not report.finished:
-        out(warning("stopped before the end; the next `engram age` goes on from here"))
-    _show_counts(report)
-    _show_moves(report)
-    for failure in report.failures:
-        out(warning(f"failed: {one_line(failure)}"))
-    out()
-    longest = f"; the longest write held the store for {report.longest_write_milliseconds:.1f} ms"
-    out(f"took {report.milliseconds / 1000:.2f} s{'' if report.dry_run else longest}")
-
-
-def _show_counts(report: AgeReport) -> None:
-    out()
-    show_table(
-        ["tier", "memories"],
-        [[tier, str(report.by_tier.get(tier, 0))] for tier in Tier],
-        numbers={1},
-    )
-    if report.requantised:
-        out(counted(report.requantised, "vector was", "vectors were") + " stored in another precision")
-    out()
-    if not report.by_rule:
-        out("no rule would change a memory" if report.dry_run else "no rule changed a memory")
-        return
-    counts = sorted(report.by_rule.items(), key=lambda pair: -pair[1])
-    show_table(["rule", "memories"], [[rule, str(number)] for rule, number in counts], numbers={1})
-
-
-def _show_moves(report: AgeReport) -> None:
-    if not report.moves:
-        return
-    out()
-    becomes = "would become" if report.dry_run else "became"
-    show_table(
-        ["memory", becomes, "by the rule"],
-        [[short(one.memory_id), _new_state(one), one.rule] for one in report.moves[:SHOWN]],
-    )
-    if report.changed > SHOWN:
-        out(f"and {report.changed - SHOWN} more; --json shows up to a thousand")
-
-
-def _new_state(moved: AgeMove) -> str:
-    return str(moved.status or moved.layer or "")
-
-
-# `engram forecast`: what will fade, move and leave, of all memories or of one.
-#
-# Calls `Engram.forecast`. It assumes that nothing happens: nobody recalls, confirms or changes anything,
-# and a
-# sweep comes by every day. Nothing is changed by looking ahead.
-
-COLUMNS = (0, 1 / 13, 1 / 4, 1 / 2, 1)
-"""The moments that are shown, as shares of the time: of a year, now and after 4, 13, 26 and 52 weeks."""
-
-
-def forecast(
-    shared: Shared,
-    memory_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="One memory, by its id or its last 8 characters.")
-    ] = None,
-    *,
-    days: Annotated[float, typer.Option(metavar="N", help="How many days ahead.")] = 365,
-    everywhere: Annotated[
-        bool, typer.Option("--everywhere", help="Count all scopes; shows numbers and no memory.")
-    ] = False,
-    policy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Under this preset instead of the one in use.")
-    ] = None,
-    plot: Plot = None,
-) -> None:
-    """
-    Say what will fade, move and leave if nothing happens, and what one more recall would change.
-
-    Example: engram forecast --days 90 --plot forecast.png
-    """
-    if memory_id is not None and everywhere:
-        raise typer.BadParameter("--everywhere counts all memories; leave out the id")
-    require_plots(plot)
-    settings = _under(shared.settings(), policy)
-    with _open(settings, shared) as engram:
-        found = engram.forecast(memory_id, days=days, everywhere=everywhere)
-
-    if plot is not None:
-        _draw(found, settings, plot, is_one=memory_id is not None)
-    present(found, _show_forecast if memory_id is None else show_outlook, as_json=shared.json)
-
-
-def _under(settings: Settings, policy: str | None) -> Settings:
-    """Return the settings with another preset; single fields of the own one do not belong to that."""
-    if policy is None or policy == settings.policy:
-        return settings
-    return replace(settings, policy=policy, overrides={})
-
-
-def _open(settings: Settings, shared: Shared) -> Engram:
-    return engine().open(settings=settings, scope=shared.scope, must_exist=True, background=False)
-
-
-def _draw(found: Forecast, settings: Settings, plot: Path, *, is_one: bool) -> None:
-    from engramdb.cli.plots import plot_outlook, plot_population  # noqa: PLC0415
-
-    if is_one:
-        policy = settings.chosen_policy()
-        plot_outlook(found.soonest[0].memory, policy, plot, now=found.made_at, days=found.days)
-    else:
-        plot_population(found, plot)
-    talk(f"drew {plot}")
-
-
-def _show_forecast(found: Forecast) -> None:
-    if not found.population:
-        talk("There are no memories here.")
-        return
-    out(f"{memories(found.population)} under the policy {found.policy}, if nothing happens")
-    out()
-    shown = _columns(found)
-    moments = [in_days(one.at, found.made_at) for one in shown]
-    rows = [[tier, *(str(one.tiers.get(tier, 0)) for one in shown)] for tier in Tier]
-    rows.append(["kept", *(str(one.kept) for one in shown)])
-    rules = sorted({rule for one in shown for rule in one.left})
-    rows += [[f"left by {rule}", *(str(one.left.get(rule, 0)) for one in shown)] for rule in rules]
-    show_table(["", *moments], rows, numbers=set(range(1, len(moments) + 1)))
-    _show_soonest(found)
-    due = sum(found.census[0].left.values())
-    if due:
-        talk(f"{due} of them are due now; the next `engram age` lets them go.")
-
-
-def _columns(found: Forecast) -> list[Census]:
-    """Return the moments to show: those of the census that lie nearest to the wanted shares."""
-    last = len(found.census) - 1
-    return [found.census[place] for place in dict.fromkeys(round(share * last) for share in COLUMNS)]
-
-
-def _show_soonest(found: Forecast) -> None:
-    leaving = [(one.memory, one.leaves) for one in found.soonest]
-    rows = [
-        [
-            minute(leaves.at),
-            ahead(leaves.at, found.made_at),
-            leaves.what,
-            short(memory.id),
-            one_line(memory.content),
-        ]
-        for memory, leaves in leaving[:SHOWN]
-        if leaves is not None
-    ]
-    if rows:
-        out()
-        out("first to leave")
-        show_table(["when", "", "by the rule", "memory", ""], rows)
-
-
-# `engram policy`: see the presets, compare what they would keep of this store, draw their curves.
-#
-# Calls `Engram.compare_policies` for the comparison; the rest needs no store. What a field means is read from
-# the source, where it stands once.
-
-DAYS = (30.0, 90.0, 365.0)
-FIRST_POINT_DAYS = 0.01
-"""The first moment of the picture: just late enough that what is due now has left."""
-POINTS = 52
-LONG = 14
-"""A value longer than this has a line of its own."""
-
-
 class Preset(Struct, frozen=True):
     """One line of `policy list`."""
 
@@ -361,100 +312,81 @@ class Preset(Struct, frozen=True):
     is_in_use: bool
 
 
+@shared_options
 def list_presets(shared: Shared) -> None:
-    """
-    Show the presets, each in a sentence, and which is in use.
-
-    Example: engram policy list
-    """
-    from engramdb.policy import PRESETS  # noqa: PLC0415
+    """Show the presets."""
+    from engramdb.policy import PRESETS  # noqa: PLC0415 - few commands show presets
     from engramdb.verbs.shared import preset_sentence  # noqa: PLC0415
 
     in_use = shared.settings().policy
     found = [Preset(name, preset_sentence(name), name == in_use) for name in PRESETS]
-    present(found, _show_presets, as_json=shared.json)
+    present(found, show_presets, as_json=shared.json)
 
 
-def show(
-    shared: Shared,
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The preset; else the one in use.")
-    ] = None,
-) -> None:
-    """
-    Show every number of a preset and what it means.
-
-    Example: engram policy show cortex
-    """
-    from engramdb.policy import choose  # noqa: PLC0415
+@click.argument("name", metavar="NAME", required=False, help="The preset; else the one in use.")
+@shared_options
+def show_preset(shared: Shared, name: str | None) -> None:
+    """Show the preset of a name, else the one in use with its overrides."""
+    from engramdb.policy import choose  # noqa: PLC0415 - few commands show presets
 
     settings = shared.settings()
     is_own = name in (None, settings.policy)
     policy = settings.chosen_policy() if is_own or name is None else choose(name)
-    present(policy, _show_policy, as_json=shared.json)
+    present(policy, show_policy, as_json=shared.json)
 
 
-def compare(
-    shared: Shared,
-    *,
-    days: Annotated[
-        list[float] | None, typer.Option(metavar="N", help="After so many days; else 30, 90 and 365.")
-    ] = None,
-    everywhere: Annotated[bool, typer.Option("--everywhere", help="Count all scopes.")] = False,
-    plot: Plot = None,
-) -> None:
-    """
-    Show what each preset would keep of this store, if nothing happens.
-
-    Example: engram policy compare --days 30 --days 365 --plot kept.svg
-    """
-    require_plots(plot)
-    after = sorted(days or DAYS)
-    points = [FIRST_POINT_DAYS, *(after[-1] * step / POINTS for step in range(1, POINTS + 1))]
-    with shared.open_existing() as engram:
-        found = engram.compare_policies(days=after, everywhere=everywhere)
-        drawn = engram.compare_policies(days=points, everywhere=everywhere) if plot else {}
-
-    if plot is not None:
-        from engramdb.cli.plots import plot_kept  # noqa: PLC0415
-
-        plot_kept(drawn, points, plot)
-        talk(f"drew {plot}")
-    in_use = shared.settings().policy
-    present(found, lambda one: _show_compared(one, after, in_use), as_json=shared.json)
-
-
-def plot(shared: Shared, file: Picture) -> None:
-    """
-    Draw how memories fade under every preset.
-
-    Example: engram policy plot curves.svg
-    """
+@click.argument("file", metavar="FILE", help="The picture to write, as .png or .svg.")
+@shared_options
+def plot_presets(shared: Shared, file: str) -> None:
+    """Draw the curves of all presets."""
     path = picture_file(file)
     require_plots(path)
-    from engramdb.cli.plots import plot_curves  # noqa: PLC0415
+    from engramdb.cli.plots import plot_curves  # noqa: PLC0415 - matplotlib is optional
 
     plot_curves(path)
     present({"file": str(path)}, lambda _: out(f"drew {path}"), as_json=shared.json)
 
 
-def _show_presets(presets: Sequence[Preset]) -> None:
+@runs("compare_policies", plot_option)
+def compare(run: Run) -> None:
+    """Compare the presets on this store, and draw it where asked to."""
+    plot: Path | None = run.extra["plot"]
+    require_plots(plot)
+    asked = replace(run.asked, days=tuple(sorted(run.asked.days)))
+    last = asked.days[-1]
+    points = (FIRST_POINT_DAYS, *(last * step / POINTS for step in range(1, POINTS + 1)))
+    with run.open() as engram:
+        found = asked.call(engram)
+        drawn = replace(asked, days=points).call(engram) if plot else {}
+
+    if plot is not None:
+        from engramdb.cli.plots import plot_kept  # noqa: PLC0415 - matplotlib is optional
+
+        plot_kept(drawn, points, plot)
+        talk(f"drew {plot}")
+    in_use = run.shared.settings().policy
+    run.present(found, lambda one: show_compared(one, asked.days, in_use))
+
+
+def show_presets(presets: Sequence[Preset]) -> None:
+    """Show the presets, a row for each."""
     rows = [[one.name, "in use" if one.is_in_use else "", one.sentence] for one in presets]
     show_table(["", "", ""], rows)
 
 
-def _show_policy(policy: Policy) -> None:
+def show_policy(policy: Policy) -> None:
+    """Show every number of a preset with its meaning."""
     from engramdb.policy import PRESETS  # noqa: PLC0415
     from engramdb.verbs.shared import field_meanings, preset_sentence, summary  # noqa: PLC0415
 
     usual = PRESETS["balanced"]
     out(f"{bold(policy.name)}  {preset_sentence(policy.name)}")
     out(f"{'':<{len(policy.name)}}  * marks what differs from balanced.")
-    for room in (name for name in policy.__struct_fields__ if name != "name"):
-        part, other = getattr(policy, room), getattr(usual, room)
+    for section in (name for name in policy.__struct_fields__ if name != "name"):
+        part, other = getattr(policy, section), getattr(usual, section)
         meanings = field_meanings(type(part))
         out()
-        out(f"{bold(room)}  {summary(type(part))}")
+        out(f"{bold(section)}  {summary(type(part))}")
         rows = []
         for name in part.__struct_fields__:
             value = getattr(part, name)
@@ -478,7 +410,8 @@ def _in_words(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def _show_compared(compared: Mapping[str, Sequence[Census]], days: Sequence[float], in_use: str) -> None:
+def show_compared(compared: Mapping[str, Sequence[Census]], days: Sequence[float], in_use: str) -> None:
+    """Show what each preset would keep."""
     first = next(iter(compared.values()))[0]
     number = first.kept + sum(first.left.values())
     if not number:

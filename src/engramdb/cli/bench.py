@@ -11,20 +11,20 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.cli.options import Shared
+from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import counting, present, show_rows
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
 
 SINGLE = 50
-"""So many statements are stored one by one, and so many questions are asked."""
+"""The number of statements stored one by one, and of questions asked."""
 WHO = ("Ada", "Ben", "Chloe", "Dmitri", "Esther", "Farid", "Greta", "Hugo")
 DOES = ("plays", "repairs", "collects", "teaches", "paints", "sells", "studies", "photographs")
 WHAT = ("the cello", "old clocks", "stamps", "algebra", "boats", "honey", "glaciers", "owls", "maps", "trams")
@@ -44,18 +44,16 @@ class Bench(Struct, frozen=True, kw_only=True):
     size_bytes: int
 
 
-def bench(
-    shared: Shared,
-    *,
-    memories: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many to fill the store with.")
-    ] = 1000,
-) -> None:
-    """
-    Measure how fast this machine remembers and recalls, in a store that is gone afterwards.
-
-    Example: engram bench --memories 10000
-    """
+@click.option(
+    "--memories",
+    type=click.IntRange(min=1),
+    default=1000,
+    metavar="N",
+    help="How many to fill the store with.",
+)
+@shared_options
+def bench(shared: Shared, *, memories: int) -> None:
+    """Measure a store that is gone afterwards."""
     from engramdb.engine.engram import Engram  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(prefix="engram-bench-") as folder:

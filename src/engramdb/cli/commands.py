@@ -1,413 +1,195 @@
-"""Turn functions into commands."""
+"""The tree of commands: verbs and others under their headings, each loaded when it is named."""
 
 from __future__ import annotations
 
+import difflib
 import functools
-import gc
 import importlib
-import inspect
-import os
 import re
 import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from enum import Enum
-from functools import partial
-from importlib.machinery import SourceFileLoader
-from importlib.util import find_spec
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import shorten
-from types import CodeType
-from typing import IO, TYPE_CHECKING, Any, Final, get_args, get_type_hints
+from typing import Any, Final
 
-import typer
-import typer.main
+import click
 from msgspec import Struct
-from typer.core import TyperCommand, TyperGroup
 
-from engramdb.cli.output import talk, visible
-from engramdb.errors import EngramError
-from engramdb.verbs.errors import BROKEN_PIPE, INTERRUPTED, UNEXPECTED, answer_for
+from engramdb.cli.derive import command_of, help_text
+from engramdb.cli.errors import show_misuse, translated_errors
+from engramdb.cli.output import talk
+from engramdb.verbs.table import in_order
 
-if TYPE_CHECKING:
-    from engramdb.engine.engram import Engram
-
-
-# Say in two lines what is wrong with what was typed: the mistake, and how the command is used.
-
-MISUSE: Final[type[Exception]] = typer.BadParameter.__mro__[1]
-"""What typer raises for anything typed wrongly; it has no public name there."""
-_PLAINER = (
-    ("Value error, ", ""),
-    ("Input should be a valid integer, unable to parse string as an integer", "that is no whole number"),
-    ("Input should be a valid number, unable to parse string as a number", "that is no number"),
-    ("Input should be ", "it should be "),
-)
-
-
-@contextmanager
-def short_usage() -> Iterator[None]:
-    """Let a mistake of the user's show itself in two lines."""
-    try:
-        yield
-    except MISUSE as exc:
-        if type(exc).show is MISUSE.show:  # type: ignore[attr-defined] # no arguments at all show the help
-            exc.show = partial(_show, exc)  # type: ignore[attr-defined]
-        raise
-
-
-def _show(mistake: Any, _file: IO[Any] | None = None) -> None:
-    message = mistake.format_message()
-    for word, plainer in _PLAINER:
-        message = message.replace(word, plainer)
-    talk(f"engram: {visible(message)}")
-    if mistake.ctx is not None:
-        talk(f"{mistake.ctx.get_usage().replace('Usage', 'usage')}; --help says more")
-
-
-# Take plain values from the command line without loading pydantic.
-#
-# The classes of every command and group, named by `main`. Typer coerces each parameter with pydantic, whose
-# import costs a command more than all of typer; yet nearly every parameter is absent, a text, a number or one
-# of a few names. Whatever is not plainly one of these is left to typer, so its rules and its messages stay
-# its
-# own.
-
-NOT_PLAIN: Final = object()
-"""The answer for a value that only typer can judge."""
-
-
-class QuickCommand(TyperCommand):
-    """A command whose plain values are taken as they are."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the parts of the line of usage; what must be given stands there without braces."""
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
-
-    def get_params(self, ctx: Any) -> Any:
-        """Return the parameters, the one for help too."""
-        return _quickened(super().get_params(ctx))
-
-
-class QuickGroup(TyperGroup):
-    """A group of commands whose own plain values are taken as they are."""
-
-    def make_context(self, *given: Any, **named: Any) -> Any:
-        """Return the context, or say in two lines what is wrong with what was typed."""
-        with short_usage():
-            return super().make_context(*given, **named)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named, or say in two lines what is wrong with what was typed."""
-        with short_usage():
-            return super().invoke(ctx)
-
-    def get_params(self, ctx: Any) -> Any:
-        """Return the parameters, the one for help too."""
-        return _quickened(super().get_params(ctx))
-
-
-def _quickened(parameters: list[Any]) -> list[Any]:
-    for one in parameters:
-        if "process_value" not in vars(one):
-            one.process_value = _quick(one)
-    return parameters
-
-
-def _quick(parameter: Any) -> Callable[[Any, Any], Any]:
-    """Return what takes a value for this parameter: quickly where possible, else as typer does."""
-    as_typer_does = parameter.process_value
-
-    def take(context: Any, value: Any) -> Any:
-        is_missing = value is None and parameter.required
-        taken = NOT_PLAIN if is_missing else plain(parameter, value)
-        if taken is NOT_PLAIN:
-            return as_typer_does(context, value)
-        return taken if parameter.callback is None else parameter.callback(context, parameter, taken)
-
-    return take
-
-
-def plain(parameter: Any, value: Any) -> Any:
-    """Return the value as typer would make it, or `NOT_PLAIN` where that takes more than a look."""
-    about = parameter.type_descriptor
-    if value is None:
-        return () if parameter.multiple or parameter.nargs == -1 else None
-    if about.is_list:
-        (inner,) = get_args(about.annotation)
-        if about.parameter_info.parser is not None or not isinstance(value, list | tuple):
-            return NOT_PLAIN
-        taken = [_one(inner, one) for one in value]
-        return NOT_PLAIN if NOT_PLAIN in taken else taken
-    if about.parameter_info.parser is not None:
-        return about.parameter_info.parser(value) if isinstance(value, str) else NOT_PLAIN
-    return _one(about.annotation, value)
-
-
-def _one(kind: Any, value: Any) -> Any:
-    """Return one value of a kind, where its form leaves no question."""
-    if not isinstance(kind, type):
-        return NOT_PLAIN
-    if type(value) is kind:
-        return value
-    if not isinstance(value, str):
-        return NOT_PLAIN
-    if kind is int and value.isascii() and value.isdecimal() and not value.startswith("0"):
-        return int(value)
-    if issubclass(kind, Enum):
-        return next((one for one in kind if one.value == value), NOT_PLAIN)
-    return NOT_PLAIN
-
-
-# Turn a function into a command: unfold its option groups, and end every error in a line and an exit code.
-#
-# Applied to each command by `main`. A group is a struct of typer options that several commands share, so
-# an
-# option is described once however many commands have it; the function receives the group as one argument.
-# The only place of the command line that catches what it did not foresee.
-
-TRACEBACK = "ENGRAM_TRACEBACK"
-
-
-class OptionGroup(Struct, frozen=True):
-    """Options that a command takes as one argument."""
-
-
-def verb(function: Callable[..., None]) -> Callable[..., None]:
-    """Return the function as typer should see it: groups unfolded, errors translated."""
-    hints = get_type_hints(function, include_extras=True)
-    groups = {
-        name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, OptionGroup)
-    }
-
-    @functools.wraps(function)
-    def run(**given: Any) -> None:
-        for name, group in groups.items():
-            fields = {name: given.pop(name) for name in group.__struct_fields__}
-            given[name] = group(**fields)
-        with translated_errors():
-            function(**given)
-            sys.stdout.flush()
-
-    own = [one for one in inspect.signature(function).parameters.values() if one.name not in groups]
-    parameters = [one.replace(annotation=hints[one.name]) for one in own]
-    parameters += [one for group in groups.values() for one in _unfolded(group)]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
-
-
-@contextmanager
-def translated_errors() -> Iterator[None]:
-    """End the block's errors as the shell expects: one line, a hint, an exit code."""
-    try:
-        yield
-    except EngramError as exc:
-        talk(f"engram: {exc.code} {visible(exc.message)}")
-        if exc.hint:
-            talk(f"hint: {visible(exc.hint)}")
-        raise typer.Exit(answer_for(exc).exit_code) from exc
-    except KeyboardInterrupt as exc:
-        raise typer.Exit(INTERRUPTED) from exc
-    except BrokenPipeError as exc:
-        _silence_stdout()
-        raise typer.Exit(BROKEN_PIPE) from exc
-    except (typer.Exit, typer.Abort, typer.BadParameter):
-        raise
-    except Exception as exc:
-        _admit_mistake(exc)
-        raise typer.Exit(UNEXPECTED) from exc
-
-
-def _unfolded(group: type[OptionGroup]) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
-        for name, default in zip(group.__struct_fields__, group.__struct_defaults__, strict=True)
-    ]
-
-
-def _silence_stdout() -> None:
-    """Point stdout at nothing, so that Python's own flush at the end does not fail again."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
-    os.close(nothing)
-
-
-def _admit_mistake(exc: Exception) -> None:
-    """Say what went wrong without the exception's text, which may quote a memory."""
-    if os.environ.get(TRACEBACK):
-        talk(traceback.format_exc())
-    last = traceback.extract_tb(exc.__traceback__)[-1]
-    talk(f"engram: a mistake in Engram itself: {type(exc).__name__} at {last.filename}:{last.lineno}")
-    talk(f"hint: Please report it; {TRACEBACK}=1 shows the whole traceback, which may quote memories.")
-
-
-# Commands that are loaded when they are named.
-#
-# Used by `main`, which says where each command stands. One command is one file, with its options and its
-# values; to load all of them takes longer than most commands run. The list in `--help` needs only the first
-# sentence of each, which stands in the compiled file.
-
-ROOM: Final = __package__
 _CLAUSE_END: Final = re.compile(
     r"[;:] |, (?=(?:and|both|by|each|from|if|in|oldest|on|or|to|told|until|while|with|without) )"
 )
 """Where a sentence may end early; a comma inside a list is no such place."""
 
 
-class LateCommands(Mapping[str, Any]):
-    """Commands and groups by name, each made when it is first asked for."""
+class Entry(Struct, frozen=True, kw_only=True):
+    """One command in the tree."""
 
-    def __init__(self, places: Mapping[str, str], groups: Mapping[str, Group]) -> None:
-        self._places = places
-        self._groups = groups
-        self._makers: dict[str, Callable[[], Any]] = {
-            **{name: _maker(name, place) for name, place in places.items()},
-            **{name: group.command for name, group in groups.items()},
+    words: str
+    """Such as `serve` or `token add`."""
+    section: str
+    """The heading of the help."""
+    summary: str
+    load: Callable[[], click.Command]
+    is_hidden: bool = False
+    """Whether the help leaves it out: an old name that is still understood."""
+
+
+class PlainCommand(Struct, frozen=True, kw_only=True):
+    """A command that is no verb: it serves, connects, moves files, or shows settings."""
+
+    words: str
+    section: str
+    target: str
+    """`module.function` of this package."""
+    summary: str
+    examples: tuple[str, ...]
+    further: str = ""
+    """Another paragraph of its help."""
+
+
+def entries(plain: Sequence[PlainCommand]) -> list[Entry]:
+    """Return every command: the verbs in the order of their subjects, then the others."""
+    found: list[Entry] = []
+    for verb in in_order():
+        if verb.cli is None:
+            continue
+        for words in (verb.cli.words, *verb.cli.old_words):
+            name = words.rpartition(" ")[2]
+            is_old = words != verb.cli.words
+            found.append(
+                Entry(
+                    words=words,
+                    section=verb.cli.section,
+                    summary=verb.summary,
+                    load=functools.partial(command_of, verb, name=name, hidden=is_old),
+                    is_hidden=is_old,
+                )
+            )
+    return found + [
+        Entry(words=one.words, section=one.section, summary=one.summary, load=functools.partial(_load, one))
+        for one in plain
+    ]
+
+
+def _load(declared: PlainCommand) -> click.Command:
+    module, _, function = declared.target.partition(".")
+    run = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+
+    @functools.wraps(run)
+    def callback(**given: Any) -> None:
+        with translated_errors():
+            run(**given)
+
+    # `click.command` uses the list of parameters up, and a command may be made again.
+    callback.__click_params__ = list(getattr(run, "__click_params__", ()))  # type: ignore[attr-defined]
+    meaning = "\n\n".join(part for part in (declared.summary, declared.further) if part)
+    name = declared.words.rpartition(" ")[2]
+    return click.command(name, help=help_text(meaning, declared.examples), short_help=declared.summary)(
+        callback
+    )
+
+
+class LazyGroup(click.Group):
+    """Commands that are made when they are named; the list in the help needs only their sentences."""
+
+    def __init__(self, name: str, entries: Mapping[str, Entry], *, help: str, **given: Any) -> None:  # noqa: A002 - click's word
+        super().__init__(name, help=help, no_args_is_help=True, **given)
+        self.entries = entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the commands in the order of the help."""
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return one command, made if need be."""
+        if cmd_name in self.entries and cmd_name not in self.commands:
+            self.commands[cmd_name] = self.entries[cmd_name].load()
+        return self.commands.get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was named; a name that is none is told with the nearest that is one."""
+        name = args[0]
+        if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
+            near = difflib.get_close_matches(name, self.entries)
+            ctx.fail(f"No such command {name!r}.{f' Did you mean {near[0]!r}?' if near else ''}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands with a sentence each, below the heading that they belong to."""
+        shown = {name: one for name, one in self.entries.items() if not one.is_hidden}
+        width = max(map(len, shown))
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for name, one in shown.items():
+            sentence = _fitting(one.summary, formatter.width - 6 - width)
+            rows.setdefault(one.section, []).append((name.ljust(width), sentence))
+        for section, listed in rows.items():
+            with formatter.section(section):
+                formatter.write_dl(listed)
+
+
+class Application(LazyGroup):
+    """The whole command line; mistakes of the user are told in two lines."""
+
+    def main(  # type: ignore[override] # click's own has an overload for each mode
+        self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **named: Any
+    ) -> Any:
+        """Run a command and end the process with its exit code."""
+        if not standalone_mode:
+            return super().main(args, standalone_mode=False, **named)
+        try:
+            code = super().main(args, standalone_mode=False, **named)
+        except click.UsageError as exc:
+            show_misuse(exc)
+            code = exc.exit_code
+        except click.Abort:
+            talk("Aborted!")
+            code = 1
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def tree(
+    found: Sequence[Entry], sections: Sequence[str], groups: Mapping[str, tuple[str, str]]
+) -> dict[str, Entry]:
+    """
+    Return the commands of the first level by name: those of more words stand in groups of their first.
+
+    `groups` gives the section and the meaning of each group.
+    """
+    first = {one.words: one for one in found if " " not in one.words}
+    for name, (section, meaning) in groups.items():
+        inner = {
+            one.words.partition(" ")[2]: Entry(
+                words=one.words,
+                section="Commands",
+                summary=one.summary,
+                load=one.load,
+                is_hidden=one.is_hidden,
+            )
+            for one in found
+            if one.words.startswith(f"{name} ")
         }
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = self._makers[name]()
-        return self._made[name]
-
-    def sentence(self, name: str) -> str:
-        """Return what a command does, in its first sentence."""
-        if name in self._groups:
-            return self._groups[name].meaning
-        told = _docstring(self._places[name]) or self[name].help or ""
-        return " ".join(told.strip().split("\n\n")[0].split())
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._makers
-
-
-class Group:
-    """Commands that share their first word."""
-
-    def __init__(self, name: str, meaning: str, places: Mapping[str, str]) -> None:
-        self.name = name
-        self.meaning = meaning
-        self.places = places
-
-    def command(self) -> Any:
-        """Return the group as typer sees it."""
-        inner = typer.Typer(
-            name=self.name,
-            cls=late_group(self.places),
-            help=self.meaning,
-            add_completion=False,
-            no_args_is_help=True,
-            rich_markup_mode=None,
+        first[name] = Entry(
+            words=name,
+            section=section,
+            summary=meaning,
+            load=functools.partial(LazyGroup, name, inner, help=meaning),
         )
-        inner.callback()(_nothing)
-        return typer.main.get_command(inner)
+    return dict(sorted(first.items(), key=lambda pair: _place(pair[1], sections)))
 
 
-def late_group(
-    places: Mapping[str, str],
-    groups: Mapping[str, Group] | None = None,
-    sections: Mapping[str, str] | None = None,
-) -> type[QuickGroup]:
-    """
-    Return the class of a group whose commands stand at these places: `module.function` of this room.
-
-    `sections` are headings of the help, each by the name of the command that it stands above.
-    """
-
-    class LateGroup(QuickGroup):
-        def __init__(self, **given: Any) -> None:
-            super().__init__(**given)
-            self.late = LateCommands(places, groups or {})
-            self.commands = self.late  # type: ignore[assignment] # nobody adds to it
-
-        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's signature
-            _write_sections(self.late, formatter, sections or {})
-
-    return LateGroup
-
-
-def _write_sections(commands: LateCommands, formatter: Any, headings: Mapping[str, str]) -> None:
-    """Write the commands with a sentence each, below the heading that they belong to."""
-    width = max(map(len, commands))
-    told: dict[str, list[tuple[str, str]]] = {}
-    heading = "Commands"
-    for name in commands:
-        heading = headings.get(name, heading)
-        sentence = _fitting(commands.sentence(name), formatter.width - 6 - width)
-        told.setdefault(heading, []).append((name.ljust(width), sentence))
-    for title, rows in told.items():
-        with formatter.section(title):
-            formatter.write_dl(rows)
+def _place(entry: Entry, sections: Sequence[str]) -> int:
+    return sections.index(entry.section) if entry.section in sections else len(sections)
 
 
 def _fitting(sentence: str, width: int) -> str:
-    """Return a sentence that fits: whole, else its first clause, else as much of it as there is room for."""
+    """Return a sentence that fits: whole, else its first clause, else as much of it as there is space for."""
     if len(sentence) <= width:
         return sentence
     clause = _CLAUSE_END.split(sentence, maxsplit=1)[0]
     return f"{clause}." if len(clause) < width else shorten(sentence, width, placeholder="...")
-
-
-def _maker(name: str, place: str) -> Callable[[], Any]:
-    return lambda: _loaded(name, place)
-
-
-def _loaded(name: str, place: str) -> Any:
-    """Return one command, from the file that it stands in."""
-    module, _, function = place.partition(".")
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    found = getattr(importlib.import_module(f"{ROOM}.{module}"), function)
-    alone.command(name, cls=QuickCommand)(verb(found))
-    return typer.main.get_command(alone)
-
-
-def _docstring(place: str) -> str | None:
-    """Return the docstring of a command as it was compiled, without running its file."""
-    module, _, function = place.partition(".")
-    found = find_spec(f"{ROOM}.{module}")
-    if found is None or not isinstance(found.loader, SourceFileLoader):
-        return None
-    code = found.loader.get_code(found.name)
-    inside = code.co_consts if isinstance(code, CodeType) else ()
-    bodies = [one for one in inside if isinstance(one, CodeType) and one.co_name == function]
-    first = bodies[0].co_consts[0] if bodies else None
-    return first if isinstance(first, str) else None
-
-
-def _nothing() -> None:
-    """Take no options before the command."""
-
-
-# Load the engine for one command, and leave quickly afterwards.
-
-ENGINE = "engramdb.engine.engram"
-THREAD_TIMEOUT = ("OPENBLAS_THREAD_TIMEOUT", "10")
-"""Idle threads of OpenBLAS sleep after 2^10 cycles instead of 2^26; one that is woken costs microseconds."""
-
-
-def engine() -> type[Engram]:
-    """Return the class of the engine, loaded if need be without the collector in between."""
-    os.environ.setdefault(*THREAD_TIMEOUT)
-    is_first = ENGINE not in sys.modules and gc.isenabled()
-    gc.disable()
-    try:
-        from engramdb.engine.engram import Engram  # noqa: PLC0415
-    finally:
-        gc.enable()
-    if is_first:
-        gc.freeze()
-    return Engram
-
-
-def leave() -> None:
-    """Let the process end without another look through everything; what must be closed has been closed."""
-    gc.freeze()

@@ -8,12 +8,11 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from msgspec import Struct
 
-from engramdb.cli.options import Shared
+from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import out, show_table, talk, visible, warning, write_json
 from engramdb.connect.clients import CLIENTS, Machine, parts_of
 from engramdb.connect.entries import NAME, CannotEdit, Hooks, Part, Several, own
@@ -22,12 +21,6 @@ from engramdb.errors import InvalidSettings
 from engramdb.hooks.events import CLAUDE_CODE, PROGRAMS, HookCall
 from engramdb.hooks.project import AUTO
 from engramdb.verbs.errors import FAILED
-
-# `engram connect`: write Engram into the configuration of an agent or editor, or take it out.
-#
-# Calls `surfaces.connect`. It shows what it would change and changes nothing without a yes, from a person
-# at a
-# terminal or by `--yes`. What cannot be changed safely is left alone, and what to paste is printed instead.
 
 _DONE = {Doing.MAKE: "made", Doing.CHANGE: "changed", Doing.DELETE: "deleted"}
 _FLEETING = (f"{os.sep}uv{os.sep}archive-", f"{os.sep}pipx{os.sep}.cache{os.sep}")
@@ -45,28 +38,35 @@ class Report(Struct, frozen=True):
     snippet: str = ""
 
 
+@click.argument("client", metavar="CLIENT", required=False, help=f"One of {', '.join(CLIENTS)}.")
+@click.option("--remove", is_flag=True, help="Remove it again.")
+@click.option("--yes", "-y", is_flag=True, help="Do it without asking.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="For this project's folder, not for all of yours.",
+)
+@click.option("--name", default=NAME, metavar="NAME", help="What the server is called there.")
+@click.option("--no-hooks", is_flag=True, help="The server only: nothing is stored by itself.")
+@click.option("--list", "show_list", is_flag=True, help="Show what is connected where.")
+@shared_options
 def connect(
     shared: Shared,
-    client: Annotated[
-        str | None, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")
-    ] = None,
+    client: str | None,
     *,
-    remove: Annotated[bool, typer.Option("--remove", help="Take it out again.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")] = False,
-    folder: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="For this project's folder, not for all of yours."),
-    ] = None,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What the server is called there.")] = NAME,
-    no_hooks: Annotated[
-        bool, typer.Option("--no-hooks", help="The server only: nothing is kept by itself.")
-    ] = False,
-    show_list: Annotated[bool, typer.Option("--list", help="Show what is connected where.")] = False,
+    remove: bool,
+    yes: bool,
+    folder: Path | None,
+    name: str,
+    no_hooks: bool,
+    show_list: bool,
 ) -> None:
     """
-    Give an agent or editor this memory: shows what would change in its configuration, and asks.
+    Write Engram into the configuration of an agent or editor, or take it out.
 
-    Example: engram connect claude-code --user maya
+    It shows what it would change and changes nothing without a yes, from a person at a terminal or by
+    `--yes`. What cannot be changed safely is left alone, and what to paste is printed instead.
     """
     place = None if folder is None else Path(os.path.abspath(folder))  # noqa: PTH100 - links stay as named
     if show_list:
@@ -88,7 +88,7 @@ def connect(
         if any(wanted) and not is_agreed:
             talk(f"Nothing was written.{'' if sys.stdin.isatty() else ' Say --yes to write it.'}")
     if any(change.doing is Doing.REFUSE for change in changes) or (is_agreed and done != wanted):
-        raise typer.Exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 def _known(client: str | None) -> str:
@@ -132,7 +132,7 @@ def _show(changes: list[Change]) -> None:
 def _agrees() -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    return typer.confirm("Write this?", err=True)
+    return click.confirm("Write this?", err=True)
 
 
 def _do(change: Change, *, remove: bool) -> bool:
@@ -225,27 +225,17 @@ def _state(path: Path, part: Part) -> str:
     return ", ".join(found)
 
 
-# `engram hook`: what Claude Code or Gemini CLI calls while a conversation goes on.
-
-
-def hook(
-    shared: Shared,
-    event: Annotated[
-        str, typer.Argument(metavar="EVENT", help="SessionStart, UserPromptSubmit, Stop and so on.")
-    ],
-    *,
-    home: Annotated[
-        str | None, typer.Option(metavar="PATH", help="The home folder of Engram; else $ENGRAM_HOME.")
-    ] = None,
-    client: Annotated[
-        str, typer.Option(metavar="CLIENT", help=f"Which program calls: {', '.join(PROGRAMS)}.")
-    ] = CLAUDE_CODE.name,
-) -> None:
-    """
-    Answer one event of an agent, told as JSON on standard input: give context, keep what was said.
-
-    Example: engram hook UserPromptSubmit < event.json
-    """
+@click.argument("event", metavar="EVENT", help="SessionStart, UserPromptSubmit, Stop and so on.")
+@click.option("--home", metavar="PATH", help="The home folder of Engram; else $ENGRAM_HOME.")
+@click.option(
+    "--client",
+    default=CLAUDE_CODE.name,
+    metavar="CLIENT",
+    help=f"Which program calls: {', '.join(PROGRAMS)}.",
+)
+@shared_options
+def hook(shared: Shared, event: str, *, home: str | None, client: str) -> None:
+    """Answer what Claude Code or Gemini CLI calls while a conversation goes on."""
     from engramdb.hooks.run import run_here  # noqa: PLC0415
 
     call = HookCall(

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 from msgspec import Struct
 
 from engramdb.cli.output import bold, dim, indented, one_line, out, talk, write_json
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
 
 
-# A sample life in nine chapters, lived through a real engine on a clock that is moved by hand.
-#
-# Told by `engram demo`. Every line is what the engine answered at that moment; nothing is written down
-# beforehand but what Mira says. The life is small and the embedder the built-in one, so it takes seconds.
+# Every line is what a real engine answered at that moment, on a clock that is moved by hand; nothing is
+# written down beforehand but what Mira says. The life is small and the embedder built in, so it is quick.
 
 LIFE_DAYS = 388
 """From the first word to the last chapter."""
@@ -175,26 +173,16 @@ def _asked(engram: Engram, question: str, *, as_of: datetime | None = None) -> I
         yield f"  {hit.memory.content}  [{hit.score:.2f}; {found_by}; {answer.quality.milliseconds:.0f} ms]"
 
 
-# `engram demo`: the whole story in a minute, on a sample life.
-#
-# Tells `story` on a store of its own, which is gone afterwards unless `--keep` names a place. It opens none
-# of
-# your stores, downloads nothing and asks no model; the year passes on a clock of its own.
-
 _UNDER = " " * 4
 
 
-def demo(
-    *,
-    keep: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Keep the store of the story at this place.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
+@click.option("--keep", metavar="PATH", help="Leave the store of the story at this place.")
+@click.option("--json", is_flag=True, help="Print one JSON document.")
+def demo(*, keep: str | None, json: bool) -> None:
     """
-    Tell the whole story on a sample life: observe, recall, contradict, age a year, dream, forget.
+    Tell the story on a store of its own, which is gone afterwards unless `--keep` names a place.
 
-    Example: engram demo --keep story.db
+    It opens none of your stores, downloads nothing and asks no model; the year passes on a clock of its own.
     """
     begun = time.monotonic()
     told: list[Chapter] = []

@@ -10,15 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Any
 
-import typer
+import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.cli.commands import engine
+from engramdb.cli.derive import filter_options, taken_filters
+from engramdb.cli.loading import engine
 from engramdb.cli.memories import elsewhere
-from engramdb.cli.options import FROM_STDIN, Narrowing, Shared, among
+from engramdb.cli.options import FROM_STDIN, Shared, shared_options
 from engramdb.cli.output import counting, dim, one_line, out, present, talk, warning
 from engramdb.errors import EmbeddingError, InvalidContent, StoreNotFound
 from engramdb.text.normalize import counted, memories
@@ -38,7 +39,12 @@ if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
 
 
-# Open the store that an import goes into, and make one only for something that can be kept in it.
+CONVERSATIONS = frozenset({ImportKind.CHATGPT, ImportKind.CLAUDE})
+"""Exports of one person's conversations, in which that person has no name."""
+SHOWN = 20
+"""The maximum number of refused records that are shown; `--json` gives up to a hundred."""
+_EVER = frozenset(status for status in Status if status.is_indexed)
+"""With their history also those that something replaced; what was forgotten only if it is asked for."""
 
 
 @contextmanager
@@ -75,53 +81,54 @@ def _for_the_moment(shared: Shared, stack: ExitStack) -> Engram:
     return engine().open(settings=settings, scope=shared.scope, background=False)
 
 
-# `engram import`: take in what another program knows, from a file, a folder, a zip archive or a pipe.
-#
-# Calls `Engram.import_from`, and then infers and embeds what bulk leaves for later. Ctrl-C loses nothing: the
-# same command goes on where it stopped. Records that did not come in are named by their
-# place, never by their words.
-
-CONVERSATIONS = frozenset({ImportKind.CHATGPT, ImportKind.CLAUDE})
-"""Exports of one person's conversations, in which that person has no name."""
-SHOWN = 20
-"""So many refused records are shown; `--json` gives up to a hundred."""
-
-
+@click.argument("path", metavar="PATH", help="A file, a folder or a zip archive, or - for stdin.")
+@click.option(
+    "--from",
+    "kind",
+    type=click.Choice([one.value for one in ImportKind]),
+    metavar="KIND",
+    help=f"What it is, if that is not clear from it: {', '.join(ImportKind)}.",
+)
+@click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="A column of a table, such as content=text (repeatable).",
+)
+@click.option("--speaker", metavar="NAME", help="Who speaks as the user, where the source is silent.")
+@click.option("--dry-run", is_flag=True, help="Only count what would be imported.")
+@shared_options
 def import_source(
     shared: Shared,
-    path: Annotated[
-        str, typer.Argument(metavar="PATH", help="A file, a folder or a zip archive, or - for stdin.")
-    ],
+    path: str,
     *,
-    kind: Annotated[
-        ImportKind | None,
-        typer.Option("--from", metavar="KIND", help=among("What it is, if not told", ImportKind)),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="FIELD=COLUMN", help="A column of a table, such as content=text."),
-    ] = None,
-    speaker: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who speaks as the user, where the source is silent.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would come in.")] = False,
+    kind: str | None,
+    columns: tuple[str, ...],
+    speaker: str | None,
+    dry_run: bool,
 ) -> None:
     """
-    Take in what another program knows; twice adds nothing.
+    Import a file, a folder, a zip archive or a pipe, then infer and embed what bulk leaves for later.
 
-    Example: engram import ~/Downloads/chatgpt-export.zip --user ann --speaker Ann --dry-run
-
-    Example: engram export | engram import - --store other.db
+    Ctrl-C loses nothing: the same command goes on where it stopped. Records that were refused are named by
+    their place, never by their words.
     """
-    mapping = dict(map(_pair, columns or ()))
+    source_kind = None if kind is None else ImportKind(kind)
+    mapping = dict(map(_pair, columns))
     with (
         _source(path) as source,
-        opened_for(shared, source, kind=kind, mapping=mapping, dry_run=dry_run) as engram,
+        opened_for(shared, source, kind=source_kind, mapping=mapping, dry_run=dry_run) as engram,
     ):
         try:
             with counting("importing") as progress:
                 report = engram.import_from(
-                    source, kind=kind, mapping=mapping, speaker=speaker, dry_run=dry_run, progress=progress
+                    source,
+                    kind=source_kind,
+                    mapping=mapping,
+                    speaker=speaker,
+                    dry_run=dry_run,
+                    progress=progress,
                 )
             if not dry_run:
                 with counting("looking closer") as progress:
@@ -137,7 +144,7 @@ def import_source(
     _warn(report, shared, speaker)
     if not report.found:
         talk("Nothing came in.")
-        raise typer.Exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 @contextmanager
@@ -181,7 +188,7 @@ def _embed(engram: Engram, progress: Callable[[int], None]) -> None:
 def _pair(text: str) -> tuple[str, str]:
     field, is_told, column = text.partition("=")
     if not is_told or not column:
-        raise typer.BadParameter(f"{text!r} is not FIELD=COLUMN")
+        raise click.BadParameter(f"{text!r} is not FIELD=COLUMN")
     return field.strip(), column.strip()
 
 
@@ -226,15 +233,6 @@ def _show_refused(report: ImportReport) -> None:
         out(dim(f"  {code} means: {meanings.get(code)}"))
 
 
-# `engram export`: write what is known as JSON, one memory to a line.
-#
-# Calls `Engram.export`. A file is written whole or not at all, readable by its owner only, and never over
-# another unless told so. What is sensitive stays out unless it is asked for, and the end says how much.
-
-_EVER = frozenset(status for status in Status if status.is_indexed)
-"""With their history also those that something replaced; what was forgotten only if it is asked for."""
-
-
 class ExportDone(Struct, frozen=True, kw_only=True):
     """What an export wrote."""
 
@@ -244,31 +242,28 @@ class ExportDone(Struct, frozen=True, kw_only=True):
     """Memories that were left out because they are sensitive."""
 
 
+@click.argument("target", metavar="PATH", default=FROM_STDIN, help="The file to write, or - for stdout.")
+@click.option("--history", is_flag=True, help="Also what was replaced, and what happened to each.")
+@click.option("--sensitive", is_flag=True, help="Also what is sensitive or confidential, in plain words.")
+@click.option("--narrower", is_flag=True, help="Also every scope inside: without any, the whole store.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@filter_options
+@shared_options
 def export(
     shared: Shared,
-    narrowing: Narrowing,
-    target: Annotated[
-        str, typer.Argument(metavar="PATH", help="The file to write, or - for standard output.")
-    ] = FROM_STDIN,
+    target: str,
     *,
-    history: Annotated[
-        bool, typer.Option("--history", help="Also what was replaced, and what happened to each.")
-    ] = False,
-    sensitive: Annotated[
-        bool, typer.Option("--sensitive", help="Also what is sensitive or confidential, in plain words.")
-    ] = False,
-    narrower: Annotated[
-        bool,
-        typer.Option("--narrower", help="Also every scope inside: without any, the whole store."),
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    history: bool,
+    sensitive: bool,
+    narrower: bool,
+    force: bool,
+    **narrowing: Any,
 ) -> None:
     """
-    Write what is known as JSON, one memory to a line; `engram import` takes it back.
+    Export memories, one to a line.
 
-    Example: engram export memories.jsonl --history
-
-    Example: engram export --category preference | jq .content
+    A file is written whole or not at all, readable by its owner only, and never over another unless told so.
+    What is sensitive stays out unless it is asked for, and the end says how much.
     """
     count: Counter[str] = Counter()
     filters = _filters(narrowing, history=history)
@@ -291,10 +286,11 @@ def export(
         talk(f"This is what {shared.scope} sees; --narrower takes the scopes inside it along. {beyond}")
 
 
-def _filters(narrowing: Narrowing, *, history: bool) -> Filters:
-    if narrowing.status is not None:
-        return narrowing.filters
-    return replace(narrowing.filters, statuses=_EVER if history else BELIEVED)
+def _filters(narrowing: Mapping[str, Any], *, history: bool) -> Filters:
+    filters = taken_filters(narrowing)
+    if narrowing["status"]:
+        return filters
+    return replace(filters, statuses=_EVER if history else BELIEVED)
 
 
 def _lines(

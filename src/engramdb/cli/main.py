@@ -1,148 +1,225 @@
-"""The command line: every verb in one application."""
+"""The command `engram`: every verb, and what is no verb, in one application."""
 
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from engramdb.cli.commands import Group, late_group, leave
-from engramdb.cli.options import among
-from engramdb.cli.output import out
+from engramdb.cli.commands import Application, PlainCommand, entries, tree
+from engramdb.cli.loading import leave
 from engramdb.verbs.errors import INTERRUPTED
 
-# The command `engram`: every verb in one application.
-#
-# Started by the shell as `engram`. Each command stands in a file of this room and is loaded when it is named;
-# `verb` wraps it. Help is written without rich, and plain values are taken without pydantic: the import of
-# either would take as long as all the rest.
-
-VERBS: dict[str, str] = {
-    "demo": "demo.demo",
-    "init": "store.init",
-    "completion": "main.completion",
-    "remember": "memories.remember",
-    "observe": "conversation.observe",
-    "flush": "conversation.flush",
-    "turns": "conversation.turns",
-    "end-session": "conversation.end_session",
-    "import": "importing.import_source",
-    "watch": "notebook.watch",
-    "recall": "recall.recall",
-    "context": "conversation.context",
-    "reason": "recall.reason",
-    "timeline": "recall.timeline",
-    "entity": "recall.entity",
-    "confidence": "dreaming.confidence",
-    "gaps": "dreaming.gaps",
-    "answer-gap": "dreaming.answer_gap",
-    "close-gap": "dreaming.close_gap",
-    "domains": "dreaming.domains",
-    "summaries": "dreaming.summaries",
-    "feedback": "memories.feedback",
-    "list": "memories.list_memories",
-    "get": "memories.get",
-    "history": "memories.history",
-    "links": "memories.links",
-    "correct": "memories.correct",
-    "relate": "memories.relate",
-    "unrelate": "memories.unrelate",
-    "pin": "memories.pin",
-    "unpin": "memories.unpin",
-    "promote": "memories.promote",
-    "demote": "memories.demote",
-    "set-status": "memories.set_status",
-    "restore": "memories.restore",
-    "forget": "memories.forget",
-    "erase": "store.erase",
-    "forecast": "aging.forecast",
-    "age": "aging.age",
-    "dream": "dreaming.dream",
-    "dreams": "dreaming.dreams",
-    "unmerge": "dreaming.unmerge",
-    "working-memory": "conversation.working_memory",
-    "suspend": "conversation.suspend",
-    "resume": "conversation.resume",
-    "status": "store.status",
-    "doctor": "store.doctor",
-    "audit": "store.audit",
-    "enrich": "store.enrich",
-    "rebuild": "store.rebuild",
-    "export": "importing.export",
-    "backup": "store.backup",
-    "bench": "bench.bench",
-    "serve": "serve.serve",
-    "mcp": "serve.mcp",
-    "connect": "connect.connect",
-    "hook": "connect.hook",
-}
-"""Where each command stands: the file of this room, and the function in it."""
-MODEL_VERBS: dict[str, str] = {
-    "list": "models.list_models",
-    "add": "models.add",
-    "use": "models.use",
-}
-POLICY_VERBS: dict[str, str] = {
-    "list": "aging.list_presets",
-    "show": "aging.show",
-    "compare": "aging.compare",
-    "plot": "aging.plot",
-}
-NOTEBOOK_VERBS: dict[str, str] = {
-    "sync": "notebook.sync",
-}
-TOKEN_VERBS: dict[str, str] = {
-    "add": "serve.add",
-    "list": "serve.list_tokens",
-    "remove": "serve.remove",
-}
-GROUPS: dict[str, Group] = {
-    "notebook": Group("notebook", "Keep a folder of Markdown notes in step with memories.", NOTEBOOK_VERBS),
-    "token": Group("token", "Make and remove the tokens of callers of `engram serve`.", TOKEN_VERBS),
-    "models": Group("models", "See, add and choose embedders.", MODEL_VERBS),
-    "policy": Group("policy", "See and compare the presets of the lifecycle.", POLICY_VERBS),
-}
-SECTIONS = {
-    "demo": "Begin",
-    "remember": "Put in",
-    "recall": "Ask",
-    "list": "See and change memories",
-    "forecast": "Let time pass",
-    "working-memory": "What an agent has in mind",
-    "status": "Look after the store",
-    "serve": "Connect programs",
-    "models": "Settings",
-}
-"""The headings of the help, each by the command that it stands above."""
-
-app = typer.Typer(
-    name="engram",
-    cls=late_group(VERBS, GROUPS, SECTIONS),
-    help="Engram: long-term memory for AI agents, on one file. `engram` is short for `engramdb`.\n\n"
-    "Results go to stdout, talk to stderr.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+SECTIONS = (
+    "Begin",
+    "Put in",
+    "Ask",
+    "See and change memories",
+    "Let time pass",
+    "What an agent has in mind",
+    "Look after the store",
+    "Connect programs",
+    "Settings",
 )
+"""The headings of the help in their order; a verb names the one that it stands under."""
+GROUPS = {
+    "notebook": ("Connect programs", "Sync a folder of Markdown notes with memories."),
+    "token": ("Connect programs", "Make and revoke the tokens of callers of `engram serve`."),
+    "models": ("Settings", "See, add and choose embedders."),
+    "policy": ("Settings", "See and compare the presets of the lifecycle."),
+}
+"""The section and the meaning of commands that share their first word."""
+PLAIN = (
+    PlainCommand(
+        words="demo",
+        section="Begin",
+        target="demo.demo",
+        summary="Tell the story of a sample life: observe, recall, contradict, age a year, dream, forget.",
+        examples=("demo --keep story.db",),
+    ),
+    PlainCommand(
+        words="init",
+        section="Begin",
+        target="store.init",
+        summary="Make a store and say where it is; one that exists is left as it is.",
+        examples=("init --store memory.db",),
+    ),
+    PlainCommand(
+        words="completion",
+        section="Begin",
+        target="completion.completion",
+        summary="Print the script that makes a shell complete `engramdb` and `engram`.",
+        examples=("completion bash >> ~/.bashrc",),
+    ),
+    PlainCommand(
+        words="import",
+        section="Put in",
+        target="importing.import_source",
+        summary="Import what another program knows; importing it twice adds nothing.",
+        examples=(
+            "import ~/Downloads/chatgpt-export.zip --user ann --speaker Ann --dry-run",
+            "export | engram import - --store other.db",
+        ),
+    ),
+    PlainCommand(
+        words="watch",
+        section="Put in",
+        target="notebook.watch",
+        summary="Sync a folder of Markdown notes with memories, until Ctrl-C.",
+        examples=("watch ~/notes/memory",),
+    ),
+    PlainCommand(
+        words="export",
+        section="Look after the store",
+        target="importing.export",
+        summary="Write what is known as JSON, one memory to a line; `engram import` reads it.",
+        examples=("export memories.jsonl --history", "export --category preference | jq .content"),
+    ),
+    PlainCommand(
+        words="bench",
+        section="Look after the store",
+        target="bench.bench",
+        summary="Measure how fast this machine remembers and recalls, in a store that is gone afterwards.",
+        examples=("bench --memories 10000",),
+    ),
+    PlainCommand(
+        words="serve",
+        section="Connect programs",
+        target="serve.serve",
+        summary="Serve the HTTP API and the page until Ctrl-C; on this machine unless told otherwise.",
+        examples=("serve --port 7070",),
+    ),
+    PlainCommand(
+        words="mcp",
+        section="Connect programs",
+        target="serve.mcp",
+        summary="Serve this memory over the Model Context Protocol, on standard input and output, or HTTP.",
+        examples=("mcp --project harvest --agent claude",),
+    ),
+    PlainCommand(
+        words="connect",
+        section="Connect programs",
+        target="connect.connect",
+        summary="Give an agent or editor this memory: show what would change in its configuration, and ask.",
+        examples=("connect claude-code --user maya",),
+    ),
+    PlainCommand(
+        words="hook",
+        section="Connect programs",
+        target="connect.hook",
+        summary="Answer one event of an agent, as JSON on standard input: give context, store what was said.",
+        examples=("hook UserPromptSubmit < event.json",),
+    ),
+    PlainCommand(
+        words="notebook sync",
+        section="Connect programs",
+        target="notebook.sync",
+        summary="Bring a folder of Markdown notes and memories to the same state, both ways.",
+        examples=("notebook sync ~/notes/memory --dry-run",),
+    ),
+    PlainCommand(
+        words="token add",
+        section="Connect programs",
+        target="serve.add",
+        summary="Make a token for one program; limited to the scope that is given, if any.",
+        examples=("token add phone --user ada --read-only",),
+    ),
+    PlainCommand(
+        words="token list",
+        section="Connect programs",
+        target="serve.list_tokens",
+        summary="Show the named tokens and what each may do, without the tokens themselves.",
+        examples=("token list",),
+    ),
+    PlainCommand(
+        words="token remove",
+        section="Connect programs",
+        target="serve.remove",
+        summary="Revoke a token, from the next request on.",
+        examples=("token remove phone",),
+    ),
+    PlainCommand(
+        words="models list",
+        section="Settings",
+        target="models.list_models",
+        summary="Show the embedders that can be chosen, and which is in use.",
+        examples=("models list",),
+    ),
+    PlainCommand(
+        words="models add",
+        section="Settings",
+        target="models.add",
+        summary="Download a model pack, check it, and embed what waits for it.",
+        examples=("models add e5-small",),
+    ),
+    PlainCommand(
+        words="models use",
+        section="Settings",
+        target="models.use",
+        summary="Choose an embedder in the settings file, and embed what waits for it.",
+        examples=("models use e5-small",),
+    ),
+    PlainCommand(
+        words="policy list",
+        section="Settings",
+        target="aging.list_presets",
+        summary="Show the presets, each in a sentence, and which is in use.",
+        examples=("policy list",),
+    ),
+    PlainCommand(
+        words="policy show",
+        section="Settings",
+        target="aging.show_preset",
+        summary="Show every number of a preset and what it means.",
+        examples=("policy show cortex",),
+    ),
+    PlainCommand(
+        words="policy plot",
+        section="Settings",
+        target="aging.plot_presets",
+        summary="Draw how memories fade under every preset.",
+        examples=("policy plot curves.svg",),
+    ),
+)
+"""The commands that are no verbs of the engine."""
 
 
-def _show_version(wanted: bool) -> None:
+def application() -> Application:
+    """Return the command line with every verb that is declared now."""
+    return Application(
+        "engram",
+        tree(entries(PLAIN), SECTIONS, GROUPS),
+        help="Engram: long-term memory for AI agents, on one file. `engram` is short for `engramdb`.\n\n"
+        "Results go to stdout, talk to stderr.",
+        params=[
+            click.Option(
+                ["--version"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_show_version,
+                help="Show the version.",
+            )
+        ],
+    )
+
+
+def _show_version(ctx: click.Context, _option: click.Parameter, wanted: Any) -> None:
     if wanted:
-        from engramdb import __version__  # noqa: PLC0415
+        from engramdb import __version__  # noqa: PLC0415 - as late as all that is ours
 
-        typer.echo(f"engramdb {__version__}")
-        raise typer.Exit
+        click.echo(f"engramdb {__version__}")
+        ctx.exit()
 
 
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Take the options that stand before a command."""
+def _complete_variable() -> str:
+    """Return the variable through which a shell asks for completions, by the name that it called."""
+    called = sys.argv[0].replace("\\", "/").rpartition("/")[2]
+    return "_ENGRAMDB_COMPLETE" if called.startswith("engramdb") else "_ENGRAM_COMPLETE"
+
+
+app = application()
 
 
 def run() -> None:
@@ -151,35 +228,8 @@ def run() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # an ASCII terminal still shows every memory
     try:
-        app()
+        app(prog_name="engram", complete_var=_complete_variable())
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     finally:
         leave()
-
-
-# `engram completion`: the script that lets a shell complete commands and options.
-
-
-class Shell(StrEnum):
-    """The shells that can be served."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-    POWERSHELL = "powershell"
-
-
-def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=among("The shell", Shell))],
-) -> None:
-    """
-    Print the script that makes a shell complete `engramdb` and `engram`.
-
-    Example: engram completion bash >> ~/.bashrc
-    """
-    from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415
-
-    for name in ("engramdb", "engram"):
-        variable = f"_{name.upper()}_COMPLETE"
-        out(get_completion_script(prog_name=name, complete_var=variable, shell=shell.value))

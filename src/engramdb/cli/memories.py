@@ -1,64 +1,43 @@
-"""Commands on memories: remember, get, list, correct, forget, pin, history, links."""
+"""Show memories: what became of a statement, one memory, lists, histories, links, erasures."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from msgspec.structs import replace
 
-from engramdb.cli.options import (
-    Limit,
-    MemoryId,
-    Narrowing,
-    Reason,
-    Shared,
-    Text,
-    among,
-    given_text,
-    moment,
-    moment_or_duration,
-)
+from engramdb.cli.derive import Run, runs, shows
 from engramdb.cli.output import (
+    bold,
     dim,
-    feedbacks,
     indented,
     minute,
     one_line,
     out,
-    present,
     short,
     show_lines,
     show_memory,
     talk,
     warning,
 )
-from engramdb.recall.fuse import SUPPRESS_DAYS
+from engramdb.errors import InvalidQuery
+from engramdb.text.normalize import counted
 from engramdb.text.pii import is_withheld
-from engramdb.values import (
-    Edge,
-    EdgeType,
-    HistoryEvent,
-    Kind,
-    Layer,
-    Memory,
-    MemoryType,
-    SecurityTier,
-    Source,
-    Status,
-)
+from engramdb.values import Edge, EdgeType, Erasure, HistoryEvent, Memory, SecurityTier, Status
+from engramdb.verbs.errors import FAILED
 from engramdb.verbs.shared import hidden_scope
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
 
-
-# Say what became of a statement that was given: new, known already, in place of another, or against one.
-
+ID_LENGTH = 36
 _UNDER = " " * 12
+_UNDER_HISTORY = " " * 19
 _TOLD = {EdgeType.SUPERSEDES: "in place of", EdgeType.CONTRADICTS: "disputes"}
 _TIERS = {
     SecurityTier.SENSITIVE: "stored as sensitive (personal): left out of notebooks and exports",
@@ -95,9 +74,6 @@ def show_stored(memory: Memory, beside: Sequence[tuple[EdgeType, Memory]] = ()) 
         out(_UNDER + dim("known already; nothing new was stored"))
 
 
-# Say that other scopes hold memories.
-
-
 def elsewhere(engram: Engram) -> str | None:
     """Return a line about memories that the command's scope does not see, if there are any."""
     name = hidden_scope(engram.status().by_scope, engram.scope)
@@ -106,278 +82,75 @@ def elsewhere(engram: Engram) -> str | None:
     return f"Other scopes hold memories, such as {one_line(name)}; `engram status` lists them."
 
 
-# `engram remember`: store one statement.
+shows("get")(show_memory)
 
 
-def remember(
-    shared: Shared,
-    text: Text,
-    *,
-    category: Annotated[str, typer.Option(metavar="NAME", help="Such as fact or preference.")] = "general",
-    importance: Annotated[float | None, typer.Option(metavar="SHARE", help="From 0 to 1.")] = None,
-    confidence: Annotated[float | None, typer.Option(metavar="SHARE", help="From 0 to 1.")] = None,
-    layer: Annotated[
-        Layer, typer.Option(metavar="NAME", help=among("How long it is meant to live", Layer))
-    ] = Layer.EPISODIC,
-    type: Annotated[  # noqa: A002 - the word users know
-        MemoryType, typer.Option(metavar="NAME", help=among("What it holds", MemoryType))
-    ] = MemoryType.FACT,
-    kind: Annotated[
-        Kind, typer.Option(metavar="NAME", help=among("Happened once, or holds until replaced", Kind))
-    ] = Kind.NOTE,
-    source: Annotated[
-        Source, typer.Option(metavar="NAME", help=among("Where it came from", Source))
-    ] = Source.HUMAN,
-    speaker: Annotated[str | None, typer.Option(metavar="NAME", help="Who said it.")] = None,
-    session: Annotated[str | None, typer.Option(metavar="NAME", help="The conversation.")] = None,
-    occurred_at: Annotated[
-        datetime | None, typer.Option(metavar="TIME", parser=moment, help="When it happened (ISO 8601).")
-    ] = None,
-    forget_after: Annotated[
-        datetime | None,
-        typer.Option(metavar="TIME", parser=moment_or_duration, help="A time, or 12h, 30d, 8w from now."),
-    ] = None,
-    pinned: Annotated[bool, typer.Option("--pinned", help="Keep it from every automatic loss.")] = False,
-) -> None:
-    """
-    Store one statement; one that is already known becomes stronger.
+@runs("remember")
+def remember(run: Run) -> None:
+    """Store a statement, and say what it replaced or disputes."""
+    with run.open() as engram:
+        memory = run.call(engram)
+        beside = [] if run.shared.json else look_beside(engram, memory)
 
-    Example: engram remember "The API uses JWT tokens" --category fact --importance 0.8
-    """
-    content = given_text(text)
-    with shared.open_or_create() as engram:
-        memory = engram.remember(
-            content,
-            category=category,
-            importance=importance,
-            confidence=confidence,
-            layer=layer,
-            type=type,
-            kind=kind,
-            source=source,
-            speaker=speaker,
-            session=session,
-            occurred_at=occurred_at,
-            forget_after=forget_after,
-            pinned=pinned,
-        )
-        beside = [] if shared.json else look_beside(engram, memory)
-
-    present(memory, lambda stored: show_stored(stored, beside), as_json=shared.json)
+    run.present(memory, lambda stored: show_stored(stored, beside))
 
 
-# `engram get`: show one memory.
-
-
-def get(shared: Shared, memory_id: MemoryId) -> None:
-    """
-    Show one memory with everything that is known about it.
-
-    Example: engram get 3f2a9c1b
-    """
-    with shared.open_existing() as engram:
-        memory = engram.get(memory_id)
-
-    present(memory, show_memory, as_json=shared.json)
-
-
-# `engram list`: show memories, newest first.
-
-
-def list_memories(
-    narrowing: Narrowing,
-    shared: Shared,
-    *,
-    limit: Limit = 50,
-    before: Annotated[str | None, typer.Option(metavar="ID", help="Only those older than this one.")] = None,
-) -> None:
-    """
-    Show memories, newest first.
-
-    Example: engram list --limit 20 --category preference
-    """
-    with shared.open_existing() as engram:
-        memories = engram.list(limit=limit, before=before, filters=narrowing.filters)
+@runs("list")
+def list_memories(run: Run) -> None:
+    """List memories, and say how the list goes on."""
+    with run.open() as engram:
+        memories: Sequence[Memory] = run.call(engram)
         beyond = None if memories else elsewhere(engram)
 
-    present(memories, show_lines, as_json=shared.json)
+    run.present(memories, show_lines)
     if not memories:
         talk("There are no such memories.")
         if beyond is not None:
             talk(beyond)
-    elif len(memories) == limit and not shared.json:
+    elif len(memories) == run.asked.limit and not run.shared.json:
         talk(f"There may be more: engram list --before {short(memories[-1].id)}")
 
 
-# `engram correct`: put a new statement in the place of an old one.
-
-
-def correct(shared: Shared, memory_id: MemoryId, text: Text, *, reason: Reason = "") -> None:
-    """
-    Put a new statement in the place of an old one.
-
-    Example: engram correct 3f2a9c1b "The API uses session cookies" --reason "changed in May"
-    """
-    content = given_text(text)
-    with shared.open_existing() as engram:
-        memory = engram.correct(memory_id, content, reason=reason)
-
-    present(memory, _show, as_json=shared.json)
-
-
-def _show(memory: Memory) -> None:
+@shows("correct")
+def show_corrected(memory: Memory) -> None:
+    """Show the new statement and what it replaced."""
     replaced = f" in place of {short(memory.supersedes)}" if memory.supersedes else ""
     out(f"corrected {short(memory.id)}{replaced}  {one_line(memory.content)}")
 
 
-# `engram forget`: take a memory out of every index.
-
-
-def forget(shared: Shared, memory_id: MemoryId, *, reason: Reason = "") -> None:
-    """
-    Forget a memory: it is gone from every answer at once.
-
-    Example: engram forget 3f2a9c1b --reason "no longer true"
-    """
-    with shared.open_existing() as engram:
-        memory = engram.forget(memory_id, reason=reason)
-
-    present(memory, _show_forget, as_json=shared.json)
-
-
-def _show_forget(memory: Memory) -> None:
+@shows("forget")
+def show_forgotten(memory: Memory) -> None:
+    """Show what was forgotten."""
     out(f"forgot {short(memory.id)}  {one_line(memory.content)}")
 
 
-# `engram pin` and `engram unpin`: keep a memory from every automatic loss, or let it age again.
-
-
-def pin(shared: Shared, memory_id: MemoryId) -> None:
-    """
-    Keep a memory from every automatic loss.
-
-    Example: engram pin 3f2a9c1b
-    """
-    with shared.open_existing() as engram:
-        memory = engram.pin(memory_id)
-
-    present(memory, _show_pin, as_json=shared.json)
-
-
-def unpin(shared: Shared, memory_id: MemoryId) -> None:
-    """
-    Let a memory age again.
-
-    Example: engram unpin 3f2a9c1b
-    """
-    with shared.open_existing() as engram:
-        memory = engram.unpin(memory_id)
-
-    present(memory, _show_pin, as_json=shared.json)
-
-
-def _show_pin(memory: Memory) -> None:
+@shows("pin", "unpin")
+def show_pinned(memory: Memory) -> None:
+    """Show whether a memory is pinned now."""
     out(f"{'pinned' if memory.pinned else 'unpinned'} {short(memory.id)}  {one_line(memory.content)}")
 
 
-# `engram promote` and `engram demote`: put a memory into another layer by hand.
-
-Into = Annotated[
-    Layer | None, typer.Option(metavar="NAME", help=among("Into this layer instead of the next", Layer))
-]
-
-
-def promote(shared: Shared, memory_id: MemoryId, *, layer: Into = None, reason: Reason = "") -> None:
-    """
-    Put a memory one layer up, from working to episodic to semantic, where rules leave it.
-
-    Example: engram promote 3f2a9c1b --reason "we rely on this"
-    """
-    with shared.open_existing() as engram:
-        memory = engram.promote(memory_id, layer=layer, reason=reason)
-
-    present(memory, _show_promote, as_json=shared.json)
-
-
-def demote(shared: Shared, memory_id: MemoryId, *, layer: Into = None, reason: Reason = "") -> None:
-    """
-    Put a memory one layer down, from semantic to episodic to working, where rules leave it.
-
-    Example: engram demote 3f2a9c1b --layer episodic
-    """
-    with shared.open_existing() as engram:
-        memory = engram.demote(memory_id, layer=layer, reason=reason)
-
-    present(memory, _show_promote, as_json=shared.json)
-
-
-def _show_promote(memory: Memory) -> None:
+@shows("promote", "demote")
+def show_moved(memory: Memory) -> None:
+    """Show the layer that a memory is in now."""
     out(f"{memory.layer} from now on: {short(memory.id)}  {one_line(memory.content)}")
 
 
-# `engram restore`: bring back what a rule removed.
-
-
-def restore(shared: Shared, memory_id: MemoryId, *, reason: Reason = "") -> None:
-    """
-    Bring back what a rule archived, forgot or pruned.
-
-    Example: engram restore 3f2a9c1b --reason "still true"
-    """
-    with shared.open_existing() as engram:
-        memory = engram.restore(memory_id, reason=reason)
-
-    present(memory, _show_restore, as_json=shared.json)
-
-
-def _show_restore(memory: Memory) -> None:
+@shows("restore")
+def show_restored(memory: Memory) -> None:
+    """Show what was brought back."""
     out(f"restored {short(memory.id)}  {one_line(memory.content)}")
 
 
-# `engram set-status`: move a memory to another status by hand.
-
-
-def set_status(
-    shared: Shared,
-    memory_id: MemoryId,
-    status: Annotated[Status, typer.Argument(metavar="STATUS", help=among("The new one", Status))],
-    *,
-    reason: Reason = "",
-) -> None:
-    """
-    Move a memory to another status, with a reason for its history.
-
-    Example: engram set-status 3f2a9c1b active --reason "it is true after all"
-    """
-    with shared.open_existing() as engram:
-        memory = engram.set_status(memory_id, status, reason=reason)
-
-    present(memory, _show_set_status, as_json=shared.json)
-
-
-def _show_set_status(memory: Memory) -> None:
+@shows("set_status")
+def show_status_of(memory: Memory) -> None:
+    """Show the status of a memory."""
     out(f"{memory.status} {short(memory.id)}  {one_line(memory.content)}")
 
 
-# `engram history`: show what happened to a memory.
-
-ID_LENGTH = 36
-_UNDER_HISTORY = " " * 19
-
-
-def history(shared: Shared, memory_id: MemoryId) -> None:
-    """
-    Show everything that happened to a memory, oldest first.
-
-    Example: engram history 3f2a9c1b
-    """
-    with shared.open_existing() as engram:
-        events = engram.history(memory_id)
-
-    present(events, _show_history, as_json=shared.json)
-
-
-def _show_history(events: Sequence[HistoryEvent]) -> None:
+@shows("history")
+def show_history(events: Sequence[HistoryEvent]) -> None:
+    """Show what happened to a memory, a line for each event."""
     for event in events:
         moved = f"{event.old_status or 'new'} → {event.new_status}" if event.new_status else ""
         changed = [_changed(name, old, new) for name, (old, new) in event.changes.items()]
@@ -414,118 +187,81 @@ def _told_text(text: str) -> str:
     return text
 
 
-# `engram relate`, `engram unrelate` and `engram links`: say how two memories relate, and see it.
-#
-# Call the engine's verbs of the same names. Recall follows such a link at once.
+@shows("link")
+def show_link(edge: Edge) -> None:
+    """Show one link."""
+    out(_link_words(edge))
 
 
-class Relation(StrEnum):
-    """What the first memory is to the other."""
-
-    RELATED_TO = "related_to"
-    SUPPORTS = "supports"
-    CONTRADICTS = "contradicts"
-    CAUSED_BY = "caused_by"
-    INSTANCE_OF = "instance_of"
+@runs("unlink")
+def unlink(run: Run) -> None:
+    """Remove a link and say whether it was there."""
+    run.present(run.answer().was_there, lambda was: out("taken away" if was else "there was no such link"))
 
 
-Other = Annotated[str, typer.Argument(metavar="OTHER", help="The other memory's id.")]
-As = Annotated[Relation, typer.Option("--as", metavar="RELATION", help=f"One of {', '.join(Relation)}.")]
-
-
-def relate(
-    shared: Shared,
-    memory_id: MemoryId,
-    other: Other,
-    *,
-    relation: As = Relation.RELATED_TO,
-    weight: Annotated[float, typer.Option(help="How close, from 0 to 1.")] = 1.0,
-    reason: Annotated[str, typer.Option(help="Why, for the history.")] = "",
-) -> None:
-    """
-    Say how a memory relates to another.
-
-    Example: engram relate 3f2a9c1b 77d0e4a2 --as caused_by
-    """
-    with shared.open_existing() as engram:
-        edge = engram.relate(memory_id, other, type=EdgeType(relation), weight=weight, reason=reason)
-
-    present(edge, lambda edge: out(_words(edge)), as_json=shared.json)
-
-
-def unrelate(
-    shared: Shared, memory_id: MemoryId, other: Other, *, relation: As = Relation.RELATED_TO
-) -> None:
-    """
-    Take back that a memory relates to another.
-
-    Example: engram unrelate 3f2a9c1b 77d0e4a2 --as caused_by
-    """
-    with shared.open_existing() as engram:
-        was_there = engram.unrelate(memory_id, other, type=EdgeType(relation))
-
-    present(
-        was_there, lambda was: out("taken away" if was else "there was no such link"), as_json=shared.json
-    )
-
-
-def links(shared: Shared, memory_id: MemoryId) -> None:
-    """
-    Show what a memory is linked to, by whom it may have been: a person, the write pipeline or a dream.
-
-    Example: engram links 3f2a9c1b
-    """
-    with shared.open_existing() as engram:
-        edges = engram.links(memory_id)
+@runs("links")
+def links(run: Run) -> None:
+    """Show the links of a memory with the words at both ends."""
+    with run.open() as engram:
+        edges: Sequence[Edge] = run.call(engram)
         ends = {end for edge in edges for end in (edge.source, edge.target)}
         texts = {end: engram.get(end).content for end in ends}
 
     def show(edges: Sequence[Edge]) -> None:
         for edge in edges:
-            out(f"{_words(edge)}  {one_line(texts[edge.source])} → {one_line(texts[edge.target])}")
+            out(f"{_link_words(edge)}  {one_line(texts[edge.source])} → {one_line(texts[edge.target])}")
         if not edges:
             out("nothing")
 
-    present(edges, show, as_json=shared.json)
+    run.present(edges, show)
 
 
-def _words(edge: Edge) -> str:
+def _link_words(edge: Edge) -> str:
     return f"{short(edge.source)} {edge.type} {short(edge.target)}"
 
 
-# `engram feedback`: say whether a memory helped.
+@runs("erase", click.Option(["--yes"], is_flag=True, help="Do it without asking."))
+def erase(run: Run) -> None:
+    """Erase a memory, or everything of `--user`, after a person has agreed."""
+    user = run.shared.user if run.asked.id is None else None
+    asked = replace(run.asked, user=user)
+    if asked.id is None and user is None:
+        raise InvalidQuery("there is nothing to erase", hint="Give a memory's id, or --user NAME.")
+    with run.open() as engram:
+        if not asked.dry_run and not run.extra["yes"]:
+            _ask(replace(asked, dry_run=True).call(engram))
+        done: Erasure = asked.call(engram)
+
+    run.present(done, show_erased)
+    if not done.dry_run and not done.is_file_clean:
+        talk(warning(f"The words are erased, but the file may still hold their bytes: {done.why}"))
+        talk("hint: Close what else has the store open, and erase the same again.")
+        raise click.exceptions.Exit(FAILED)
 
 
-def feedback(
-    shared: Shared,
-    memory_id: MemoryId,
-    *,
-    helpful: Annotated[
-        bool | None, typer.Option("--helpful/--unhelpful", help="Whether it helped; one must be said.")
-    ] = None,
-    question: Annotated[
-        str | None,
-        typer.Option(
-            "--question", "--query", metavar="TEXT", help="Which one; kept as a fingerprint, not as words."
-        ),
-    ] = None,
-) -> None:
-    """
-    Say whether a memory helped, and for which question.
-
-    Example: engram feedback 3f2a9c1b --unhelpful --question "which editor do I use?"
-    """
-    if helpful is None:
-        raise typer.BadParameter("say --helpful or --unhelpful")
-    asked = None if question is None else given_text(question)
-    with shared.open_existing() as engram:
-        memory = engram.feedback(memory_id, helpful=helpful, query=asked)
-
-    present(memory, _show_feedback, as_json=shared.json)
-    if not helpful and question is not None:
-        days = SUPPRESS_DAYS
-        talk(f"Such questions do not find it for {days:g} days; others do.")
+def _ask(would: Erasure) -> None:
+    """Say what would go, and go on only if a person says so."""
+    if not sys.stdin.isatty():
+        raise InvalidQuery("erasing cannot be undone", hint="Say --yes, or --dry-run to see what would go.")
+    talk(_erased_words("This would erase", would))
+    if not click.confirm("It cannot be undone. Go on?", err=True):
+        raise click.Abort
 
 
-def _show_feedback(memory: Memory) -> None:
-    out(f"{feedbacks(memory)}: {short(memory.id)}  {one_line(memory.content)}")
+def show_erased(done: Erasure) -> None:
+    """Show what was or would be erased."""
+    out(_erased_words("would erase" if done.dry_run else "erased", done))
+    if done.token:
+        out(f"{bold(done.token)} stands in the place of the user's name")
+
+
+def _erased_words(did: str, found: Erasure) -> str:
+    went = (
+        (len(found.memories), "memory", "memories"),
+        (found.turns, "message", "messages"),
+        (found.gaps, "open question", "open questions"),
+        (found.minds, "agent's working memory", "agents' working memories"),
+        (found.scopes, "scope", "scopes"),
+    )
+    named = [counted(*one) for one in went if one[0]]
+    return f"{did} {', '.join(named) or 'nothing: there is nothing left'}"

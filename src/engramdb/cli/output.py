@@ -9,12 +9,13 @@ import sys
 import textwrap
 import time
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
+import click
+import msgspec
 
 from engramdb.values import DoctorReport, Memory
 
@@ -41,12 +42,12 @@ LEAST_ROOM = 20
 
 def out(line: str = "") -> None:
     """Write one line of a result."""
-    typer.echo(line, color=_colour())
+    click.echo(line, color=_colour())
 
 
 def talk(line: str) -> None:
     """Write one line that is not part of the result."""
-    typer.echo(line, err=True, color=_colour())
+    click.echo(line, err=True, color=_colour())
 
 
 def present(value: Value, show: Callable[[Value], None], *, as_json: bool) -> None:
@@ -59,9 +60,7 @@ def present(value: Value, show: Callable[[Value], None], *, as_json: bool) -> No
 
 def write_json(value: object) -> None:
     """Write one JSON document."""
-    import msgspec  # noqa: PLC0415 - not needed for --help
-
-    typer.echo(msgspec.json.encode(value))
+    click.echo(msgspec.json.encode(value))
 
 
 def visible(text: str) -> str:
@@ -118,17 +117,17 @@ def minute(moment: datetime) -> str:
 
 def bold(text: str) -> str:
     """Return text that stands out."""
-    return typer.style(text, bold=True)
+    return click.style(text, bold=True)
 
 
 def dim(text: str) -> str:
     """Return text that stands back."""
-    return typer.style(text, dim=True)
+    return click.style(text, dim=True)
 
 
 def warning(text: str) -> str:
     """Return text that should be noticed."""
-    return typer.style(text, fg="yellow")
+    return click.style(text, fg="yellow")
 
 
 def _colour() -> bool | None:
@@ -320,3 +319,19 @@ def show_rows(named: dict[str, str | None]) -> None:
     for name, value in named.items():
         if value is not None:
             out(f"{dim(f'{name:<14}')}  {visible(value)}")
+
+
+def show_value(value: object) -> None:
+    """Show the answer of a verb that has no rendering of its own, field by field."""
+    plain: Any = msgspec.to_builtins(value)
+    if isinstance(plain, Mapping):
+        show_rows({str(name): None if held is None else _plain(held) for name, held in plain.items()})
+    elif isinstance(plain, list):
+        for one in plain:
+            out(one_line(_plain(one)))
+    else:
+        out("nothing" if plain is None else visible(_plain(plain)))
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

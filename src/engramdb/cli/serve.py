@@ -10,15 +10,14 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.cli.options import Shared
+from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import bold, dim, out, present, talk
 from engramdb.errors import InvalidSettings, MissingExtra
 from engramdb.hooks.project import chosen, working_folder
@@ -31,36 +30,31 @@ if TYPE_CHECKING:
     from engramdb.settings import Settings
 
 
-# `engram serve`: the HTTP API and the page.
-#
-# Opens the engine with its background work, hands it to `http.server`, and closes it when the server ends.
-# It asks for a token unless told not to, which it can be on addresses of this machine only. The link with
-# the token is shown on a terminal and never written to a file: whoever reads a log must not find it there.
-
 _NEEDED = ("fastapi", "uvicorn", "jinja2", "python_multipart")
 
 
+@click.option("--host", metavar="ADDRESS", help="Address to listen on; else the setting.")
+@click.option("--port", type=int, metavar="PORT", help="Port to listen on; 0 picks a free one.")
+@click.option("--no-token", is_flag=True, help="On this machine only: ask for no token.")
+@click.option("--allow-remote", is_flag=True, help="Listen on an address that others can reach.")
+@click.option("--open-metrics", is_flag=True, help="Show /metrics to everybody, without a token.")
+@shared_options
 def serve(
     shared: Shared,
     *,
-    host: Annotated[str | None, typer.Option(help="Address to listen on; else the setting.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 picks a free one.")] = None,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="On this machine only: ask for no token.")
-    ] = False,
-    allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Listen on an address that others can reach.")
-    ] = False,
-    open_metrics: Annotated[
-        bool, typer.Option("--open-metrics", help="Show /metrics to whoever asks, without a token.")
-    ] = False,
+    host: str | None,
+    port: int | None,
+    no_token: bool,
+    allow_remote: bool,
+    open_metrics: bool,
 ) -> None:
     """
-    Serve the HTTP API and the page until Ctrl-C; on this machine unless told otherwise.
+    Open the engine with its background work, serve it, and close it when the server ends.
 
-    Example: engram serve --port 7070
+    It asks for a token unless told not to, which it can be on addresses of this machine only. The link with
+    the token is shown on a terminal and never written to a file: a log must not hold it.
     """
-    _require_extra()
+    _require_server()
     from engramdb.engine.engram import Engram  # noqa: PLC0415
     from engramdb.http.app import Watch  # noqa: PLC0415
     from engramdb.http.server import Server, bind  # noqa: PLC0415
@@ -121,59 +115,45 @@ def _say_ready(url: str, tokens: Tokens | None, home: Path) -> None:
     talk(f"Programs send Authorization: Bearer, with what {home / OWN_FILE} holds.")
 
 
-def _require_extra() -> None:
+def _require_server() -> None:
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingExtra(f"the server needs {', '.join(missing)}", hint="pip install 'engramdb[server]'")
 
 
-# `engram mcp`: memory for a model, over the Model Context Protocol.
-#
-# Serves standard input and output, or streamable HTTP with `--http`. The scope and the agent's name come
-# from the options, so that no model can choose whose memories it reads. The SDK is imported here and
-# nowhere else.
+TOOL_SETS = ("core", "all")
+"""Which tools a client is shown."""
 
 
-class ToolSet(StrEnum):
-    """Which tools a client is shown."""
-
-    CORE = "core"
-    ALL = "all"
-
-
-def mcp(
-    shared: Shared,
-    *,
-    tools: Annotated[
-        ToolSet, typer.Option(metavar="SET", help="core: the few that every model needs; all: every tool.")
-    ] = ToolSet.CORE,
-    http: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT", help="Serve streamable HTTP there instead; port 0 picks a free one."
-        ),
-    ] = None,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="With --http on this machine only: ask for no bearer token.")
-    ] = False,
-    allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="With --http: listen on an address that others can reach.")
-    ] = False,
-) -> None:
+@click.option(
+    "--tools",
+    type=click.Choice(TOOL_SETS),
+    default="core",
+    metavar="SET",
+    help="core: the few that every model needs; all: every tool.",
+)
+@click.option(
+    "--http", metavar="HOST:PORT", help="Serve streamable HTTP there instead; port 0 picks a free one."
+)
+@click.option("--no-token", is_flag=True, help="With --http on this machine only: ask for no bearer token.")
+@click.option("--allow-remote", is_flag=True, help="With --http: listen on an address that others can reach.")
+@shared_options
+def mcp(shared: Shared, *, tools: str, http: str | None, no_token: bool, allow_remote: bool) -> None:
     """
-    Serve this memory over the Model Context Protocol, on standard input and output or over HTTP.
+    Serve standard input and output, or streamable HTTP.
 
-    Example: engram mcp --project harvest --agent claude
+    The scope and the agent's name come from the options, so that no model can choose whose memories it reads.
+    The SDK is imported here and nowhere else.
     """
     if http is None:
-        _require_extra_mcp("mcp")
+        _require_mcp("mcp")
         _serve_stdio(shared, tools)
     else:
-        _require_extra_mcp("mcp", "fastapi", "jinja2")
+        _require_mcp("mcp", "fastapi", "jinja2")
         _serve_http(shared, tools, place=_place(http), is_open=no_token, may_be_remote=allow_remote)
 
 
-def _serve_stdio(shared: Shared, tools: ToolSet) -> None:
+def _serve_stdio(shared: Shared, tools: str) -> None:
     open_engine = _opener(shared)
     if sys.stdin is None or sys.stdout is None:  # the next file to be opened would be taken for them
         raise InvalidSettings(
@@ -211,7 +191,7 @@ def _ending_at_once() -> Iterator[None]:
 
 
 def _serve_http(
-    shared: Shared, tools: ToolSet, *, place: tuple[str, int], is_open: bool, may_be_remote: bool
+    shared: Shared, tools: str, *, place: tuple[str, int], is_open: bool, may_be_remote: bool
 ) -> None:
     if is_open and may_be_remote:
         raise InvalidSettings("--no-token is for this machine only", hint="Leave out --allow-remote.")
@@ -272,21 +252,13 @@ def _scope(shared: Shared) -> Scope:
     return replace(shared.scope, project=chosen(shared.project, working_folder()))
 
 
-def _require_extra_mcp(*needed: str) -> None:
+def _require_mcp(*needed: str) -> None:
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         extras = "mcp" if missing == ["mcp"] else "mcp,server"
         raise MissingExtra(
             f"the MCP server needs {', '.join(missing)}", hint=f"pip install 'engramdb[{extras}]'"
         )
-
-
-# `engram token`: the named tokens that let callers of `engram serve` in, each with its own limits.
-#
-# Calls `surfaces.http.tokens`; needs no store. A token is shown when it is made and never again, since
-# only its hash is kept. A running server knows of a change at the next request.
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What to call it: letters, digits, dots, dashes.")]
 
 
 class Named(Struct, frozen=True):
@@ -312,53 +284,40 @@ class Removed(Struct, frozen=True):
     removed: str
 
 
-def add(
-    shared: Shared,
-    name: Name,
-    *,
-    read_only: Annotated[bool, typer.Option("--read-only", help="It may ask, and change nothing.")] = False,
-    narrower: Annotated[
-        bool,
-        typer.Option("--narrower", help="Requests may add names below its scope, such as the user."),
-    ] = False,
-) -> None:
-    """
-    Make a token for one program; limited to the scope that is given, if any.
+_token_name = click.argument("name", metavar="NAME", help="What to call it: letters, digits, dots, dashes.")
 
-    Example: engram token add phone --user ada --read-only
-    """
-    token = _tokens_token(shared).add(
+
+@_token_name
+@click.option("--read-only", is_flag=True, help="It may ask, and change nothing.")
+@click.option("--narrower", is_flag=True, help="Requests may add names below its scope, such as the user.")
+@shared_options
+def add(shared: Shared, name: str, *, read_only: bool, narrower: bool) -> None:
+    """Make a token; it is shown now and never again, since only its hash is stored."""
+    token = _named_tokens(shared).add(
         name, scope=shared.scope, read_only=read_only, narrower=narrower, now=datetime.now(UTC)
     )
     present(Made(name, token), _show_made, as_json=shared.json)
 
 
+@shared_options
 def list_tokens(shared: Shared) -> None:
-    """
-    Show the named tokens and what each may do, without the tokens themselves.
-
-    Example: engram token list
-    """
-    from engramdb.values import Scope  # noqa: PLC0415
-
+    """Show the named tokens."""
     found = [
         Named(one.name, str(Scope(**one.scope)), one.read_only, one.narrower, one.created_at)
-        for one in _tokens_token(shared).list()
+        for one in _named_tokens(shared).list()
     ]
     present(found, _show_list, as_json=shared.json)
 
 
-def remove(shared: Shared, name: Name) -> None:
-    """
-    Let a token in no longer, from the next request on.
-
-    Example: engram token remove phone
-    """
-    _tokens_token(shared).remove(name)
+@_token_name
+@shared_options
+def remove(shared: Shared, name: str) -> None:
+    """Revoke a token; a running server knows of it at the next request."""
+    _named_tokens(shared).remove(name)
     present(Removed(name), lambda gone: out(f"Removed: {gone.removed}"), as_json=shared.json)
 
 
-def _tokens_token(shared: Shared) -> NamedTokens:
+def _named_tokens(shared: Shared) -> NamedTokens:
     from engramdb.http.auth import NamedTokens  # noqa: PLC0415
 
     return NamedTokens(shared.settings().home)

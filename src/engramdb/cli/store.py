@@ -1,19 +1,16 @@
-"""Commands on the store: init, status, doctor, backup, rebuild, audit, erase."""
+"""Show the store: whether it is well, what waits, who did what; make one."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
 
-import typer
-from msgspec import Struct
+import click
 
-from engramdb.cli.options import BeforeNumber, Limit, Reason, Shared
+from engramdb.cli.derive import Run, runs, shows
+from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import (
-    bold,
     counting,
     minute,
     one_line,
@@ -25,22 +22,29 @@ from engramdb.cli.output import (
     talk,
     warning,
 )
-from engramdb.errors import InvalidQuery
 from engramdb.hooks.state import deliver_failures
 from engramdb.text.normalize import counted, memories
-from engramdb.values import AuditEvent, Backup, Erasure, IndexReport, PartHealth, SchedulerState, StatusReport
+from engramdb.values import (
+    AuditEvent,
+    Backup,
+    DoctorReport,
+    IndexReport,
+    PartHealth,
+    SchedulerState,
+    StatusReport,
+)
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.shared import part
+from engramdb.verbs.store import Enriched, Rebuilt
 
-# `engram init`: make a store, and say where it is.
+_LEVEL = "level: "
+"""What the engine puts before the name of a level where it counts them."""
+_UNITS = ((86_400, "day", "days"), (3600, "hour", "hours"), (60, "minute", "minutes"))
 
 
+@shared_options
 def init(shared: Shared) -> None:
-    """
-    Make a store and say where it is; one that exists is left as it is.
-
-    Example: engram init --store memory.db
-    """
+    """Make a store, and say where it is."""
     was_there = Path(shared.settings().store_location).expanduser().exists()
     with shared.open_or_create() as engram:
         report = engram.status()
@@ -52,30 +56,19 @@ def init(shared: Shared) -> None:
     present(report, show, as_json=shared.json)
 
 
-# `engram status`: a look at the whole.
-#
-# Calls `Engram.status`. What fails is part of the result; advice is talk and goes to stderr. It shows the
-# whole
-# store, whatever the scope, because counts hold no memory text. A command lives for a moment, so how the
-# parts
-# fare is told from what every process has noted in the store.
-
-_LEVEL = "level: "
-"""What the engine puts before the name of a level where it counts them."""
-_UNITS = ((86_400, "day", "days"), (3600, "hour", "hours"), (60, "minute", "minutes"))
-
-
-def status(shared: Shared) -> None:
+@runs("status")
+def status(run: Run) -> None:
     """
-    Show counts, sizes, what waits, what works and what fails, each with its age.
+    Show the whole store, whatever the scope: counts hold no memory text.
 
-    Example: engram status --store memory.db
+    What fails is part of the result; advice is talk. A command lives for a moment, so how the parts fare is
+    told from what every process has noted in the store.
     """
-    with shared.open_existing() as engram:
-        deliver_failures(engram, shared.settings().home)
-        report = engram.status()
+    with run.open() as engram:
+        deliver_failures(engram, run.shared.settings().home)
+        report: StatusReport = run.call(engram)
 
-    present(report, show_status, as_json=shared.json)
+    run.present(report, show_status)
     for advice in report.advice:
         talk(advice)
 
@@ -207,101 +200,75 @@ def _background(state: SchedulerState) -> str | None:
     return f"{last}; waiting: {state.waiting_for}" if state.waiting_for else last
 
 
-# `engram doctor`: examine the store, and mend what can be made anew.
+@runs("doctor")
+def doctor(run: Run) -> None:
+    """Examine the store; ends with 1 where something is wrong."""
+    with run.open() as engram, counting("mending") as progress:
+        report: DoctorReport = run.call(engram, progress=progress)
 
-
-def doctor(
-    shared: Shared,
-    *,
-    fix: Annotated[bool, typer.Option("--fix", help="Rebuild what is derived and wrong.")] = False,
-) -> None:
-    """
-    Examine the store and its parts; with --fix, rebuild what is derived and wrong.
-
-    Example: engram doctor --fix
-    """
-    with shared.open_existing() as engram, counting("mending") as progress:
-        report = engram.doctor(fix=fix, progress=progress)
-
-    present(report, show_doctor, as_json=shared.json)
+    run.present(report, show_doctor)
     if report.ok:
         talk("Everything is in order.")
-    else:
-        talk("Something is wrong." if fix else "Something is wrong; `engram doctor --fix` mends what it can.")
-        raise typer.Exit(FAILED)
+        return
+    is_mended = run.asked.fix
+    talk(
+        "Something is wrong." if is_mended else "Something is wrong; `engram doctor --fix` mends what it can."
+    )
+    raise click.exceptions.Exit(FAILED)
 
 
-# `engram backup`: write a whole copy of the store while others use it.
-
-
-def backup(
-    shared: Shared,
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The file to write; nothing may be there.")],
-) -> None:
-    """
-    Write a whole copy of the store, while others go on using it.
-
-    To go back, stop what uses the store, remove its -wal and -shm, and put the copy in its place.
-
-    Example: engram backup ~/memory-$(date +%F).db
-    """
-    with shared.open_existing() as engram:
-        done = engram.backup(path)
-
-    present(done, _show, as_json=shared.json)
-
-
-def _show(done: Backup) -> None:
+@shows("backup")
+def show_backup(done: Backup) -> None:
+    """Show what was copied where."""
     out(f"copied {done.size_bytes / 1e6:.1f} MB to {done.path}")
 
 
-# `engram rebuild`: make every derived index anew.
+@runs("rebuild")
+def rebuild(run: Run) -> None:
+    """Rebuild the indexes, with progress."""
+    with run.open() as engram, counting("rebuilding") as progress:
+        done: Rebuilt = run.call(engram, progress=progress)
+
+    run.present(done, lambda found: out(f"rebuilt from {memories(found.memories)}"))
 
 
-class Rebuilt(Struct, frozen=True):
-    """The answer: how many memories the indexes were made from."""
+@runs("enrich")
+def enrich(run: Run) -> None:
+    """Infer what waits to be inferred, with progress."""
+    with run.open() as engram:
+        report = engram.status()
+        total = report.awaiting_embedding + report.awaiting_enrichment
+        with counting("enriching", total=total) as progress:
+            done: Enriched = run.call(engram, progress=progress)
 
-    memories: int
-
-
-def rebuild(shared: Shared) -> None:
-    """
-    Make the text and vector indexes anew from the memories.
-
-    Example: engram rebuild --store memory.db
-    """
-    with shared.open_existing() as engram, counting("rebuilding") as progress:
-        done = engram.rebuild(progress=progress)
-
-    present(Rebuilt(done), lambda found: out(f"rebuilt from {memories(found.memories)}"), as_json=shared.json)
+    run.present(done, show_enriched)
 
 
-# `engram audit`: who did what in the store.
+def show_enriched(done: Enriched) -> None:
+    """Show how many memories were embedded and looked at."""
+    embedded = counted(done.embedded, "memory", "memories")
+    out(f"embedded {embedded}, looked at the words of {done.enriched}")
 
 
-def audit(shared: Shared, *, limit: Limit = 50, before: BeforeNumber = None) -> None:
-    """
-    Show who did what in the store, newest first; no line holds a memory's words.
-
-    Example: engram audit --limit 20
-    """
-    with shared.open_existing() as engram:
-        found = engram.audit(limit=limit, before=before)
-
-    present(found, _show_audit, as_json=shared.json)
+@runs("audit")
+def audit(run: Run) -> None:
+    """Show who did what, and how the list goes on."""
+    found: Sequence[AuditEvent] = run.answer()
+    run.present(found, show_audit)
     if not found:
-        talk("Nothing was done." if before is None else "Nothing was done before that.")
-    elif len(found) == limit and not shared.json:
+        talk("Nothing was done." if run.asked.before is None else "Nothing was done before that.")
+    elif len(found) == run.asked.limit and not run.shared.json:
         talk(f"There may be more; add --before {found[-1].number}")
 
 
-def _show_audit(found: Sequence[AuditEvent]) -> None:
+def show_audit(found: Sequence[AuditEvent]) -> None:
+    """Show who did what, a row for each event."""
     if found:
         header = ["number", "when", "who", "did", "to", "detail"]
-        show_table(header, [_row(event) for event in found], numbers={0})
+        show_table(header, [_event_row(event) for event in found], numbers={0})
 
 
-def _row(event: AuditEvent) -> list[str]:
+def _event_row(event: AuditEvent) -> list[str]:
     detail = ", ".join(f"{name}={value}" for name, value in event.detail.items())
     who = f"{event.actor.name} ({event.actor.kind})"
     return [
@@ -312,98 +279,3 @@ def _row(event: AuditEvent) -> list[str]:
         event.target or "",
         one_line(detail),
     ]
-
-
-# `engram erase`: take a memory, or everything of a user, out of the file for good.
-
-
-def erase(
-    shared: Shared,
-    memory_id: Annotated[
-        str | None,
-        typer.Argument(metavar="ID", help="The memory; without one, everything of --user."),
-    ] = None,
-    *,
-    reason: Reason = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
-) -> None:
-    """
-    Erase a memory with all that holds its words, or everything of a user. It cannot be undone.
-
-    Example: engram erase 3f2a9c1b --dry-run
-
-    Example: engram erase --user discord:42 --reason "asked to be forgotten" --yes
-    """
-    if memory_id is None and shared.user is None:
-        raise InvalidQuery("there is nothing to erase", hint="Give a memory's id, or --user NAME.")
-    user = shared.user if memory_id is None else None
-    with shared.open_existing() as engram:
-        if not dry_run and not yes:
-            _ask(engram.erase(memory_id, user=user, dry_run=True))
-        done = engram.erase(memory_id, user=user, reason=reason, dry_run=dry_run)
-
-    present(done, _show_erase, as_json=shared.json)
-    if not dry_run and not done.is_file_clean:
-        talk(warning(f"The words are erased, but the file may still hold their bytes: {done.why}"))
-        talk("hint: Close what else has the store open, and erase the same again.")
-        raise typer.Exit(FAILED)
-
-
-def _ask(would: Erasure) -> None:
-    """Say what would go, and go on only if a person says so."""
-    if not sys.stdin.isatty():
-        raise InvalidQuery("erasing cannot be undone", hint="Say --yes, or --dry-run to see what would go.")
-    talk(_told("This would erase", would))
-    if not typer.confirm("It cannot be undone. Go on?", err=True):
-        raise typer.Abort
-
-
-def _show_erase(done: Erasure) -> None:
-    out(_told("would erase" if done.dry_run else "erased", done))
-    if done.token:
-        out(f"{bold(done.token)} stands in the place of the user's name")
-
-
-def _told(did: str, found: Erasure) -> str:
-    went = (
-        (len(found.memories), "memory", "memories"),
-        (found.turns, "message", "messages"),
-        (found.gaps, "open question", "open questions"),
-        (found.minds, "agent's working memory", "agents' working memories"),
-        (found.scopes, "scope", "scopes"),
-    )
-    named = [counted(*one) for one in went if one[0]]
-    return f"{did} {', '.join(named) or 'nothing: there is nothing left'}"
-
-
-# `engram enrich`: infer now what waits to be inferred.
-
-
-class Enriched(Struct, frozen=True, kw_only=True):
-    """The answer: how many memories were embedded, and of how many the words were looked at."""
-
-    embedded: int
-    enriched: int
-
-
-def enrich(shared: Shared) -> None:
-    """
-    Embed what waits for it, and infer people, technologies, feelings and topics from what came in bulk.
-
-    Example: engram enrich --store memory.db
-    """
-    with shared.open_existing() as engram:
-        report = engram.status()
-        total = report.awaiting_embedding + report.awaiting_enrichment
-        with counting("enriching", total=total) as progress:
-            done = Enriched(
-                embedded=engram.embed_pending(progress=progress), enriched=engram.enrich(progress=progress)
-            )
-
-    present(done, _show_enrich, as_json=shared.json)
-
-
-def _show_enrich(done: Enriched) -> None:
-    embedded = counted(done.embedded, "memory", "memories")
-    out(f"embedded {embedded}, looked at the words of {done.enriched}")

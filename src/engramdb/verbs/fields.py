@@ -45,14 +45,14 @@ GapName = Annotated[
         told={"examples": ["4f1c77ab0d52"]},
     ),
 ]
-Text = Annotated[str, about(metavar="TEXT", positional=True)]
+Text = Annotated[str, about(metavar="TEXT", positional=True, stdin=True)]
 """On the command line `-` reads it from standard input."""
-Question = Annotated[str, about(metavar="QUESTION", positional=True)]
+Question = Annotated[str, about(metavar="QUESTION", positional=True, stdin=True)]
 Why = Annotated[str, about("Why, for the history.", metavar="TEXT")]
 Share = Annotated[float, about(metavar="SHARE", told={"minimum": 0, "maximum": 1})]
 Session = Annotated[str, about("The conversation.", metavar="NAME")]
 Moment = Annotated[datetime, about(metavar="TIME", told={"format": "date-time"})]
-Tokens = Annotated[int, Meta(ge=0, le=MAX_TOKENS), about(metavar="TOKENS")]
+Tokens = Annotated[int, Meta(le=MAX_TOKENS), about(metavar="TOKENS", told={"minimum": 0})]
 BeforeNumber = Annotated[
     int, about("Only those before this one, by its `number`.", metavar="NUMBER", told={"minimum": 1})
 ]

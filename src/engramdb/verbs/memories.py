@@ -67,7 +67,8 @@ class Statement(Request, frozen=True, kw_only=True):
     session: Session | None = None
     occurred_at: Annotated[Moment | None, about("When it happened (ISO 8601).")] = None
     forget_after: Annotated[
-        Moment | None, about("When it may go: a time, or on the command line 12h, 30d, 8w from now.")
+        Moment | None,
+        about("When it may go: a time, or on the command line 12h, 30d, 8w from now.", duration=True),
     ] = None
     pinned: Annotated[bool, about("Protect it from every automatic loss.")] = False
 
@@ -205,7 +206,7 @@ class HistoryRequest(OneMemory, frozen=True, kw_only=True):
     example={"id": EXAMPLE_ID},
 )
 class LinksRequest(OneMemory, frozen=True, kw_only=True):
-    """Show what a memory is linked to, as far as the scope sees it."""
+    """Show what a memory is linked to."""
 
 
 @verb(
@@ -436,34 +437,3 @@ class SetStatusRequest(OneMemoryWithReason, frozen=True, kw_only=True):
 )
 class RestoreRequest(OneMemoryWithReason, frozen=True, kw_only=True):
     """Bring back what a rule archived, forgot or pruned."""
-
-
-@verb(
-    "feedback",
-    gives=Memory,
-    writes=True,
-    http=Route(method="POST", path="/v1/feedback", tag="questions"),
-    cli=Command(
-        words="feedback",
-        section="Ask",
-        examples=('feedback 3f2a9c1b --unhelpful --question "which editor do I use?"',),
-    ),
-    mcp="feedback",
-    example={"id": EXAMPLE_ID, "helpful": True, "query": "which editor do I use?"},
-)
-class FeedbackRequest(OneMemory, frozen=True, kw_only=True):
-    """
-    Say whether a memory helped, and for which question.
-
-    One that was of no help for a question does not answer such questions for a while; others it does.
-    """
-
-    helpful: Annotated[bool, about("Whether it helped; required.", options=("--helpful/--unhelpful",))]
-    query: Annotated[
-        str | None,
-        about(
-            "The question; stored as a fingerprint and a vector, not as words.",
-            metavar="TEXT",
-            options=("--question", "--query"),
-        ),
-    ] = None

@@ -1,4 +1,4 @@
-"""Verbs of questions: recall, reason, timeline, entity, confidence, gaps, domains, summaries."""
+"""Verbs of questions: recall, reason, timeline, entity, confidence, gaps, domains, summaries, feedback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,18 @@ from engramdb.values import (
     Summary,
     Timeline,
 )
-from engramdb.verbs.fields import GapName, Limit, Moment, Question, Session, Text, Tokens, Why
+from engramdb.verbs.fields import (
+    EXAMPLE_ID,
+    GapName,
+    Limit,
+    Moment,
+    OneMemory,
+    Question,
+    Session,
+    Text,
+    Tokens,
+    Why,
+)
 from engramdb.verbs.verb import Command, Page, Route, ScopedRequest, about, verb
 
 ASK = "Ask"
@@ -223,7 +234,7 @@ class CloseGapRequest(ScopedRequest, frozen=True, kw_only=True):
     cli=Command(words="domains", section=ASK, examples=("domains --project shop",)),
 )
 class DomainsRequest(ScopedRequest, frozen=True, kw_only=True):
-    """Show the fields of knowledge that the last dream found, the best known first."""
+    """Show the fields of knowledge, the best known first, and how well each is known."""
 
 
 @verb(
@@ -240,3 +251,35 @@ class SummariesRequest(ScopedRequest, frozen=True, kw_only=True):
     query: Annotated[Question | None, about("What fits this comes first.")] = None
     breadth: Annotated[Breadth, about("How much one summary speaks of.", metavar="NAME")] = Breadth.DOMAIN
     limit: Limit = 5
+
+
+@verb(
+    "feedback",
+    gives=Memory,
+    writes=True,
+    http=Route(method="POST", path="/v1/feedback", tag="questions"),
+    cli=Command(
+        words="feedback",
+        section=ASK,
+        examples=('feedback 3f2a9c1b --unhelpful --question "which editor do I use?"',),
+    ),
+    mcp="feedback",
+    example={"id": EXAMPLE_ID, "helpful": True, "query": "which editor do I use?"},
+)
+class FeedbackRequest(OneMemory, frozen=True, kw_only=True):
+    """
+    Say whether a memory helped, and for which question.
+
+    One that was of no help for a question does not answer such questions for a while; others it does.
+    """
+
+    helpful: Annotated[bool, about("Whether it helped; required.", options=("--helpful/--unhelpful",))]
+    query: Annotated[
+        str | None,
+        about(
+            "The question; stored as a fingerprint and a vector, not as words.",
+            metavar="TEXT",
+            options=("--question", "--query"),
+            stdin=True,
+        ),
+    ] = None

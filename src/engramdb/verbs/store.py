@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
@@ -174,6 +172,9 @@ class ImportTextRequest(ScopedRequest, frozen=True, kw_only=True):
 
     def call(self, engram: Any, **options: Any) -> Any:
         """Import the text from a file that is there for the moment."""
+        import tempfile  # noqa: PLC0415 - declaring verbs stays quick
+        from pathlib import Path  # noqa: PLC0415
+
         given = self.arguments()
         with tempfile.TemporaryDirectory(prefix="engram-") as folder:
             file = Path(folder) / given.pop("name")

@@ -28,6 +28,8 @@ def about(
     engine: str | None = None,
     only: tuple[Surface, ...] = (),
     choices: tuple[str, ...] = (),
+    stdin: bool = False,
+    duration: bool = False,
     default: Any = UNSET,
     told: Mapping[str, Any] | None = None,
 ) -> Meta:
@@ -35,7 +37,8 @@ def about(
     Describe a field once for every surface.
 
     `metavar`, `positional` and `options` (the flags, where they are not `--name`) shape the command line;
-    `choices` and `default` are narrower choices and another default there. `flat` names a list where it is
+    `choices` and `default` are narrower choices and another default there, `stdin` lets `-` read the text
+    from standard input, `duration` lets a moment be given as `30d` from now. `flat` names a list where it is
     given one value at a time: on the command line and in a query string. `engine` is the engine's name for
     it, `only` the surfaces that have it. `told` is added to the JSON schema but not checked: the engine
     refuses in its own words.
@@ -45,6 +48,8 @@ def about(
         "positional": positional or None,
         "options": options or None,
         "choices": choices or None,
+        "stdin": stdin or None,
+        "duration": duration or None,
         "flat": flat,
         "engine": engine,
         "only": only or None,

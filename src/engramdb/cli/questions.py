@@ -1,23 +1,20 @@
-"""Commands that ask: recall, reason, timeline, entity."""
+"""Show answers: what a question found and how that came about, timelines, entities, gaps, summaries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated
 
-import typer
-
-from engramdb.cli.memories import elsewhere
-from engramdb.cli.options import Limit, Narrowing, Shared, among, given_text, moment
+from engramdb.cli.derive import Run, runs, shows
+from engramdb.cli.memories import elsewhere, show_stored
 from engramdb.cli.output import (
     bold,
     dim,
+    feedbacks,
     indented,
     minute,
     one_line,
     out,
-    present,
     short,
     show_line,
     show_rows,
@@ -30,30 +27,58 @@ from engramdb.text.normalize import counted
 from engramdb.text.normalize import memories as counted_memories
 from engramdb.values import (
     BusyPeriod,
+    Confidence,
+    Domain,
     Entity,
     EntityProfile,
     EvidenceNode,
+    Gap,
     Hit,
     Memory,
-    Mode,
     Quality,
     Reasoned,
     Recall,
+    Summary,
     Timeline,
     TimelineEntry,
 )
 from engramdb.verbs import shared
 from engramdb.verbs.shared import is_far_off
 
-# Show what a question found, and with `--explain` how that came about.
-#
-# Called by `engram recall`; calls `output` and `table`. Without an explanation a hit is two lines: what it
-# says, and a faint one on why it is here. With one, every signal has a line in the engine's own names, so
-# that it can be compared with the policy and with `--json`.
-
 _UNDER_CONTENT = " " * 16
 """As wide as the score, the short id and the gaps behind them."""
+_UNDER_ENTRY = " " * 44
+"""As wide as the moment, the change, the short id and the gaps behind them."""
 _TRUST_PARTS = ("relevance", "accuracy", "freshness", "utility")
+NONE_YET = "There are none yet; `engram dream` finds them."
+
+
+@runs("recall")
+def recall(run: Run) -> None:
+    """
+    Show the hits on stdout, and on stderr what did not take part in the answer.
+
+    So that an empty answer is never mistaken for a failed one.
+    """
+    with run.open() as engram:
+        answer: Recall = run.call(engram)
+        beyond = None if answer.hits else elsewhere(engram)
+
+    run.present(answer, show_recall_explained if run.asked.explain else show_recall)
+    _tell_quality(answer)
+    if beyond is not None:
+        talk(beyond)
+    if run.asked.as_of is not None:
+        talk(f"This is what was believed at {minute(run.asked.as_of)}.")
+
+
+def _tell_quality(answer: Recall) -> None:
+    for missing in answer.quality.missing:
+        talk(warning(f"{missing.index} did not take part fully: {one_line(missing.reason)}"))
+    if not answer.hits:
+        talk("Nothing was found.")
+    elif is_far_off(answer):
+        talk("None of this fits well: it is only what comes nearest.")
 
 
 def show_recall(answer: Recall) -> None:
@@ -156,106 +181,11 @@ def _between(period: tuple[datetime | None, datetime | None] | None) -> str:
     return " ".join(part for part in ends if part) or "hangs on an event whose date is not known"
 
 
-# `engram recall`: ask a question.
-#
-# Calls `Engram.recall`. Hits go to stdout; what did not take part in the answer goes to stderr, every time,
-# so that an empty answer is never mistaken for a failed one.
-
-
-def recall(
-    narrowing: Narrowing,
-    shared: Shared,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to look for, or - for stdin.")],
-    *,
-    limit: Limit = 10,
-    mode: Annotated[
-        Mode, typer.Option(metavar="NAME", help=among("How much of what is known may be given", Mode))
-    ] = Mode.FULL_CONTEXT,
-    as_of: Annotated[
-        datetime | None,
-        typer.Option(metavar="TIME", parser=moment, help="Answer from what was believed at this moment."),
-    ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Order by score, rrf, mmr, rrf_then_mmr or cross_encoder; else as the policy says.",
-        ),
-    ] = None,
-    session: Annotated[str | None, typer.Option(metavar="NAME", help="The conversation that asks.")] = None,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Show the plan, every signal, what was left out, and all timings."),
-    ] = False,
-) -> None:
-    """
-    Ask a question and see the memories that fit, best first.
-
-    Example: engram recall "which editor do I use?" --limit 3 --explain
-    """
-    asked = given_text(question)
-    with shared.open_existing() as engram:
-        answer = engram.recall(
-            asked,
-            limit=limit,
-            mode=mode,
-            filters=narrowing.filters,
-            session=session,
-            as_of=as_of,
-            strategy=strategy,
-            explain=explain,
-        )
-        beyond = None if answer.hits else elsewhere(engram)
-
-    present(answer, show_recall_explained if explain else show_recall, as_json=shared.json)
-    _tell_quality(answer)
-    if beyond is not None:
-        talk(beyond)
-    if as_of is not None:
-        talk(f"This is what was believed at {minute(as_of)}.")
-
-
-def _tell_quality(answer: Recall) -> None:
-    for missing in answer.quality.missing:
-        talk(warning(f"{missing.index} did not take part fully: {one_line(missing.reason)}"))
-    if not answer.hits:
-        talk("Nothing was found.")
-    elif is_far_off(answer):
-        talk("None of this fits well: it is only what comes nearest.")
-
-
-# `engram reason`: follow a question further than one recall, and answer from what was found.
-#
-# Calls `Engram.reason`. The answer first, with the memories that it stands on; then the evidence, and the
-# tree
-# of questions that led to it. Without a chat model there is no answer, and a line says so.
-
-
-def reason(
-    shared: Shared,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question, or - for stdin.")],
-    *,
-    depth: Annotated[
-        int | None, typer.Option(metavar="LEVELS", help="Levels of questions to ask, from 1 to 5.")
-    ] = None,
-    limit: Limit = 20,
-    calls: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Calls of the chat model at most.")
-    ] = None,
-    tokens: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Tokens of the chat model at most.")
-    ] = None,
-) -> None:
-    """
-    Ask a question that one recall does not answer: follow its parts and gaps, and answer with evidence.
-
-    Example: engram reason "where does the lead of Falcon live?" --depth 3
-    """
-    asked = given_text(question)
-    with shared.open_existing() as engram:
-        found = engram.reason(asked, depth=depth, limit=limit, calls=calls, tokens=tokens)
-
-    present(found, show_reasoned, as_json=shared.json)
+@runs("reason")
+def reason(run: Run) -> None:
+    """Show the answer with the memories that it stands on, then the questions that led to it."""
+    found: Reasoned = run.answer()
+    run.present(found, show_reasoned)
     if not found.is_answered:
         talk(f"There is no answer: {one_line(found.why)}")
     for failure in found.failures:
@@ -286,50 +216,27 @@ def _show_node(node: EvidenceNode) -> None:
     out(dim(f"{'  ' * node.level}{len(node.found)} found, {new} new{judged}"))
 
 
-# `engram timeline`: tell how what is known of a topic came to be.
-#
-# Calls `Engram.timeline`. Oldest first, one line per change, and below it what was replaced or doubted and
-# why.
-# The times are those at which the store learned of something, which may be long after it happened.
-
-_UNDER_CONTENT_TIMELINE = " " * 44
-"""As wide as the moment, the change, the short id and the gaps behind them."""
-
-
-def timeline(
-    shared: Shared,
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What it is about, or - for stdin.")],
-    *,
-    entity: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only what speaks of this person or thing.")
-    ] = None,
-    limit: Limit = 50,
-) -> None:
-    """
-    Show how what is known of a topic came to be, oldest first.
-
-    Example: engram timeline "the deployment" --entity Falcon
-    """
-    asked = given_text(topic)
-    with shared.open_existing() as engram:
-        found = engram.timeline(asked, entities=entity or (), limit=limit)
-
-    present(found, _show, as_json=shared.json)
+@runs("timeline")
+def timeline(run: Run) -> None:
+    """Show a timeline, or that there is none."""
+    found: Timeline = run.answer()
+    run.present(found, show_timeline)
     if not found.entries:
         talk("Nothing is known of this topic.")
 
 
-def _show(found: Timeline) -> None:
+def show_timeline(found: Timeline) -> None:
+    """Show how the knowledge of a topic changed; the times are those at which the store learned of it."""
     for entry in found.entries:
         _show_entry(entry)
     if len(found.entries) > 1:
         out()
-        out(f"{dim('busiest')}  {', '.join(_named(period) for period in found.busiest)}")
+        out(f"{dim('busiest')}  {', '.join(_period_words(period) for period in found.busiest)}")
 
 
 def _show_entry(entry: TimelineEntry) -> None:
     first = f"{minute(entry.at)}  {bold(f'{entry.change:<13}')}  {short(entry.memory.id)}  "
-    out(indented(first, one_line(entry.memory.content), indent=_UNDER_CONTENT_TIMELINE))
+    out(indented(first, one_line(entry.memory.content), indent=_UNDER_ENTRY))
     for relation, other in (("in place of", entry.replaced), ("against", entry.disputed)):
         if other is not None:
             _show_below(f"{relation} {_quoted(other)}")
@@ -338,14 +245,14 @@ def _show_entry(entry: TimelineEntry) -> None:
 
 
 def _show_below(text: str) -> None:
-    out(indented(_UNDER_CONTENT_TIMELINE, text, indent=_UNDER_CONTENT_TIMELINE))
+    out(indented(_UNDER_ENTRY, text, indent=_UNDER_ENTRY))
 
 
 def _quoted(memory: Memory) -> str:
     return f"{short(memory.id)}  {one_line(memory.content)}"
 
 
-def _named(period: BusyPeriod) -> str:
+def _period_words(period: BusyPeriod) -> str:
     """Return a day, a week or a month with its number of changes."""
     days = (period.end - period.start).days
     name = f"{period.start:%Y-%m-%d}"
@@ -354,33 +261,9 @@ def _named(period: BusyPeriod) -> str:
     return f"{name} ({counted(period.entries, 'change', 'changes')})"
 
 
-# `engram entity`: everything about one person, project or thing.
-#
-# Calls `Engram.entity`. Memories by layer, the newest first; then what they say it does, with whom it
-# appears,
-# and how much was told of it month by month. Others of the same name are shown with the id to ask for them
-# by.
-
-
-def entity(
-    shared: Shared,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or the id of an entity.")],
-    *,
-    limit: Limit = 20,
-) -> None:
-    """
-    Show everything about a person, project or thing: memories of all layers, relations, company, months.
-
-    Example: engram entity "Project Alpha" --limit 5
-    """
-    asked = given_text(name)
-    with shared.open_existing() as engram:
-        found = engram.entity(asked, limit=limit)
-
-    present(found, _show_profile, as_json=shared.json)
-
-
-def _show_profile(found: EntityProfile) -> None:
+@shows("entity")
+def show_profile(found: EntityProfile) -> None:
+    """Show all that is known about one person, project or thing."""
     _show_entity(found.entity)
     for layer, held in found.memories.items():
         _head(layer)
@@ -433,3 +316,120 @@ def _head(title: str) -> None:
 
 def _cell(text: str | None) -> str:
     return one_line(text) if text else ""
+
+
+@runs("gaps")
+def gaps(run: Run) -> None:
+    """Show open questions, and how the list goes on."""
+    found: Sequence[Gap] = run.answer()
+    run.present(found, show_gaps)
+    if not found:
+        is_first = run.asked.after is None
+        talk("No question is open; `engram dream` looks for some." if is_first else "No other is open.")
+    elif len(found) == run.asked.limit and not run.shared.json:
+        talk(f"There may be more; add --after {found[-1].id}")
+
+
+def show_gaps(found: Sequence[Gap]) -> None:
+    """Show open questions."""
+    if found:
+        show_table(
+            ["id", "weight", "kind", "question"],
+            [[gap.id, f"{gap.priority:.2f}", str(gap.kind), one_line(gap.question)] for gap in found],
+            numbers={1},
+        )
+
+
+shows("answer_gap")(show_stored)
+
+
+@shows("close_gap")
+def show_closed(gap: Gap) -> None:
+    """Show the question that is closed."""
+    out(f"{bold('closed')} {gap.id}  {one_line(gap.question)}")
+
+
+@runs("domains")
+def domains(run: Run) -> None:
+    """Show the fields of knowledge, or that there are none yet."""
+    found = run.answer()
+    run.present(found, show_domains)
+    if not found:
+        talk(NONE_YET)
+
+
+@runs("summaries")
+def summaries(run: Run) -> None:
+    """Show summaries, or that there are none yet."""
+    found = run.answer()
+    run.present(found, show_summaries)
+    if not found:
+        talk(NONE_YET)
+
+
+def show_domains(found: Sequence[Domain]) -> None:
+    """Show the fields of knowledge."""
+    if found:
+        show_table(
+            ["confidence", "depth", "fresh", "unsure", "memories", "gaps", "latest", "domain"],
+            [_domain_row(one) for one in found],
+            numbers={0, 1, 2, 3, 4, 5},
+        )
+
+
+def _domain_row(one: Domain) -> list[str]:
+    numbers = (one.confidence, one.depth, one.freshness, one.uncertainty)
+    latest = minute(one.latest_at) if one.latest_at else ""
+    return [
+        *(f"{number:.2f}" for number in numbers),
+        str(one.members),
+        str(one.gaps),
+        latest,
+        one_line(one.title),
+    ]
+
+
+def show_summaries(found: Sequence[Summary]) -> None:
+    """Show what is known in short."""
+    for one in found:
+        out(f"{bold(one_line(one.title))}  {dim(f'{one.breadth}, {counted_memories(one.members)}')}")
+        out(visible(one.text))
+        out()
+
+
+@runs("confidence")
+def confidence(run: Run) -> None:
+    """Show how well a question is covered, and what that rests on less."""
+    found: Confidence = run.answer()
+    run.present(found, show_confidence)
+    for missing in found.missing:
+        talk(warning(f"this rests on less: {one_line(missing)}"))
+
+
+def show_confidence(found: Confidence) -> None:
+    """Show how well a question is covered."""
+    out(f"{bold(found.certainty)}: {one_line(found.reason)}")
+    show_rows(
+        {
+            "confidence": f"{found.confidence:.2f}",
+            "best memory": f"fits by {found.evidence:.2f}",
+            "supporting": counted_memories(found.supporting),
+            "open questions": str(found.gaps) if found.gaps else None,
+            "domain": one_line(found.domain.title) if found.domain else None,
+        }
+    )
+
+
+@runs("feedback")
+def feedback(run: Run) -> None:
+    """Note whether a memory helped, and say for how long it stays away from such questions."""
+    run.present(run.answer(), show_feedback)
+    if not run.asked.helpful and run.asked.query is not None:
+        from engramdb.recall.fuse import SUPPRESS_DAYS  # noqa: PLC0415 - loads the index
+
+        talk(f"Such questions do not find it for {SUPPRESS_DAYS:g} days; others do.")
+
+
+def show_feedback(memory: Memory) -> None:
+    """Show how often a memory helped and did not."""
+    out(f"{feedbacks(memory)}: {short(memory.id)}  {one_line(memory.content)}")
