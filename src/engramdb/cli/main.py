@@ -49,7 +49,7 @@ PLAIN = (
         words="completion",
         section="Begin",
         target="completion.completion",
-        summary="Print the script that makes a shell complete `engramdb` and `engram`.",
+        summary="Print the completion script of a shell; it serves `engramdb` and `engram`.",
         examples=("completion bash >> ~/.bashrc",),
     ),
     PlainCommand(
@@ -213,10 +213,10 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: Any) -> 
         ctx.exit()
 
 
-def _complete_variable() -> str:
-    """Return the variable through which a shell asks for completions, by the name that it called."""
-    called = sys.argv[0].replace("\\", "/").rpartition("/")[2]
-    return "_ENGRAMDB_COMPLETE" if called.startswith("engramdb") else "_ENGRAM_COMPLETE"
+def _called() -> str:
+    """Return the name under which the process was started: `engramdb`, or its short form."""
+    name = sys.argv[0].replace("\\", "/").rpartition("/")[2]
+    return "engramdb" if name.startswith("engramdb") else "engram"
 
 
 app = application()
@@ -228,7 +228,7 @@ def run() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # an ASCII terminal still shows every memory
     try:
-        app(prog_name="engram", complete_var=_complete_variable())
+        app(prog_name=_called())
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     finally:
