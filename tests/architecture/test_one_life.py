@@ -22,8 +22,8 @@ WRITES = {
 }
 """What changes a memory or what belongs to it, by the table of a transaction."""
 ALLOWED = {
-    ("engine/doctor.py", "terms.put"),  # indexes that are built again from rows that do not change
-    ("engine/doctor.py", "vectors.put"),
+    ("index/rebuild.py", "terms.put"),  # indexes that are built again from rows that do not change
+    ("index/rebuild.py", "vectors.put"),
     ("lifecycle/merging.py", "dreams.add_merge"),
     ("lifecycle/merging.py", "dreams.undo_merge"),
 }
