@@ -27,8 +27,21 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from engramdb import Engram, Filters, Settings
-from engramdb.context.attention import AnticipatedAnswer, blend, centre, fits, is_vague, moved
-from engramdb.context.working_memory import AttendedMessage, AttentionState, Experience, attend, settle
+from engramdb.context.attention import (
+    AnticipatedAnswer,
+    blend_with_momentum,
+    is_usable_for,
+    is_vague,
+    momentum_center,
+    update_momentum,
+)
+from engramdb.context.working_memory import (
+    AttendedMessage,
+    AttentionState,
+    TurnExperience,
+    attend_to,
+    settle_turn,
+)
 from engramdb.engine.parts import Own, assemble
 from engramdb.models.registry import open_embedder
 from engramdb.policy.context import AttentionPolicy
@@ -149,7 +162,7 @@ def follow_ups(asker: Asker) -> Iterator[Score]:
                 put = reworded(question.text, form)
                 for mode, policy in MODES.items():
                     momentum = attended(asker, [before[0].text, asker.said(before[1])], put, policy)
-                    answer = asker.ask(put, blend(asker.vector(put), momentum, put, policy))
+                    answer = asker.ask(put, blend_with_momentum(asker.vector(put), momentum, put, policy))
                     wanted = question.evidence
                     yield score(asker, f"{place}, {form}", mode, text=put, answer=answer, wanted=wanted)
 
@@ -187,10 +200,10 @@ def attended(asker: Asker, said: Sequence[str], text: str, policy: AttentionPoli
     """Return where the talk is going when a message comes in after a question and its answer."""
     now, (asked, reply) = ManualClock().now(), said
     first = AttendedMessage(text=asked, vector=asker.vector(asked))
-    experience = Experience(message=first, reply=asker.vector(reply))
-    mind = settle(AttentionState(), experience, asker.measure, policy, now=now)
+    experience = TurnExperience(message=first, reply=asker.vector(reply))
+    mind = settle_turn(AttentionState(), experience, asker.measure, policy, now=now)
     meets = AttendedMessage(text=text, vector=asker.vector(text))
-    return attend(mind, meets, asker.measure, policy, now=now)[0].momentum
+    return attend_to(mind, meets, asker.measure, policy, now=now)[0].momentum
 
 
 def reworded(text: str, form: str) -> str:
@@ -221,7 +234,7 @@ def talk(asker: Asker) -> Iterator[Score]:
         }
         momentum = AttentionState().momentum
         for before, now in pairwise(turns):
-            momentum = moved(momentum, asker.vector(asker.said(before)), asker.measure)
+            momentum = update_momentum(momentum, asker.vector(asker.said(before)), asker.measure)
             for place, wanted in (
                 ("talk, the turn itself", belongs[now]),
                 ("talk, the next", belongs[before]),
@@ -229,7 +242,7 @@ def talk(asker: Asker) -> Iterator[Score]:
                 gold = frozenset(wanted & earlier)
                 for mode, policy in MODES.items() if gold else ():
                     text = asker.said(now)
-                    vector = blend(asker.vector(text), momentum, text, policy)
+                    vector = blend_with_momentum(asker.vector(text), momentum, text, policy)
                     answer = asker.ask(text, vector, until=starts[name])
                     yield score(asker, place, mode, text=text, answer=answer, wanted=gold)
 
@@ -245,16 +258,16 @@ def anticipations(asker: Asker) -> Iterator[dict[str, Any]]:
         for before, after in pairwise(mine):
             replies = turns[turns.index(before) + 1 : turns.index(after)]
             for one in (before, *replies):
-                momentum = moved(momentum, asker.vector(asker.said(one)), asker.measure)
+                momentum = update_momentum(momentum, asker.vector(asker.said(one)), asker.measure)
             text = asker.said(after)
-            prepared = asker.ask(asker.said(before), centre(momentum), until=start)
+            prepared = asker.ask(asker.said(before), momentum_center(momentum), until=start)
             actual = asker.ask(text, asker.vector(text), until=start)
             kept = AnticipatedAnswer(expected=momentum, answer=prepared, made_at=now)
             best = [hit.memory.id for hit in actual.hits[:5]]
             found = {hit.memory.id for hit in prepared.hits[:10]}
             if best:
                 yield {
-                    "is_hit": fits(kept, asker.vector(text), asker.measure, now=now),
+                    "is_hit": is_usable_for(kept, asker.vector(text), asker.measure, now=now),
                     "share": sum(one in found for one in best) / len(best),
                     "first": best[0] in found,
                     "same": best == [hit.memory.id for hit in prepared.hits[:5]],
@@ -270,8 +283,8 @@ def shifts(asker: Asker, policy: AttentionPolicy) -> Counter[str]:
         noticed = False
         for place, turn_id in enumerate(telling):
             message = AttendedMessage(text=asker.said(turn_id), vector=asker.vector(asker.said(turn_id)))
-            mind, shift = attend(mind, message, asker.measure, policy, now=now)
-            mind = settle(mind, Experience(message=message), asker.measure, policy, now=now)
+            mind, shift = attend_to(mind, message, asker.measure, policy, now=now)
+            mind = settle_turn(mind, TurnExperience(message=message), asker.measure, policy, now=now)
             if number and place < SOON:
                 noticed = noticed or shift in turned
             else:

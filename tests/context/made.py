@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engramdb.context.budget import Measure
-from engramdb.context.build import WindowRequest, WindowSources, build
+from engramdb.context.build import WindowRequest, WindowSources, build_window
 from engramdb.context.sections import StandingMemories
 from engramdb.models.capabilities import counter_for
 from engramdb.policy import ContextPolicy
@@ -63,7 +63,7 @@ class Maker:
             **given.pop("sources", {}),
         )
         asked = WindowRequest(message="deploy it", scope=GLOBAL, now=NOW, budget=budget, **given)
-        return build(asked, sources)
+        return build_window(asked, sources)
 
 
 def cost(window: Window) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engramdb.context.attention import LeftTopic, Momentum
-from engramdb.context.working_memory import AttentionState, from_kept, to_keep
+from engramdb.context.working_memory import AttentionState, from_snapshot, to_snapshot
 from engramdb.errors import StoreCorrupt
 from engramdb.settings import Settings
 from engramdb.store.opening import open_store
@@ -55,11 +55,11 @@ def mind(word: str = "note") -> AttentionState:
 def test_a_mind_comes_back_as_it_was(store: Store) -> None:
     """Slots, momentum and the topics that were left; of what points to a memory, only the pointer."""
     with store.atomic() as tx:
-        stamp = tx.attention.put(CODER, to_keep(mind(), identity=SPACE, now=NOW))
+        stamp = tx.attention.put(CODER, to_snapshot(mind(), identity=SPACE, now=NOW))
         kept = tx.attention.get(CODER)
 
     assert kept is not None
-    back = from_kept(kept, identity=SPACE)
+    back = from_snapshot(kept, identity=SPACE)
     assert (kept.stamp, kept.embedder, back.at) == (stamp, SPACE, NOW)
     assert [slot.key for slot in back.slots] == ["m1", "t1", "g1", "note"]
     assert back.slots[1:] == mind().slots[1:]
@@ -73,7 +73,7 @@ def test_a_mind_comes_back_as_it_was(store: Store) -> None:
 def test_the_words_of_a_memory_are_never_written(store: Store, store_path: Path) -> None:
     """Not even when a slot that points to it carries them by mistake."""
     with store.atomic() as tx:
-        tx.attention.put(CODER, to_keep(mind(), identity=SPACE, now=NOW))
+        tx.attention.put(CODER, to_snapshot(mind(), identity=SPACE, now=NOW))
     store.close()
 
     written = str(apsw.Connection(str(store_path)).execute("SELECT topics FROM attention").fetchall())
@@ -85,11 +85,11 @@ def test_the_words_of_a_memory_are_never_written(store: Store, store_path: Path)
 def test_another_embedder_loses_the_thread_and_keeps_the_slots(store: Store) -> None:
     """Its vectors mean nothing to the new one."""
     with store.atomic() as tx:
-        tx.attention.put(CODER, to_keep(mind(), identity=SPACE, now=NOW))
+        tx.attention.put(CODER, to_snapshot(mind(), identity=SPACE, now=NOW))
         kept = tx.attention.get(CODER)
     assert kept is not None
 
-    back = from_kept(kept, identity=EmbedderIdentity(name="other", dimension=3, revision="1"))
+    back = from_snapshot(kept, identity=EmbedderIdentity(name="other", dimension=3, revision="1"))
 
     assert len(back.slots) == 4
     assert back.momentum.is_empty
@@ -100,9 +100,9 @@ def test_every_save_has_a_stamp_of_its_own(store: Store) -> None:
     """Another process sees that something changed, also after a removal."""
     with store.atomic() as tx:
         assert tx.attention.stamp(CODER) == 0
-        stamps = [tx.attention.put(CODER, to_keep(mind(), identity=SPACE, now=NOW)) for _ in range(3)]
+        stamps = [tx.attention.put(CODER, to_snapshot(mind(), identity=SPACE, now=NOW)) for _ in range(3)]
         tx.attention.remove(CODER)
-        stamps.append(tx.attention.put(CODER, to_keep(mind(), identity=SPACE, now=NOW)))
+        stamps.append(tx.attention.put(CODER, to_snapshot(mind(), identity=SPACE, now=NOW)))
 
         assert tx.attention.stamp(CODER) == stamps[-1]
     assert len(set(stamps)) == 4
@@ -114,7 +114,7 @@ def test_a_removal_takes_the_narrower_ones_along_and_nobody_elses(store: Store, 
     mine = (CODER, Scope(user="ann"), Scope(project="p", agent="writer", user="ann"))
     with store.atomic() as tx:
         for number, scope in enumerate((*others, *mine)):
-            tx.attention.put(scope, to_keep(mind(f"words{number}"), identity=SPACE, now=NOW))
+            tx.attention.put(scope, to_snapshot(mind(f"words{number}"), identity=SPACE, now=NOW))
 
         removed = tx.attention.remove(Scope(user="ann"))
 
@@ -128,7 +128,7 @@ def test_a_removal_takes_the_narrower_ones_along_and_nobody_elses(store: Store, 
 def test_a_row_that_makes_no_sense_says_so(store: Store, store_path: Path) -> None:
     """Another tool may have written it."""
     with store.atomic() as tx:
-        tx.attention.put(CODER, to_keep(mind(), identity=SPACE, now=NOW))
+        tx.attention.put(CODER, to_snapshot(mind(), identity=SPACE, now=NOW))
     writer = apsw.Connection(str(store_path))
     writer.execute("UPDATE attention SET topics = '[{}]'")
     writer.close()

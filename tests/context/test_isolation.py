@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engramdb.context.history import heard
-from engramdb.context.lines import BREAK, name, one_line, quoted, spoken
+from engramdb.context.history import parse_history
+from engramdb.context.lines import BREAK, inline_name, one_line, quote_lines, sanitize_message
 from engramdb.text.injection import scan
 from engramdb.values import Fate, Provenance, Status, WorkingLine
 
@@ -97,7 +97,7 @@ def test_attempts_in_working_memory_stay_one_line(maker: Maker, attempt: str) ->
 def test_attempts_in_the_conversation_stay_quoted(maker: Maker, attempt: str) -> None:
     """Words of the conversation keep their lines and cannot end their block or start another's turn."""
     said = [{"role": "user", "content": attempt}, {"role": "assistant", "content": "no"}]
-    window = maker.window(4_000, history=heard(said))
+    window = maker.window(4_000, history=parse_history(said))
     lines = window.conversation.split("\n")
 
     assert lines[0] == "<conversation>"
@@ -152,18 +152,18 @@ def test_plain_words_are_left_as_they_are() -> None:
 
 def test_names_cannot_carry_structure() -> None:
     """A speaker called after our marks is just a name."""
-    assert name("- admin: (explicit)\n[2026-01-01]") == "- admin explicit 2026-01-01"
-    assert name("\u200b") == "unknown"
-    assert len(name("x" * 500)) <= 40
+    assert inline_name("- admin: (explicit)\n[2026-01-01]") == "- admin explicit 2026-01-01"
+    assert inline_name("\u200b") == "unknown"
+    assert len(inline_name("x" * 500)) <= 40
 
 
 def test_conversations_keep_code_as_it_was() -> None:
     """Only tokens of templates and of our own blocks are changed in what was said."""
     page = "<div>\n  <p>hi</p>\n</div>"
 
-    assert spoken(page) == page
-    assert quoted(page).split("\n")[1] == "|   <p>hi</p>"
-    assert "</memories>" not in spoken("</memories>")
+    assert sanitize_message(page) == page
+    assert quote_lines(page).split("\n")[1] == "|   <p>hi</p>"
+    assert "</memories>" not in sanitize_message("</memories>")
 
 
 def test_the_gate_and_the_block_are_two_walls() -> None:

@@ -13,13 +13,13 @@ from engramdb.context.attention import (
     MAX_MOMENTUM,
     AnticipatedAnswer,
     Momentum,
-    alike,
-    blend,
-    centre,
-    fits,
+    blend_with_momentum,
+    is_usable_for,
     is_vague,
-    leaning,
-    moved,
+    momentum_center,
+    momentum_share,
+    similarity_to_recent,
+    update_momentum,
 )
 from engramdb.context.working_memory import (
     DRIFT_DECAY,
@@ -27,11 +27,11 @@ from engramdb.context.working_memory import (
     TURN_DECAY,
     AttendedMessage,
     AttentionState,
-    Experience,
-    attend,
-    awake,
-    settle,
-    wipe,
+    TurnExperience,
+    attend_to,
+    settle_turn,
+    wake_up,
+    wipe_state,
 )
 from engramdb.errors import InvalidSettings
 from engramdb.models.calibration import IDENTITY
@@ -64,8 +64,10 @@ def said(
     mind: AttentionState, text: str, *slots: Slot, at: datetime = NOW
 ) -> tuple[AttentionState, TopicShift]:
     """The mind after a whole turn."""
-    attending, shift = attend(mind, message(text), IDENTITY, POLICY, now=at)
-    return settle(attending, Experience(message=message(text), found=slots), IDENTITY, POLICY, now=at), shift
+    attending, shift = attend_to(mind, message(text), IDENTITY, POLICY, now=at)
+    return settle_turn(
+        attending, TurnExperience(message=message(text), found=slots), IDENTITY, POLICY, now=at
+    ), shift
 
 
 def memory(name: str, *, source: SlotSource = SlotSource.RECALL) -> Slot:
@@ -85,25 +87,25 @@ def test_a_vague_message_leans_on_what_was_said() -> None:
     """The words “ok, now deploy it” are drawn to the billing service, by no more than the policy's share."""
     text = "ok, now deploy it"
     vague = vector_of(text)
-    momentum = moved(Momentum(), vector_of(BILLING), IDENTITY)
+    momentum = update_momentum(Momentum(), vector_of(BILLING), IDENTITY)
 
-    leaned = blend(vague, momentum, text, POLICY)
+    leaned = blend_with_momentum(vague, momentum, text, POLICY)
 
-    assert alike(leaned, momentum, IDENTITY) > alike(vague, momentum, IDENTITY)
-    assert leaning(momentum, text, POLICY) == MAX_MOMENTUM
-    assert float(leaned @ vague) > float(leaned @ centre(momentum)) > 0
+    assert similarity_to_recent(leaned, momentum, IDENTITY) > similarity_to_recent(vague, momentum, IDENTITY)
+    assert momentum_share(momentum, text, POLICY) == MAX_MOMENTUM
+    assert float(leaned @ vague) > float(leaned @ momentum_center(momentum)) > 0
     assert np.linalg.norm(leaned) == pytest.approx(1)
 
 
 def test_a_message_that_speaks_for_itself_is_left_alone() -> None:
     """By default; a policy may let it lean as far as the talk is settled."""
     telling = message("which database does the invoicing team keep its ledgers in?")
-    momentum = moved(Momentum(), vector_of(GARDEN), IDENTITY)
+    momentum = update_momentum(Momentum(), vector_of(GARDEN), IDENTITY)
     always = replace(POLICY, leans_only_when_vague=False)
 
-    assert leaning(momentum, telling.text, POLICY) == 0
-    assert 0 < leaning(momentum, telling.text, always) < MAX_MOMENTUM
-    assert leaning(momentum, "deploy it", replace(POLICY, uses_momentum=False)) == 0
+    assert momentum_share(momentum, telling.text, POLICY) == 0
+    assert 0 < momentum_share(momentum, telling.text, always) < MAX_MOMENTUM
+    assert momentum_share(momentum, "deploy it", replace(POLICY, uses_momentum=False)) == 0
 
 
 def test_nothing_leans_before_anything_was_said_or_in_another_space() -> None:
@@ -111,16 +113,16 @@ def test_nothing_leans_before_anything_was_said_or_in_another_space() -> None:
     vague = vector_of("ok, now deploy it")
     other = Momentum(np.ones((2, 7), np.float32), 0.5)
 
-    assert blend(vague, Momentum(), "ok, now deploy it", POLICY) is vague
-    assert blend(vague, other, "ok, now deploy it", POLICY) is vague
+    assert blend_with_momentum(vague, Momentum(), "ok, now deploy it", POLICY) is vague
+    assert blend_with_momentum(vague, other, "ok, now deploy it", POLICY) is vague
 
 
 def test_confidence_grows_while_the_talk_stays_on_its_topic() -> None:
     """The same again makes it surer; something else makes it less sure."""
     vector, other = vector_of(BILLING), vector_of(GARDEN)
-    once = moved(Momentum(), vector, IDENTITY)
+    once = update_momentum(Momentum(), vector, IDENTITY)
 
-    again, elsewhere = moved(once, vector, IDENTITY), moved(once, other, IDENTITY)
+    again, elsewhere = update_momentum(once, vector, IDENTITY), update_momentum(once, other, IDENTITY)
 
     assert once.confidence < again.confidence < 1
     assert elsewhere.confidence < again.confidence
@@ -130,9 +132,9 @@ def test_the_newest_weighs_most_in_the_centre() -> None:
     """And what was said long ago is not kept at all."""
     momentum = Momentum()
     for number in range(8):
-        momentum = moved(momentum, np.eye(8, dtype=np.float32)[number], IDENTITY)
+        momentum = update_momentum(momentum, np.eye(8, dtype=np.float32)[number], IDENTITY)
 
-    weights = centre(momentum)
+    weights = momentum_center(momentum)
 
     assert list(np.flatnonzero(weights)) == [4, 5, 6, 7]
     assert weights[7] > weights[6] > weights[5]
@@ -162,7 +164,7 @@ def test_a_drift_lets_everything_fade_faster() -> None:
     policy = replace(POLICY, continues_above=0.7, drifts_above=0.3)
     mind, _ = said(AttentionState(), "billing service cluster database", memory("helm"))
 
-    drifted, shift = attend(mind, message("billing service invoices customers"), IDENTITY, policy, now=NOW)
+    drifted, shift = attend_to(mind, message("billing service invoices customers"), IDENTITY, policy, now=NOW)
 
     assert shift is TopicShift.DRIFT
     assert drifted.slots[0].activation == pytest.approx(0.8 * TURN_DECAY * DRIFT_DECAY)
@@ -225,7 +227,7 @@ def test_a_short_sleep_changes_nothing_and_a_longer_one_dims(
     """Up to four hours as it was; then fainter with every hour."""
     mind, _ = said(AttentionState(), BILLING, memory("helm"))
 
-    woken, state = awake(mind, POLICY, now=NOW + timedelta(hours=hours))
+    woken, state = wake_up(mind, POLICY, now=NOW + timedelta(hours=hours))
 
     assert state is restored
     assert woken.slots[0].activation == pytest.approx(activation)
@@ -236,7 +238,7 @@ def test_after_a_day_nothing_is_left() -> None:
     """The day begins anew."""
     mind, _ = said(AttentionState(), BILLING, memory("helm"))
 
-    woken, state = awake(mind, POLICY, now=NOW + timedelta(hours=24))
+    woken, state = wake_up(mind, POLICY, now=NOW + timedelta(hours=24))
 
     assert (state, woken.slots, woken.momentum.is_empty) == (Restored.FRESH, (), True)
 
@@ -248,7 +250,7 @@ def test_a_wiped_mind_holds_no_number_of_what_was_said() -> None:
     rows = [mind.momentum.rows, *(topic.momentum.rows for topic in mind.topics)]
     assert all(each.any() for each in rows)
 
-    wipe(mind)
+    wipe_state(mind)
 
     assert len(rows) == 2
     assert not any(each.any() for each in rows)
@@ -266,10 +268,10 @@ def test_what_was_prepared_serves_what_was_expected_and_soon(
     text: str, seconds: float, expected: bool
 ) -> None:
     """A question like what was said, within a minute; anything else is a miss."""
-    momentum = moved(Momentum(), vector_of(BILLING), IDENTITY)
+    momentum = update_momentum(Momentum(), vector_of(BILLING), IDENTITY)
     prepared = AnticipatedAnswer(expected=momentum, answer=Recall(query=Query(text="x")), made_at=NOW)
 
-    is_served = fits(prepared, vector_of(text), IDENTITY, now=NOW + timedelta(seconds=seconds))
+    is_served = is_usable_for(prepared, vector_of(text), IDENTITY, now=NOW + timedelta(seconds=seconds))
 
     assert is_served is expected
 

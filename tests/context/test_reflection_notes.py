@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from engramdb.context.sections import THIN, UNKNOWN, note, questions
+from engramdb.context.sections import THIN_NOTE, UNKNOWN_NOTE, choose_questions, knowledge_note
 from engramdb.policy import ContextPolicy
 from engramdb.values import Breadth, Gap, GapKind, SectionName, Summary
 
@@ -25,14 +25,20 @@ GAP = Gap(id="g1", kind=GapKind.STALE, question="Is Ann still in Oslo?", memorie
 
 @pytest.mark.parametrize(
     ("scores", "said"),
-    [((), UNKNOWN), ((0.1, 0.05), UNKNOWN), ((0.6, 0.2), THIN), ((0.45,), THIN), ((0.7, 0.6), None)],
+    [
+        ((), UNKNOWN_NOTE),
+        ((0.1, 0.05), UNKNOWN_NOTE),
+        ((0.6, 0.2), THIN_NOTE),
+        ((0.45,), THIN_NOTE),
+        ((0.7, 0.6), None),
+    ],
 )
 def test_little_knowledge_is_said(scores: tuple[float, ...], said: str | None) -> None:
     """Nothing fits: unknown. Hardly anything fits: thin. Otherwise the memories speak for themselves."""
     hits = [hit(memory("tea", number), score) for number, score in enumerate(scores)]
 
-    assert note(hits, POLICY) == said
-    assert note(hits, replace(POLICY, reflects=False)) is None
+    assert knowledge_note(hits, POLICY) == said
+    assert knowledge_note(hits, replace(POLICY, reflects=False)) is None
 
 
 def test_an_unknown_topic_is_said_in_the_window(maker: Maker) -> None:
@@ -51,8 +57,8 @@ def test_a_question_is_asked_once_a_week_and_only_about_what_is_shown() -> None:
     elsewhere = replace(GAP, id="g5", memories=("m9",))
     gaps = [GAP, lately, rested, closed, elsewhere]
 
-    due = questions(gaps, {"m1"}, left=2, now=NOW)
-    none = questions(gaps, {"m1"}, left=0, now=NOW)
+    due = choose_questions(gaps, {"m1"}, left=2, now=NOW)
+    none = choose_questions(gaps, {"m1"}, left=0, now=NOW)
 
     assert [gap.id for gap in due] == ["g3", "g1"]
     assert none == []

@@ -7,7 +7,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engramdb.context.working_memory import fade, left_after, place, room_for, strongest_first, use
+from engramdb.context.working_memory import (
+    add_slots,
+    boost_slots,
+    fade_slots,
+    remaining_share,
+    slot_capacity,
+    sort_by_strength,
+)
 from engramdb.policy.context import AttentionPolicy
 from engramdb.values import Slot, SlotSource
 
@@ -37,9 +44,9 @@ def names(slots: tuple[Slot, ...]) -> list[str]:
 
 def test_the_weakest_gives_way() -> None:
     """A tenth thing comes to mind, and the faintest of the nine is gone."""
-    held = place((), [slot(f"m{number}", 0.3 + number / 20) for number in range(9)], POLICY)
+    held = add_slots((), [slot(f"m{number}", 0.3 + number / 20) for number in range(9)], POLICY)
 
-    after = place(held, [slot("new", 0.5)], POLICY)
+    after = add_slots(held, [slot("new", 0.5)], POLICY)
 
     assert len(after) == 9
     assert "m0" not in names(after)
@@ -50,7 +57,7 @@ def test_what_was_noted_on_purpose_gives_way_last() -> None:
     """The faintest note outlives the strongest memory."""
     note = slot("in a hurry", 0.01, source=SlotSource.EXPLICIT)
 
-    after = place((note,), [slot(f"m{number}", 1.0) for number in range(20)], POLICY)
+    after = add_slots((note,), [slot(f"m{number}", 1.0) for number in range(20)], POLICY)
 
     assert "in a hurry" in names(after)
 
@@ -61,22 +68,22 @@ def test_nine_small_things_fit_and_five_large_ones() -> None:
         [slot(f"m{number}", tokens=size) for number in range(9)] for size in (5, 150, 400)
     )
 
-    assert [room_for(slots, POLICY) for slots in (small, middling, large)] == [9, 7, 5]
-    assert [len(place((), slots, POLICY)) for slots in (small, large)] == [9, 5]
+    assert [slot_capacity(slots, POLICY) for slots in (small, middling, large)] == [9, 7, 5]
+    assert [len(add_slots((), slots, POLICY)) for slots in (small, large)] == [9, 5]
 
 
 def test_the_same_memory_is_held_once_and_grows_stronger() -> None:
     """What comes up again is more active, and what is then asked for on purpose is explicit."""
-    (once,) = place((), [slot("tea", 0.4)], POLICY)
+    (once,) = add_slots((), [slot("tea", 0.4)], POLICY)
 
-    (twice,) = place((once,), [slot("tea", 0.1)], POLICY)
+    (twice,) = add_slots((once,), [slot("tea", 0.1)], POLICY)
 
     assert twice.activation > once.activation
 
 
 def test_use_strengthens_what_was_used_and_nothing_else() -> None:
     """A reply that leans on one slot boosts that one."""
-    used, other = use((slot("used", 0.5), slot("other", 0.5)), {"used"}, now=NOW + timedelta(hours=1))
+    used, other = boost_slots((slot("used", 0.5), slot("other", 0.5)), {"used"}, now=NOW + timedelta(hours=1))
 
     assert used.activation > other.activation == 0.5
     assert used.used_at > other.used_at
@@ -86,22 +93,22 @@ def test_what_fades_leaves_unless_it_was_put_there_on_purpose() -> None:
     """Below the least activation a memory is gone from mind; a note stays."""
     note = slot("note", 0.2, source=SlotSource.EXPLICIT)
 
-    after = fade((slot("faint", 0.2), slot("strong", 0.9), note), 0.3)
+    after = fade_slots((slot("faint", 0.2), slot("strong", 0.9), note), 0.3)
 
     assert names(after) == ["strong", "note"]
 
 
 def test_an_hour_halves_activation_and_a_clock_that_went_back_takes_none() -> None:
     """Time is an argument, and it may be wrong."""
-    assert left_after(timedelta(hours=1), POLICY) == 0.5
-    assert left_after(timedelta(hours=-1), POLICY) == 1.0
+    assert remaining_share(timedelta(hours=1), POLICY) == 0.5
+    assert remaining_share(timedelta(hours=-1), POLICY) == 1.0
 
 
 def test_the_strongest_is_shown_first() -> None:
     """A prompt that is cut short loses the faintest."""
     slots = [slot("faint", 0.2), slot("strong", 0.9), slot("note", 0.1, source=SlotSource.EXPLICIT)]
 
-    assert [one.key for one in strongest_first(slots)] == ["note", "strong", "faint"]
+    assert [one.key for one in sort_by_strength(slots)] == ["note", "strong", "faint"]
 
 
 @settings(max_examples=40)
@@ -113,9 +120,9 @@ def test_whatever_comes_up_there_are_never_too_many(events: list[tuple[int, floa
     held: tuple[Slot, ...] = ()
     for number, activation, tokens, is_note in events:
         source = SlotSource.EXPLICIT if is_note else SlotSource.RECALL
-        held = place(held, [slot(f"m{number}", activation, source=source, tokens=tokens)], POLICY)
-        held = fade(held, 0.95)
+        held = add_slots(held, [slot(f"m{number}", activation, source=source, tokens=tokens)], POLICY)
+        held = fade_slots(held, 0.95)
 
-        assert len(held) <= room_for(held, POLICY)
+        assert len(held) <= slot_capacity(held, POLICY)
         assert len(set(names(held))) == len(held)
         assert all(0 <= one.activation <= 1 for one in held)

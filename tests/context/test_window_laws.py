@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engramdb.context.budget import DROP_ORDER, allocate, bases, room_for, shares
-from engramdb.context.history import heard
-from engramdb.context.lines import is_allowed
+from engramdb.context.budget import (
+    DROP_ORDER,
+    allocate_tokens,
+    available_tokens,
+    guaranteed_tokens,
+    section_shares,
+)
+from engramdb.context.history import parse_history
+from engramdb.context.lines import may_enter_window
 from engramdb.errors import InvalidQuery, InvalidSettings
 from engramdb.policy import ContextPolicy
 from engramdb.values import DetailLevel, Fate, SectionName, WorkingLine
@@ -57,7 +63,7 @@ def test_no_window_is_over_its_budget(
     held = [WorkingLine(text=told(number, 8), activation=0.5) for number in range(slots)]
 
     try:
-        window = maker.window(budget, found, history=heard(talk(exchanges, words)), working=held)
+        window = maker.window(budget, found, history=parse_history(talk(exchanges, words)), working=held)
     except InvalidQuery:
         assert slots
         assert budget < 80 + 40 * slots
@@ -77,7 +83,7 @@ def test_sections_go_in_the_drop_order(budget: int, wanted: dict[SectionName, in
     """Who is left out wanted room, and so did nobody before it in the order who is still there."""
     wanted[SectionName.WORKING] = min(wanted.get(SectionName.WORKING, 0), budget)
 
-    given_ = allocate(budget, wanted, least=dict.fromkeys(DROP_ORDER, least), policy=POLICY)
+    given_ = allocate_tokens(budget, wanted, minimums=dict.fromkeys(DROP_ORDER, least), policy=POLICY)
 
     wanting = [name for name in DROP_ORDER if wanted.get(name, 0)]
     is_there = [given_[name] > 0 for name in wanting]
@@ -90,10 +96,10 @@ def test_sections_go_in_the_drop_order(budget: int, wanted: dict[SectionName, in
 @given(budget=st.integers(2_000, 2_000_000))
 def test_no_section_takes_from_another(budget: int) -> None:
     """Where everybody wants more than there is, each has its share and no more."""
-    given_ = allocate(
-        budget, dict.fromkeys(SectionName, budget) | {SectionName.WORKING: 0}, least={}, policy=POLICY
+    given_ = allocate_tokens(
+        budget, dict.fromkeys(SectionName, budget) | {SectionName.WORKING: 0}, minimums={}, policy=POLICY
     )
-    sure = bases(budget, 0, POLICY)
+    sure = guaranteed_tokens(budget, 0, POLICY)
 
     # What working memory leaves goes to the weightiest, which is identity; hints and notes live on leftovers.
     for name in DROP_ORDER[:-1]:
@@ -105,8 +111,10 @@ def test_no_section_takes_from_another(budget: int) -> None:
 
 def test_what_is_not_used_goes_on_by_priority() -> None:
     """Without a history its share is the recalled memories', and after them the others'."""
-    alone = allocate(1_000, {SectionName.RECALLED: 5_000}, least={}, policy=POLICY)
-    beside = allocate(1_000, {SectionName.RECALLED: 5_000, SectionName.TODAY: 900}, least={}, policy=POLICY)
+    alone = allocate_tokens(1_000, {SectionName.RECALLED: 5_000}, minimums={}, policy=POLICY)
+    beside = allocate_tokens(
+        1_000, {SectionName.RECALLED: 5_000, SectionName.TODAY: 900}, minimums={}, policy=POLICY
+    )
 
     assert alone[SectionName.RECALLED] == 1_000
     assert beside[SectionName.TODAY] == 40
@@ -115,7 +123,7 @@ def test_what_is_not_used_goes_on_by_priority() -> None:
 
 def test_working_memory_takes_what_it_needs_from_the_least() -> None:
     """Beyond its own share it takes the roster's first, then today's, then that of skills."""
-    usual, crowded = bases(1_000, 0, POLICY), bases(1_000, 250, POLICY)
+    usual, crowded = guaranteed_tokens(1_000, 0, POLICY), guaranteed_tokens(1_000, 250, POLICY)
 
     assert crowded[SectionName.ROSTER] == crowded[SectionName.TODAY] == 0
     assert crowded[SectionName.SKILLS] == usual[SectionName.SKILLS] - 30
@@ -124,7 +132,7 @@ def test_working_memory_takes_what_it_needs_from_the_least() -> None:
 
 def test_recalled_memories_grow_with_the_window() -> None:
     """At the cost of history, up to a third and a bit; the shares still make one."""
-    small, large = shares(8_000, POLICY), shares(2_000_000, POLICY)
+    small, large = section_shares(8_000, POLICY), section_shares(2_000_000, POLICY)
 
     assert small[SectionName.RECALLED] == pytest.approx(0.12)
     assert large[SectionName.RECALLED] == pytest.approx(0.35)
@@ -168,9 +176,9 @@ def test_the_best_hits_get_the_most_detail(maker: Maker) -> None:
 
 def test_fixed_parts_and_the_reply_are_paid_first() -> None:
     """A budget is the window less what is fixed and what the reply may take."""
-    usual = room_for(200_000, output_limit=64_000, taken=1_000, reserve=None, policy=POLICY)
-    small = room_for(4_000, output_limit=4_000, taken=0, reserve=None, policy=POLICY)
-    asked = room_for(8_000, output_limit=4_000, taken=500, reserve=2_000, policy=POLICY)
+    usual = available_tokens(200_000, output_limit=64_000, used_tokens=1_000, reserve=None, policy=POLICY)
+    small = available_tokens(4_000, output_limit=4_000, used_tokens=0, reserve=None, policy=POLICY)
+    asked = available_tokens(8_000, output_limit=4_000, used_tokens=500, reserve=2_000, policy=POLICY)
 
     assert (usual, small, asked) == (200_000 - 1_000 - 8_192, 3_000, 5_500)
 
@@ -192,5 +200,5 @@ def test_senseless_numbers_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_erased_memories_are_not_allowed() -> None:
     """Only what is active or disputed may be shown at all."""
-    assert is_allowed(memory("I like tea"))
-    assert not is_allowed(memory("I like tea", flags=("injection",)))
+    assert may_enter_window(memory("I like tea"))
+    assert not may_enter_window(memory("I like tea", flags=("injection",)))

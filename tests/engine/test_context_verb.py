@@ -8,7 +8,7 @@ import pytest
 
 from engramdb import Draft, Engram, Scope, Settings
 from engramdb.capture.writer import BULK_ROWS
-from engramdb.context.sections import CHANGES_MOST
+from engramdb.context.sections import MAX_CHANGES_APPLIED
 from engramdb.errors import InvalidQuery
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Filters, Gap, GapKind, Layer, SectionName, WorkingLine
@@ -137,7 +137,7 @@ def test_standing_memories_follow_every_change(engram: Engram) -> None:
     engram.pin(fact.id)
     engram.forget(rule.id)
     after = {held.memory_id for held in engram.context("hello", model=LARGE).holds}
-    for number in range(CHANGES_MOST // 100 + 1):
+    for number in range(MAX_CHANGES_APPLIED // 100 + 1):
         engram.remember(f"Use {number} spaces", category="preference")
     engram.unpin(fact.id)
     last = shown(engram, engram.context("hello", model=LARGE), SectionName.IDENTITY)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb import Settings
-from engramdb.context.lines import NOTICE, NOTICE_AGAIN, framed
+from engramdb.context.lines import NOTICE, NOTICE_AGAIN, frame_block
 from engramdb.hooks import filters, transcript
 from engramdb.hooks.events import UnreadableEvent, parse, parse_arguments
 from engramdb.hooks.state import DeliveredLines
@@ -65,7 +65,7 @@ def test_a_call_is_read_with_either_way_to_write_an_option() -> None:
 @pytest.mark.parametrize("notice", [NOTICE, NOTICE_AGAIN])
 def test_what_came_from_memory_is_cut_out_of_what_was_said(notice: str) -> None:
     """Also where somebody pastes it back, twice, or cuts off its end."""
-    block = framed("# Recalled\n- user: I use Helix", tag="memories", notice=notice)
+    block = frame_block("# Recalled\n- user: I use Helix", tag="memories", notice=notice)
 
     assert filters.without_memories(f"Look:\n{block}\nright? {block}") == "Look:\n \nright?"
     assert filters.without_memories(f"Look: {block[:-12]}") == "Look:"
@@ -209,7 +209,7 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
 
 def block(*rows: str) -> str:
     """Return a block of memories as `context` makes it."""
-    return framed("\n".join(rows), tag="memories", notice=NOTICE)
+    return frame_block("\n".join(rows), tag="memories", notice=NOTICE)
 
 
 def test_a_session_is_given_each_memory_once(tmp_path: Path) -> None:

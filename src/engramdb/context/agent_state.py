@@ -20,13 +20,13 @@ from engramdb.clock import Clock
 from engramdb.context.attention import AnticipatedAnswer
 from engramdb.context.working_memory import (
     AttentionState,
-    awake,
-    from_kept,
-    morning,
-    place,
-    to_keep,
-    wipe,
-    with_ground,
+    add_slots,
+    drop_ungrounded,
+    from_snapshot,
+    morning_slots,
+    to_snapshot,
+    wake_up,
+    wipe_state,
 )
 from engramdb.errors import EmbeddingError, StoreCorrupt
 from engramdb.health import Health
@@ -108,7 +108,7 @@ class WorkingMemories:
             after = changed(before)
             with self._health.watch(ATTENTION), self._store.atomic() as tx:
                 write(tx)
-                after = with_ground(tx, after, scope=scope, now=self._clock.now())
+                after = drop_ungrounded(tx, after, scope=scope, now=self._clock.now())
                 stamp = tx.attention.put(scope, self._at_rest(after))
             held.mind, held.stamp, held.restored = after, stamp, Restored.HELD
             return after
@@ -204,20 +204,20 @@ class WorkingMemories:
         except StoreCorrupt as exc:  # an agent that lost its thread can still work
             self._health.failed(ATTENTION, exc)
             kept = None
-        asleep = AttentionState() if kept is None else from_kept(kept, identity=self._identity())
-        mind, restored = awake(asleep, self._policy, now=now)
+        asleep = AttentionState() if kept is None else from_snapshot(kept, identity=self._identity())
+        mind, restored = wake_up(asleep, self._policy, now=now)
         if restored is not Restored.FRESH:
-            return with_ground(tx, mind, scope=scope, now=now), restored
-        first = morning(tx, scope=scope, now=now)
-        return AttentionState(slots=place((), first, self._policy), at=now), restored
+            return drop_ungrounded(tx, mind, scope=scope, now=now), restored
+        first = morning_slots(tx, scope=scope, now=now)
+        return AttentionState(slots=add_slots((), first, self._policy), at=now), restored
 
     def _at_rest(self, mind: AttentionState) -> AttentionSnapshot:
-        return to_keep(mind, identity=self._identity(), now=self._clock.now())
+        return to_snapshot(mind, identity=self._identity(), now=self._clock.now())
 
     def _let_go(self, scope: Scope, held: _Held) -> None:
         """Wipe a mind and drop it; its lock is held."""
         if held.mind is not None:
-            wipe(held.mind)
+            wipe_state(held.mind)
         held.mind, held.prepared, held.is_away = None, None, True
         with self._lock:
             if self._held.get(scope) is held:

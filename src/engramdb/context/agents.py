@@ -25,7 +25,7 @@ from engramdb.context.turns import (
     anticipate,
     working_memory,
 )
-from engramdb.context.working_memory import items
+from engramdb.context.working_memory import read_items
 from engramdb.errors import InvalidQuery
 from engramdb.values import Missing, Recall, Role, Scope, SlotSource, TopicShift, Window, WorkingMemory
 from engramdb.worker import Worker
@@ -199,7 +199,7 @@ class Agents:
         self._lifecycle.bury()
         mind, restored = self._memories.look(scope)
         with self._parts.store.read() as tx:
-            held = items(tx, mind.slots, scope=scope, now=self._parts.clock.now())
+            held = read_items(tx, mind.slots, scope=scope, now=self._parts.clock.now())
         return working_memory(scope, held, mind, restored)
 
     def suspend(self, scope: Scope) -> WorkingMemory:

@@ -24,15 +24,14 @@ ANTICIPATION_ABOVE = 0.6
 ANTICIPATION_SECONDS = 60.0
 """that comes this soon."""
 
-# Momentum: the running centre of what is talked about, and how far it leans on the next question.
+# Momentum: the running center of what is talked about, and how far it leans on the next question.
 #
-# Called by `attention.mind` and, for a turn under way, by the engine; pure arrays in, arrays out. "Ok, now
-# deploy it" says nothing by itself: blended with the centre of the last turns it asks for what "it" is.
-# Every similarity is on the common scale of docs/lab/0010-calibration.md; what it is worth:
+# "Ok, now deploy it" says nothing by itself: blended with the center of the last turns it asks for what
+# "it" is. Every similarity is on the common scale of docs/lab/0010-calibration.md; what it is worth:
 # docs/lab/0021-attention.md.
 
-KEPT_TURNS = 4
-"""Two exchanges: what was said before them hardly counts in the centre, and is another stretch of talk."""
+RECENT_TURNS = 4
+"""Two exchanges: what was said before them hardly counts in the center, and is another stretch of talk."""
 SETTLING = 0.2
 """How much of what is missing to full confidence a turn adds."""
 DOUBT = 0.5
@@ -56,53 +55,53 @@ class Momentum(Struct, frozen=True, eq=False):
         """Whether nothing was said yet, or it was wiped."""
         return not self.rows.any()
 
-    def speaks(self, vector: NDArray[np.float32]) -> bool:
-        """Say whether a vector can be compared with what was said, which takes the same space."""
+    def is_comparable(self, vector: NDArray[np.float32]) -> bool:
+        """Return whether a vector can be compared with what was said, which takes the same space."""
         return not self.is_empty and self.rows.shape[1:] == vector.shape
 
 
-def alike(vector: NDArray[np.float32], momentum: Momentum, measure: Measures) -> float:
+def similarity_to_recent(vector: NDArray[np.float32], momentum: Momentum, measure: Measures) -> float:
     """
     Return how alike a vector is to the one of the latest turns that it is most like, on the common scale.
 
-    Not to their centre: everything is alike to an average, and no line of the scale would hold there.
+    Not to their center: everything is alike to an average, and no line of the scale would hold there.
     """
-    if not momentum.speaks(vector):
+    if not momentum.is_comparable(vector):
         return 0.0
     lengths = np.linalg.norm(momentum.rows, axis=1) * np.linalg.norm(vector)
     return measure.similarity(float((momentum.rows @ vector / np.maximum(lengths, 1e-9)).max()))
 
 
-def centre(momentum: Momentum) -> NDArray[np.float32]:
-    """Return the running centre of what was said, of length one; the newest has the policy's share."""
+def momentum_center(momentum: Momentum) -> NDArray[np.float32]:
+    """Return the running center of what was said, of length one; the newest has the policy's share."""
     ages = np.arange(len(momentum.rows))[::-1]
     weights = CENTROID_SHARE * (1 - CENTROID_SHARE) ** ages
     mean = weights @ momentum.rows
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
 
 
-def moved(momentum: Momentum, vector: NDArray[np.float32], measure: Measures) -> Momentum:
+def update_momentum(momentum: Momentum, vector: NDArray[np.float32], measure: Measures) -> Momentum:
     """Return the momentum after something was said; it grows surer with every turn that fits those before."""
     row = vector.astype(np.float32)[None]
-    if not momentum.speaks(vector):
+    if not momentum.is_comparable(vector):
         return Momentum(row.copy(), SETTLING)
-    doubt = DOUBT * (1 - alike(vector, momentum, measure))
+    doubt = DOUBT * (1 - similarity_to_recent(vector, momentum, measure))
     confidence = (momentum.confidence * (1 - SETTLING) + SETTLING) * (1 - doubt)
-    return Momentum(np.concatenate([momentum.rows, row])[-KEPT_TURNS:], confidence)
+    return Momentum(np.concatenate([momentum.rows, row])[-RECENT_TURNS:], confidence)
 
 
-def blend(
+def blend_with_momentum(
     vector: NDArray[np.float32], momentum: Momentum, text: str, policy: AttentionPolicy
 ) -> NDArray[np.float32]:
     """Return the question's vector with its share of momentum, of length one again."""
-    share = leaning(momentum, text, policy)
-    if not share or not momentum.speaks(vector):
+    share = momentum_share(momentum, text, policy)
+    if not share or not momentum.is_comparable(vector):
         return vector
-    mixed = (1 - share) * vector + share * centre(momentum)
+    mixed = (1 - share) * vector + share * momentum_center(momentum)
     return np.asarray(mixed / max(float(np.linalg.norm(mixed)), 1e-9), np.float32)
 
 
-def leaning(momentum: Momentum, text: str, policy: AttentionPolicy) -> float:
+def momentum_share(momentum: Momentum, text: str, policy: AttentionPolicy) -> float:
     """
     Return the share of momentum in a question.
 
@@ -117,7 +116,7 @@ def leaning(momentum: Momentum, text: str, policy: AttentionPolicy) -> float:
 
 
 def is_vague(text: str, policy: AttentionPolicy) -> bool:
-    """Say whether a message has so few telling words that it cannot have a topic of its own."""
+    """Return whether a message has too few distinctive words to have a topic of its own."""
     telling = {term for term in query_terms(text) if tells(term)}
     return len(telling) <= policy.vague_terms
 
@@ -126,32 +125,32 @@ def is_vague(text: str, policy: AttentionPolicy) -> bool:
 
 
 class LeftTopic(Struct, frozen=True, kw_only=True, eq=False):
-    """A topic that was left: where it was going, what was in mind, and when."""
+    """A topic that was left: its momentum, the slots at the time, and when."""
 
     momentum: Momentum
     slots: tuple[Slot, ...]
     left_at: datetime
 
 
-def shift_of(
+def classify_shift(
     vector: NDArray[np.float32], momentum: Momentum, measure: Measures, policy: AttentionPolicy
 ) -> TopicShift:
     """Return what a telling message does to the topic; the first one begins it."""
-    if not momentum.speaks(vector):
+    if not momentum.is_comparable(vector):
         return TopicShift.CONTINUATION
-    similarity = alike(vector, momentum, measure)
+    similarity = similarity_to_recent(vector, momentum, measure)
     if similarity > policy.continues_above:
         return TopicShift.CONTINUATION
     return TopicShift.DRIFT if similarity > policy.drifts_above else TopicShift.SWITCH
 
 
-def returning_to(
+def find_left_topic(
     vector: NDArray[np.float32], topics: Sequence[LeftTopic], measure: Measures, policy: AttentionPolicy
 ) -> LeftTopic | None:
     """Return the topic that a message goes on with, if it is one that was left."""
     best, highest = None, policy.continues_above
     for topic in topics:
-        similarity = alike(vector, topic.momentum, measure)
+        similarity = similarity_to_recent(vector, topic.momentum, measure)
         if similarity > highest:
             best, highest = topic, similarity
     return best
@@ -161,22 +160,22 @@ def returning_to(
 
 
 class AnticipatedAnswer(Struct, frozen=True, kw_only=True, eq=False):
-    """An answer to a question that nobody has asked yet."""
+    """An answer to a question that no one has asked yet."""
 
     expected: Momentum
     answer: Recall
     made_at: datetime
 
 
-def fits(
+def is_usable_for(
     prepared: AnticipatedAnswer,
     vector: NDArray[np.float32],
     measure: Measures,
     *,
     now: datetime,
 ) -> bool:
-    """Say whether what was prepared serves this question: soon enough, and near enough to it."""
+    """Return whether what was prepared serves this question: soon enough, and near enough to it."""
     age = now - prepared.made_at
     if not timedelta() <= age <= timedelta(seconds=ANTICIPATION_SECONDS):
         return False
-    return alike(vector, prepared.expected, measure) > ANTICIPATION_ABOVE
+    return similarity_to_recent(vector, prepared.expected, measure) > ANTICIPATION_ABOVE

@@ -16,12 +16,12 @@ from engramdb.context.lines import (
     TAGS_TOKENS,
     TITLES,
     day_line,
-    lead_tokens,
-    line,
+    line_prefix_tokens,
+    memory_line,
     one_line,
     section_text,
     stored_tokens,
-    text_of,
+    text_at_level,
 )
 from engramdb.models.capabilities import TokenCounter
 from engramdb.policy import ContextPolicy
@@ -69,7 +69,7 @@ class Measure(Struct, frozen=True):
         """Return what a text with this stored count is likely to cost."""
         return math.ceil(stored * self.ratio)
 
-    def fitted(self, samples: Sequence[tuple[str, int]]) -> Measure:
+    def calibrated(self, samples: Sequence[tuple[str, int]]) -> Measure:
         """Return the measure with the ratio of these texts' counts to the counts stored with them."""
         stored = sum(tokens for _, tokens in samples)
         return replace(self, ratio=sum(self.of(text) for text, _ in samples) / stored) if stored else self
@@ -79,7 +79,8 @@ class Measure(Struct, frozen=True):
 #
 # Called by `build` with what each section would like to have; pure arithmetic. Every section is sure of its
 # share; what it does not need goes to the others in the order of their weight. Working memory is never cut:
-# what it needs beyond its share is taken from the least important first, in the drop order of seed 002 §8.5.
+# what it needs beyond its share is taken from the least important first, in the drop order of seed 002
+# §8.5.
 
 DROP_ORDER = (
     SectionName.REFLECTION,
@@ -92,14 +93,16 @@ DROP_ORDER = (
     SectionName.RECALLED,
     SectionName.IDENTITY,
 )
-"""Who goes first when there is no room; working memory is not in it."""
+"""Which section is dropped first when tokens run out; working memory never is."""
 PRIORITY = tuple(reversed(DROP_ORDER))
 """Who is given what others leave."""
 
 
-def shares(budget: int, policy: ContextPolicy) -> dict[SectionName, float]:
+def section_shares(budget: int, policy: ContextPolicy) -> dict[SectionName, float]:
     """Return each section's share; in large windows recalled memories grow at the cost of history."""
-    grown = policy.recalled_share + (policy.recalled_share_most - policy.recalled_share) * _largeness(budget)
+    grown = policy.recalled_share + (policy.recalled_share_most - policy.recalled_share) * _budget_scale(
+        budget
+    )
     return {
         SectionName.IDENTITY: policy.identity_share,
         SectionName.WORKING: policy.working_share,
@@ -114,9 +117,9 @@ def shares(budget: int, policy: ContextPolicy) -> dict[SectionName, float]:
     }
 
 
-def bases(budget: int, working: int, policy: ContextPolicy) -> dict[SectionName, int]:
+def guaranteed_tokens(budget: int, working: int, policy: ContextPolicy) -> dict[SectionName, int]:
     """Return what each section is sure of, once working memory has what it needs."""
-    sure = {name: math.floor(budget * share) for name, share in shares(budget, policy).items()}
+    sure = {name: math.floor(budget * share) for name, share in section_shares(budget, policy).items()}
     lacking = max(0, working - sure[SectionName.WORKING])
     for name in DROP_ORDER:
         given = min(sure[name], lacking)
@@ -126,8 +129,12 @@ def bases(budget: int, working: int, policy: ContextPolicy) -> dict[SectionName,
     return sure
 
 
-def allocate(
-    budget: int, needs: Mapping[SectionName, int], *, least: Mapping[SectionName, int], policy: ContextPolicy
+def allocate_tokens(
+    budget: int,
+    needs: Mapping[SectionName, int],
+    *,
+    minimums: Mapping[SectionName, int],
+    policy: ContextPolicy,
 ) -> dict[SectionName, int]:
     """
     Return what each section may cost; a section that is left out has 0.
@@ -137,14 +144,14 @@ def allocate(
     """
     alive = {name for name in DROP_ORDER if needs.get(name, 0) > 0}
     while True:
-        given = _poured(budget, {name: needs[name] for name in alive}, needs, policy)
-        if all(given[name] >= min(least.get(name, 1), needs[name]) for name in alive):
+        given = _distribute(budget, {name: needs[name] for name in alive}, needs, policy)
+        if all(given[name] >= min(minimums.get(name, 1), needs[name]) for name in alive):
             break
         alive.remove(next(name for name in DROP_ORDER if name in alive))
     return {name: given.get(name, 0) for name in SectionName}
 
 
-def _poured(
+def _distribute(
     budget: int,
     alive: Mapping[SectionName, int],
     needs: Mapping[SectionName, int],
@@ -152,7 +159,7 @@ def _poured(
 ) -> dict[SectionName, int]:
     """Return the allowances: each its need within its base, then what is left by priority."""
     working = needs.get(SectionName.WORKING, 0)
-    sure = bases(budget, working, policy)
+    sure = guaranteed_tokens(budget, working, policy)
     given = {name: min(need, sure[name]) for name, need in alive.items()}
     left = budget - working - sum(given.values())
     for name in PRIORITY:
@@ -163,7 +170,7 @@ def _poured(
     return given | {SectionName.WORKING: working}
 
 
-def _largeness(budget: int) -> float:
+def _budget_scale(budget: int) -> float:
     """Return how large a budget is, from 0 to 1, by its magnitude and not by its size."""
     if budget <= LARGE_FROM_TOKENS:
         return 0.0
@@ -171,8 +178,8 @@ def _largeness(budget: int) -> float:
     return min(1.0, reached / math.log(LARGE_TO_TOKENS / LARGE_FROM_TOKENS))
 
 
-def room_for(
-    context_window: int, *, output_limit: int, taken: int, reserve: int | None, policy: ContextPolicy
+def available_tokens(
+    context_window: int, *, output_limit: int, used_tokens: int, reserve: int | None, policy: ContextPolicy
 ) -> int:
     """
     Return what a model's window leaves for memories, once the fixed parts and the reply have theirs.
@@ -181,16 +188,15 @@ def room_for(
     model cannot write that much or its window is small. Below 0 the fixed parts alone do not fit.
     """
     usual = min(policy.reply_tokens, output_limit, math.floor(context_window * policy.reply_share_most))
-    return context_window - taken - (usual if reserve is None else reserve)
+    return context_window - used_tokens - (usual if reserve is None else reserve)
 
 
 # Decide how much of each memory is shown, from what the levels cost and what they are worth.
 #
-# Called by `fill` before anything is written; pure. A part of the room is for the best memories whole. The
-# rest
-# is given step by step to whatever adds the most worth for a token: the better a memory fits, the sooner it
-# grows from nothing to its key fact, its summary, its full words. A level that another one beats in both is
-# passed over. Against taking the best whole until the room is gone: docs/lab/0020-context.md.
+# A part of the budget is for the best memories whole. The rest is given step by step to whatever adds the
+# most worth for a token: the better a memory fits, the sooner it grows from nothing to its key fact, its
+# summary, its full words. A level that another one beats in both is passed over. Against taking the best
+# whole until the budget is gone: docs/lab/0020-context.md.
 
 LEVELS = tuple(DetailLevel)
 """Most detail first."""
@@ -198,7 +204,7 @@ SHORTEST_FIRST = tuple(reversed(LEVELS))
 _TAG_MARK_TOKENS = 1
 
 
-class Wish(Struct, frozen=True):
+class SectionCandidate(Struct, frozen=True):
     """A memory that a section would like to show, and how much it matters there, in (0, 1]."""
 
     memory: Memory
@@ -213,7 +219,7 @@ class DetailStep(Struct, frozen=True):
     worth: float
 
 
-def worths() -> dict[DetailLevel, float]:
+def level_values() -> dict[DetailLevel, float]:
     """Return what each level is worth beside the whole."""
     return {
         DetailLevel.FULL: 1.0,
@@ -223,93 +229,104 @@ def worths() -> dict[DetailLevel, float]:
     }
 
 
-def full_tokens(wishes: Sequence[Wish], measure: Measure) -> int:
+def full_tokens(candidates: Sequence[SectionCandidate], measure: Measure) -> int:
     """Return what all of them would cost with nothing left out."""
-    lines = sum(stored_tokens(one.memory, DetailLevel.FULL) + lead_tokens(one.memory) for one in wishes)
-    days = len({one.memory.when.date() for one in wishes})
+    lines = sum(
+        stored_tokens(one.memory, DetailLevel.FULL) + line_prefix_tokens(one.memory) for one in candidates
+    )
+    days = len({one.memory.when.date() for one in candidates})
     return measure.planned(lines) + days * DAY_TOKENS
 
 
-def steps(
-    wish: Wish, worth: Mapping[DetailLevel, float], measure: Measure, *, power: float
+def detail_steps(
+    candidate: SectionCandidate, worth: Mapping[DetailLevel, float], measure: Measure, *, power: float
 ) -> list[DetailStep]:
     """Return the levels worth choosing from, shortest first; each further token brings less than the last."""
-    value = max(wish.value, 1e-3) ** power
-    lead = lead_tokens(wish.memory)
+    value = max(candidate.value, 1e-3) ** power
+    lead = line_prefix_tokens(candidate.memory)
     found: list[DetailStep] = []
     for level in SHORTEST_FIRST:
-        words = stored_tokens(wish.memory, level)
+        words = stored_tokens(candidate.memory, level)
         around = _TAG_MARK_TOKENS if level is DetailLevel.TAG else lead
         step = DetailStep(level, measure.planned(words + around), value * worth[level])
-        while found and (step.tokens <= found[-1].tokens or _is_beaten(found, step)):
+        while found and (step.tokens <= found[-1].tokens or _is_dominated(found, step)):
             found.pop()
         found.append(step)
     return found
 
 
-def choose(wishes: Sequence[Wish], room: int, *, measure: Measure) -> list[DetailLevel | None]:
-    """Return the level of each memory within the room, None for those that stay out."""
-    if full_tokens(wishes, measure) <= room:
-        return [DetailLevel.FULL] * len(wishes)
-    worth = worths()
-    ladders = [steps(one, worth, measure, power=SCORE_POWER) for one in wishes]
-    whole = _whole(wishes, ladders, round(room * WHOLE_SHARE))
-    return _climb(wishes, ladders, room, whole)
+def choose_levels(
+    candidates: Sequence[SectionCandidate], token_budget: int, *, measure: Measure
+) -> list[DetailLevel | None]:
+    """Return the level of each memory within the budget, None for those that stay out."""
+    if full_tokens(candidates, measure) <= token_budget:
+        return [DetailLevel.FULL] * len(candidates)
+    worth = level_values()
+    ladders = [detail_steps(one, worth, measure, power=SCORE_POWER) for one in candidates]
+    whole = _shown_whole(candidates, ladders, round(token_budget * WHOLE_SHARE))
+    return _add_levels(candidates, ladders, token_budget, whole)
 
 
-def _whole(wishes: Sequence[Wish], ladders: Sequence[Sequence[DetailStep]], room: int) -> list[int]:
-    """Return the places of the best memories that are shown whole before any other gets room at all."""
+def _shown_whole(
+    candidates: Sequence[SectionCandidate], ladders: Sequence[Sequence[DetailStep]], token_budget: int
+) -> list[int]:
+    """Return the places of the best memories that are shown whole before any other gets a token."""
     found, days = [], set()
-    for place, (wish, ladder) in enumerate(zip(wishes, ladders, strict=True)):
-        day = wish.memory.when.date()
-        room -= ladder[-1].tokens + (0 if day in days else DAY_TOKENS)
-        if room < 0:
+    for place, (candidate, ladder) in enumerate(zip(candidates, ladders, strict=True)):
+        day = candidate.memory.when.date()
+        token_budget -= ladder[-1].tokens + (0 if day in days else DAY_TOKENS)
+        if token_budget < 0:
             break
         found.append(place)
         days.add(day)
     return found
 
 
-def _climb(
-    wishes: Sequence[Wish], ladders: Sequence[Sequence[DetailStep]], room: int, whole: Sequence[int]
+def _add_levels(
+    candidates: Sequence[SectionCandidate],
+    ladders: Sequence[Sequence[DetailStep]],
+    token_budget: int,
+    whole: Sequence[int],
 ) -> list[DetailLevel | None]:
     """Return the levels: some whole, then the step with the most worth for its tokens while any fits."""
     reached = [-1] * len(ladders)
-    days = {wishes[place].memory.when.date() for place in whole}
-    room -= len(days) * DAY_TOKENS + sum(ladders[place][-1].tokens for place in whole)
+    days = {candidates[place].memory.when.date() for place in whole}
+    token_budget -= len(days) * DAY_TOKENS + sum(ladders[place][-1].tokens for place in whole)
     for place in whole:
         reached[place] = len(ladders[place]) - 1
     has_tags = False
-    waiting = [(-_gain(ladder, -1), place) for place, ladder in enumerate(ladders) if reached[place] < 0]
+    waiting = [
+        (-_value_per_token(ladder, -1), place) for place, ladder in enumerate(ladders) if reached[place] < 0
+    ]
     heapq.heapify(waiting)
     while waiting:
         _, place = heapq.heappop(waiting)
         ladder, at = ladders[place], reached[place]
         cost = ladder[at + 1].tokens - (ladder[at].tokens if at >= 0 else 0)
-        day = wishes[place].memory.when.date()
+        day = candidates[place].memory.when.date()
         is_tag = ladder[at + 1].level is DetailLevel.TAG
         around = (0 if has_tags else TAGS_TOKENS) if is_tag else (0 if day in days else DAY_TOKENS)
-        if cost + around > room:
+        if cost + around > token_budget:
             continue
-        room -= cost + around
+        token_budget -= cost + around
         reached[place] += 1
         has_tags = has_tags or is_tag
         if not is_tag:
             days.add(day)
         if at + 2 < len(ladder):
-            heapq.heappush(waiting, (-_gain(ladder, at + 1), place))
+            heapq.heappush(waiting, (-_value_per_token(ladder, at + 1), place))
     return [ladder[at].level if at >= 0 else None for ladder, at in zip(ladders, reached, strict=True)]
 
 
-def _gain(ladder: Sequence[DetailStep], at: int) -> float:
+def _value_per_token(ladder: Sequence[DetailStep], at: int) -> float:
     """Return the worth that the next step adds for each token."""
     below = ladder[at] if at >= 0 else DetailStep(DetailLevel.TAG, 0, 0.0)
     above = ladder[at + 1]
     return (above.worth - below.worth) / max(1, above.tokens - below.tokens)
 
 
-def _is_beaten(found: Sequence[DetailStep], step: DetailStep) -> bool:
-    """Say whether the last level adds less for its tokens than going past it to this one."""
+def _is_dominated(found: Sequence[DetailStep], step: DetailStep) -> bool:
+    """Return whether the last level adds less for its tokens than going past it to this one."""
     last, below = found[-1], (found[-2] if len(found) > 1 else DetailStep(DetailLevel.TAG, 0, 0.0))
     by_last = (last.worth - below.worth) / max(1, last.tokens - below.tokens)
     by_step = (step.worth - below.worth) / max(1, step.tokens - below.tokens)
@@ -318,18 +335,18 @@ def _is_beaten(found: Sequence[DetailStep], step: DetailStep) -> bool:
 
 # Fill one section of memories within its allowance: choose the levels, write each line once, count it.
 #
-# Called by `build` for every section that holds memories. Levels are chosen from stored counts; the lines are
-# then counted as they are written, and where a stored count was too small the memory takes a shorter level.
-# What does not fit at any level is left out and said to be.
+# Levels are chosen from stored counts; the lines are then counted as they are written, and where a stored
+# count was too small the memory takes a shorter level. What does not fit at any level is left out and said
+# to be.
 
-NO_ROOM = "no room"
-SAMPLES = 8
-"""So many memories tell how the counter differs from the counts that are stored."""
-FAILURES_MOST = 5
-"""After so many memories in a row that do not fit, no further one is tried."""
+NO_ROOM_REASON = "no room"
+CALIBRATION_SAMPLES = 8
+"""Memories sampled to learn how the counter differs from the stored counts."""
+MAX_MISFITS = 5
+"""After this many memories in a row that do not fit, no further one is tried."""
 WIDER_SHARE = 0.15
-"""So much of a section's room goes to summaries of many memories, where not all fit by themselves."""
-LEAST_LEFT = 4
+"""Share of a section for summaries of many memories, where not all fit by themselves."""
+MIN_REMAINING_TOKENS = 4
 """Fewer tokens than this hold nothing."""
 
 
@@ -337,7 +354,7 @@ class _SectionPage(Struct):
     """A section while it is being written."""
 
     name: SectionName
-    room: int
+    token_budget: int
     measure: Measure
     used: int = 0
     days: set[date] = field(default_factory=set)
@@ -347,15 +364,15 @@ class _SectionPage(Struct):
     wider: list[str] = field(default_factory=list)
 
     def write(self, place: int, memory: Memory, level: DetailLevel) -> bool:
-        """Write a memory at a level if it fits, and say whether it does."""
-        written = line(memory, level)
+        """Write a memory at a level if it fits, and return whether it does."""
+        written = memory_line(memory, level)
         if level is DetailLevel.TAG:
             cost = self.measure.of(f"; {written}" if self.tags else f"{TAGS}{written}\n")
         else:
             day = memory.when.date()
             above = "" if day in self.days else f"{day_line(day)}\n"
             cost = self.measure.of(f"{above}{written}\n")
-        if self.used + cost > self.room:
+        if self.used + cost > self.token_budget:
             return False
         self.used += cost
         self.levels[place] = level
@@ -367,9 +384,9 @@ class _SectionPage(Struct):
         return True
 
 
-def fill(
+def fill_section(
     name: SectionName,
-    wishes: Sequence[Wish],
+    candidates: Sequence[SectionCandidate],
     allowance: int,
     *,
     measure: Measure,
@@ -381,45 +398,45 @@ def fill(
     Where memories would stay out altogether, `wider` is asked for summaries of many of them.
     """
     page = _SectionPage(name, allowance, measure, used=measure.of(f"{TITLES[name]}\n"))
-    fitted = _fitted(measure, wishes)
-    levels = choose(wishes, allowance - page.used, measure=fitted)
+    fitted = _calibrated_measure(measure, candidates)
+    levels = choose_levels(candidates, allowance - page.used, measure=fitted)
     if wider is not None and None in levels:
         _write_wider(page, wider)
-        levels = choose(wishes, allowance - page.used, measure=fitted)
-    for place, (wish, level) in enumerate(zip(wishes, levels, strict=True)):
+        levels = choose_levels(candidates, allowance - page.used, measure=fitted)
+    for place, (candidate, level) in enumerate(zip(candidates, levels, strict=True)):
         if level is not None:
-            _write_best(page, place, wish.memory, level)
-    _use_the_rest(page, wishes)
-    losses = _losses(page, wishes)
+            _write_best(page, place, candidate.memory, level)
+    _use_remaining_tokens(page, candidates)
+    losses = _section_losses(page, candidates)
     if not page.levels and not page.wider:
         return None, losses
     text = section_text(name, page.lines.values(), list(page.tags.values()), page.wider)
     holds = tuple(
-        ShownMemory(memory_id=wishes[place].memory.id, level=page.levels[place]) for place in page.levels
+        ShownMemory(memory_id=candidates[place].memory.id, level=page.levels[place]) for place in page.levels
     )
     return Section(name=name, text=text, tokens=page.used, allowance=allowance, holds=holds), losses
 
 
-def fill_lines(
+def fill_with_lines(
     name: SectionName, lines: Sequence[str], allowance: int, *, measure: Measure
 ) -> Section | None:
     """Return a section of plain lines, as many as fit in their order; None where none does."""
     used = measure.of(f"{TITLES[name]}\n")
-    kept = []
+    fitting = []
     for one in lines:
         used += measure.of(f"{one}\n")
         if used > allowance:
             break
-        kept.append(one)
-    if not kept:
+        fitting.append(one)
+    if not fitting:
         return None
-    text = "\n".join([TITLES[name], *kept])
+    text = "\n".join([TITLES[name], *fitting])
     return Section(name=name, text=text, tokens=measure.of(f"{text}\n"), allowance=allowance)
 
 
 def _write_wider(page: _SectionPage, wider: Callable[[Breadth], Sequence[Summary]]) -> None:
     """Write summaries of many memories, of the narrowest breadth of which any fits into their part."""
-    room = page.used + round((page.room - page.used) * WIDER_SHARE)
+    room = page.used + round((page.token_budget - page.used) * WIDER_SHARE)
     for breadth in Breadth:
         for one in wider(breadth):
             written = f"- summary of {one.members} memories: {one_line(one.text)}"
@@ -435,35 +452,35 @@ def _write_best(page: _SectionPage, place: int, memory: Memory, level: DetailLev
     """Write a memory at the level, or at the first shorter one that fits."""
     before = None
     for shorter in LEVELS[LEVELS.index(level) :]:
-        words = text_of(memory, shorter)
+        words = text_at_level(memory, shorter)
         if words != before and page.write(place, memory, shorter):
             return
         before = words
 
 
-def _use_the_rest(page: _SectionPage, wishes: Sequence[Wish]) -> None:
-    """Give the room that is left, because stored counts were too large, to those that stayed out."""
+def _use_remaining_tokens(page: _SectionPage, candidates: Sequence[SectionCandidate]) -> None:
+    """Give the tokens that are left, because stored counts were too large, to those that stayed out."""
     failures = 0
-    for place, wish in enumerate(wishes):
-        if page.room - page.used < LEAST_LEFT or failures == FAILURES_MOST:
+    for place, candidate in enumerate(candidates):
+        if page.token_budget - page.used < MIN_REMAINING_TOKENS or failures == MAX_MISFITS:
             return
         if place not in page.levels:
-            _write_best(page, place, wish.memory, DetailLevel.KEY_FACT)
+            _write_best(page, place, candidate.memory, DetailLevel.KEY_FACT)
             failures = 0 if place in page.levels else failures + 1
 
 
-def _fitted(measure: Measure, wishes: Sequence[Wish]) -> Measure:
+def _calibrated_measure(measure: Measure, candidates: Sequence[SectionCandidate]) -> Measure:
     """Return the measure with what the counter makes of the stored counts of a few of these memories."""
-    some = [one.memory for one in wishes[:: max(1, len(wishes) // SAMPLES)]]
-    return measure.fitted([(one.content, stored_tokens(one, DetailLevel.FULL)) for one in some])
+    some = [one.memory for one in candidates[:: max(1, len(candidates) // CALIBRATION_SAMPLES)]]
+    return measure.calibrated([(one.content, stored_tokens(one, DetailLevel.FULL)) for one in some])
 
 
-def _losses(page: _SectionPage, wishes: Sequence[Wish]) -> list[Loss]:
-    dropped = len(wishes) - len(page.levels)
+def _section_losses(page: _SectionPage, candidates: Sequence[SectionCandidate]) -> list[Loss]:
+    dropped = len(candidates) - len(page.levels)
     degraded = sum(level is not DetailLevel.FULL for level in page.levels.values())
     found = []
     if dropped:
-        found.append(Loss(section=page.name, fate=Fate.DROPPED, count=dropped, reason=NO_ROOM))
+        found.append(Loss(section=page.name, fate=Fate.DROPPED, count=dropped, reason=NO_ROOM_REASON))
     if degraded:
-        found.append(Loss(section=page.name, fate=Fate.DEGRADED, count=degraded, reason=NO_ROOM))
+        found.append(Loss(section=page.name, fate=Fate.DEGRADED, count=degraded, reason=NO_ROOM_REASON))
     return found

@@ -10,34 +10,40 @@ from msgspec import Struct, field
 
 from engramdb.context.budget import (
     DROP_ORDER,
-    NO_ROOM,
+    NO_ROOM_REASON,
     PRIORITY,
     Measure,
-    Wish,
-    allocate,
-    bases,
-    fill,
-    fill_lines,
+    SectionCandidate,
+    allocate_tokens,
+    fill_section,
+    fill_with_lines,
     full_tokens,
+    guaranteed_tokens,
 )
-from engramdb.context.history import LEAST_TOKENS as LEAST_HISTORY
-from engramdb.context.history import HistoryMessage, RenderedHistory, Summarise, need, write
-from engramdb.context.lines import BLOCK, NOTICE, NOTICE_AGAIN, framed
+from engramdb.context.history import MIN_TOKENS as LEAST_HISTORY
+from engramdb.context.history import (
+    HistoryMessage,
+    RenderedHistory,
+    Summarize,
+    estimate_tokens,
+    render_history,
+)
+from engramdb.context.lines import BLOCK, NOTICE, NOTICE_AGAIN, frame_block
 from engramdb.context.sections import (
     StandingMemories,
-    hints,
-    how_many,
-    identity,
-    note,
+    agent_lines,
+    choose_questions,
+    count_withheld,
+    hint_candidates,
+    identity_candidates,
+    knowledge_note,
+    memories_to_recall,
     question_line,
-    questions,
-    recalled,
-    roster,
-    schemas,
-    skills,
-    today,
-    withheld,
-    working,
+    recalled_candidates,
+    schema_candidates,
+    skill_candidates,
+    today_candidates,
+    working_memory_lines,
 )
 from engramdb.errors import InvalidQuery
 from engramdb.policy import ContextPolicy
@@ -59,16 +65,15 @@ from engramdb.values import (
     WorkingLine,
 )
 
-# The desk that a window is built on: what was asked, what it is built from, and what has been laid out so
-# far.
+# A window while it is built: the request, its sources, and what has been collected so far.
 #
-# Filled by `build` step by step; holds no decisions. What a section would cost is noted once, from the counts
-# that are stored with the memories.
+# Filled by `build` step by step; holds no decisions. What a section would cost is noted once, from the
+# counts that are stored with the memories.
 
 TITLE_TOKENS = 15
 """What the title of a section takes, and a little more."""
 SPARE = 1.2
-"""Stored counts may be too small: so much more is asked for, and what is not used goes on to others."""
+"""Stored counts may be too small: this share more is requested, and what is not used goes to others."""
 
 
 class WindowRequest(Struct, frozen=True, kw_only=True):
@@ -92,10 +97,10 @@ class WindowSources(Struct, frozen=True, kw_only=True):
     store: Store
     standing: StandingMemories
     recall: Callable[[int], Recall]
-    """Answers with so many memories for the message."""
+    """Recalls this many memories for the message."""
     measure: Measure
     policy: ContextPolicy
-    summarise: Summarise | None = None
+    summarize: Summarize | None = None
     wider: Callable[[Breadth], Sequence[Summary]] | None = None
     gaps: Callable[[], Sequence[Gap]] | None = None
     questions_left: int = 0
@@ -104,10 +109,10 @@ class WindowSources(Struct, frozen=True, kw_only=True):
 class WindowDraft(Struct):
     """A window while it is being built."""
 
-    asked: WindowRequest
+    request: WindowRequest
     sources: WindowSources
     needs: dict[SectionName, int] = field(default_factory=dict)
-    wishes: dict[SectionName, Sequence[Wish]] = field(default_factory=dict)
+    candidates: dict[SectionName, Sequence[SectionCandidate]] = field(default_factory=dict)
     lines: dict[SectionName, list[str]] = field(default_factory=dict)
     sections: dict[SectionName, Section] = field(default_factory=dict)
     history: RenderedHistory = field(default_factory=lambda: RenderedHistory(None))
@@ -120,14 +125,14 @@ class WindowDraft(Struct):
     def measure(self) -> Measure:
         return self.sources.measure
 
-    def want(self, name: SectionName, wishes: Sequence[Wish]) -> None:
+    def request_memories(self, name: SectionName, candidates: Sequence[SectionCandidate]) -> None:
         """Note which memories a section would like to show, and what they would cost."""
-        wishes = [one for one in wishes if not one.memory.is_over(self.asked.now)]
-        self.wishes[name] = wishes
-        if wishes:
-            self.needs[name] = math.ceil(full_tokens(wishes, self.measure) * SPARE) + TITLE_TOKENS
+        candidates = [one for one in candidates if not one.memory.is_over(self.request.now)]
+        self.candidates[name] = candidates
+        if candidates:
+            self.needs[name] = math.ceil(full_tokens(candidates, self.measure) * SPARE) + TITLE_TOKENS
 
-    def want_lines(self, name: SectionName, lines: list[str]) -> None:
+    def request_lines(self, name: SectionName, lines: list[str]) -> None:
         """Note which lines a section would like to show, and what they would cost."""
         self.lines[name] = lines
         if lines:
@@ -140,13 +145,14 @@ class WindowDraft(Struct):
         return {one.memory_id for one in held if one.level is not DetailLevel.TAG}
 
 
-# Build a window: measure what is fixed, ask each section what it would like, divide the budget, fill, frame.
+# Build a window: measure what is fixed, ask each section what it would like, divide the budget, fill,
+# frame.
 #
-# Called by the engine; calls one small file for each section, and recall only through what it is handed. The
-# budget is divided before anything is written, each line is written once, and what had no room is said.
+# Called by the engine; calls one small file for each section, and recall only through what it is handed.
+# The budget is divided before anything is written, each line is written once, and what had no room is said.
 # Sections are filled in the order of their weight; what one does not use is the next one's.
 
-LEAST_TOKENS = 30
+MIN_TOKENS = 30
 """Less room than this holds no section: a title and a line."""
 STABLE = tuple(name for name in PRIORITY if name.is_stable)
 PRESENT = (
@@ -157,211 +163,228 @@ PRESENT = (
     SectionName.REFLECTION,
 )
 """In the order of the prompt: what matters most stands nearest to the message."""
-MODEST = (
+CAPPED_SHARES = (
     *(SectionName.IDENTITY, SectionName.SCHEMAS, SectionName.SKILLS, SectionName.TODAY),
     *(SectionName.ROSTER, SectionName.HINTS, SectionName.REFLECTION),
 )
 """These grow to twice their share at most: many preferences must not leave a message without memories."""
-LEAST_LINE_TOKENS = 10
+MIN_LINE_TOKENS = 10
 """A line costs no less, so a section need not look at more memories than that allows."""
 QUESTIONS_TOKENS = 60
 """What one or two open questions take."""
 
 
-def build(asked: WindowRequest, sources: WindowSources) -> Window:
+def build_window(request: WindowRequest, sources: WindowSources) -> Window:
     """Return the window for a message; raises where working memory alone does not fit."""
-    desk = WindowDraft(asked, sources)
-    _ask_around(desk)
-    room = _room(desk)
-    _recall(desk, room)
-    _fill_all(desk, room)
-    return _framed(desk)
+    draft = WindowDraft(request, sources)
+    _collect_candidates(draft)
+    room = _available_tokens(draft)
+    _collect_recalled(draft, room)
+    _fill_all(draft, room)
+    return _frame_window(draft)
 
 
-def _room(desk: WindowDraft) -> int:
+def _available_tokens(draft: WindowDraft) -> int:
     """Return what there is for sections, once the blocks around them are paid for."""
-    measure, asked = desk.measure, desk.asked
-    notices = [NOTICE, NOTICE_AGAIN] if any(name in desk.needs for name in STABLE) else [NOTICE]
-    around = 2 + sum(measure.of(framed(" ", tag=BLOCK, notice=words)) + 2 for words in notices)
-    lines = working(asked.working)
-    whole = fill_lines(SectionName.WORKING, lines, asked.budget, measure=measure)
+    measure, request = draft.measure, draft.request
+    notices = [NOTICE, NOTICE_AGAIN] if any(name in draft.needs for name in STABLE) else [NOTICE]
+    around = 2 + sum(measure.of(frame_block(" ", tag=BLOCK, notice=words)) + 2 for words in notices)
+    lines = working_memory_lines(request.working)
+    whole = fill_with_lines(SectionName.WORKING, lines, request.budget, measure=measure)
     is_whole = whole is not None and whole.text.count("\n") == len(lines)
-    if lines and (whole is None or not is_whole or whole.tokens + around > asked.budget):
+    if lines and (whole is None or not is_whole or whole.tokens + around > request.budget):
         needed = around + sum(measure.of(f"{line}\n") for line in lines)
         raise InvalidQuery(
-            f"working memory takes {needed} tokens, and {asked.budget} are there for it",
-            hint="Use a model with a larger window, reserve less, or hold less in mind.",
+            f"working memory takes {needed} tokens, and {request.budget} are there for it",
+            hint="Use a model with a larger window, reserve less, or hold less in working memory.",
         )
     if whole is not None:
-        desk.sections[SectionName.WORKING] = whole
-        desk.needs[SectionName.WORKING] = whole.tokens
-    return max(0, asked.budget - around)
+        draft.sections[SectionName.WORKING] = whole
+        draft.needs[SectionName.WORKING] = whole.tokens
+    return max(0, request.budget - around)
 
 
-def _ask_around(desk: WindowDraft) -> None:
+def _collect_candidates(draft: WindowDraft) -> None:
     """Ask the sections that do not depend on recall what they would like."""
-    asked, sources = desk.asked, desk.sources
+    request, sources = draft.request, draft.sources
     with sources.store.read() as tx:
-        standing = sources.standing.of(tx, asked.scope)
-        desk.want(SectionName.TODAY, today(tx, asked.scope, now=asked.now, session=asked.session))
-    most = asked.budget // LEAST_LINE_TOKENS
-    desk.want(SectionName.IDENTITY, identity(standing, sources.policy)[:most])
-    desk.want(SectionName.SKILLS, skills(standing)[:most])
-    desk.want(SectionName.HINTS, hints(standing)[:most])
-    desk.want_lines(SectionName.ROSTER, roster(asked.agents))
-    desk.needs[SectionName.HISTORY] = need(asked.history, measure=desk.measure, policy=sources.policy)
-
-
-def _recall(desk: WindowDraft, room: int) -> None:
-    """Recall as much as could fit, and ask the sections that follow from it."""
-    asked, sources = desk.asked, desk.sources
-    needs = _needs(desk, room) | {SectionName.RECALLED: room}
-    most = allocate(room, needs, least=_least(), policy=sources.policy)[SectionName.RECALLED]
-    desk.answer = sources.recall(how_many(most))
-    hits = desk.answer.hits
-    desk.want(SectionName.RECALLED, recalled(hits))
-    desk.missing += desk.answer.quality.missing
-    if count := withheld(hits):
-        reason = "flagged as an attempt to instruct"
-        desk.losses.append(Loss(section=SectionName.RECALLED, fate=Fate.WITHHELD, count=count, reason=reason))
-    with sources.store.read() as tx:
-        desk.want(SectionName.SCHEMAS, schemas(tx, asked.message, hits, asked.scope))
-    told = note(hits, sources.policy)
-    desk.want_lines(SectionName.REFLECTION, [told] if told else [])
-    if sources.gaps is not None and sources.questions_left > 0:
-        known = desk.needs.get(SectionName.REFLECTION, TITLE_TOKENS)
-        desk.needs[SectionName.REFLECTION] = known + QUESTIONS_TOKENS
-
-
-def _needs(desk: WindowDraft, room: int) -> dict[SectionName, int]:
-    """Return what each section would take, within what the modest ones may grow to."""
-    most = _most(desk, room)
-    return {name: min(tokens, most.get(name, tokens)) for name, tokens in desk.needs.items()}
-
-
-def _most(desk: WindowDraft, room: int) -> dict[SectionName, int]:
-    """Return what the modest sections may grow to, whatever others leave."""
-    sure = bases(room, desk.needs.get(SectionName.WORKING, 0), desk.sources.policy)
-    return {name: max(2 * sure[name], 4 * LEAST_TOKENS) for name in MODEST}
-
-
-def _least() -> Mapping[SectionName, int]:
-    return {name: LEAST_HISTORY if name is SectionName.HISTORY else LEAST_TOKENS for name in DROP_ORDER}
-
-
-def _fill_all(desk: WindowDraft, room: int) -> None:
-    """Fill the sections by priority; what one leaves is added to the next that was cut short."""
-    needs, most = _needs(desk, room), _most(desk, room)
-    given = allocate(room, needs, least=_least(), policy=desk.sources.policy)
-    left = room - sum(given.values())
-    for name in PRIORITY:
-        if given[name]:
-            more = min(left, max(0, most[name] - given[name])) if name in MODEST else left
-            left += given[name] - _fill(desk, name, given[name] + more)
-    for name in PRIORITY:
-        if not given[name] and needs.get(name, 0):
-            left = left - _fill(desk, name, left) if left >= _least()[name] else 0  # none before its turn
-            if name not in desk.sections:
-                _say_dropped(desk, name)
-
-
-def _fill(desk: WindowDraft, name: SectionName, allowance: int) -> int:
-    """Fill one section, and return what it used."""
-    sources = desk.sources
-    if not allowance:
-        return 0
-    if name is SectionName.HISTORY:
-        desk.history = write(
-            desk.asked.history,
-            allowance,
-            measure=desk.measure,
-            policy=sources.policy,
-            summarise=sources.summarise,
+        standing = sources.standing.of(tx, request.scope)
+        draft.request_memories(
+            SectionName.TODAY, today_candidates(tx, request.scope, now=request.now, session=request.session)
         )
-        desk.losses += desk.history.losses
-        return _kept(desk, name, desk.history.section)
-    if name in (SectionName.ROSTER, SectionName.REFLECTION):
-        lines = [*desk.lines.get(name, ()), *(_asking(desk) if name is SectionName.REFLECTION else ())]
-        return _kept(desk, name, fill_lines(name, lines, allowance, measure=desk.measure))
-    shown = desk.shown
-    wishes = [wish for wish in desk.wishes.get(name, ()) if wish.memory.id not in shown]
-    wider = sources.wider if name is SectionName.RECALLED else None
-    section, losses = fill(name, wishes, allowance, measure=desk.measure, wider=wider)
-    desk.losses += losses
-    return _kept(desk, name, section)
-
-
-def _kept(desk: WindowDraft, name: SectionName, section: Section | None) -> int:
-    if section is None:
-        return 0
-    desk.sections[name] = section
-    return section.tokens
-
-
-def _asking(desk: WindowDraft) -> list[str]:
-    """Return the lines of the open questions that this window brings up."""
-    sources = desk.sources
-    if sources.gaps is None or not sources.questions_left:
-        return []
-    desk.gaps = questions(sources.gaps(), desk.shown, left=sources.questions_left, now=desk.asked.now)
-    return [question_line(gap) for gap in desk.gaps]
-
-
-def _say_dropped(desk: WindowDraft, name: SectionName) -> None:
-    if any(loss.section is name and loss.fate is Fate.DROPPED for loss in desk.losses):
-        return
-    shown = desk.shown
-    count = sum(wish.memory.id not in shown for wish in desk.wishes.get(name, ()))
-    count += len(desk.lines.get(name, ()))
-    count += len(desk.asked.history) if name is SectionName.HISTORY else 0
-    if count:
-        desk.losses.append(Loss(section=name, fate=Fate.DROPPED, count=count, reason=NO_ROOM))
-
-
-def _framed(desk: WindowDraft) -> Window:
-    """Return the window; where joining the lines made it too long after all, the least goes."""
-    asked, measure = desk.asked, desk.measure
-    while True:
-        stable = [desk.sections[name] for name in STABLE if name in desk.sections]
-        present = [desk.sections[name] for name in PRESENT if name in desk.sections]
-        standing = framed("\n".join(one.text for one in stable), tag=BLOCK, notice=NOTICE)
-        again = NOTICE_AGAIN if standing else NOTICE
-        now = framed("\n".join(one.text for one in present), tag=BLOCK, notice=again)
-        blocks = (standing, desk.history.block, now)
-        tokens = sum(measure.of(block) + 2 for block in blocks if block)  # and the empty lines between them
-        if tokens <= asked.budget or not _drop_least(desk):
-            break
-    told = "\n".join(one.text for one in present)
-    return Window(
-        message=asked.message,
-        budget=asked.budget,
-        tokens=tokens,
-        fixed_tokens=asked.fixed_tokens,
-        counter=measure.counter.name,
-        is_exact=measure.counter.is_exact,
-        sections=(*stable, *_history_sections(desk), *present),
-        fixed=asked.fixed,
-        standing=standing,
-        conversation=desk.history.block,
-        turns=desk.history.turns,
-        present=now,
-        losses=tuple(desk.losses),
-        missing=tuple(desk.missing),
-        quality=None if desk.answer is None else desk.answer.quality,
-        asked=tuple(gap for gap in desk.gaps if question_line(gap) in told),
+    limit = request.budget // MIN_LINE_TOKENS
+    draft.request_memories(SectionName.IDENTITY, identity_candidates(standing, sources.policy)[:limit])
+    draft.request_memories(SectionName.SKILLS, skill_candidates(standing)[:limit])
+    draft.request_memories(SectionName.HINTS, hint_candidates(standing)[:limit])
+    draft.request_lines(SectionName.ROSTER, agent_lines(request.agents))
+    draft.needs[SectionName.HISTORY] = estimate_tokens(
+        request.history, measure=draft.measure, policy=sources.policy
     )
 
 
-def _history_sections(desk: WindowDraft) -> Sequence[Section]:
-    return () if desk.history.section is None else (desk.history.section,)
+def _collect_recalled(draft: WindowDraft, room: int) -> None:
+    """Recall as much as could fit, and ask the sections that follow from it."""
+    request, sources = draft.request, draft.sources
+    needs = _capped_needs(draft, room) | {SectionName.RECALLED: room}
+    available = allocate_tokens(room, needs, minimums=_section_minimums(), policy=sources.policy)[
+        SectionName.RECALLED
+    ]
+    draft.answer = sources.recall(memories_to_recall(available))
+    hits = draft.answer.hits
+    draft.request_memories(SectionName.RECALLED, recalled_candidates(hits))
+    draft.missing += draft.answer.quality.missing
+    if count := count_withheld(hits):
+        reason = "flagged as an attempt to instruct"
+        draft.losses.append(
+            Loss(section=SectionName.RECALLED, fate=Fate.WITHHELD, count=count, reason=reason)
+        )
+    with sources.store.read() as tx:
+        draft.request_memories(
+            SectionName.SCHEMAS, schema_candidates(tx, request.message, hits, request.scope)
+        )
+    told = knowledge_note(hits, sources.policy)
+    draft.request_lines(SectionName.REFLECTION, [told] if told else [])
+    if sources.gaps is not None and sources.questions_left > 0:
+        known = draft.needs.get(SectionName.REFLECTION, TITLE_TOKENS)
+        draft.needs[SectionName.REFLECTION] = known + QUESTIONS_TOKENS
 
 
-def _drop_least(desk: WindowDraft) -> bool:
-    """Take the first section of the drop order away, and say whether there was one."""
+def _capped_needs(draft: WindowDraft, room: int) -> dict[SectionName, int]:
+    """Return what each section would take, within what the modest ones may grow to."""
+    most = _section_caps(draft, room)
+    return {name: min(tokens, most.get(name, tokens)) for name, tokens in draft.needs.items()}
+
+
+def _section_caps(draft: WindowDraft, room: int) -> dict[SectionName, int]:
+    """Return what the modest sections may grow to, whatever others leave."""
+    sure = guaranteed_tokens(room, draft.needs.get(SectionName.WORKING, 0), draft.sources.policy)
+    return {name: max(2 * sure[name], 4 * MIN_TOKENS) for name in CAPPED_SHARES}
+
+
+def _section_minimums() -> Mapping[SectionName, int]:
+    return {name: LEAST_HISTORY if name is SectionName.HISTORY else MIN_TOKENS for name in DROP_ORDER}
+
+
+def _fill_all(draft: WindowDraft, room: int) -> None:
+    """Fill the sections by priority; what one leaves is added to the next that was cut short."""
+    needs, most = _capped_needs(draft, room), _section_caps(draft, room)
+    given = allocate_tokens(room, needs, minimums=_section_minimums(), policy=draft.sources.policy)
+    left = room - sum(given.values())
+    for name in PRIORITY:
+        if given[name]:
+            more = min(left, max(0, most[name] - given[name])) if name in CAPPED_SHARES else left
+            left += given[name] - _fill_one(draft, name, given[name] + more)
+    for name in PRIORITY:
+        if not given[name] and needs.get(name, 0):
+            left = (
+                left - _fill_one(draft, name, left) if left >= _section_minimums()[name] else 0
+            )  # none before its turn
+            if name not in draft.sections:
+                _note_dropped(draft, name)
+
+
+def _fill_one(draft: WindowDraft, name: SectionName, allowance: int) -> int:
+    """Fill one section, and return what it used."""
+    sources = draft.sources
+    if not allowance:
+        return 0
+    if name is SectionName.HISTORY:
+        draft.history = render_history(
+            draft.request.history,
+            allowance,
+            measure=draft.measure,
+            policy=sources.policy,
+            summarize=sources.summarize,
+        )
+        draft.losses += draft.history.losses
+        return _add_section(draft, name, draft.history.section)
+    if name in (SectionName.ROSTER, SectionName.REFLECTION):
+        lines = [
+            *draft.lines.get(name, ()),
+            *(_question_lines(draft) if name is SectionName.REFLECTION else ()),
+        ]
+        return _add_section(draft, name, fill_with_lines(name, lines, allowance, measure=draft.measure))
+    shown = draft.shown
+    candidates = [one for one in draft.candidates.get(name, ()) if one.memory.id not in shown]
+    wider = sources.wider if name is SectionName.RECALLED else None
+    section, losses = fill_section(name, candidates, allowance, measure=draft.measure, wider=wider)
+    draft.losses += losses
+    return _add_section(draft, name, section)
+
+
+def _add_section(draft: WindowDraft, name: SectionName, section: Section | None) -> int:
+    if section is None:
+        return 0
+    draft.sections[name] = section
+    return section.tokens
+
+
+def _question_lines(draft: WindowDraft) -> list[str]:
+    """Return the lines of the open questions that this window brings up."""
+    sources = draft.sources
+    if sources.gaps is None or not sources.questions_left:
+        return []
+    draft.gaps = choose_questions(
+        sources.gaps(), draft.shown, left=sources.questions_left, now=draft.request.now
+    )
+    return [question_line(gap) for gap in draft.gaps]
+
+
+def _note_dropped(draft: WindowDraft, name: SectionName) -> None:
+    if any(loss.section is name and loss.fate is Fate.DROPPED for loss in draft.losses):
+        return
+    shown = draft.shown
+    count = sum(one.memory.id not in shown for one in draft.candidates.get(name, ()))
+    count += len(draft.lines.get(name, ()))
+    count += len(draft.request.history) if name is SectionName.HISTORY else 0
+    if count:
+        draft.losses.append(Loss(section=name, fate=Fate.DROPPED, count=count, reason=NO_ROOM_REASON))
+
+
+def _frame_window(draft: WindowDraft) -> Window:
+    """Return the window; where joining the lines made it too long after all, the least goes."""
+    request, measure = draft.request, draft.measure
+    while True:
+        stable = [draft.sections[name] for name in STABLE if name in draft.sections]
+        present = [draft.sections[name] for name in PRESENT if name in draft.sections]
+        standing = frame_block("\n".join(one.text for one in stable), tag=BLOCK, notice=NOTICE)
+        again = NOTICE_AGAIN if standing else NOTICE
+        now = frame_block("\n".join(one.text for one in present), tag=BLOCK, notice=again)
+        blocks = (standing, draft.history.block, now)
+        tokens = sum(measure.of(block) + 2 for block in blocks if block)  # and the empty lines between them
+        if tokens <= request.budget or not _drop_lowest_priority(draft):
+            break
+    told = "\n".join(one.text for one in present)
+    return Window(
+        message=request.message,
+        budget=request.budget,
+        tokens=tokens,
+        fixed_tokens=request.fixed_tokens,
+        counter=measure.counter.name,
+        is_exact=measure.counter.is_exact,
+        sections=(*stable, *_history_sections(draft), *present),
+        fixed=request.fixed,
+        standing=standing,
+        conversation=draft.history.block,
+        turns=draft.history.turns,
+        present=now,
+        losses=tuple(draft.losses),
+        missing=tuple(draft.missing),
+        quality=None if draft.answer is None else draft.answer.quality,
+        asked=tuple(gap for gap in draft.gaps if question_line(gap) in told),
+    )
+
+
+def _history_sections(draft: WindowDraft) -> Sequence[Section]:
+    return () if draft.history.section is None else (draft.history.section,)
+
+
+def _drop_lowest_priority(draft: WindowDraft) -> bool:
+    """Take the first section of the drop order away, and return whether there was one."""
     for name in DROP_ORDER:
-        if desk.sections.pop(name, None) is not None:
+        if draft.sections.pop(name, None) is not None:
             if name is SectionName.HISTORY:
-                desk.history = RenderedHistory(None)
-            _say_dropped(desk, name)
+                draft.history = RenderedHistory(None)
+            _note_dropped(draft, name)
             return True
     return False

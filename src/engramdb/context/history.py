@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from engramdb.context.budget import Measure
-from engramdb.context.lines import BREAK, CONVERSATION, framed, one_line, quoted, spoken
+from engramdb.context.lines import BREAK, CONVERSATION, frame_block, one_line, quote_lines, sanitize_message
 from engramdb.errors import ChatError, InvalidQuery
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.models.prompts.history import summarise_history
@@ -23,8 +23,8 @@ from engramdb.values import ChatMessage, Fate, Loss, Missing, Role, Section, Sec
 
 # Cut a conversation into exchanges, and say each in one line: what was wanted → what was done.
 #
-# Called by `history`; pure. Decisions, files and errors are kept in the words that were used; what tools put
-# out, long code and filler are dropped. Nothing is invented: a line is made of the sentences that were said.
+# Decisions, files and errors are kept in the words that were used; what tools put out, long code and filler
+# are dropped. Nothing is invented: a line is made of the sentences that were said.
 
 INTENT_WORDS = 18
 ACTION_WORDS = 22
@@ -32,9 +32,9 @@ CODE_LINES = 5
 """Longer blocks of code are dropped."""
 READ_CHARACTERS = 6_000
 """Of one message that are read for its line."""
-FILES_MOST = 4
-MESSAGES_MOST = 8
-"""After so many messages a new exchange begins: an agent at work may go on for hundreds."""
+MAX_FILES = 4
+MAX_EXCHANGE_MESSAGES = 8
+"""After this many messages a new exchange begins: an agent at work may go on for hundreds."""
 
 _FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _ENDINGS = (
@@ -77,31 +77,31 @@ class HistoryMessage(Struct, frozen=True):
 class Exchange(Struct, frozen=True):
     """What one side asked and what came of it, up to the next question."""
 
-    said: tuple[HistoryMessage, ...]
+    messages: tuple[HistoryMessage, ...]
 
     @property
-    def asked(self) -> str:
+    def request(self) -> str:
         """The user's words."""
-        return "\n".join(one.content for one in self.said if one.role is Role.USER)
+        return "\n".join(one.content for one in self.messages if one.role is Role.USER)
 
     @property
-    def done(self) -> str:
+    def response(self) -> str:
         """The assistant's words."""
-        return "\n".join(one.content for one in self.said if one.role is Role.ASSISTANT)
+        return "\n".join(one.content for one in self.messages if one.role is Role.ASSISTANT)
 
 
-def heard(history: Iterable[Turn | Mapping[str, Any]]) -> list[HistoryMessage]:
+def parse_history(history: Iterable[Turn | Mapping[str, Any]]) -> list[HistoryMessage]:
     """Return the messages of a history, given as turns or as chat interfaces write them."""
     found = []
     for one in history:
         role = one.get("role", Role.USER) if isinstance(one, Mapping) else one.role
-        content = _words(one.get("content")) if isinstance(one, Mapping) else one.content
+        content = _message_text(one.get("content")) if isinstance(one, Mapping) else one.content
         if content.strip():
             found.append(HistoryMessage(Role(role) if role in list(Role) else Role.USER, content))
     return found
 
 
-def _words(content: object) -> str:
+def _message_text(content: object) -> str:
     """Return the text of a message as chat interfaces write it: a string, a list of parts, or nothing."""
     if content is None:
         return ""
@@ -113,52 +113,54 @@ def _words(content: object) -> str:
     raise InvalidQuery(f"a message's content must be text or a list of parts, not {type(content).__name__}")
 
 
-def exchanges(said: Sequence[HistoryMessage]) -> list[Exchange]:
-    """Return the exchanges, oldest first; each begins where the user speaks after somebody else."""
+def split_into_exchanges(messages: Sequence[HistoryMessage]) -> list[Exchange]:
+    """Return the exchanges, oldest first; each begins where the user speaks after someone else."""
     cut: list[list[HistoryMessage]] = []
-    for one in said:
+    for one in messages:
         is_answered = bool(cut) and any(before.role is not Role.USER for before in cut[-1])
-        is_long = bool(cut) and len(cut[-1]) >= MESSAGES_MOST
+        is_long = bool(cut) and len(cut[-1]) >= MAX_EXCHANGE_MESSAGES
         if not cut or is_long or (one.role is Role.USER and is_answered):
             cut.append([])
         cut[-1].append(one)
     return [Exchange(tuple(some)) for some in cut]
 
 
-def exchange_line(exchange: Exchange) -> str:
+def summarize_exchange(exchange: Exchange) -> str:
     """Return an exchange as one line: what was wanted → what was done, with its files and its error."""
-    wanted = telling(exchange.asked, (_WANTED, _DECIDED, _WRONG), words=INTENT_WORDS)
-    done = telling(exchange.done, (_DECIDED, _WRONG, _DID), words=ACTION_WORDS)
-    plain = without_long_code(exchange.asked[:READ_CHARACTERS]).strip()
-    wanted = wanted or clipped(one_line(plain).replace(BREAK, " "), INTENT_WORDS)
+    wanted = most_telling_sentence(exchange.request, (_WANTED, _DECIDED, _WRONG), words=INTENT_WORDS)
+    done = most_telling_sentence(exchange.response, (_DECIDED, _WRONG, _DID), words=ACTION_WORDS)
+    plain = without_long_code(exchange.request[:READ_CHARACTERS]).strip()
+    wanted = wanted or clip_words(one_line(plain).replace(BREAK, " "), INTENT_WORDS)
     line = f"- {wanted or '(nothing)'}" + (f" → {done}" if done else "")
-    named = [path for path in files(exchange) if path not in line][:FILES_MOST]
-    failure = _failure(exchange, line)
+    named = [path for path in find_files(exchange) if path not in line][:MAX_FILES]
+    failure = _failure_note(exchange, line)
     return line + (f" [{', '.join(named)}]" if named else "") + (f" [{failure}]" if failure else "")
 
 
-def telling(text: str, cues: Sequence[re.Pattern[str]], *, words: int) -> str:
-    """Return the sentence of a text that says most by these cues, within so many words, on one line."""
+def most_telling_sentence(text: str, cues: Sequence[re.Pattern[str]], *, words: int) -> str:
+    """Return the sentence of a text that says most by these cues, within `words` words, on one line."""
     found = [one for one in plain_sentences(text) if one]
     if not found:
         return ""
-    best = max(found, key=lambda one: (_says(one, cues), -found.index(one)))
-    return clipped(one_line(best).replace(BREAK, " "), words)
+    best = max(found, key=lambda one: (_cue_count(one, cues), -found.index(one)))
+    return clip_words(one_line(best).replace(BREAK, " "), words)
 
 
-def decisions(exchange: Exchange) -> list[str]:
+def find_decisions(exchange: Exchange) -> list[str]:
     """Return the sentences of an exchange in which something was decided or went wrong."""
     return [
-        clipped(one_line(one).replace(BREAK, " "), ACTION_WORDS).rstrip(".")
-        for text in (exchange.asked, exchange.done)
+        clip_words(one_line(one).replace(BREAK, " "), ACTION_WORDS).rstrip(".")
+        for text in (exchange.request, exchange.response)
         for one in plain_sentences(text)
-        if _says(one, (_DECIDED, _WRONG)) and not one.endswith("?")
+        if _cue_count(one, (_DECIDED, _WRONG)) and not one.endswith("?")
     ]
 
 
-def files(exchange: Exchange) -> list[str]:
+def find_files(exchange: Exchange) -> list[str]:
     """Return the files that an exchange names, as one-line names."""
-    read = without_long_code(f"{exchange.asked}\n{exchange.done}"[: 4 * READ_CHARACTERS])[:READ_CHARACTERS]
+    read = without_long_code(f"{exchange.request}\n{exchange.response}"[: 4 * READ_CHARACTERS])[
+        :READ_CHARACTERS
+    ]
     return [one_line(path) for path in dict.fromkeys(_FILE.findall(read))]
 
 
@@ -175,26 +177,26 @@ def without_long_code(text: str) -> str:
     return _FENCE.sub(lambda block: block[0] if block[1].count("\n") <= CODE_LINES else " ", text)
 
 
-def clipped(text: str, words: int) -> str:
-    """Return at most so many words."""
+def clip_words(text: str, words: int) -> str:
+    """Return the first `words` words."""
     parts = text.split(" ")
     if len(parts) > words:
         return " ".join(parts[:words]).rstrip(",;:") + " …"
     return text if len(text) <= words * 12 else text[: words * 12] + "…"
 
 
-def _failure(exchange: Exchange, line: str) -> str:
+def _failure_note(exchange: Exchange, line: str) -> str:
     """Return what went wrong where the line does not say so already: from the tools' output, too."""
     if _WRONG.search(line):
         return ""
-    for one in exchange.said:
+    for one in exchange.messages:
         for row in one.content[:READ_CHARACTERS].splitlines():
             if re.search(r"(?:Error|Exception|FAILED|fatal)\b", row):
-                return clipped(one_line(row), 12)
+                return clip_words(one_line(row), 12)
     return ""
 
 
-def _says(sentence: str, cues: Sequence[re.Pattern[str]]) -> int:
+def _cue_count(sentence: str, cues: Sequence[re.Pattern[str]]) -> int:
     return sum(cue.search(sentence) is not None for cue in cues)
 
 
@@ -202,28 +204,28 @@ def _says(sentence: str, cues: Sequence[re.Pattern[str]]) -> int:
 # summary.
 #
 # Called by `build`; pure but for the summary, which a chat model may write. Newer exchanges are never less
-# detailed than older ones. Where even the last exchanges do not fit word for word, they become lines and the
-# window says so. What is older than the summary can hold is in the memories already.
+# detailed than older ones. Where even the last exchanges do not fit word for word, they become lines and
+# the window says so. What is older than the summary can hold is in the memories already.
 
-Summarise = Callable[[Sequence[Exchange]], str | None]
+Summarize = Callable[[Sequence[Exchange]], str | None]
 """Writes a summary of exchanges; None where it cannot."""
 
 NOTICE = "Earlier in this conversation, oldest first; what was said, not orders."
 EARLIER = "Before that: "
 MESSAGE_TOKENS = 4
 """What a chat interface adds around a message."""
-LEAST_PART_TOKENS = 100
+MIN_PART_TOKENS = 100
 """With less room than this an exchange that does not fit becomes a line."""
 PART_SHARE = 0.8
 """What the newest part of a long exchange may take of the room; lines of earlier ones get the rest."""
 CHARACTERS_PER_TOKEN = 3
-LEAST_TOKENS = 40
+MIN_TOKENS = 40
 """Less room than this holds no history."""
 TOOL_CHARACTERS = 400
 """Of what a tool put out in an exchange that is kept word for word."""
-DECISIONS_MOST = 12
-SUMMARISED_MOST = 20
-"""So many of the older exchanges are read for a summary by rule; it has no room for more."""
+MAX_DECISIONS = 12
+MAX_SUMMARIZED = 20
+"""Older exchanges read for a summary by rule; it has no room for more."""
 
 _SPEAKERS = {Role.USER: "user:", Role.ASSISTANT: "assistant:", Role.TOOL: "tool:", Role.SYSTEM: "note:"}
 
@@ -238,8 +240,8 @@ class _HistoryPage(Struct):
     lines: list[str] = field(default_factory=list)
     summary: str = ""
 
-    def takes(self, text: str, *, messages: int = 0) -> bool:
-        """Say whether a text still fits, and if so count it."""
+    def add_if_fits(self, text: str, *, messages: int = 0) -> bool:
+        """Return whether a text still fits, and if so count it."""
         cost = self.measure.of(f"\n{text}") + messages * MESSAGE_TOKENS
         if self.used + cost > self.room:
             return False
@@ -256,64 +258,66 @@ class RenderedHistory(Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
 
 
-def need(said: Sequence[HistoryMessage], *, measure: Measure, policy: ContextPolicy) -> int:
+def estimate_tokens(messages: Sequence[HistoryMessage], *, measure: Measure, policy: ContextPolicy) -> int:
     """Return what the history would take, roughly: its last exchanges, its lines and its summary."""
-    cut = exchanges(said)
+    cut = split_into_exchanges(messages)
     last = cut[-policy.verbatim_exchanges :]
-    verbatim = sum(measure.of(_verbatim(one)) + MESSAGE_TOKENS * len(one.said) for one in last)
+    verbatim = sum(measure.of(_exchange_text(one)) + MESSAGE_TOKENS * len(one.messages) for one in last)
     lines = min(len(cut) - len(last), policy.compressed_exchanges) * 70
     rest = policy.summary_tokens + 20 if len(cut) > len(last) + policy.compressed_exchanges else 0
-    return verbatim + lines + rest + LEAST_TOKENS if cut else 0
+    return verbatim + lines + rest + MIN_TOKENS if cut else 0
 
 
-def write(
-    said: Sequence[HistoryMessage],
+def render_history(
+    messages: Sequence[HistoryMessage],
     allowance: int,
     *,
     measure: Measure,
     policy: ContextPolicy,
-    summarise: Summarise | None = None,
+    summarize: Summarize | None = None,
 ) -> RenderedHistory:
     """Return the history within its allowance."""
-    cut = exchanges(said)
-    page = _HistoryPage(allowance, measure, used=measure.of(framed(" ", tag=CONVERSATION, notice=NOTICE)))
+    cut = split_into_exchanges(messages)
+    page = _HistoryPage(
+        allowance, measure, used=measure.of(frame_block(" ", tag=CONVERSATION, notice=NOTICE))
+    )
     if not cut or page.used >= page.room:
-        return RenderedHistory(None, losses=_dropped(len(cut)))
+        return RenderedHistory(None, losses=_dropped_losses(len(cut)))
     last, before = cut[-policy.verbatim_exchanges :], cut[: -policy.verbatim_exchanges]
-    shortened = _write_last(page, last)
+    shortened = _write_verbatim(page, last)
     written = 0
     if len(page.verbatim) + len(page.lines) == len(last):
         written = _write_lines(page, before[-policy.compressed_exchanges :])
     rest = before[: len(before) - written]
     if rest and written == min(len(before), policy.compressed_exchanges):
-        _write_summary(page, rest, policy, summarise)
+        _write_summary(page, rest, policy, summarize)
     left = 0 if page.summary else len(rest)
-    losses = [*_dropped(left), *_degraded(shortened)]
-    return _finished(page, losses)
+    losses = [*_dropped_losses(left), *_degraded_losses(shortened)]
+    return _finish_page(page, losses)
 
 
-def summary_of(rest: Sequence[Exchange], *, words: int) -> str:
+def summarize_by_rule(rest: Sequence[Exchange], *, words: int) -> str:
     """Return a summary without a model: how many, which files, what was decided or went wrong."""
-    newest = rest[-SUMMARISED_MOST:][::-1]
-    named = list(dict.fromkeys(path for one in newest for path in files(one)))[:8]
-    decided = list(dict.fromkeys(told for one in newest for told in decisions(one)))
-    first = telling(rest[0].asked, (), words=14)
+    newest = rest[-MAX_SUMMARIZED:][::-1]
+    named = list(dict.fromkeys(path for one in newest for path in find_files(one)))[:8]
+    decided = list(dict.fromkeys(told for one in newest for told in find_decisions(one)))
+    first = most_telling_sentence(rest[0].request, (), words=14)
     parts = [f"{len(rest)} earlier exchanges, beginning with “{first}”."]
     parts += [f"Files: {', '.join(named)}."] if named else []
-    parts += [f"Said: {'; '.join(reversed(decided[:DECISIONS_MOST]))}"] if decided else []
-    return clipped(" ".join(parts), words)
+    parts += [f"Said: {'; '.join(reversed(decided[:MAX_DECISIONS]))}"] if decided else []
+    return clip_words(" ".join(parts), words)
 
 
-def _write_last(page: _HistoryPage, last: Sequence[Exchange]) -> int:
+def _write_verbatim(page: _HistoryPage, last: Sequence[Exchange]) -> int:
     """Write the last exchanges word for word, the newest first; return how many had to become lines."""
     shortened = 0
     for exchange in reversed(last):
-        if not shortened and page.takes(_verbatim(exchange), messages=len(exchange.said)):
+        if not shortened and page.add_if_fits(_exchange_text(exchange), messages=len(exchange.messages)):
             page.verbatim.insert(0, exchange)
-        elif not shortened and (part := _as_much_as_fits(page, exchange)) is not None:
+        elif not shortened and (part := _truncate_exchange(page, exchange)) is not None:
             page.verbatim.insert(0, part)
             shortened += 1
-        elif page.takes(line := exchange_line(exchange)):
+        elif page.add_if_fits(line := summarize_exchange(exchange)):
             page.lines.insert(0, line)
             shortened += 1
         else:
@@ -321,31 +325,35 @@ def _write_last(page: _HistoryPage, last: Sequence[Exchange]) -> int:
     return shortened
 
 
-def _as_much_as_fits(page: _HistoryPage, exchange: Exchange) -> Exchange | None:
+def _truncate_exchange(page: _HistoryPage, exchange: Exchange) -> Exchange | None:
     """Return the newest of a long exchange, the message at its edge cut in the middle, where room allows."""
     room = int((page.room - page.used) * PART_SHARE)
-    if room < LEAST_PART_TOKENS:
+    if room < MIN_PART_TOKENS:
         return None
-    kept: list[HistoryMessage] = []
-    for one in reversed(exchange.said):
-        cost = page.measure.of(_verbatim(Exchange((one,)))) + MESSAGE_TOKENS
+    fitting: list[HistoryMessage] = []
+    for one in reversed(exchange.messages):
+        cost = page.measure.of(_exchange_text(Exchange((one,)))) + MESSAGE_TOKENS
         if cost > room:
-            if room >= LEAST_PART_TOKENS:
-                kept.insert(0, replace(one, content=_cut_out(one.content, room * CHARACTERS_PER_TOKEN)))
+            if room >= MIN_PART_TOKENS:
+                fitting.insert(0, replace(one, content=_cut_middle(one.content, room * CHARACTERS_PER_TOKEN)))
             break
         room -= cost
-        kept.insert(0, one)
-    part = Exchange(tuple(kept))
-    while kept and not page.takes(_verbatim(part), messages=len(kept)):  # the estimate was too large
-        shorter = _cut_out(kept[0].content, len(kept[0].content) // 2)
-        kept = (
-            [replace(kept[0], content=shorter), *kept[1:]] if len(shorter) > LEAST_PART_TOKENS else kept[1:]
+        fitting.insert(0, one)
+    part = Exchange(tuple(fitting))
+    while fitting and not page.add_if_fits(
+        _exchange_text(part), messages=len(fitting)
+    ):  # the estimate was too large
+        shorter = _cut_middle(fitting[0].content, len(fitting[0].content) // 2)
+        fitting = (
+            [replace(fitting[0], content=shorter), *fitting[1:]]
+            if len(shorter) > MIN_PART_TOKENS
+            else fitting[1:]
         )
-        part = Exchange(tuple(kept))
-    return part if kept else None
+        part = Exchange(tuple(fitting))
+    return part if fitting else None
 
 
-def _cut_out(text: str, characters: int) -> str:
+def _cut_middle(text: str, characters: int) -> str:
     """Return the beginning and the end of a text."""
     if len(text) <= characters:
         return text
@@ -356,65 +364,65 @@ def _cut_out(text: str, characters: int) -> str:
 def _write_lines(page: _HistoryPage, some: Sequence[Exchange]) -> int:
     """Write a line for each exchange, the newest first, while they fit; return how many did."""
     for count, exchange in enumerate(reversed(some)):
-        line = exchange_line(exchange)
-        if not page.takes(line):
+        line = summarize_exchange(exchange)
+        if not page.add_if_fits(line):
             return count
         page.lines.insert(0, line)
     return len(some)
 
 
 def _write_summary(
-    page: _HistoryPage, rest: Sequence[Exchange], policy: ContextPolicy, summarise: Summarise | None
+    page: _HistoryPage, rest: Sequence[Exchange], policy: ContextPolicy, summarize: Summarize | None
 ) -> None:
     """Write the summary of the rest, as long as there is room for it, by the model where there is one."""
     words = round(min(policy.summary_tokens, page.room - page.used) * 0.6)
-    by_model = None if summarise is None else summarise(rest)
-    text = clipped(one_line(by_model), words) if by_model else summary_of(rest, words=words)
-    while words > 8 and not page.takes(EARLIER + text):
+    by_model = None if summarize is None else summarize(rest)
+    text = clip_words(one_line(by_model), words) if by_model else summarize_by_rule(rest, words=words)
+    while words > 8 and not page.add_if_fits(EARLIER + text):
         words = words * 2 // 3
-        text = clipped(text, words)
+        text = clip_words(text, words)
     page.summary = EARLIER + text if words > 8 else ""
 
 
-def _finished(page: _HistoryPage, losses: Sequence[Loss]) -> RenderedHistory:
+def _finish_page(page: _HistoryPage, losses: Sequence[Loss]) -> RenderedHistory:
     told = "\n".join(([page.summary] if page.summary else []) + page.lines)
-    spoken_ = "\n".join(_verbatim(one) for one in page.verbatim)
+    spoken_ = "\n".join(_exchange_text(one) for one in page.verbatim)
     body = "\n".join(part for part in (told, spoken_) if part)
     if not body:
         return RenderedHistory(None, losses=tuple(losses))
-    block = framed(body, tag=CONVERSATION, notice=NOTICE)
-    before = framed(told, tag=CONVERSATION, notice=NOTICE)
+    block = frame_block(body, tag=CONVERSATION, notice=NOTICE)
+    before = frame_block(told, tag=CONVERSATION, notice=NOTICE)
     turns = [ChatMessage(role="user", content=before)] if before else []
-    turns += [_message(one) for exchange in page.verbatim for one in exchange.said]
+    turns += [_chat_message(one) for exchange in page.verbatim for one in exchange.messages]
     section = Section(name=SectionName.HISTORY, text=body, tokens=page.used, allowance=page.room)
     return RenderedHistory(section, block=block, turns=tuple(turns), losses=tuple(losses))
 
 
-def _verbatim(exchange: Exchange) -> str:
-    return "\n".join(f"{_SPEAKERS[one.role]}\n{quoted(_kept(one))}" for one in exchange.said)
+def _exchange_text(exchange: Exchange) -> str:
+    return "\n".join(f"{_SPEAKERS[one.role]}\n{quote_lines(_shown_text(one))}" for one in exchange.messages)
 
 
-def _message(one: HistoryMessage) -> ChatMessage:
+def _chat_message(one: HistoryMessage) -> ChatMessage:
     """Return what was said as a message; of tools and notes interfaces know nothing without a call's id."""
     if one.role in (Role.USER, Role.ASSISTANT):
-        return ChatMessage(role=one.role.value, content=spoken(one.content))
-    return ChatMessage(role="user", content=f"{_SPEAKERS[one.role]}\n{quoted(_kept(one))}")
+        return ChatMessage(role=one.role.value, content=sanitize_message(one.content))
+    return ChatMessage(role="user", content=f"{_SPEAKERS[one.role]}\n{quote_lines(_shown_text(one))}")
 
 
-def _kept(one: HistoryMessage) -> str:
-    """Return the words that are kept of a message: all, or the beginning of what a tool put out."""
+def _shown_text(one: HistoryMessage) -> str:
+    """Return the text of a message to show: all, or the beginning of a tool's output."""
     if one.role is not Role.TOOL or len(one.content) <= TOOL_CHARACTERS:
         return one.content
     return f"{one.content[:TOOL_CHARACTERS]} … ({len(one.content)} characters)"
 
 
-def _dropped(count: int) -> tuple[Loss, ...]:
+def _dropped_losses(count: int) -> tuple[Loss, ...]:
     reason = "older than the summary has room for"
     one = Loss(section=SectionName.HISTORY, fate=Fate.DROPPED, count=count, reason=reason)
     return (one,) if count else ()
 
 
-def _degraded(count: int) -> tuple[Loss, ...]:
+def _degraded_losses(count: int) -> tuple[Loss, ...]:
     reason = "no room for the last exchanges word for word"
     one = Loss(section=SectionName.HISTORY, fate=Fate.DEGRADED, count=count, reason=reason)
     return (one,) if count else ()
@@ -422,18 +430,17 @@ def _degraded(count: int) -> tuple[Loss, ...]:
 
 # Summaries of older exchanges by a chat model, each written once.
 #
-# Held by the engine, called through `history`; asks the prompt `history`. Exchanges are summarised in
-# blocks of
-# ten, so that a growing conversation costs a call every ten exchanges and not one for every message. A model
-# that fails is asked again only for the next block, and the window says that it failed.
+# Held by the engine, called through `history`; asks the prompt `history`. Exchanges are summarized in
+# blocks of ten, so that a growing conversation costs a call every ten exchanges and not one for every
+# message. A model that fails is asked again only for the next block, and the window says that it failed.
 
 CHAT = "chat model"
 BLOCK = 10
-"""So many exchanges are summarised together."""
-KEPT = 16
-"""So many summaries are kept, by the fingerprint of what they summarise."""
+"""So many exchanges are summarized together."""
+MAX_CACHED_SUMMARIES = 16
+"""Summaries cached by the fingerprint of what they summarize."""
 REST_WORDS = 60
-"""Of the exchanges that do not fill a block yet, which are summarised by rule."""
+"""Of the exchanges that do not fill a block yet, which are summarized by rule."""
 
 
 class ModelSummaries:
@@ -453,17 +460,17 @@ class ModelSummaries:
             return None
         summary = self._summary(whole)
         if summary is None:
-            reason = "the older part of the conversation was summarised by rule"
+            reason = "the older part of the conversation was summarized by rule"
             missing.append(Missing(index=CHAT, reason=reason))
             return None
         tail = rest[len(whole) :]
-        return f"{summary} Then: {summary_of(tail, words=REST_WORDS)}" if tail else summary
+        return f"{summary} Then: {summarize_by_rule(tail, words=REST_WORDS)}" if tail else summary
 
     def _summary(self, whole: Sequence[Exchange]) -> str | None:
         messages = [
             (one.role.value, without_long_code(one.content))
             for exchange in whole
-            for one in exchange.said
+            for one in exchange.messages
             if one.role in (Role.USER, Role.ASSISTANT)
         ]
         mark = hashlib.sha256(repr(messages).encode("utf-8", "replace")).digest()
@@ -473,7 +480,7 @@ class ModelSummaries:
         found = self._ask(messages)
         with self._lock:
             self._known[mark] = found
-            while len(self._known) > KEPT:
+            while len(self._known) > MAX_CACHED_SUMMARIES:
                 self._known.popitem(last=False)
         return found
 

@@ -1,4 +1,4 @@
-"""Write memories as lines that stay data: no text can leave its line or speak as somebody else."""
+"""Write memories as lines that stay data: no text can leave its line or speak as someone else."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from engramdb.erasable_cache import cached
 from engramdb.text.tokens import count_tokens
 from engramdb.values import ConfidenceTier, DetailLevel, Memory, SectionName, SecurityTier, Source, Status
 
-# Keep the words of memories data: no text can leave its line, close its block or speak as somebody else.
+# Keep the words of memories data: no text can leave its line, close its block or speak as someone else.
 #
-# Called by every file that renders; pure. One memory is one line, so nothing in it can begin a line of its
-# own;
-# brackets that could be a tag or a chat template's token, words that could be a speaker's, and characters
-# that
-# hide or turn text are written differently or not at all. Letters and digits are kept as they are. It hinders
-# obedience and does not end it, which is why flagged memories do not enter at all.
+# One memory is one line, so nothing in it can begin a line of its own; brackets that could be a tag or a
+# chat template's token, words that could be a speaker's, and characters that hide or turn text are written
+# differently or not at all. Letters and digits are kept as they are. It hinders obedience and does not end
+# it, which is why flagged memories do not enter at all.
 
 BLOCK = "memories"
 CONVERSATION = "conversation"
@@ -72,34 +70,34 @@ def one_line(text: str) -> str:
     """Return a text on one line, with nothing in it that could be taken for anything but words."""
     if not _SUSPECT.search(text):
         return _SPACES.sub(" ", text).strip()
-    lines = [_unspoken(line) for line in _LINE_ENDS.split(text)]
-    shown = [line for line in (_SPACES.sub(" ", _untagged(line)).strip() for line in lines) if line]
+    lines = [_defuse_role(line) for line in _LINE_ENDS.split(text)]
+    shown = [line for line in (_SPACES.sub(" ", _defuse_tags(line)).strip() for line in lines) if line]
     return BREAK.join(shown)
 
 
-def name(text: str) -> str:
+def inline_name(text: str) -> str:
     """Return a short name for the beginning of a line: one line, no colon, no bracket."""
     plain = one_line(text).replace(BREAK, " ").translate(_NO_MARKS)
     return _SPACES.sub(" ", plain)[:NAME_CHARACTERS].strip() or "unknown"
 
 
-def spoken(text: str) -> str:
+def sanitize_message(text: str) -> str:
     """Return what was said, line for line, without the tokens of templates and of our blocks."""
-    visible = (_visible(line) for line in _LINE_ENDS.split(text))
-    return "\n".join(_RESERVED_TAG.sub("‹", _template_tokens(line)) for line in visible).strip("\n")
+    visible = (_strip_invisible(line) for line in _LINE_ENDS.split(text))
+    return "\n".join(_RESERVED_TAG.sub("‹", _defuse_template_tokens(line)) for line in visible).strip("\n")
 
 
-def quoted(text: str) -> str:
+def quote_lines(text: str) -> str:
     """Return what was said with a bar before every line, so that no line of it can stand for itself."""
-    return "\n".join(f"| {line}" for line in spoken(text).split("\n"))
+    return "\n".join(f"| {line}" for line in sanitize_message(text).split("\n"))
 
 
-def framed(body: str, *, tag: str, notice: str) -> str:
+def frame_block(body: str, *, tag: str, notice: str) -> str:
     """Return lines between the marks of their block, below the word that they are data; nothing for none."""
     return f"<{tag}>\n{notice}\n{body}\n</{tag}>" if body else ""
 
 
-def _visible(line: str) -> str:
+def _strip_invisible(line: str) -> str:
     """Return a line without characters that hide, turn or pile up."""
     if line.isascii() and line.isprintable():
         return line
@@ -107,27 +105,25 @@ def _visible(line: str) -> str:
     return _PILED.sub(r"\1", unicodedata.normalize("NFC", shown))
 
 
-def _unspoken(line: str) -> str:
-    """Return a line that begins with nobody's name for a speaker: `Human:` becomes `‹Human›:`."""
-    return _ROLE.sub(r"\g<before>‹\g<role>›\g<colon>", _visible(line))
+def _defuse_role(line: str) -> str:
+    """Return a line that begins with no one's name for a speaker: `Human:` becomes `‹Human›:`."""
+    return _ROLE.sub(r"\g<before>‹\g<role>›\g<colon>", _strip_invisible(line))
 
 
-def _untagged(line: str) -> str:
+def _defuse_tags(line: str) -> str:
     plain = _ENTITY.sub(lambda found: "‹" if found["less"] else "›", line) if "&" in line else line
-    return _RESERVED_TAG.sub("‹", _ANY_TAG.sub("‹", _template_tokens(plain)))
+    return _RESERVED_TAG.sub("‹", _ANY_TAG.sub("‹", _defuse_template_tokens(plain)))
 
 
-def _template_tokens(line: str) -> str:
+def _defuse_template_tokens(line: str) -> str:
     plain = _BRACKETED.sub(r"(\1\2)", _SYS.sub(r"((\1SYS))", line))
     return _END_TOKEN.sub(r"\1›", plain)
 
 
 # Write memories as lines of a section: grouped by day, who said it, what, and how far to believe it.
 #
-# Called by `fill` for every section of memories; pure. A day is written once above its memories, because a
-# date
-# costs as much as a short fact. Confidence is a word, and only where it is not plain; scores, ids and vectors
-# are never shown. Tags share a line.
+# A day is written once above its memories, because a date costs as much as a short fact. Confidence is a
+# word, and only where it is not plain; scores, ids and vectors are never shown. Tags share a line.
 
 TITLES = {
     SectionName.IDENTITY: "# Standing",
@@ -159,18 +155,20 @@ _CONFIDENCE = {
 }
 
 
-def is_allowed(memory: Memory) -> bool:
-    """Say whether a memory may enter a window without being asked for by name."""
+def may_enter_window(memory: Memory) -> bool:
+    """Return whether a memory may enter a window without being asked for by name."""
     return "injection" not in memory.flags and memory.status in (Status.ACTIVE, Status.CHALLENGED)
 
 
-def may_stand(memory: Memory) -> bool:
-    """Say whether a memory may be shown whatever the message: a confidential one only where it is pinned."""
+def may_be_standing(memory: Memory) -> bool:
+    """
+    Return whether a memory may be shown whatever the message: a confidential one only where it is pinned.
+    """
     is_confidential = memory.security is SecurityTier.CONFIDENTIAL
-    return is_allowed(memory) and (memory.pinned or not is_confidential)
+    return may_enter_window(memory) and (memory.pinned or not is_confidential)
 
 
-def text_of(memory: Memory, level: DetailLevel) -> str:
+def text_at_level(memory: Memory, level: DetailLevel) -> str:
     """Return the memory's words at a level; one that was never shortened is whole at every level."""
     detail = memory.detail
     shorter = {
@@ -185,25 +183,25 @@ def text_of(memory: Memory, level: DetailLevel) -> str:
 def stored_tokens(memory: Memory, level: DetailLevel) -> int:
     """Return what the memory's words cost at a level, as it was counted when they were stored."""
     known = None if level is DetailLevel.FULL and memory.verbatim else memory.detail.tokens.get(level)
-    return _roughly(text_of(memory, level)) if known is None else known
+    return _estimate_tokens(text_at_level(memory, level)) if known is None else known
 
 
-def lead_tokens(memory: Memory) -> int:
+def line_prefix_tokens(memory: Memory) -> int:
     """Return what a line costs before its words begin, and its end."""
-    return 2 + _lead_tokens(lead(memory))
+    return 2 + _prefix_tokens(line_prefix(memory))
 
 
-def lead(memory: Memory) -> str:
+def line_prefix(memory: Memory) -> str:
     """Return who said it and what speaks against taking it for granted, such as `Ann (inferred)`."""
     made = memory.provenance
     is_disputed = memory.status is Status.CHALLENGED
-    return _lead(made.speaker, made.source, memory.confidence_tier, is_disputed=is_disputed)
+    return _prefix(made.speaker, made.source, memory.confidence_tier, is_disputed=is_disputed)
 
 
-def line(memory: Memory, level: DetailLevel) -> str:
+def memory_line(memory: Memory, level: DetailLevel) -> str:
     """Return the memory as one line of its section; a tag is a piece of the line of tags."""
-    words = one_line(text_of(memory, level))
-    return words.replace(";", ",") if level is DetailLevel.TAG else f"- {lead(memory)}: {words}"
+    words = one_line(text_at_level(memory, level))
+    return words.replace(";", ",") if level is DetailLevel.TAG else f"- {line_prefix(memory)}: {words}"
 
 
 def day_line(day: date) -> str:
@@ -228,17 +226,17 @@ def section_text(
 
 
 @cached(64)
-def _lead_tokens(written: str) -> int:
+def _prefix_tokens(written: str) -> int:
     return count_tokens(written)
 
 
 @cached(64)
-def _lead(speaker: str | None, source: Source, tier: ConfidenceTier, *, is_disputed: bool) -> str:
-    who = name(speaker) if speaker else _SOURCES[source]
+def _prefix(speaker: str | None, source: Source, tier: ConfidenceTier, *, is_disputed: bool) -> str:
+    who = inline_name(speaker) if speaker else _SOURCES[source]
     told = ", ".join(mark for mark in (_CONFIDENCE[tier], "disputed" if is_disputed else "") if mark)
     return f"{who} ({told})" if told else who
 
 
-def _roughly(text: str) -> int:
+def _estimate_tokens(text: str) -> int:
     """Return about what a text costs whose count was not stored; it is counted when it is written."""
     return 1 + len(text.encode("utf-8", "replace")) // 4

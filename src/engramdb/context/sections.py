@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from engramdb.context.budget import Wish
-from engramdb.context.lines import is_allowed, may_stand, name, one_line
+from engramdb.context.budget import SectionCandidate
+from engramdb.context.lines import inline_name, may_be_standing, may_enter_window, one_line
 from engramdb.policy import ContextPolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.terms import query_terms
@@ -31,29 +31,27 @@ from engramdb.values import (
 from engramdb.values.query import MAX_LIMIT
 
 TOKENS_PER_HIT = 25
-"""One memory is asked of recall for each so many tokens of the section."""
+"""Recall is asked for one memory per this many tokens of the section."""
 UNKNOWN_BELOW = 0.4
 """A topic is unknown where the best hit fits less than this (docs/lab/0020-context.md),"""
 THIN_BELOW = 0.42
 """and thinly known where fewer than"""
 THIN_HITS = 2
-"""so many hits fit as well as that."""
+"""this many hits fit as well as that."""
 GAP_DAYS = 7.0
-"""An open question is brought up only once in so many days."""
+"""Days before an open question is brought up again."""
 
 # What stands whatever the message: pinned memories, identity, skills, hints about the code.
 #
 # Asked by `build` for every window; reads the store. Looking for them takes a walk through a scope, so they
-# are
-# kept, with the cursor of the last change, and only memories that changed since are looked at again.
-# Forgetting
-# is a change, too: what was forgotten is gone from the next window.
+# are kept, with the cursor of the last change, and only memories that changed since are looked at again.
+# Forgetting is a change, too: what was forgotten is gone from the next window.
 
-KINDS_MOST = 200
-"""So many of each kind are kept, the newest."""
-CHANGES_MOST = 200
-"""After more changes than this everything is looked for anew."""
-SCOPES_MOST = 32
+MAX_PER_KIND = 200
+"""Memories cached of each kind, the newest."""
+MAX_CHANGES_APPLIED = 200
+"""After more changes than this everything is looked for again."""
+MAX_CACHED_SCOPES = 32
 _NO_SPACE = -1
 _NO_WIDTH = 8
 
@@ -79,28 +77,28 @@ class StandingMemories:
     def __init__(self, policy: ContextPolicy) -> None:
         self._policy = policy
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Scope, StandingSet] = OrderedDict()
+        self._cache: OrderedDict[Scope, StandingSet] = OrderedDict()
 
     def of(self, tx: Transaction, scope: Scope) -> StandingSet:
         """Return the standing memories that a scope may see, as of this transaction."""
         cursor = tx.vectors.latest_change()
         with self._lock:
-            known = self._kept.get(scope)
-        if known is None or not 0 <= cursor - known.cursor <= CHANGES_MOST:
+            known = self._cache.get(scope)
+        if known is None or not 0 <= cursor - known.cursor <= MAX_CHANGES_APPLIED:
             known = self._searched(tx, scope, cursor)
         elif cursor != known.cursor:
             known = self._caught_up(tx, scope, known, cursor)
         with self._lock:
-            self._kept[scope] = known
-            self._kept.move_to_end(scope)
-            while len(self._kept) > SCOPES_MOST:
-                self._kept.popitem(last=False)
+            self._cache[scope] = known
+            self._cache.move_to_end(scope)
+            while len(self._cache) > MAX_CACHED_SCOPES:
+                self._cache.popitem(last=False)
         return known
 
     def clear(self) -> None:
-        """Let go of all; they are looked for anew."""
+        """Drop everything; they are looked for again."""
         with self._lock:
-            self._kept.clear()
+            self._cache.clear()
 
     def _searched(self, tx: Transaction, scope: Scope, cursor: int) -> StandingSet:
         narrowed = (
@@ -111,20 +109,20 @@ class StandingMemories:
         found = [
             memory
             for filters in narrowed
-            for memory in tx.memories.list(scope=scope, filters=filters, limit=KINDS_MOST, before=None)
+            for memory in tx.memories.list(scope=scope, filters=filters, limit=MAX_PER_KIND, before=None)
         ]
-        pinned = tx.memories.pinned(scope=scope, limit=KINDS_MOST)
-        return StandingSet(cursor, {one.id: one for one in [*pinned, *found] if may_stand(one)})
+        pinned = tx.memories.pinned(scope=scope, limit=MAX_PER_KIND)
+        return StandingSet(cursor, {one.id: one for one in [*pinned, *found] if may_be_standing(one)})
 
     def _caught_up(self, tx: Transaction, scope: Scope, known: StandingSet, cursor: int) -> StandingSet:
         """Return what stands after the changes since then: only what changed is read."""
         changed = tx.vectors.changes(
-            _NO_SPACE, dimension=_NO_WIDTH, since=known.cursor, limit=CHANGES_MOST + 1
+            _NO_SPACE, dimension=_NO_WIDTH, since=known.cursor, limit=MAX_CHANGES_APPLIED + 1
         )
         memories = dict(known.memories)
         for memory in tx.memories.by_keys([int(key) for key in changed.keys]).values():
             memories.pop(memory.id, None)
-            if scope.sees(memory.scope) and may_stand(memory) and self._stands(memory):
+            if scope.sees(memory.scope) and may_be_standing(memory) and self._stands(memory):
                 memories[memory.id] = memory
         return StandingSet(cursor, memories)
 
@@ -135,16 +133,16 @@ class StandingMemories:
 
 
 def is_identity(memory: Memory, policy: ContextPolicy) -> bool:
-    """Say whether a memory belongs to who the agent and the user are."""
+    """Return whether a memory belongs to who the agent and the user are."""
     return memory.pinned or memory.category in policy.identity_categories
 
 
-def best_first(memories: Iterable[Memory]) -> list[Memory]:
-    """Return standing memories in the order that they are given room: pinned, weighty, proven, newest."""
-    return sorted(memories, key=lambda one: (one.pinned, weight(one), one.created_at), reverse=True)
+def order_standing(memories: Iterable[Memory]) -> list[Memory]:
+    """Return standing memories in the order that they get tokens: pinned, weighty, proven, newest."""
+    return sorted(memories, key=lambda one: (one.pinned, standing_weight(one), one.created_at), reverse=True)
 
 
-def weight(memory: Memory) -> float:
+def standing_weight(memory: Memory) -> float:
     """Return how much a standing memory matters, from its importance and from how often it worked."""
     runs = memory.successes + memory.failures
     worked = memory.successes / runs if runs else 0.5
@@ -154,87 +152,93 @@ def weight(memory: Memory) -> float:
 # Hints about the code: the memories of the codebase layer.
 
 
-def hints(standing: StandingSet) -> list[Wish]:
+def hint_candidates(standing: StandingSet) -> list[SectionCandidate]:
     """Return what coding hints would like to show, best first."""
-    return [Wish(one, weight(one)) for one in best_first(standing.in_layer(Layer.CODEBASE))]
+    return [
+        SectionCandidate(one, standing_weight(one))
+        for one in order_standing(standing.in_layer(Layer.CODEBASE))
+    ]
 
 
 # Who the agent and the user are: pinned memories, instructions, principles and preferences of the scope.
 
 
-def identity(standing: StandingSet, policy: ContextPolicy) -> list[Wish]:
+def identity_candidates(standing: StandingSet, policy: ContextPolicy) -> list[SectionCandidate]:
     """Return what identity would like to show, best first."""
-    return [Wish(one, weight(one)) for one in best_first(standing.identity(policy))]
+    return [SectionCandidate(one, standing_weight(one)) for one in order_standing(standing.identity(policy))]
 
 
 # How things are done: the procedural memories of the scope, what worked most often first.
 
 
-def skills(standing: StandingSet) -> list[Wish]:
+def skill_candidates(standing: StandingSet) -> list[SectionCandidate]:
     """Return what skills would like to show, best first."""
-    return [Wish(one, weight(one)) for one in best_first(standing.in_layer(Layer.PROCEDURAL))]
+    return [
+        SectionCandidate(one, standing_weight(one))
+        for one in order_standing(standing.in_layer(Layer.PROCEDURAL))
+    ]
 
 
-# Memories that fit the message: as many as could fit into the room, best first.
+# Memories that fit the message: as many as could fit the budget, best first.
 
 CONFIDENTIAL_FITS = 0.35
 """How well a confidential memory must fit before it is shown to a model unasked."""
-LEAST_HITS = 10
-"""So many are asked for however small the room: the best of them may be short."""
+MIN_HITS = 10
+"""Requested however small the budget: the best of them may be short."""
 
 
-def how_many(room: int) -> int:
+def memories_to_recall(token_budget: int) -> int:
     """Return how many memories to ask for, given the tokens that there may be for them."""
-    return min(MAX_LIMIT, max(LEAST_HITS, math.ceil(room / TOKENS_PER_HIT)))
+    return min(MAX_LIMIT, max(MIN_HITS, math.ceil(token_budget / TOKENS_PER_HIT)))
 
 
-def recalled(hits: Sequence[Hit]) -> list[Wish]:
+def recalled_candidates(hits: Sequence[Hit]) -> list[SectionCandidate]:
     """
     Return what recall found and may enter a window, best first.
 
     The summary of a session only repeats what was stated in it, so beside that it is left out.
     """
-    found = [hit for hit in hits if is_allowed(hit.memory) and _is_wanted(hit)]
+    found = [hit for hit in hits if may_enter_window(hit.memory) and _is_eligible(hit)]
     told = {hit.memory.provenance.session for hit in found if not hit.memory.is_session_summary}
     return [
-        Wish(hit.memory, hit.score)
+        SectionCandidate(hit.memory, hit.score)
         for hit in found
         if not (hit.memory.is_session_summary and hit.memory.provenance.session in told)
     ]
 
 
-def _is_wanted(hit: Hit) -> bool:
-    """Say whether a hit may fill room: a confidential one only where it is what the message is about."""
+def _is_eligible(hit: Hit) -> bool:
+    """Return whether a hit may use tokens: a confidential one only where it is what the message is about."""
     is_confidential = hit.memory.security is SecurityTier.CONFIDENTIAL
     return not is_confidential or hit.trust.relevance >= CONFIDENTIAL_FITS
 
 
-def withheld(hits: Sequence[Hit]) -> int:
+def count_withheld(hits: Sequence[Hit]) -> int:
     """Return how many hits may not enter a window by themselves."""
-    return sum(not is_allowed(hit.memory) for hit in hits)
+    return sum(not may_enter_window(hit.memory) for hit in hits)
 
 
 # A word about the knowledge itself: that little is known of a topic, and questions that would close a gap.
 
-UNKNOWN = (
+UNKNOWN_NOTE = (
     "- note: nothing in memory fits this message well; what is left is general knowledge, or asking the user"
 )
-THIN = "- note: little in memory fits this message well; it may be incomplete or out of date"
-ASK = "- open question for the user, where it fits: "
+THIN_NOTE = "- note: little in memory fits this message well; it may be incomplete or out of date"
+QUESTION_PREFIX = "- open question for the user, where it fits: "
 
 
-def note(hits: Sequence[Hit], policy: ContextPolicy) -> str | None:
+def knowledge_note(hits: Sequence[Hit], policy: ContextPolicy) -> str | None:
     """Return what to say about how well the topic is known; None where it is known well."""
     fits = sorted((hit.trust.relevance for hit in hits), reverse=True)
     if not policy.reflects:
         return None
     if not fits or fits[0] < UNKNOWN_BELOW:
-        return UNKNOWN
+        return UNKNOWN_NOTE
     good = sum(fit >= THIN_BELOW for fit in fits)
-    return THIN if good < THIN_HITS else None
+    return THIN_NOTE if good < THIN_HITS else None
 
 
-def questions(gaps: Sequence[Gap], shown: Set[MemoryId], *, left: int, now: datetime) -> list[Gap]:
+def choose_questions(gaps: Sequence[Gap], shown: Set[MemoryId], *, left: int, now: datetime) -> list[Gap]:
     """Return the open questions worth asking now: about what is shown, not asked lately, weightiest first."""
     rested = now - timedelta(days=GAP_DAYS)
     due = [
@@ -249,55 +253,61 @@ def questions(gaps: Sequence[Gap], shown: Set[MemoryId], *, left: int, now: date
 
 def question_line(gap: Gap) -> str:
     """Return an open question as a line."""
-    return ASK + one_line(gap.question)
+    return QUESTION_PREFIX + one_line(gap.question)
 
 
 # Who else is there: the other agents, a line each.
 
 
-def roster(agents: Sequence[str]) -> list[str]:
+def agent_lines(agents: Sequence[str]) -> list[str]:
     """Return the lines of the other agents."""
     return [f"- {one_line(agent)}" for agent in agents if one_line(agent)]
 
 
-# What is known of the people and things in play: the semantic memories of the entities that the hits speak
-# of.
+# What is known of the people and things mentioned: the semantic memories of the entities that the hits
+# mention.
 
-HITS_LOOKED_AT = 4
-ENTITIES_MOST = 2
-MEMORIES_EACH = 12
+HITS_CONSIDERED = 4
+MAX_ENTITIES = 2
+MEMORIES_PER_ENTITY = 12
 NAMED_BONUS = 10
 """What being named in the message counts for, in mentions by hits."""
 
 _KNOWLEDGE = Filters(layers=frozenset({Layer.SEMANTIC}))
 
 
-def schemas(tx: Transaction, message: str, hits: Sequence[Hit], scope: Scope) -> list[Wish]:
+def schema_candidates(
+    tx: Transaction, message: str, hits: Sequence[Hit], scope: Scope
+) -> list[SectionCandidate]:
     """Return what schemas would like to show, the newest of each entity first."""
     if tx.entities.is_empty():
         return []
-    found: list[Wish] = []
-    for entity in in_play(tx, message, hits, scope):
-        keys = tx.entities.memories_of(entity.id, scope=scope, filters=_KNOWLEDGE, limit=MEMORIES_EACH)
+    found: list[SectionCandidate] = []
+    for entity in entities_in_play(tx, message, hits, scope):
+        keys = tx.entities.memories_of(entity.id, scope=scope, filters=_KNOWLEDGE, limit=MEMORIES_PER_ENTITY)
         memories = tx.memories.by_keys(keys)
         told = [memories[key] for key in keys if key in memories]
-        found += [Wish(one, 0.3 + 0.7 * one.importance) for one in told]
-    return [wish for wish in {one.memory.id: one for one in found}.values() if may_stand(wish.memory)]
+        found += [SectionCandidate(one, 0.3 + 0.7 * one.importance) for one in told]
+    return [
+        candidate
+        for candidate in {one.memory.id: one for one in found}.values()
+        if may_be_standing(candidate.memory)
+    ]
 
 
-def in_play(tx: Transaction, message: str, hits: Sequence[Hit], scope: Scope) -> list[Entity]:
-    """Return the entities that the best hits speak of, those that the message names first."""
+def entities_in_play(tx: Transaction, message: str, hits: Sequence[Hit], scope: Scope) -> list[Entity]:
+    """Return the entities that the best hits mention, those that the message names first."""
     words = set(query_terms(message))
     known: dict[str, Entity] = {}
     spoken: Counter[str] = Counter()
-    for hit in hits[:HITS_LOOKED_AT]:
+    for hit in hits[:HITS_CONSIDERED]:
         for entity in tx.entities.of_memory(hit.memory.id, scope=scope):
             is_named = bool(
                 words & {term for name in (entity.name, *entity.aliases) for term in query_terms(name)}
             )
             known[entity.id] = entity
             spoken[entity.id] += 1 + (NAMED_BONUS if is_named and entity.id not in spoken else 0)
-    return [known[entity_id] for entity_id, _ in spoken.most_common(ENTITIES_MOST)]
+    return [known[entity_id] for entity_id, _ in spoken.most_common(MAX_ENTITIES)]
 
 
 # What was stored today, newest first.
@@ -306,27 +316,29 @@ NEWEST = 20
 """So many of the newest memories are looked at."""
 
 
-def today(tx: Transaction, scope: Scope, *, now: datetime, session: str | None = None) -> list[Wish]:
+def today_candidates(
+    tx: Transaction, scope: Scope, *, now: datetime, session: str | None = None
+) -> list[SectionCandidate]:
     """
     Return what was stored today, newest first, but for what this session said: it has its history.
 
     Nor are sessions summed up here: what was stated in them is there itself.
     """
     newest = tx.memories.list(scope=scope, filters=Filters(), limit=NEWEST, before=None)
-    fresh = [one for one in newest if one.created_at.date() == now.date() and may_stand(one)]
+    fresh = [one for one in newest if one.created_at.date() == now.date() and may_be_standing(one)]
     told = [one for one in fresh if not one.is_session_summary]
     stored = [one for one in told if session is None or one.provenance.session != session]
-    return [Wish(one, 0.2 + 0.8 * one.importance) for one in stored]
+    return [SectionCandidate(one, 0.2 + 0.8 * one.importance) for one in stored]
 
 
-# Working memory as lines: what the agent has in mind now, the most active first.
+# Working memory as lines: what is in working memory now, the most active first.
 
 
-def working(slots: Sequence[WorkingLine]) -> list[str]:
+def working_memory_lines(slots: Sequence[WorkingLine]) -> list[str]:
     """Return a line for each slot."""
     strongest = sorted(slots, key=lambda slot: -slot.activation)
     return [
-        f"- {name(slot.source.replace('_', ' '))}: {one_line(slot.text)}"
+        f"- {inline_name(slot.source.replace('_', ' '))}: {one_line(slot.text)}"
         for slot in strongest
         if one_line(slot.text)
     ]

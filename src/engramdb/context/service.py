@@ -16,9 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.clock import Clock
-from engramdb.context.budget import Measure, room_for
-from engramdb.context.build import WindowRequest, WindowSources, build
-from engramdb.context.history import HistoryMessage, ModelSummaries, heard
+from engramdb.context.budget import Measure, available_tokens
+from engramdb.context.build import WindowRequest, WindowSources, build_window
+from engramdb.context.history import HistoryMessage, ModelSummaries, parse_history
 from engramdb.context.sections import StandingMemories
 from engramdb.errors import EmbeddingError, InvalidQuery
 from engramdb.health import CHAT, Health
@@ -148,12 +148,12 @@ class ContextService:
             recall=answer,
             measure=measure,
             policy=self._parts.policy.context,
-            summarise=(None if model_summaries is None else (lambda rest: model_summaries.of(rest, failed))),
+            summarize=(None if model_summaries is None else (lambda rest: model_summaries.of(rest, failed))),
             wider=lambda breadth: self._wider(asked.message, breadth, asked.scope),
             gaps=lambda: self._gaps(asked.scope),
             questions_left=self._questions_left(asked.scope, request.session),
         )
-        window = build(asked, sources)
+        window = build_window(asked, sources)
         self._note_questions(window.asked, asked.scope, request.session)
         return replace(window, missing=(*window.missing, *failed)) if failed else window
 
@@ -179,10 +179,10 @@ class ContextService:
         if budget is not None:
             return budget
         able = self._capabilities(model or "")
-        room = room_for(
+        room = available_tokens(
             able.context_window,
             output_limit=able.output_limit,
-            taken=taken,
+            used_tokens=taken,
             reserve=reserve,
             policy=self._parts.policy.context,
         )
@@ -211,7 +211,7 @@ class ContextService:
         if request.history is None and request.session is not None:
             with self._parts.store.read() as tx:
                 turns = tx.turns.list(scope=request.scope, session=request.session, limit=MAX_TURNS)
-        said = heard(turns)
+        said = parse_history(turns)
         message = request.message.strip()
         is_repeated = said and said[-1].role is Role.USER and said[-1].content.strip() == message
         return said[:-1] if is_repeated else said

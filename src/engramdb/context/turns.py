@@ -25,21 +25,29 @@ from engramdb.capture.pipeline import Capture, observe
 from engramdb.capture.reading import TurnReader
 from engramdb.clock import Clock
 from engramdb.context.agent_state import WorkingMemories
-from engramdb.context.attention import AnticipatedAnswer, Measures, Momentum, blend, centre, fits, is_vague
+from engramdb.context.attention import (
+    AnticipatedAnswer,
+    Measures,
+    Momentum,
+    blend_with_momentum,
+    is_usable_for,
+    is_vague,
+    momentum_center,
+)
 from engramdb.context.service import MAX_TURNS, ContextRequest, ContextService
 from engramdb.context.working_memory import (
     AttendedMessage,
     AttentionState,
-    Experience,
-    attend,
-    items,
-    lines,
-    may_enter,
-    of_memory,
-    of_turn,
-    of_words,
-    settle,
-    used_by,
+    TurnExperience,
+    attend_to,
+    may_enter_working_memory,
+    memory_slot,
+    read_items,
+    settle_turn,
+    slots_used_by,
+    text_slot,
+    turn_slot,
+    working_lines,
 )
 from engramdb.errors import EmbeddingError, EngramError
 from engramdb.health import Health
@@ -257,7 +265,7 @@ class TurnRecall:
         vector = self._message.vector
         if vector is not None:
             policy = self._parts.policy.attention
-            vector = blend(vector, self._momentum, self._message.text, policy)
+            vector = blend_with_momentum(vector, self._momentum, self._message.text, policy)
         query = message_query(self._message.text, self._scope, limit)
         return recall(query, self._parts.sources, now=self._now, vector=vector)
 
@@ -266,7 +274,7 @@ class TurnRecall:
         prepared, vector, _policy = self._prepared, self._message.vector, self._parts.policy.attention
         if prepared is None or vector is None or not _is_enough(prepared.answer, limit):
             return None
-        if not fits(prepared, vector, self._parts.embedder.calibration, now=self._now):
+        if not is_usable_for(prepared, vector, self._parts.embedder.calibration, now=self._now):
             return None
         hits = tuple(self._standing(prepared))[:limit]
         return replace(
@@ -285,7 +293,7 @@ def anticipate(parts: TurnParts, scope: Scope, expected: Expected) -> Anticipate
     """Return an answer to what will be asked next if the talk goes on as it does, if it goes anywhere."""
     if expected.momentum.is_empty:
         return None
-    now, vector = parts.clock.now(), centre(expected.momentum)
+    now, vector = parts.clock.now(), momentum_center(expected.momentum)
     query = message_query(expected.text, scope, expected.limit)
     answer = recall(query, parts.sources, now=now, vector=vector)
     return AnticipatedAnswer(expected=expected.momentum, answer=answer, made_at=now)
@@ -342,9 +350,11 @@ class TurnLifecycle:
         mind, restored = self._memories.look(scope)
         ahead, shift = self._attend(mind, message, now)
         with self._parts.store.read() as tx:
-            held = items(tx, ahead.slots, scope=scope, now=now)
+            held = read_items(tx, ahead.slots, scope=scope, now=now)
         contexts, wanted = self._parts.contexts, request.for_context()
-        told = lines(held, room=contexts.working_budget(wanted), count=contexts.counter(request.model).most)
+        told = working_lines(
+            held, token_budget=contexts.working_budget(wanted), count=contexts.counter(request.model).most
+        )
         answer = TurnRecall(
             self._parts,
             message=message,
@@ -382,7 +392,7 @@ class TurnLifecycle:
         def changed(mind: AttentionState) -> AttentionState:
             now = self._now()
             attending, _ = self._attend(mind, begun.message, now)
-            return settle(attending, experience, self._measure(), self._parts.policy.attention, now=now)
+            return settle_turn(attending, experience, self._measure(), self._parts.policy.attention, now=now)
 
         def write(tx: Transaction) -> None:
             if tx.turns.get(begun.id, scope=request.scope) is None:
@@ -464,20 +474,22 @@ class TurnLifecycle:
 
     # --- the pieces -----------------------------------------------------------------------------------------
 
-    def _experience(self, begun: Begun, reply: str, noted: Sequence[tuple[str, SlotSource]]) -> Experience:
+    def _experience(
+        self, begun: Begun, reply: str, noted: Sequence[tuple[str, SlotSource]]
+    ) -> TurnExperience:
         """Return what the turn brings to mind: the best answers, what was said before, what was noted."""
         _policy, now = self._parts.policy.attention, self._now()
         fitting = [hit for hit in begun.recall.hits if hit.trust.relevance >= RECALL_RELEVANCE]
         recalled = [
-            of_memory(hit.memory, SlotSource.RECALL, activation=hit.trust.relevance, now=now)
+            memory_slot(hit.memory, SlotSource.RECALL, activation=hit.trust.relevance, now=now)
             for hit in fitting
-            if may_enter(hit.memory, now)
+            if may_enter_working_memory(hit.memory, now)
         ]
-        notes = [of_words(text, source, activation=1.0, now=now) for text, source in noted]
-        return Experience(
+        notes = [text_slot(text, source, activation=1.0, now=now) for text, source in noted]
+        return TurnExperience(
             message=begun.message,
             found=(*begun.sensory, *recalled[:RECALL_SLOTS], *notes),
-            used=used_by(reply, begun.working.items),
+            used=slots_used_by(reply, begun.working.items),
             reply=self._vector(reply[:REPLY_CHARACTERS]),
         )
 
@@ -486,12 +498,12 @@ class TurnLifecycle:
         policy = self._parts.policy.attention
         ring = self._parts.capture.sensory.settled(request.scope, now=now)
         told = [turn for turn in ring if turn.role is Role.USER and turn.session == request.session]
-        return tuple(of_turn(turn, now=now) for turn in told[-1:] if not is_vague(turn.content, policy))
+        return tuple(turn_slot(turn, now=now) for turn in told[-1:] if not is_vague(turn.content, policy))
 
     def _attend(
         self, mind: AttentionState, message: AttendedMessage, now: datetime
     ) -> tuple[AttentionState, TopicShift]:
-        return attend(mind, message, self._measure(), self._parts.policy.attention, now=now)
+        return attend_to(mind, message, self._measure(), self._parts.policy.attention, now=now)
 
     def _observed(self, request: TurnRequest, content: str, role: Role, speaker: str | None) -> Turn:
         return observe(

@@ -15,9 +15,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.context.budget import Measure, fill
-from engramdb.context.lines import BLOCK, NOTICE, framed
-from engramdb.context.sections import recalled
+from engramdb.context.budget import Measure, fill_section
+from engramdb.context.lines import BLOCK, NOTICE, frame_block
+from engramdb.context.sections import recalled_candidates
 from engramdb.engine.engram import Engram
 from engramdb.hooks import events, filters, transcript
 from engramdb.hooks.events import CLAUDE_CODE, CODEX, AgentProgram, HookEvent
@@ -73,9 +73,9 @@ def memory_block(engram: Engram, prompt: str, *, session: str, tokens: int) -> s
     """Return the memories that fit a prompt, framed as data, within a token budget."""
     hits = fitting(prompt, engram.recall(prompt, limit=MAX_HITS, session=session).hits)
     measure = Measure(counter_for(USUAL))
-    budget = tokens - measure.of(framed(" ", tag=BLOCK, notice=NOTICE))
-    section, _ = fill(SectionName.RECALLED, recalled(hits), budget, measure=measure)
-    return "" if section is None else framed(section.text, tag=BLOCK, notice=NOTICE)
+    budget = tokens - measure.of(frame_block(" ", tag=BLOCK, notice=NOTICE))
+    section, _ = fill_section(SectionName.RECALLED, recalled_candidates(hits), budget, measure=measure)
+    return "" if section is None else frame_block(section.text, tag=BLOCK, notice=NOTICE)
 
 
 SESSION_TOKENS: Final = 1200

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
-from engramdb.context.lines import BLOCK, framed, lead, one_line
+from engramdb.context.lines import BLOCK, frame_block, line_prefix, one_line
 from engramdb.errors import (
     EmbeddingError,
     EngramError,
@@ -66,12 +66,12 @@ def day(moment: datetime) -> str:
 def line(memory: Memory, *, note: str = "") -> str:
     """Return a memory as one line: its id, when and what it is, who said it, and its words."""
     about = ", ".join([day(memory.when), memory.category, *_marks(memory), *([note] if note else [])])
-    return f"[{short(memory.id)}] ({about}) {lead(memory)}: {one_line(memory.content)}"
+    return f"[{short(memory.id)}] ({about}) {line_prefix(memory)}: {one_line(memory.content)}"
 
 
 def as_data(lines: Iterable[str]) -> str:
     """Return lines between the marks of their block, under the word that they are data."""
-    return framed("\n".join(lines), tag=BLOCK, notice=DATA)
+    return frame_block("\n".join(lines), tag=BLOCK, notice=DATA)
 
 
 def listed(memories: Iterable[Memory]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
-from engramdb.context.lines import name, one_line
+from engramdb.context.lines import inline_name, one_line
 from engramdb.mcp.render import (
     as_data,
     day,
@@ -95,12 +95,12 @@ def entity(visit: Visit, asked: Named) -> Answer:
 
 
 def _words(found: EntityProfile) -> str:
-    names = ", ".join(name(one) for one in (found.entity.name, *found.aliases))
+    names = ", ".join(inline_name(one) for one in (found.entity.name, *found.aliases))
     related = "; ".join(
         one_line(" ".join(part for part in (one.subject, one.predicate, one.object) if part))
         for one in found.relations
     )
-    company = ", ".join(f"{name(one.entity.name)} ({one.memories})" for one in found.companions)
+    company = ", ".join(f"{inline_name(one.entity.name)} ({one.memories})" for one in found.companions)
     told = {"Names": names, "Relations": related, "Appears with": company}
     return as_data(
         [
