@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engramdb.text.lexicons import DATA
-from engramdb.text.token_pieces import KINDS, TONGUES, composition, margin_class
-from engramdb.text.tokens import MARGINS
+from engramdb.text.tokens import KINDS, MARGINS, TONGUES, composition, margin_class
 from evals.token_samples import RARE
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """
 How often the stretch of time that a question asks for is found, exact to the day.
 
-Run by `python -m evals.queries times`; calls `engramdb.recall.plan` on questions labelled with the
+Run by `python -m evals.queries times`; calls `engramdb.recall.period` on questions labelled with the
 first and the last day that they mean, both included, seen from their own now. `failures(half)` shows
 where it went wrong: look at the tune half only. The write-up is docs/lab/0013-time-in-questions.md.
 """
@@ -15,11 +15,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engramdb.recall.plan import find_period, resolve_anchor
+from engramdb.recall.period import find_period, resolve_anchor
 from evals.capture.labelled import HALVES, half_of
 
 if TYPE_CHECKING:
-    from engramdb.recall.plan import Period
+    from engramdb.recall.period import Period
 
 LABELS = Path(__file__).parent / "data" / "times.json"
 LATER = {1: "afterwards, learned from", 2: "after that, learned from", 3: "last of all"}

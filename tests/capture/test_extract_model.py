@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb.capture.extract import Extracted
-from engramdb.capture.extract_chat import ModelExtractor, Said
+from engramdb.capture.extract_chat import ModelExtractor, SourceWords
 from engramdb.errors import ChatError, ChatReplyInvalid, ChatUnavailable
 from engramdb.models.chat import CallLog
 from engramdb.models.prompts.extract import PREDICATES
 from engramdb.testing import ScriptedChat
+from engramdb.text.grammar import EXCLUSIVE, VERBS
 from engramdb.text.relations import canonical
-from engramdb.text.vocabulary import EXCLUSIVE, VERBS
 from engramdb.values import Kind, Role, Turn, TurnId
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ def test_a_turn_that_gives_orders_is_a_record_like_any_other() -> None:
 
 def test_what_a_statement_may_say_does_not_slow_down_with_size() -> None:
     """A reply of hostile shape is judged as quickly as any other."""
-    said = Said.of(["I like tea " * 700])
+    said = SourceWords.of(["I like tea " * 700])
 
     assert not said.supports("1" * 8000)
     assert not said.supports("ab1." * 2000)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engramdb.capture.extract import EXTRACTED_CATEGORIES, Extracted, HeuristicExtractor
-from engramdb.text.verbs import bases
-from engramdb.text.vocabulary import is_exclusive
+from engramdb.text.grammar import bases, is_exclusive
 from engramdb.values import Kind, Role, Turn
 
 FRIDAY = datetime(2026, 5, 8, 10, tzinfo=UTC)

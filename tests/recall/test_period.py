@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.recall.plan import Period, find_period, nearness, resolve_anchor
-from engramdb.text.moments import Relation
+from engramdb.recall.period import Period, find_period, nearness, resolve_anchor
+from engramdb.text.moments import TimeRelation
 
 FRIDAY = datetime(2026, 5, 8, 10, tzinfo=UTC)
 RELEASE = datetime(2026, 4, 15, 14, tzinfo=UTC)
@@ -115,19 +115,23 @@ def test_a_day_begins_where_the_asker_is() -> None:
 @pytest.mark.parametrize(
     ("question", "event", "relation"),
     [
-        ("What has happened since the release?", "the release", Relation.SINCE),
-        ("What did we use before the migration to Postgres?", "the migration to Postgres", Relation.BEFORE),
-        ("What did I do after the road trip to relax?", "the road trip", Relation.AFTER),
-        ("Since I moved to Lisbon, what have I read?", "I moved to Lisbon", Relation.SINCE),
-        ("after joining Acme, what did I learn?", "joining Acme", Relation.AFTER),
-        ("How did I feel until the surgery?", "the surgery", Relation.UNTIL),
-        ("Who helped during the move?", "the move", Relation.WITHIN),
-        ("Was hat sich seit dem Umzug nach Berlin geändert?", "dem Umzug nach Berlin", Relation.SINCE),
-        ("Que s'est-il passé depuis la migration ?", "la migration", Relation.SINCE),
-        ("Что было после релиза?", "релиза", Relation.AFTER),
+        ("What has happened since the release?", "the release", TimeRelation.SINCE),
+        (
+            "What did we use before the migration to Postgres?",
+            "the migration to Postgres",
+            TimeRelation.BEFORE,
+        ),
+        ("What did I do after the road trip to relax?", "the road trip", TimeRelation.AFTER),
+        ("Since I moved to Lisbon, what have I read?", "I moved to Lisbon", TimeRelation.SINCE),
+        ("after joining Acme, what did I learn?", "joining Acme", TimeRelation.AFTER),
+        ("How did I feel until the surgery?", "the surgery", TimeRelation.UNTIL),
+        ("Who helped during the move?", "the move", TimeRelation.WITHIN),
+        ("Was hat sich seit dem Umzug nach Berlin geändert?", "dem Umzug nach Berlin", TimeRelation.SINCE),
+        ("Que s'est-il passé depuis la migration ?", "la migration", TimeRelation.SINCE),
+        ("Что было после релиза?", "релиза", TimeRelation.AFTER),
     ],
 )
-def test_a_time_may_hang_on_an_event(question: str, event: str, relation: Relation) -> None:
+def test_a_time_may_hang_on_an_event(question: str, event: str, relation: TimeRelation) -> None:
     """The event keeps its words, to be looked up; until then the period has no ends."""
     period = asked(question)
 

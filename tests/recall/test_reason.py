@@ -15,7 +15,7 @@ from engramdb import Engram, Scope, Settings
 from engramdb.errors import ChatUnavailable, InvalidQuery
 from engramdb.models.chat import CallLog, Reply
 from engramdb.models.prompts import answer as answer_prompt
-from engramdb.recall.evidence import BudgetSpent, Purse, gathered, judge, leads_from, parts_of
+from engramdb.recall.evidence import BudgetedModel, BudgetSpent, gathered, judge, leads_from, parts_of
 from engramdb.recall.reason import NO_MODEL, NOT_THERE, Reasoner, most_questions, reason
 from engramdb.testing import ManualClock, ScriptedChat, TinyEmbedder
 from engramdb.values import Origin, Sufficiency
@@ -63,17 +63,17 @@ def asked_with(
     engram: Engram, chat: ScriptedChat, question: str, *, depth: int = 3, calls: int = 8, tokens: int = 16_000
 ) -> Reasoned:
     """Reason with a scripted model, as the engine does."""
-    purse = Purse(chat, calls=calls, tokens=tokens)
-    return reason(question, reasoner_for(engram, depth=depth, purse=purse))
+    model = BudgetedModel(chat, calls=calls, tokens=tokens)
+    return reason(question, reasoner_for(engram, depth=depth, model=model))
 
 
-def reasoner_for(engram: Engram, *, depth: int = 3, purse: Purse | None = None) -> Reasoner:
+def reasoner_for(engram: Engram, *, depth: int = 3, model: BudgetedModel | None = None) -> Reasoner:
     """What the engine hands to `reason`, on a store of these tests."""
 
     def look_up(question: str) -> Recall:
         return engram.recall(question, limit=10)
 
-    return Reasoner(recall=look_up, depth=depth, limit=10, least_relevance=0.2, log=CallLog(), purse=purse)
+    return Reasoner(recall=look_up, depth=depth, limit=10, least_relevance=0.2, log=CallLog(), model=model)
 
 
 def by_purpose(**replies: str | Callable[[Prompt], str]) -> ScriptedChat:
@@ -403,18 +403,18 @@ def test_a_budget_is_never_exceeded(told: Engram, depth: int, calls: int, tokens
     assert sum(1 for _ in reasoned.tree.walk()) <= most_questions(depth)
 
 
-def test_a_purse_counts_what_a_silent_server_may_have_cost() -> None:
+def test_a_budget_counts_what_a_silent_server_may_have_cost() -> None:
     """A server that reports no tokens is charged the most that its texts can be worth."""
-    purse = Purse(ScriptedChat(["ok"]), calls=1, tokens=10_000)
+    model = BudgetedModel(ScriptedChat(["ok"]), calls=1, tokens=10_000)
 
-    purse.complete(answer_prompt.fill("Where?", ()))
+    model.complete(answer_prompt.fill("Where?", ()))
 
-    (call,) = purse.take_calls()
+    (call,) = model.take_calls()
     assert call.input_tokens > 0
     assert call.output_tokens > 0
-    assert purse.tokens_left == 10_000 - call.input_tokens - call.output_tokens
+    assert model.tokens_left == 10_000 - call.input_tokens - call.output_tokens
     with pytest.raises(BudgetSpent, match="calls"):
-        purse.complete(answer_prompt.fill("Where?", ()))
+        model.complete(answer_prompt.fill("Where?", ()))
 
 
 def test_memories_go_into_prompts_as_quoted_lines(engram: Engram) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engramdb.text.calendar import Precision
-from engramdb.text.moments import _RULES, MomentRange, Relation, find_moments, resolve
+from engramdb.text.moments import _RULES, MomentRange, TimeRelation, find_moments, resolve
 
 FRIDAY = datetime(2026, 5, 8, 10, tzinfo=UTC)
 
@@ -199,7 +199,7 @@ def test_a_relation_opens_one_side() -> None:
     onwards, end = only("from May 2023 onwards"), only("before the end of May 2023")
 
     assert (since.relation, since.lower, since.upper) == (
-        Relation.SINCE,
+        TimeRelation.SINCE,
         datetime(2019, 1, 1, tzinfo=UTC),
         None,
     )

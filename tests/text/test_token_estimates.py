@@ -8,8 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engramdb.text.token_pieces import KINDS, SCRIPTS, TONGUES, composition, margin_class
-from engramdb.text.tokens import COSTS, MARGINS, TOKENIZERS, USUAL, count_tokens, most_tokens
+from engramdb.text.tokens import (
+    COSTS,
+    KINDS,
+    MARGINS,
+    SCRIPTS,
+    TOKENIZERS,
+    TONGUES,
+    USUAL,
+    composition,
+    count_tokens,
+    margin_class,
+    most_tokens,
+)
 
 PIECES = (
     *(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engramdb.text.names import speaks_of_self, told_names
+from engramdb.text.names import speaks_of_self, stated_aliases
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from engramdb.text.names import speaks_of_self, told_names
 )
 def test_another_name_is_read(text: str, name: str, other: str) -> None:
     """Nicknames, old names, short forms and relations, as people tell them."""
-    assert told_names(text, speaker="Tom").pairs == ((name, other),)
+    assert stated_aliases(text, speaker="Tom").pairs == ((name, other),)
 
 
 @pytest.mark.parametrize(
@@ -54,17 +54,17 @@ def test_another_name_is_read(text: str, name: str, other: str) -> None:
 )
 def test_what_only_sounds_alike_tells_no_name(text: str) -> None:
     """A wrong alias would mix two things up in every answer, so nothing is taken from these."""
-    assert told_names(text, speaker="Tom").pairs == ()
+    assert stated_aliases(text, speaker="Tom").pairs == ()
 
 
 def test_the_other_name_is_blotted_out_of_the_rest() -> None:
     """What is left names one person once, so that nobody is registered twice."""
-    assert told_names("Everyone calls Anna Schmidt Annie.").rest == "Everyone calls Anna Schmidt      ."
+    assert stated_aliases("Everyone calls Anna Schmidt Annie.").rest == "Everyone calls Anna Schmidt      ."
 
 
 def test_a_relation_needs_an_owner() -> None:
     """“My sister” is nobody's while nobody knows who speaks."""
-    assert told_names("My sister Julia studies law.").pairs == ()
+    assert stated_aliases("My sister Julia studies law.").pairs == ()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from engramdb.values import (
 from engramdb.values.query import chosen
 
 COMPACTION_IMPORTANCE = 0.6
-"""What survived a compaction mattered to whoever wrote the summary."""
+"""What survived a compaction mattered to the one who wrote the summary."""
 SUMMARY_TURNS = 4
 """A shorter session is no story."""
 SUMMARY_STATEMENTS = 3

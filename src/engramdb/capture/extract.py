@@ -10,16 +10,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from engramdb.capture import worth
-from engramdb.capture.foreign import Foreign, read_foreign
 from engramdb.capture.worth import Dates, is_lasting, is_passing, is_statement, prose
 from engramdb.text.calendar import Precision
 from engramdb.text.clauses import Clause, clauses, listed, read
-from engramdb.text.lexicons import word_set
-from engramdb.text.moment_words import MONTHS
-from engramdb.text.moments import MomentRange, find_moments, resolve
-from engramdb.text.normalize import lazy
-from engramdb.text.openings import Certainty, Opened, take_opening
-from engramdb.text.persons import (
+from engramdb.text.grammar import (
     NEAR_TURNS,
     Person,
     name_pronoun,
@@ -27,8 +21,74 @@ from engramdb.text.persons import (
     people,
     to_third_person,
 )
-from engramdb.text.relations import Relation, relate, subject_of
+from engramdb.text.lexicons import languages, word_set
+from engramdb.text.moment_words import MONTHS
+from engramdb.text.moments import MomentRange, find_moments, resolve
+from engramdb.text.normalize import lazy
+from engramdb.text.relations import ClauseRelation, relate, subject_of
+from engramdb.text.sentences import Opened, SpeakerCertainty, take_opening
 from engramdb.values import Kind, Role, Turn, TurnId
+
+# Languages other than English: only what name, home, work, taste, tools and allergies look like is known. The
+# words are stored as they were said, with the speaker as the subject, because rewriting a person in six
+# languages would invent more than it would help.
+
+
+class ForeignFact(Struct, frozen=True):
+    """A clause in another language, with what it says of the speaker."""
+
+    text: str
+    predicate: str
+    object: str
+    is_negated: bool = False
+
+    @property
+    def category(self) -> str:
+        """Return the category, which the predicate decides."""
+        return "preference" if self.predicate in ("likes", "dislikes", "prefers") else "fact"
+
+
+_END = r"(?=[,.;!。！，、]|\s+(?:und|et|y|и|aber|mais|pero|но|seit|depuis|desde|als|comme|como)\b|\Z)"
+_WORDS = rf"(?P<object>[^,.;!?。！？，、]{{1,60}}?){_END}"
+_PATTERNS = tuple(
+    (predicate, lazy(rf"(?<!\w)(?P<head>{said}){_WORDS}", re.IGNORECASE) if one.spaced else lazy(said))
+    for one in languages().values()
+    for predicate, said in one.facts.items()
+)
+_MARKS = lazy(
+    r"[^\x00-\x7f]|\b(?:ich|je|j['’]|mein|yo|vivo|trabajo|soy|me|mi|uso|prefiero|arbeite|travaille|mon)\b",
+    re.IGNORECASE,
+)
+_ENGLISH = lazy(r"\b(?:I|I['’]m|the|is|and|my|you|of|that|with|are)\b")
+_NOT = lazy(
+    r"\b(?:nicht mehr|nicht|kein|keine|ne .{1,20} (?:pas|plus)|no|ya no|не|больше не)\b", re.IGNORECASE
+)
+_SEPARATE = lazy(r",?\s+(?:und|et|y|и|aber|mais|pero|но)\s+(?=\S)|[,;，；]\s*", re.IGNORECASE)
+
+
+def read_foreign(sentence: str) -> list[ForeignFact]:
+    """Return what a sentence in another language says of its speaker."""
+    if not _MARKS.search(sentence) or _ENGLISH.search(sentence):
+        return []
+    pieces = _SEPARATE.split(sentence)
+    found = [fact for piece in pieces if (fact := _read(piece.strip(" .!。！")))]
+    return found if len(found) == len(pieces) or len(pieces) == 1 else _whole(sentence, found)
+
+
+def _whole(sentence: str, found: list[ForeignFact]) -> list[ForeignFact]:
+    """Keep the sentence together where a comma did not separate two facts."""
+    if len(found) != 1:
+        return found
+    only = found[0]
+    return [ForeignFact(sentence.strip(" .!。！"), only.predicate, only.object, only.is_negated)]
+
+
+def _read(piece: str) -> ForeignFact | None:
+    for predicate, pattern in _PATTERNS:
+        if match := pattern.search(piece):
+            return ForeignFact(piece, predicate, match["object"].strip(), bool(_NOT.search(piece)))
+    return None
+
 
 # Extracted: one statement that was found in a turn, before the write pipeline has seen it.
 
@@ -86,11 +146,10 @@ class Extractor(Protocol):
 # Read what has no subject of its own: standing rules, "let's go with", "call me", and an assistant's
 # outcomes.
 #
-# Used by the heuristic extractor before a sentence is judged as a request, because these look like one.
 # "Always run the linter" holds from now on; "run the linter" is done once and forgotten.
 
 
-class Rule(Struct, frozen=True):
+class StandingRule(Struct, frozen=True):
     """A sentence that holds from now on."""
 
     text: str
@@ -155,21 +214,21 @@ _ACTED = lazy(
 )
 
 
-def read_rule(sentence: str) -> Rule | None:
+def read_rule(sentence: str) -> StandingRule | None:
     """Return the standing rule, wish or choice that a sentence sets, if it does."""
     if sentence.rstrip().endswith("?"):
         return None
     if name := _CALL_ME.match(sentence):
-        return Rule(sentence, "preference", "is_named", name["name"])
+        return StandingRule(sentence, "preference", "is_named", name["name"])
     if choice := _CHOICE.match(sentence):
-        return Rule(choice["choice"], "decision", "decided", choice["object"].rstrip(" .!"))
+        return StandingRule(choice["choice"], "decision", "decided", choice["object"].rstrip(" .!"))
     if wish := _RATHER.match(sentence):
-        return Rule(sentence, "preference", "prefers", wish["object"].rstrip(" .!"))
+        return StandingRule(sentence, "preference", "prefers", wish["object"].rstrip(" .!"))
     standing = _FROM_NOW_ON.match(sentence) or _STANDING.match(sentence)
     standing = standing or _FORBIDDEN.match(sentence) or _ONE_NOT_ANOTHER.match(sentence)
     if standing is None:
         return None
-    return Rule(
+    return StandingRule(
         standing["rule"], is_negated=bool(re.match(r"never|do not|don['’]t", standing["rule"], re.IGNORECASE))
     )
 
@@ -187,10 +246,10 @@ def read_outcome(sentence: str) -> list[str]:
 
 # Read statements out of turns with patterns: always there, deterministic, no model.
 #
-# Called by `capture.pipeline`, and in the place of a chat model that fails. Sentence by sentence: take off
-# opening words, drop what states nothing, split into clauses, read each, keep what lasts, write it in the
-# third person with dates made absolute. Every match is kept, only its own clause, and nothing is added to
-# what was said. Written for precision; what it misses is in docs/lab/0006-extraction.md.
+# Sentence by sentence: take off opening words, drop what states nothing, split into clauses, read each,
+# keep what lasts, write it in the third person with dates made absolute. Every match is kept, only its own
+# clause, and nothing is added to what was said. Written for precision; what it misses is in
+# docs/lab/0006-extraction.md.
 
 UNNAMED_USER = "User"
 ASSISTANT = "Assistant"
@@ -220,7 +279,7 @@ class HeuristicExtractor:
         return found
 
 
-class _Said(Struct, frozen=True):
+class _TurnSentence(Struct, frozen=True):
     """A sentence on its way: who said it and when, what its opening told, who was named before."""
 
     turn: Turn
@@ -246,7 +305,7 @@ def _from_turn(turn: Turn, nearby: list[Person]) -> Iterator[Extracted]:
     seen: set[str] = set()
     named = list(nearby)
     for sentence in prose(turn.content):
-        said = _Said(turn, sentence, take_opening(sentence), tuple(named))
+        said = _TurnSentence(turn, sentence, take_opening(sentence), tuple(named))
         reader = _user_statements if turn.role is Role.USER else _assistant_statements
         for extracted in reader(said):
             if extracted.content not in seen and not _tells_own_name(extracted, said.speaker):
@@ -261,7 +320,7 @@ def _tells_own_name(extracted: Extracted, speaker: str) -> bool:
     return extracted.content.casefold() in (f"{name} is {name}", f"{name}'s name is {name}")
 
 
-def _user_statements(said: _Said) -> Iterator[Extracted]:
+def _user_statements(said: _TurnSentence) -> Iterator[Extracted]:
     text = said.opened.text
     if rule := read_rule(text):
         yield _from_rule(said, rule)
@@ -279,13 +338,13 @@ def _user_statements(said: _Said) -> Iterator[Extracted]:
         nearby += people(part)
 
 
-def _from_clause(said: _Said, text: str) -> Extracted | None:
+def _from_clause(said: _TurnSentence, text: str) -> Extracted | None:
     clause = read(text)
     if clause is None:
         return None
     dates = _dates(clause, said.now)
     is_mending = said.opened.is_correction and clause.verb != "mean"
-    is_asked = said.opened.certainty is Certainty.EXPLICIT or is_mending
+    is_asked = said.opened.certainty is SpeakerCertainty.EXPLICIT or is_mending
     is_corrected = said.opened.is_correction or clause.verb == "mean"
     is_wanted = (is_asked and _says_enough(clause)) or _corrects(clause)
     if not is_wanted and not is_lasting(clause, dates):
@@ -296,7 +355,7 @@ def _from_clause(said: _Said, text: str) -> Extracted | None:
 
 
 def _says_enough(clause: Clause) -> bool:
-    """Say whether a clause that asks to be kept means something to one who was not there."""
+    """Say whether a clause that asks to be remembered means something to one who was not there."""
     return bool(clause.tail) and not is_passing(clause) and clause.subject.lower() != "it"
 
 
@@ -305,7 +364,9 @@ def _corrects(clause: Clause) -> bool:
     return clause.verb == "mean" and bool(re.search(r"\bnot\b|\binstead of\b|\brather than\b", clause.tail))
 
 
-def _statement(said: _Said, clause: Clause, relation: Relation, *, category: str, kind: Kind) -> Extracted:
+def _statement(
+    said: _TurnSentence, clause: Clause, relation: ClauseRelation, *, category: str, kind: Kind
+) -> Extracted:
     whole = f"{clause.lead}{clause.text}"
     content, moment = resolve(to_third_person(whole, name=said.speaker), now=said.now)
     return Extracted(
@@ -330,7 +391,7 @@ def _statement(said: _Said, clause: Clause, relation: Relation, *, category: str
     )
 
 
-def _third(words: str | None, said: _Said, whole: str) -> str | None:
+def _third(words: str | None, said: _TurnSentence, whole: str) -> str | None:
     """Return part of a clause as the statement says it; the whole clause decides which Friday is meant."""
     if words is None:
         return None
@@ -375,7 +436,7 @@ def _entities(content: str, speaker: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name.split()[0] not in MONTHS))
 
 
-def _from_rule(said: _Said, rule: Rule) -> Extracted:
+def _from_rule(said: _TurnSentence, rule: StandingRule) -> Extracted:
     content, moment = resolve(to_third_person(rule.text, name=said.speaker), now=said.now)
     return Extracted(
         content=_finished(content),
@@ -394,7 +455,7 @@ def _from_rule(said: _Said, rule: Rule) -> Extracted:
     )
 
 
-def _from_foreign(said: _Said, fact: Foreign) -> Extracted:
+def _from_foreign(said: _TurnSentence, fact: ForeignFact) -> Extracted:
     moments = [m for m in find_moments(fact.text, now=said.now) if m.precision is not Precision.VAGUE]
     return Extracted(
         content=fact.text,
@@ -412,7 +473,7 @@ def _from_foreign(said: _Said, fact: Foreign) -> Extracted:
     )
 
 
-def _assistant_statements(said: _Said) -> Iterator[Extracted]:
+def _assistant_statements(said: _TurnSentence) -> Iterator[Extracted]:
     """Yield what the assistant says that it has done or will do, and nothing else."""
     for text in read_outcome(said.opened.text):
         clause = read(text)

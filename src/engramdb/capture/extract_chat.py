@@ -20,10 +20,9 @@ from engramdb.values import Kind, Role, Turn
 
 # Tell what a model read in the turns from what it made up.
 #
-# Called by `extract.believe` for every statement of a reply; pure.
-# A statement may bring a few words of its own, since "I'm a nurse" becomes "User works as a nurse", but
-# most of
-# its words must have been said. Numbers are held to more: an invented amount is worse than a lost statement.
+# Pure. A statement may bring a few words of its own, since "I'm a nurse" becomes "User works as a nurse",
+# but most of its words must have been said. Numbers are held to more: an invented amount is worse than a
+# lost statement.
 
 SMALLEST_SHARE: Final = 0.5
 """Of the telling words of a statement, how many must have been said: where "mostly" begins."""
@@ -46,7 +45,7 @@ _TURNS_OF_PHRASE = frozenset(
 """What turns the first person into the third: these words prove nothing and are not held against anyone."""
 
 
-class Said(Struct, frozen=True):
+class SourceWords(Struct, frozen=True):
     """The words and numbers of the turns that a reply is about, and of what was said before them."""
 
     own: frozenset[str]
@@ -56,7 +55,9 @@ class Said(Struct, frozen=True):
     folded: str
 
     @classmethod
-    def of(cls, texts: Sequence[str], *, earlier: Sequence[str] = (), days: Sequence[datetime] = ()) -> Said:
+    def of(
+        cls, texts: Sequence[str], *, earlier: Sequence[str] = (), days: Sequence[datetime] = ()
+    ) -> SourceWords:
         """Return what the texts hold; the days are those from which "last year" is reckoned."""
         text, before = "\n".join(texts), "\n".join(earlier)
         own = frozenset(terms(text))
@@ -99,9 +100,8 @@ def _numbers(text: str) -> set[str]:
 
 # Take from a model's statement what can be trusted.
 #
-# Called by `extract.model`; pure. Numbers are clamped, names that were not said are left out, exact words are
-# kept only where they are exact, and a statement that nobody made, or that admission would refuse, is none at
-# all.
+# Pure. Numbers are clamped, names that were not said are left out, exact words are kept only where they are
+# exact, and a statement that nobody made, or that admission would refuse, is none at all.
 
 MOST_CONFIDENCE: Final = 0.95
 DEFAULT_CONFIDENCE: Final = 0.7
@@ -111,7 +111,7 @@ LONGEST_NAME_CHARACTERS: Final = 200
 LONGEST_INSIGHT_CHARACTERS: Final = 500
 
 
-def believe(statement: Statement, turn: Turn, said: Said, *, max_bytes: int) -> Extracted | None:
+def believe(statement: Statement, turn: Turn, said: SourceWords, *, max_bytes: int) -> Extracted | None:
     """Return the statement with what can be trusted of it, or None."""
     content = clean(statement.content) if is_text(statement.content) else ""
     day = _day(statement.date)
@@ -138,7 +138,9 @@ def believe(statement: Statement, turn: Turn, said: Said, *, max_bytes: int) -> 
     )
 
 
-def _triple(statement: Statement, said: Said, content: str) -> tuple[str | None, str | None, str | None]:
+def _triple(
+    statement: Statement, said: SourceWords, content: str
+) -> tuple[str | None, str | None, str | None]:
     """Return subject, predicate and object, or none of them: admission reads them from the words."""
     subject, target = _name(statement.subject, said, content), _name(statement.object, said, content)
     predicate = canonical(_short(statement.predicate, LONGEST_NAME_CHARACTERS) or "")
@@ -147,7 +149,7 @@ def _triple(statement: Statement, said: Said, content: str) -> tuple[str | None,
     return subject, predicate, target
 
 
-def _name(name: str | None, said: Said, content: str) -> str | None:
+def _name(name: str | None, said: SourceWords, content: str) -> str | None:
     """Return a name that stands in the statement or was said."""
     short = _short(name, LONGEST_NAME_CHARACTERS)
     if short is None or not (short.casefold() in content.casefold() or said.mentions(short)):
@@ -194,11 +196,9 @@ def _verbatim(words: str | None, turn: Turn) -> str | None:
 
 # Read statements out of turns by asking a chat model.
 #
-# Used by `capture.pipeline` when a model is configured; asks through `providers.chat` with the words of
-# `prompts.extract` and keeps what `believe` lets pass. When the model fails, the fallback reads the same
-# turns
-# and the failure is reported: nothing is lost, nothing is hidden, and what nobody said is dropped and
-# counted.
+# Asks through `providers.chat` with the words of `prompts.extract` and keeps what `believe` lets pass. When
+# the model fails, the fallback reads the same turns and the failure is reported: nothing is lost, nothing
+# is hidden, and what nobody said is dropped and counted.
 
 TOKEN_BUDGET: Final = 2500
 """For the turns of one call: with the prompt and the reply it fits the 8,192 tokens of small local models."""
@@ -331,9 +331,9 @@ def _speaker(turn: Turn) -> str:
     return turn.speaker or ("User" if turn.role is Role.USER else turn.role.value.capitalize())
 
 
-def _said(group: Sequence[Turn], earlier: Sequence[Record]) -> Said:
+def _said(group: Sequence[Turn], earlier: Sequence[Record]) -> SourceWords:
     """Return what may be stated; the speakers' names count as heard before, since every statement has one."""
     names = [_speaker(turn) for turn in group]
     heard = [text for record in earlier for text in (record.speaker, record.text)]
     days = [turn.occurred_at for turn in group]
-    return Said.of([turn.content for turn in group], earlier=[*names, *heard], days=days)
+    return SourceWords.of([turn.content for turn in group], earlier=[*names, *heard], days=days)

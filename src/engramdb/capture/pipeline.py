@@ -37,7 +37,7 @@ CLAIM_MINUTES = 5.0
 
 # Keep a turn as it was said, and find it again.
 #
-# Called by the engine; durable when it returns. What memories a turn gives is decided afterwards.
+# Durable when it returns. What memories a turn gives is decided afterwards.
 
 _ENDING = 8
 
@@ -156,10 +156,8 @@ class SensoryBuffer:
 
 # From turns to memories: claim what nobody has read, extract, and save with the note that it was read.
 #
-# Called by the engine when a buffer is due, when it is flushed and after a store is opened. Memories and the
-# note are one write, so a process killed at any moment has read a turn either wholly or not at all, and no
-# turn
-# is read twice, by however many processes.
+# Memories and the note are one write, so a process killed at any moment has read a turn either wholly or
+# not at all, and no turn is read twice, by however many processes.
 
 MOST_TURNS = 40
 """Turns read together: enough for a batch, few enough for one write."""

@@ -17,9 +17,9 @@ from engramdb.values import Scope, Turn
 
 # Scan a turn for signs that it holds something worth keeping.
 #
-# Called by the write path for every turn before it is buffered: a strong sign means extract now, not with the
-# next batch. Patterns only, no model, well under a millisecond. A sign is a hint about when to extract and
-# how important the result may be; whether there is a statement at all is decided by extraction.
+# A strong sign means extract now, not with the next batch. Patterns only, no model, well under a
+# millisecond. A sign is a hint about when to extract and how important the result may be; whether there is
+# a statement at all is decided by extraction.
 
 MAX_SCANNED_CHARACTERS = 8192
 """A turn longer than this is scanned at its beginning and end, so that a pasted log costs no more."""

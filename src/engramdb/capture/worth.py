@@ -7,11 +7,7 @@ import re
 from msgspec import Struct
 
 from engramdb.text.clauses import Clause, Who
-from engramdb.text.lexicons import any_pattern, languages, word_set
-from engramdb.text.normalize import lazy
-from engramdb.text.openings import Certainty
-from engramdb.text.sentences import is_code_block, sentences
-from engramdb.text.vocabulary import (
+from engramdb.text.grammar import (
     EVENT_VERBS,
     KIN,
     PASSING_VERBS,
@@ -22,12 +18,15 @@ from engramdb.text.vocabulary import (
     VAGUE_EVENTS,
     VERBS,
 )
+from engramdb.text.lexicons import any_pattern, languages, word_set
+from engramdb.text.normalize import lazy
+from engramdb.text.sentences import SpeakerCertainty, is_code_block, sentences
 from engramdb.values import Kind
 
 # Leave out what states nothing: code, logs, quotations, questions, requests, thanks, what is only imagined.
 #
-# Used by the heuristic extractor before it reads a sentence. Better to miss a fact than to remember a joke as
-# one: a sentence that begins as a request or a supposition is dropped whole, whatever else it says.
+# Better to miss a fact than to remember a joke as one: a sentence that begins as a request or a supposition
+# is dropped whole, whatever else it says.
 
 MAX_SENTENCE_CHARACTERS = 600
 """What is longer is no statement but pasted text that has no sentence ends."""
@@ -119,9 +118,9 @@ def _is_code(line: str) -> bool:
 
 # Decide whether a clause says something worth keeping.
 #
-# Used by the heuristic extractor after a clause has been read. What passes ("I'm tired", "it works now", "I
-# see") is dropped; what dates itself, changes something, or tells who someone is stays. Written for
-# precision: a verb or adjective that is not known to last needs a date to be kept.
+# What passes ("I'm tired", "it works now", "I see") is dropped; what dates itself, changes something, or
+# tells who someone is stays. Written for precision: a verb or adjective that is not known to last needs a
+# date to be kept.
 
 
 class Dates(Struct, frozen=True):
@@ -346,18 +345,17 @@ _THING_STATE = lazy(
 
 # Name what was found: one of the ten categories, episode or note, how sure, how important.
 #
-# Used by the heuristic extractor for each statement that it keeps. The kind follows six steps in order of
-# priority: a true temporal marker, the category, (tags, which an extractor has none of,) a past doing, a word
-# that speaks of what always holds, and otherwise episode. Confidence never exceeds 0.7: patterns do not
-# understand.
+# The kind follows six steps in order of priority: a true temporal marker, the category, (tags, which an
+# extractor has none of,) a past doing, a word that speaks of what always holds, and otherwise episode.
+# Confidence never exceeds 0.7: patterns do not understand.
 
 MAX_CONFIDENCE = 0.7
 
 CONFIDENCE = {
-    Certainty.EXPLICIT: 0.7,
-    Certainty.PLAIN: 0.65,
-    Certainty.HEDGED: 0.5,
-    Certainty.GUESSED: 0.35,
+    SpeakerCertainty.EXPLICIT: 0.7,
+    SpeakerCertainty.PLAIN: 0.65,
+    SpeakerCertainty.HEDGED: 0.5,
+    SpeakerCertainty.GUESSED: 0.35,
 }
 """By how sure the speaker sounded; below 0.40 a memory is speculative and expires unless it is confirmed."""
 
@@ -492,13 +490,13 @@ def kind_of(clause: Clause, dates: Dates, category: str) -> Kind:
     )  # what is said in the present holds until it is replaced; nothing else is left for step six
 
 
-def confidence_of(certainty: Certainty, *, is_by_assistant: bool, has_open_pronoun: bool) -> float:
+def confidence_of(certainty: SpeakerCertainty, *, is_by_assistant: bool, has_open_pronoun: bool) -> float:
     """Return how far to trust the statement."""
     confidence = CONFIDENCE[certainty] - PRONOUN_PENALTY * has_open_pronoun
     return round(min(confidence, 0.5) if is_by_assistant else confidence, 2)
 
 
-def importance_of(category: str, predicate: str | None, certainty: Certainty) -> float:
+def importance_of(category: str, predicate: str | None, certainty: SpeakerCertainty) -> float:
     """Return how much the statement matters, by what it is and whether it was asked to be kept."""
     base = max(IMPORTANCE[category], PREDICATE_IMPORTANCE.get(predicate or "", 0.0))
-    return round(min(0.95, base + EXPLICIT_BONUS * (certainty is Certainty.EXPLICIT)), 2)
+    return round(min(0.95, base + EXPLICIT_BONUS * (certainty is SpeakerCertainty.EXPLICIT)), 2)

@@ -15,8 +15,8 @@ from msgspec import Struct
 from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.store.contract import Transaction
+from engramdb.text.grammar import RELATION_QUESTIONS
 from engramdb.text.names import fold_name
-from engramdb.text.vocabulary import RELATION_QUESTIONS
 from engramdb.values import ActorKind, Entity, EntityType, Gap, GapKind, Memory, Scope, SecurityTier
 
 GAP_MENTIONS = 3

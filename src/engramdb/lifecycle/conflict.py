@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from engramdb.erasable_cache import cached
+from engramdb.text.grammar import is_exclusive
 from engramdb.text.normalize import lazy, normalise
 from engramdb.text.relations import read_statement
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import query_terms, terms
-from engramdb.text.vocabulary import is_exclusive
 from engramdb.values import Kind, Memory
 
 _NEGATION = lazy(

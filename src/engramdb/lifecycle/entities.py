@@ -11,7 +11,7 @@ from rapidfuzz.fuzz import ratio
 from engramdb.erasable_cache import cached
 from engramdb.store.contract import Transaction
 from engramdb.text.mentions import mentions, possible_names, type_of
-from engramdb.text.names import fold, fold_name, name_lists, speaks_of_self, told_names
+from engramdb.text.names import fold, fold_name, name_lists, speaks_of_self, stated_aliases
 from engramdb.values import Entity, EntityType, Memory, Mention, new_id
 
 MIN_SIMILARITY = 0.85
@@ -268,7 +268,7 @@ def _distinct(names: Iterable[str], *, besides: str, kind: EntityType) -> tuple[
 def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now: datetime) -> None:
     """Register whom and what the memory speaks of, the speaker too, and the names that it tells."""
     speaker = memory.provenance.speaker
-    told = told_names(memory.content, speaker=speaker)
+    told = stated_aliases(memory.content, speaker=speaker)
     found = register(
         tx,
         memory if told.rest == memory.content else memory.evolve(content=told.rest),

@@ -11,7 +11,7 @@ from msgspec import Struct
 from engramdb.recall.gather import FindsByWords
 from engramdb.store.contract import Transaction
 from engramdb.text.moment_rules import COUNT, PAST_VERB, count_of
-from engramdb.text.moments import Relation
+from engramdb.text.moments import TimeRelation
 from engramdb.text.normalize import lazy
 from engramdb.text.terms import index_terms, query_terms
 from engramdb.values import Memory, Query
@@ -41,11 +41,10 @@ def _holds(memory: Memory, wanted: set[str]) -> bool:
 
 # Find the event that a question hangs its time on: "since the release", "two days after the launch".
 #
-# Called by `recall.period`; reads the question alone and knows no dates. What it returns is the event's
-# own words, to be looked up, and which days count from there. A wrong anchor costs a search and hides
-# what was asked for, so plans ("what should I pack before the trip?"), habits, reasons ("since you know
-# me") and bare nouns ("after work") are left alone. Other languages name events by a noun only; Chinese
-# and Japanese not yet.
+# Reads the question alone and knows no dates. What it returns is the event's own words, to be looked up,
+# and which days count from there. A wrong anchor costs a search and hides what was asked for, so plans
+# ("what should I pack before the trip?"), habits, reasons ("since you know me") and bare nouns ("after
+# work") are left alone. Other languages name events by a noun only; Chinese and Japanese not yet.
 
 Days = tuple[int | None, int | None]
 """From which day to before which day, counted from the day of the event; none is open."""
@@ -57,7 +56,7 @@ class Anchor(Struct, frozen=True, kw_only=True):
     first: int
     last: int
     event: str
-    relation: Relation
+    relation: TimeRelation
     days: Days
 
 
@@ -73,12 +72,12 @@ def find_anchor(question: str, *, taken: Sequence[tuple[int, int]] = ()) -> Anch
     return None
 
 
-_OPEN_DAYS: dict[Relation, Days] = {
-    Relation.SINCE: (0, None),
-    Relation.AFTER: (0, None),
-    Relation.BEFORE: (None, 0),
-    Relation.UNTIL: (None, 0),
-    Relation.WITHIN: (0, 1),
+_OPEN_DAYS: dict[TimeRelation, Days] = {
+    TimeRelation.SINCE: (0, None),
+    TimeRelation.AFTER: (0, None),
+    TimeRelation.BEFORE: (None, 0),
+    TimeRelation.UNTIL: (None, 0),
+    TimeRelation.WITHIN: (0, 1),
 }
 _UNIT_DAYS = {"day": 1, "night": 1, "morning": 1, "week": 7, "month": 30, "year": 365}
 
@@ -106,13 +105,13 @@ def counted_days(distance: dict[str, str | None], *, is_after: bool) -> tuple[in
     return first, first + size
 
 
-def _reach(match: re.Match[str]) -> tuple[Relation, Days]:
+def _reach(match: re.Match[str]) -> tuple[TimeRelation, Days]:
     """Return on which side of the event what is asked for lies, and its days."""
     groups = match.groupdict()
-    relation = next((side for side in Relation if groups.get(side)), Relation.WITHIN)
+    relation = next((side for side in TimeRelation if groups.get(side)), TimeRelation.WITHIN)
     has_distance = bool(groups.get("unit") or groups.get("units"))
-    if has_distance and relation in (Relation.BEFORE, Relation.AFTER):
-        return relation, counted_days(groups, is_after=relation is Relation.AFTER)
+    if has_distance and relation in (TimeRelation.BEFORE, TimeRelation.AFTER):
+        return relation, counted_days(groups, is_after=relation is TimeRelation.AFTER)
     return relation, _OPEN_DAYS[relation]
 
 
@@ -186,7 +185,7 @@ def _is_meant(match: re.Match[str], event: str) -> bool:
     return not _PLAN.search(rest) or bool(PAST_VERB.search(rest))
 
 
-def _pattern(sides: dict[Relation, str], opening: str) -> re.Pattern[str]:
+def _pattern(sides: dict[TimeRelation, str], opening: str) -> re.Pattern[str]:
     """Return a pattern for a word of time, and an event of at most eighty characters that opens so."""
     words = "|".join(f"(?P<{relation}>(?i:{said}))" for relation, said in sides.items())
     return re.compile(rf"\b(?:{DISTANCE})?(?:{words})\s*(?P<event>{opening}[^,;:?!\n]{{0,80}})")
@@ -198,13 +197,13 @@ _MOVABLE_FEASTS = ("Easter", "Thanksgiving", "Ramadan", "Diwali", "Hanukkah")
 _PATTERNS = (
     _pattern(
         {
-            Relation.SINCE: r"(?:ever\s+)?since\s",
-            Relation.BEFORE: (
+            TimeRelation.SINCE: r"(?:ever\s+)?since\s",
+            TimeRelation.BEFORE: (
                 r"before\s|prior\s+to\s|ahead\s+of\s|(?:leading\s+|(?:in\s+)?the\s+run[-\s]?)up\s+to\s"
             ),
-            Relation.AFTER: r"after\s|following\s",
-            Relation.UNTIL: r"until\s|till\s",
-            Relation.WITHIN: r"during\s|throughout\s|at\s+the\s+time\s+of\s",
+            TimeRelation.AFTER: r"after\s|following\s",
+            TimeRelation.UNTIL: r"until\s|till\s",
+            TimeRelation.WITHIN: r"during\s|throughout\s|at\s+the\s+time\s+of\s",
         },
         r"(?:(?i:the|my|our|your|his|her|their|that|this|last|i|we|you|he|she|they|it|version)\b|[vV]\d|"
         r"(?i:(?!during|morning|evening|nothing|something|anything|everything|lightning)[a-z]{2,}ing)\b|"
@@ -212,37 +211,37 @@ _PATTERNS = (
     ),
     _pattern(
         {
-            Relation.SINCE: r"seit\s",
-            Relation.BEFORE: r"vor\s",
-            Relation.AFTER: r"nach\s",
-            Relation.UNTIL: r"bis\s+(?:zu\s|(?=zum|zur))",
-            Relation.WITHIN: r"während\s",
+            TimeRelation.SINCE: r"seit\s",
+            TimeRelation.BEFORE: r"vor\s",
+            TimeRelation.AFTER: r"nach\s",
+            TimeRelation.UNTIL: r"bis\s+(?:zu\s|(?=zum|zur))",
+            TimeRelation.WITHIN: r"während\s",
         },
         r"(?P<german>(?i:de[mrns]|meine[mrs]|unsere[mrs]|eine[mrs]|zum|zur)\b)",
     ),
     _pattern(
         {
-            Relation.SINCE: r"depuis\s|desde\s",
-            Relation.BEFORE: r"avant\s|antes\s+de\s",
-            Relation.AFTER: r"après\s|después\s+de\s|dopo\s",
-            Relation.UNTIL: r"jusqu['’]à\s|hasta\s",
-            Relation.WITHIN: r"pendant\s|durante\s",
+            TimeRelation.SINCE: r"depuis\s|desde\s",
+            TimeRelation.BEFORE: r"avant\s|antes\s+de\s",
+            TimeRelation.AFTER: r"après\s|después\s+de\s|dopo\s",
+            TimeRelation.UNTIL: r"jusqu['’]à\s|hasta\s",
+            TimeRelation.WITHIN: r"pendant\s|durante\s",
         },
         r"(?i:les?|la|l['’]|mon|ma|notre|el|los|las|mi|nuestr[oa]|il|lo|i|gli|mi[oa]|nostr[oa])(?<!\bi)\b",
     ),
     _pattern(
         {
-            Relation.BEFORE: r"prima\s+del(?:la\s|l['’]|\s)|antes\s+del\s",
-            Relation.AFTER: r"después\s+del\s",
+            TimeRelation.BEFORE: r"prima\s+del(?:la\s|l['’]|\s)|antes\s+del\s",
+            TimeRelation.AFTER: r"después\s+del\s",
         },
         r"[a-zà-ü]{4,}",
     ),
     _pattern(
         {
-            Relation.SINCE: r"с\s+момента\s|со\s+дня\s",
-            Relation.BEFORE: r"до\s",
-            Relation.AFTER: r"после\s",
-            Relation.WITHIN: r"во\s+время\s",
+            TimeRelation.SINCE: r"с\s+момента\s|со\s+дня\s",
+            TimeRelation.BEFORE: r"до\s",
+            TimeRelation.AFTER: r"после\s",
+            TimeRelation.WITHIN: r"во\s+время\s",
         },
         r"[А-Яа-яё]{4,}",
     ),

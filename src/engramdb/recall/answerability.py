@@ -20,10 +20,10 @@ from engramdb.policy import Policy
 from engramdb.recall.gather import Sources
 from engramdb.recall.pipeline import recall
 from engramdb.store.contract import Store, Transaction
+from engramdb.text.grammar import relation_words
 from engramdb.text.mentions import mentions
 from engramdb.text.normalize import counted
 from engramdb.text.terms import query_terms, terms
-from engramdb.text.vocabulary import relation_words
 from engramdb.values import (
     BELIEVED,
     Certainty,
@@ -84,10 +84,10 @@ def _as_asked(question: str, asked: Sequence[str]) -> Iterable[str]:
 
 # Judge how sure an answer to a question can be: confident, uncertain or unknown.
 #
-# Called by `engram.confidence` with what recall found; pure. A question is about something unknown where
-# nothing fits it, and about something thinly known where one memory does and little around it is known.
-# Doubt about those memories, or about their domain, and age take away. The numbers were chosen on one half of
-# labelled questions and held on the other: docs/lab/0023-insight.md.
+# Pure. A question is about something unknown where nothing fits it, and about something thinly known where
+# one memory does and little around it is known. Doubt about those memories, or about their domain, and age
+# take away. The numbers were chosen on one half of labelled questions and held on the other:
+# docs/lab/0023-insight.md.
 
 RELATED_ABOVE = 0.2
 """A memory that fits a question better than this is about the same; below lies chance."""

@@ -1,8 +1,7 @@
 """
 The memories as they were believed at an earlier moment: the present, undone event by event.
 
-Called by `recall.pipeline` for `as_of=` with candidates in their order, and by `recall.timeline`; reads
-the history of those candidates and nothing else. Undoing begins at the present, so it needs only what
+Only the history of the candidates is read. Undoing begins at the present, so it needs only what
 came after the moment, and a memory that nothing happened to since costs nothing.
 
 Three things do not come back. What was forgotten, pruned or erased since is in no index and stays away:

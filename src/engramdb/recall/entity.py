@@ -20,9 +20,9 @@ from engramdb.values.entity import Companion, EntityProfile, Relation
 
 # Names in a question, and which known things they may mean: pure rules, without the store.
 #
-# Used by `recall.entity`, which looks the names up. A name in capitals counts at once; a word in small
-# letters only may be one. Two entities are one person where one carries all names of the other: "Bob",
-# "Bob Chen" and "Robert Chen, known as Bob" may have been met before anyone said that they are the same.
+# A name in capitals counts at once; a word in small letters only may be one. Two entities are one person
+# where one carries all names of the other: "Bob", "Bob Chen" and "Robert Chen, known as Bob" may have been
+# met before anyone said that they are the same.
 
 MAX_WORDS = 60
 """Words of a question that are looked at; a longer one is a pasted text."""
@@ -31,7 +31,7 @@ LONGEST_NAME = 4
 """Words of the longest name in small letters that is looked up."""
 
 
-class Asked(Struct, frozen=True):
+class AskedName(Struct, frozen=True):
     """A name that a question uses, or a few words of it that may be one."""
 
     words: tuple[str, ...]
@@ -58,22 +58,22 @@ class Asked(Struct, frozen=True):
         return self.words[-1] if len(self.words) == 1 or self.has_title else None
 
 
-def name(text: str) -> Asked:
+def name(text: str) -> AskedName:
     """Return a text that is a name for sure."""
-    return Asked(tuple(fold(text).split()), _folds(text), is_sure=True)
+    return AskedName(tuple(fold(text).split()), _folds(text), is_sure=True)
 
 
-def asked_names(question: str) -> list[Asked]:
+def asked_names(question: str) -> list[AskedName]:
     """Return the names in a question, and the words that may be names, the longest first."""
     sure = [
-        Asked(tuple(fold(one.text).split()), _folds(one.text), one.type, is_sure=True)
+        AskedName(tuple(fold(one.text).split()), _folds(one.text), one.type, is_sure=True)
         for one in mentions(question)
     ]
     every = [*sure, *_possible(words_of(question)[:MAX_WORDS])]
     return sorted(every, key=lambda one: (-len(one.words), not one.is_sure))
 
 
-def fitting(asked: Asked, known: Sequence[Entity]) -> list[Entity]:
+def fitting(asked: AskedName, known: Sequence[Entity]) -> list[Entity]:
     """Return who may be called so, exact names first; only those of the suggested type, if any are."""
     exact = [one for one in known if not asked.folds.isdisjoint(folded_names(one))]
     partly = [one for one in known if one not in exact and _carries(one, asked)]
@@ -119,7 +119,7 @@ def _folds(text: str) -> frozenset[str]:
     return frozenset(fold_name(text, kind) for kind in EntityType)
 
 
-def _possible(words: Sequence[Word]) -> Iterator[Asked]:
+def _possible(words: Sequence[Word]) -> Iterator[AskedName]:
     """Yield every few words in a row, but none that begin or end with a word that says nothing."""
     nouns = name_lists().project_nouns | name_lists().service_nouns
     for start in range(len(words)):
@@ -128,7 +128,7 @@ def _possible(words: Sequence[Word]) -> Iterator[Asked]:
             if run[0].folded in STOP_WORDS or run[-1].folded in STOP_WORDS:
                 continue
             around = words[max(0, start - 1) : end + 1]
-            yield Asked(
+            yield AskedName(
                 tuple(one.folded for one in run),
                 frozenset({" ".join(one.folded for one in run), _with_owners(run)}),
                 is_sure=len(run) > 1 or (run[0].is_capital and not run[0].starts_sentence),
@@ -142,7 +142,7 @@ def _with_owners(run: Sequence[Word]) -> str:
     return " ".join([*owned, run[-1].folded])
 
 
-def _carries(entity: Entity, asked: Asked) -> bool:
+def _carries(entity: Entity, asked: AskedName) -> bool:
     """Say whether a person's longer name begins with it, or ends with it after a title or nothing."""
     if entity.type is not EntityType.PERSON or asked.part is None:
         return False
@@ -174,7 +174,7 @@ def _covers(one: Entity, other: Entity) -> bool:
 
 # Whom and what a question names, what memories say of it, and the profile of one thing.
 #
-# Asked by the recall pipeline and by the engine; asks `recall.names` for the rules and the store for
+# AskedName by the recall pipeline and by the engine; asks `recall.names` for the rules and the store for
 # entities. Nothing is looked up twice: a question costs two or three reads, whatever it names. Ambiguity
 # is shown, never settled: a name that several carry gives all of them. Numbers:
 # docs/lab/0017-entities-in-recall.md.
@@ -274,7 +274,7 @@ def profile(
     )
 
 
-def _look_up(tx: Transaction, asked: Sequence[Asked], scope: Scope) -> Sequence[Entity]:
+def _look_up(tx: Transaction, asked: Sequence[AskedName], scope: Scope) -> Sequence[Entity]:
     """Return every entity that one of the names may mean."""
     names = _names_of(asked)
     in_full = {word for one in asked if one.is_full_name and not one.has_title for word in one.words}
@@ -282,7 +282,7 @@ def _look_up(tx: Transaction, asked: Sequence[Asked], scope: Scope) -> Sequence[
     return tx.entities.named(names, given=parts, family=parts, scope=scope) if names else ()
 
 
-def _names_of(asked: Sequence[Asked]) -> set[str]:
+def _names_of(asked: Sequence[AskedName]) -> set[str]:
     """Return the forms to look up, and the first names of those who are named in full."""
     first = {one.words[0] for one in asked if one.is_full_name}
     return {form for one in asked for form in one.folds} | first
@@ -291,7 +291,7 @@ def _names_of(asked: Sequence[Asked]) -> set[str]:
 def _with_same(
     tx: Transaction, meant: Sequence[Entity], known: Sequence[Entity], scope: Scope, *, looked_up: set[str]
 ) -> list[Entity]:
-    """Return the entities, and whoever is the same under another name; most mentioned first."""
+    """Return the entities, and those that are the same under another name; most mentioned first."""
     names = {one for entity in meant for one in possible_names(entity)}
     if not names <= looked_up:
         known = tx.entities.named(names, scope=scope)
@@ -308,7 +308,7 @@ def _most_mentioned(entity: Entity) -> tuple[float, ...]:
     return -entity.mentions, -entity.last_seen.timestamp()
 
 
-def _is_meant(tx: Transaction, asked: Asked, entity: Entity) -> bool:
+def _is_meant(tx: Transaction, asked: AskedName, entity: Entity) -> bool:
     """Say whether a word in small letters means the entity, and not what the word means to everyone."""
     (word,) = asked.words
     lists = name_lists()
@@ -321,7 +321,7 @@ def _is_meant(tx: Transaction, asked: Asked, entity: Entity) -> bool:
 
 
 def _by_id_or_name(tx: Transaction, name_or_id: str, scope: Scope) -> tuple[list[Entity], list[Entity]]:
-    """Return the entity with whoever is the same, and then the others that go by the name."""
+    """Return the entity with those that are the same, and then the others that go by the name."""
     by_id = tx.entities.get(name_or_id, scope=scope)
     asked = name(name_or_id)
     known = sorted(_look_up(tx, [asked], scope), key=_most_mentioned) if by_id is None else [by_id]

@@ -23,10 +23,10 @@ SUPPRESS_DAYS = 90.0
 
 # Merge the scored answers of several indexes, and what other signals add, into one order.
 #
-# Called by `recall.pipeline` once every index has answered; calls nothing itself. Every score it is given
-# means the same in any store: 0 for unrelated, 1 for a perfect match. So scores are mixed by weight as they
-# are, and a memory's score does not depend on which others were found. Measured against stretching each
-# list to its own best and worst, and against fusing by rank: docs/lab/0003-fusion.md.
+# Every score it is given means the same in any store: 0 for unrelated, 1 for a perfect match. So scores are
+# mixed by weight as they are, and a memory's score does not depend on which others were found. Measured
+# against stretching each list to its own best and worst, and against fusing by rank:
+# docs/lab/0003-fusion.md.
 
 
 class Fused(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Fused(Struct, frozen=True):
     score: float
 
 
-class Signal(Struct, frozen=True, kw_only=True):
+class RankingSignal(Struct, frozen=True, kw_only=True):
     """What one signal adds to memories that the indexes found, or finds beside them."""
 
     name: str
@@ -59,11 +59,11 @@ def fuse(answers: Mapping[str, Sequence[ScoredKey]], weights: Mapping[str, float
     return in_order(scores)
 
 
-def with_signals(fused: Sequence[Fused], signals: Sequence[Signal], *, unfound: float) -> list[Fused]:
+def with_signals(fused: Sequence[Fused], signals: Sequence[RankingSignal], *, unfound: float) -> list[Fused]:
     """
     Return the list with what the signals add; `unfound` is what a memory has that no index listed.
 
-    Scores may pass 1 here, so that the best keep their order; whoever shows one cuts it.
+    Scores may pass 1 here, so that the best keep their order; they are cut when shown.
     """
     scores = {one.key: one.score for one in fused}
     for signal in signals:
@@ -82,7 +82,7 @@ def explain(
     keys: Sequence[int],
     answers: Mapping[str, Sequence[ScoredKey]],
     weights: Mapping[str, float],
-    signals: Sequence[Signal] = (),
+    signals: Sequence[RankingSignal] = (),
 ) -> dict[int, tuple[Reason, ...]]:
     """Return what each index and each signal gave to each of these memories."""
     reasons: dict[int, list[Reason]] = {key: [] for key in keys}
@@ -107,11 +107,11 @@ def share_of(name: str, answers: Mapping[str, object], weights: Mapping[str, flo
     return weights[name] / total if total else 1 / len(answers)
 
 
-# Put candidates in another order: by rank, by being unlike one another, or by a model that reads both texts.
+# Put candidates in another order: by rank, by being unlike one another, or by a model that reads both
+# texts.
 #
-# Called by `recall.pipeline` after everything was added up; the eval keeps `score`, which leaves the order
-# as it is (docs/lab/0018-recall.md). Every strategy returns what it was given, none is lost. Scores come
-# out in [0, 1], and single or equal ones as 1.
+# The eval keeps `score`, which leaves the order as it is (docs/lab/0018-recall.md). Every strategy returns
+# what it was given, none is lost. Scores come out in [0, 1], and single or equal ones as 1.
 
 MMR_POOL = 50
 """So many of the best are weighed against one another; the rest follow in their order."""

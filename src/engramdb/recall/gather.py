@@ -37,11 +37,11 @@ NOTHING_BELOW = 0.02
 """What scores less than this is never given: an empty answer says more."""
 
 
-# From candidates to memories: the best that fit, as they are or as they were, and which of them are disputed.
+# From candidates to memories: the best that fit, as they are or as they were, and which of them are
+# disputed.
 #
-# Called by `pipeline` inside its snapshot. Whatever an index remembers wrongly is left out here once more,
-# and
-# so is what has a last day that is over.
+# Whatever an index remembers wrongly is left out here once more, and so is what has a last day that is
+# over.
 
 PAST_CANDIDATES = 4
 """Of the past so many times as many candidates are looked at, since many were not there yet."""
@@ -153,9 +153,8 @@ def surround(
 
 # Ask every index what might fit the question.
 #
-# Called by `recall.pipeline`; calls the embedder, the lexical and the vector index inside one snapshot of
-# the store. An index that fails, or that has only part of the memories, is noted with its reason, and the
-# others answer.
+# An index that fails, or that has only part of the memories, is noted with its reason, and the others
+# answer.
 
 LEXICAL, VECTOR = "lexical", "vector"
 FEW_PASSING = 20_000

@@ -22,9 +22,9 @@ from engramdb.values import EntityType
 
 # Cut a query into words, with a mark in place of each time phrase, name, identifier and quotation.
 #
-# Called by `intent` and, for identifiers, by `plan`; calls `text` for names and time phrases. With marks,
-# "who is NAME" is one cue whoever is asked about, and "in March" is one with every other month. Only the
-# beginning and the end of a long text are read, so that no query takes more than a few milliseconds.
+# With marks, "who is NAME" is one cue for everybody, and "in March" is one with every other month.
+# Only the beginning and the end of a long text are read, so that no query takes more than a few
+# milliseconds.
 
 HEAD_CHARACTERS, TAIL_CHARACTERS = 600, 300
 """Of a long text only these are read: what is wanted is said first or last, around what was pasted."""
@@ -123,9 +123,9 @@ def _replaced(text: str, name: str, sign: str) -> str:
 
 # Find in a query's words the cues that text/data/intents.toml lists.
 #
-# Called by `intent`; reads the file once. A cue is a run of words that is looked up in a table, so the
-# time grows with the words of the query and not with the length of the list, and nothing can run away as a
-# pattern can. Each cue of the file counts once in a query, in whichever of its spellings it occurs.
+# Reads the file once. A cue is a run of words that is looked up in a table, so the time grows with the
+# words of the query and not with the length of the list, and nothing can run away as a pattern can. Each
+# cue of the file counts once in a query, in whichever of its spellings it occurs.
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -292,9 +292,8 @@ def _single(lines: Iterable[str]) -> frozenset[str]:
 
 # Guess what kind of answer a question wants, without a model.
 #
-# Called by `recall.plan`; calls `intent_words` to mark names and times and `intent_cues` for what the
-# words give away. Adds up the cues of each intent and takes the best; knows nothing of indexes or weights.
-# What it gets right, and what not: docs/lab/0012-intents.md.
+# Adds up the cues of each intent and takes the best; knows nothing of indexes or weights. What it gets
+# right, and what not: docs/lab/0012-intents.md.
 
 
 class Intent(StrEnum):

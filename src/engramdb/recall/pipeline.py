@@ -19,7 +19,7 @@ from engramdb.recall.entity import expansions, named_in
 from engramdb.recall.fuse import (
     MMR_POOL,
     Fused,
-    Signal,
+    RankingSignal,
     by_difference,
     by_model,
     by_rank,
@@ -42,7 +42,8 @@ from engramdb.recall.gather import (
     gather,
     named_truly,
 )
-from engramdb.recall.plan import RecallPlan, plan, resolve_anchor
+from engramdb.recall.period import resolve_anchor
+from engramdb.recall.plan import RecallPlan, plan
 from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
@@ -86,7 +87,7 @@ class Ranked(Struct, frozen=True, kw_only=True):
     order: list[Fused]
     answers: Mapping[str, list[ScoredKey]]
     weights: Mapping[str, float]
-    signals: Sequence[Signal]
+    signals: Sequence[RankingSignal]
     words: str
     """What the text index was asked."""
 
@@ -140,8 +141,8 @@ def _tokens(memory: Memory) -> int:
 
 # Answer one query: plan → gather → fuse → add signals → rerank → fetch → weigh → explain.
 #
-# Called by the engine; reads one snapshot of the store from beginning to end. An index that fails or has
-# only part of the memories is named in the answer with its reason, and the others answer without it.
+# Reads one snapshot of the store from beginning to end. An index that fails or has only part of the
+# memories is named in the answer with its reason, and the others answer without it.
 
 CONSIDERED = 20
 """With `explain`, so many candidates that were left out are shown."""

@@ -1,9 +1,8 @@
 """
 Reason about a question: recall → judge whether that is enough → ask for parts and gaps → answer.
 
-Called by the engine, which gives it a way to recall, and a purse where there is a chat model. Level by level,
-so that a budget of questions goes to what lies near. Whatever a model fails at, the rules of `evidence` do
-instead, and the failure is told. An answer names the memories it stands on, or there is none.
+Level by level, so that a budget of questions goes to what lies near. Whatever a model fails at, the rules of
+`evidence` do instead, and the failure is told. An answer names the memories it stands on, or there is none.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from engramdb.models.chat import CallLog, ChatModel, Question, ask
 from engramdb.models.prompts import answer as answer_prompt
 from engramdb.models.prompts import decompose, sufficiency
 from engramdb.policy import Policy
-from engramdb.recall.evidence import MOST_PARTS, BudgetSpent, Purse, gathered, judge, parts_of
+from engramdb.recall.evidence import MOST_PARTS, BudgetedModel, BudgetSpent, gathered, judge, parts_of
 from engramdb.recall.gather import Sources
 from engramdb.recall.pipeline import recall
 from engramdb.settings import Settings
@@ -49,7 +48,7 @@ T = TypeVar("T")
 
 DEEPEST = 5
 ANSWER_CALLS = 2
-"""Calls that are kept for the answer and its second attempt."""
+"""Calls that are reserved for the answer and its second attempt."""
 JUDGED_HITS = 10
 """So many memories are shown for a judgement; the answer sees all the evidence that fits."""
 NO_MODEL = "no chat model takes part, so no answer was synthesised"
@@ -73,7 +72,7 @@ class Reasoner(Struct, frozen=True, kw_only=True):
     limit: int
     least_relevance: float
     log: CallLog
-    purse: Purse | None = None
+    model: BudgetedModel | None = None
     failed: Callable[[ChatError], None] = lambda _: None
     """Hears of a model that failed."""
 
@@ -97,7 +96,7 @@ def reason(question: str, reasoner: Reasoner) -> Reasoned:
     followed = [(one.question, one.hits) for one in inquiry.asked if one is not root]
     evidence = gathered(root.hits, followed, limit=reasoner.limit)
     text, cited, why = inquiry.answer(question, evidence)
-    purse = reasoner.purse
+    model = reasoner.model
     return Reasoned(
         question=question,
         answer=text,
@@ -105,11 +104,11 @@ def reason(question: str, reasoner: Reasoner) -> Reasoned:
         why=why,
         evidence=tuple(evidence),
         tree=_frozen(root)[0],
-        calls=purse.take_calls() if purse else (),
+        calls=model.take_calls() if model else (),
         failures=tuple(inquiry.failures),
         depth=reasoner.depth,
-        most_calls=purse.most_calls if purse else 0,
-        most_tokens=purse.most_tokens if purse else 0,
+        most_calls=model.most_calls if model else 0,
+        most_tokens=model.most_tokens if model else 0,
         milliseconds=(time.perf_counter() - started) * 1000,
     )
 
@@ -141,15 +140,15 @@ class _Inquiry:
 
     def answer(self, question: str, evidence: Sequence[Hit]) -> tuple[str | None, tuple[MemoryId, ...], str]:
         """Return the answer and the memories that it names, or why there is none."""
-        purse = self._with.purse
-        if purse is None:
+        model = self._with.model
+        if model is None:
             return None, (), NO_MODEL
         shown = _references([hit.memory for hit in evidence if FLAGGED not in hit.memory.flags])
-        room = purse.room(answer_prompt.fill(question, ()))
+        room = model.room(answer_prompt.fill(question, ()))
         records = _fitting(shown, room)
         if not records:
             return None, (), NOTHING if not shown else "no memory fits into the budget of tokens"
-        found = self._try(purse, "answer", answer_prompt.question(question, records))
+        found = self._try(model, "answer", answer_prompt.question(question, records))
         if found is None:
             return None, (), f"no answer was synthesised: {self.failures[-1]}"
         if found.answer is None:
@@ -170,19 +169,19 @@ class _Inquiry:
             found=tuple(self._item(hit) for hit in found.hits),
             missing=found.quality.missing,
             judgement=judgement,
-            calls=self._with.purse.take_calls() if self._with.purse else (),
+            calls=self._with.model.take_calls() if self._with.model else (),
         )
         return (judgement.asks if judgement else ()), origin
 
     def _judge(self, question: str, hits: Sequence[Hit]) -> tuple[Judgment, Origin]:
         """Return the model's judgement, or that of the rules where there is none."""
         by_rules = judge(question, hits, least_relevance=self._with.least_relevance)
-        purse = self._with.purse
-        if purse is None or not self._may_judge(purse):
+        model = self._with.model
+        if model is None or not self._may_judge(model):
             return by_rules
         shown = _references([hit.memory for hit in hits[:JUDGED_HITS] if FLAGGED not in hit.memory.flags])
-        records = _fitting(shown, purse.room(sufficiency.fill(question, ())))
-        reply = self._try(purse, "judging", sufficiency.question(question, records))
+        records = _fitting(shown, model.room(sufficiency.fill(question, ())))
+        reply = self._try(model, "judging", sufficiency.question(question, records))
         if reply is None:
             return by_rules
         asks = reply.missing if reply.verdict is not Sufficiency.SUFFICIENT else ()
@@ -191,23 +190,23 @@ class _Inquiry:
         judged = Judgment(
             sufficiency=reply.verdict,
             why=f"asked for {len(asks)} more" if asks else "asked for nothing more",
-            judged_by=purse.name,
+            judged_by=model.name,
             asks=asks,
         )
         return judged, Origin.PART if reply.verdict is Sufficiency.BROAD else Origin.GAP
 
     def _parts(self, question: str) -> tuple[str, ...]:
-        purse = self._with.purse
-        if purse is not None and self._may_judge(purse):
-            found = self._try(purse, "decomposing", decompose.question(question))
+        model = self._with.model
+        if model is not None and self._may_judge(model):
+            found = self._try(model, "decomposing", decompose.question(question))
             if found is not None:
                 return found
         return tuple(parts_of(question))
 
-    def _try(self, purse: Purse, step: str, asked: Question[T]) -> T | None:
+    def _try(self, model: BudgetedModel, step: str, asked: Question[T]) -> T | None:
         """Return the value of a reply, or None and a note of what failed."""
         try:
-            return ask(purse, asked, log=self._with.log).value
+            return ask(model, asked, log=self._with.log).value
         except BudgetSpent as exc:
             self.failures.append(f"{step}: the budget of {exc} is spent")
         except ChatError as exc:
@@ -216,14 +215,14 @@ class _Inquiry:
             self._with.failed(exc)
         return None
 
-    def _may_judge(self, purse: Purse) -> bool:
+    def _may_judge(self, model: BudgetedModel) -> bool:
         """
-        Say whether a model should judge: two calls and half of the tokens are kept for the answer.
+        Say whether a model should judge: two calls and half of the tokens are reserved for the answer.
 
         One that could not be reached is not asked again before the answer: each time may take its whole
         time-out.
         """
-        has_more = purse.calls_left > ANSWER_CALLS and 2 * purse.tokens_left > purse.most_tokens
+        has_more = model.calls_left > ANSWER_CALLS and 2 * model.tokens_left > model.most_tokens
         return has_more and not self._is_out
 
     def _is_new(self, question: str) -> bool:
@@ -309,7 +308,7 @@ def reason_about(
     now: datetime,
 ) -> Reasoned:
     """Follow one question and return what was found, with the answer if there is one."""
-    deep, purse = _budget_for(parts, depth, calls=calls, tokens=tokens)
+    deep, model = _budget_for(parts, depth, calls=calls, tokens=tokens)
 
     def look_up(asked: str) -> Recall:
         return recall(Query(text=asked, scope=scope, limit=limit), parts.sources, now=now)
@@ -324,7 +323,7 @@ def reason_about(
                 limit=limit,
                 least_relevance=parts.policy.recall.least_score,
                 log=parts.calls,
-                purse=purse,
+                model=model,
                 failed=lambda error: parts.health.failed(CHAT, error),
             ),
         )
@@ -332,7 +331,7 @@ def reason_about(
 
 def _budget_for(
     parts: ReasoningParts, depth: int | None, *, calls: int | None, tokens: int | None
-) -> tuple[int, Purse | None]:
+) -> tuple[int, BudgetedModel | None]:
     """Return how deep to go, and the model with what it may cost; None where there is no model."""
     _check(depth, calls=calls, tokens=tokens)
     chat = parts.chat
@@ -345,8 +344,10 @@ def _budget_for(
         if can.context_window >= window and (can.thinking or not for_thinking)
     )
     most = min(can.context_window // 2, MOST_TOKENS)
-    purse = Purse(chat, calls=often if calls is None else calls, tokens=most if tokens is None else tokens)
-    return depth or deep, purse
+    model = BudgetedModel(
+        chat, calls=often if calls is None else calls, tokens=most if tokens is None else tokens
+    )
+    return depth or deep, model
 
 
 def _check(depth: int | None, *, calls: int | None, tokens: int | None) -> None:

@@ -8,9 +8,10 @@ from datetime import datetime
 
 from engramdb.policy import RecallPolicy
 from engramdb.recall.entity import linked
-from engramdb.recall.fuse import Fused, Signal
+from engramdb.recall.fuse import Fused, RankingSignal
 from engramdb.recall.gather import Notes, Sources, surround
-from engramdb.recall.plan import RecallPlan, nearness, subjects
+from engramdb.recall.period import nearness
+from engramdb.recall.plan import RecallPlan, subjects
 from engramdb.store.contract import Transaction
 from engramdb.values import Entity, Memory, Query, Source, Status, Trust
 
@@ -32,9 +33,9 @@ TRUST_UTILITY = 0.20
 # What else speaks for a memory, beside its words and its meaning: where it stands, whom and what time it is
 # about.
 #
-# Called by `recall.pipeline` after the indexes were fused. Each signal adds to the score of memories that
-# were found, or finds others beside them; one whose weight is 0 in the policy is not asked. What each is
-# worth, and which were left out because they did not help: docs/lab/0018-recall.md.
+# Each signal adds to the score of memories that were found, or finds others beside them; one whose weight
+# is 0 in the policy is not asked. What each is worth, and which were left out because they did not help:
+# docs/lab/0018-recall.md.
 
 SESSION, SUBJECT, TIME = "session", "subject", "time"
 GRAPH, LINKED, ENTITY = "graph", "linked", "entity"
@@ -53,11 +54,11 @@ def signals(
     plan: RecallPlan,
     entities: Sequence[Entity],
     notes: Notes,
-) -> list[Signal]:
+) -> list[RankingSignal]:
     """Return what each signal adds."""
     policy = sources.policy
     with notes.timed(SESSION):
-        found = [Signal(name=SESSION, gained=surround(tx, ranked, query, policy))]
+        found = [RankingSignal(name=SESSION, gained=surround(tx, ranked, query, policy))]
     if plan.graph_bonus:
         with notes.timed(GRAPH):
             found.append(_linked(tx, ranked, query, sources, plan))
@@ -67,25 +68,25 @@ def signals(
     if policy.entity_bonus and entities:
         with notes.timed(ENTITY):
             about = linked(tx, entities, scope=query.scope, filters=query.filters, limit=policy.candidates)
-            found.append(Signal(name=ENTITY, gained=dict.fromkeys(about, policy.entity_bonus)))
+            found.append(RankingSignal(name=ENTITY, gained=dict.fromkeys(about, policy.entity_bonus)))
     with notes.timed("sketch"):
         keys = [one.key for one in ranked[:SKETCHED]] + [key for signal in found for key in signal.gained]
         sketches = tx.candidates.sketches(list(dict.fromkeys(keys)))
     if policy.subject_bonus:
         named = subjects(query.text, sketches)
-        found.append(Signal(name=SUBJECT, gained=dict.fromkeys(named, policy.subject_bonus)))
+        found.append(RankingSignal(name=SUBJECT, gained=dict.fromkeys(named, policy.subject_bonus)))
     period = plan.period
     if policy.time_bonus and period is not None:
         near = nearness([sketch.when for sketch in sketches.values()], period)
         pairs = zip(sketches, near, strict=True)
         gained = {key: policy.time_bonus * float(one) for key, one in pairs if one > 0}
-        found.append(Signal(name=TIME, gained=gained))
+        found.append(RankingSignal(name=TIME, gained=gained))
     return [signal for signal in found if signal.gained]
 
 
 def _linked(
     tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources, plan: RecallPlan
-) -> Signal:
+) -> RankingSignal:
     """Return what activation through links adds, spreading from the best."""
     policy = sources.policy
     # A seed is never reached itself: one too weak to give anything on would only be kept from gaining.
@@ -101,10 +102,10 @@ def _linked(
         floor=GRAPH_FLOOR,
         through_entities=policy.graph_through_entities,
     )
-    return Signal(name=GRAPH, gained={one.key: plan.graph_bonus * one.score for one in reached})
+    return RankingSignal(name=GRAPH, gained={one.key: plan.graph_bonus * one.score for one in reached})
 
 
-def _neighbours(tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources) -> Signal:
+def _neighbours(tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources) -> RankingSignal:
     """Return what lifts the neighbours of the best to a share of the best's own score."""
     reached = sources.graph.activate(
         tx,
@@ -119,13 +120,12 @@ def _neighbours(tx: Transaction, ranked: Sequence[Fused], query: Query, sources:
     )
     own = {one.key: one.score for one in ranked}
     gained = {one.key: one.score - own.get(one.key, 0.0) for one in reached}
-    return Signal(name=LINKED, gained={key: more for key, more in gained.items() if more > 0})
+    return RankingSignal(name=LINKED, gained={key: more for key, more in gained.items() if more > 0})
 
 
 # How far to believe a hit: relevance, accuracy, freshness, utility, and the four in one number.
 #
-# Called by `recall.pipeline` for the hits that it returns. Being recalled often raises utility and never
-# accuracy: being read is not evidence of being true.
+# Being recalled often raises utility and never accuracy: being read is not evidence of being true.
 
 NEUTRAL = 0.5
 PER_FURTHER_EVIDENCE = 0.1

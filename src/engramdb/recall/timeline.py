@@ -1,8 +1,8 @@
 """
 Tell how what is known of a topic changed: added, confirmed, corrected, disputed, removed, and when.
 
-Called by the engine with the memories that recall found for the topic, in whatever status; reads their
-history and links, and whatever replaced or disputed them. `trace` is pure. One act is one entry: the row
+Reads the history and links of the memories that recall found for the topic, in any status, and what replaced
+or disputed them. `trace` is pure. One act is one entry: the row
 that retires a memory and the row that begins its successor are told together. A move between layers, a
 pin or a recall is no change of what is known and is left out.
 """
@@ -214,7 +214,7 @@ def _linked(
     """
     Return what stands on the other side of a replacement or a contradiction and was not found itself.
 
-    Looked for from the scope of the memory that names it: whoever may see the one may see the other.
+    Looked for from the scope of the memory that names it: who may see the one may see the other.
     """
     scopes = {memory.id: memory.scope for memory in found}
     named = [(memory.id, memory.supersedes) for memory in found]

@@ -19,12 +19,9 @@ from engramdb.values import Affect, Outcome
 
 # How good or bad the words of a text sound, from -1 to 1.
 #
-# Called by `affect`; calls the VADER lexicon for English and its own word lists for German, French, Spanish,
-# Russian, Chinese and Japanese. Reads words only: what a task came to and who corrected whom is told
-# elsewhere.
-# VADER was made for tweets, so terms of work ("kill the process") are silenced and phrases it lacks are
-# added;
-# both lists are in polarity.toml, and what they gain is in docs/lab/0008-affect-and-topics.md.
+# Reads words only: what a task came to and who corrected whom is told elsewhere. VADER was made for tweets,
+# so terms of work ("kill the process") are silenced and phrases it lacks are added; both lists are in
+# data/vader.toml, and what they gain is in docs/lab/0008-affect-and-topics.md.
 
 MOST_CHARACTERS = 2_000
 """Of one text that are read: VADER's rule for "but" is quadratic, and a feeling does not need more room."""
@@ -56,7 +53,7 @@ _EVIDENCE = (
 """The lists whose words speak for a language."""
 
 
-class _Language(Struct, frozen=True):
+class _AffectLexicon(Struct, frozen=True):
     """The words of one language: what each weighs, and which turn or strengthen the next."""
 
     weights: dict[str, float]
@@ -124,7 +121,7 @@ def _marker(weight: float) -> str:
     return f"feel{weight:+.1f}"
 
 
-def _foreign(text: str, language: _Language) -> Iterator[float]:
+def _foreign(text: str, language: _AffectLexicon) -> Iterator[float]:
     """Yield the weight of each listed word, turned round by a negation before it in the same clause."""
     for clause in _CLAUSE.split(text):
         words = _words(clause, language)
@@ -133,14 +130,14 @@ def _foreign(text: str, language: _Language) -> Iterator[float]:
                 yield _weigh(word, words[max(0, at - NEGATION_REACH) : at], language)
 
 
-def _weigh(word: str, before: list[str], language: _Language) -> float:
+def _weigh(word: str, before: list[str], language: _AffectLexicon) -> float:
     weight = language.weights[word]
     if any(earlier in language.boosters for earlier in before):
         weight += math.copysign(BOOST, weight)
     return weight * NEGATED if any(earlier in language.negators for earlier in before) else weight
 
 
-def _words(text: str, language: _Language) -> list[str]:
+def _words(text: str, language: _AffectLexicon) -> list[str]:
     if language.scan:
         return language.scan.findall(text)
     plain = [_plain(word) for word in _WORD.findall(text)]
@@ -209,11 +206,11 @@ def _openings() -> frozenset[tuple[str, ...] | str]:
 
 
 @cache
-def _languages() -> dict[str, _Language]:
+def _languages() -> dict[str, _AffectLexicon]:
     return {code: _read_language(one.affect, one.stemmer) for code, one in languages().items() if one.affect}
 
 
-def _read_language(words: AffectWords, stems: str) -> _Language:
+def _read_language(words: AffectWords, stems: str) -> _AffectLexicon:
     def listed(row: str) -> list[str]:
         return _stems([_plain(word) for word in row.split()], stems)
 
@@ -225,7 +222,7 @@ def _read_language(words: AffectWords, stems: str) -> _Language:
     )
     negators, boosters = frozenset(listed(words.negators)), frozenset(listed(words.boosters))
     longest_first = sorted({*weights, *negators, *boosters}, key=lambda word: (-len(word), word))
-    return _Language(
+    return _AffectLexicon(
         weights=weights,
         negators=negators,
         boosters=boosters,
@@ -247,10 +244,10 @@ def _clamp(value: float, *, low: float = 0.0) -> float:
 
 # How a statement felt: six signals become valence, intensity and arousal.
 #
-# Called by the gate on every write; calls `polarity` for the words. Knows nothing of the store: whether this
-# was a correction or the first of its kind is told, not looked up. Arousal is |valence| · intensity, so that
-# only what is both clear and strong outlives forgetting. The weights are fitted to labels so that 0.5 divides
-# strong feelings from mild ones: docs/lab/0008-affect-and-topics.md.
+# Knows nothing of the store: whether this was a correction or the first of its kind is told, not looked up.
+# Arousal is |valence| · intensity, so that only what is both clear and strong outlives forgetting. The
+# weights are fitted to labels so that 0.5 divides strong feelings from mild ones:
+# docs/lab/0008-affect-and-topics.md.
 
 HIGH_AROUSAL = 0.5
 """From here on a memory counts as strongly felt."""

@@ -8,17 +8,25 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from engramdb.text.grammar import (
+    ADVERBS,
+    EVENT_VERBS,
+    LISTABLE_VERBS,
+    PASSING_VERBS,
+    THING_VERBS,
+    VERBS,
+    bases,
+    is_participle,
+    is_past,
+)
 from engramdb.text.lexicons import word_set
 from engramdb.text.normalize import lazy
-from engramdb.text.persons import ADVERBS
-from engramdb.text.verbs import bases, is_participle, is_past
-from engramdb.text.vocabulary import EVENT_VERBS, LISTABLE_VERBS, PASSING_VERBS, THING_VERBS, VERBS
 
 # Read a clause as subject, verb and rest.
 #
-# Used by the heuristic extractor; `relations` and `judgement` read the result. A reading, not a grammar: it
-# knows who is spoken of (the speaker, "we", something of theirs, a name), the verb's base form, its tense and
-# whether it is denied. A clause that it cannot read gives none, and so states nothing.
+# A reading, not a grammar: it knows who is spoken of (the
+# speaker, "we", something of theirs, a name), the verb's base form, its tense and whether it is denied. A
+# clause that it cannot read gives none, and so states nothing.
 
 MAX_SUBJECT_WORDS = 8
 
@@ -292,7 +300,7 @@ _NO_THING = (
 """
 Words with which no object begins: the second half would lose a verb of its own, or the first half's object.
 
-All verbs count that the vocabulary knows, although some are nouns as well: kept whole is never wrong.
+All verbs count that the vocabulary knows, although some are nouns as well: leaving it whole is never wrong.
 """
 
 
@@ -323,12 +331,12 @@ def _first(words: str) -> str:
 # Split a sentence into clauses that can be true or false on their own, and lists of objects into one clause
 # each.
 #
-# Used by the heuristic extractor. "I use Rust for the backend and React for the frontend" is two statements,
-# "I like salt and pepper crisps" is one: a split is made only where each side reads as a statement with the
-# same subject. Quotations and code are never cut.
+# "I use Rust for the backend and React for the frontend" is two statements, "I like salt and pepper crisps"
+# is one: a split is made only where each side reads as a statement with the same subject. Quotations and
+# code are never cut.
 
 MAX_LISTED = 8
-"""A longer list is an inventory, kept as one statement."""
+"""A longer list is an inventory, and stays one statement."""
 
 _HIDDEN = lazy(r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|\([^()\n]*\)|https?://\S+")
 _SUBJECTS = (

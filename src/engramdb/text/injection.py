@@ -23,10 +23,10 @@ from engramdb.text.normalize import lazy
 
 # Recognise what an injected instruction says, and the marks with which it forges a role.
 #
-# Called by `injection`; reads injection_signals.toml once. `phrases` reads plain lower-case words in English
-# and other languages, `marks` reads the text with its lines and case.
-# English signals have anchor words, the others a script or a needle: where none occurs the pattern is not
-# run, which keeps an ordinary sentence at a tenth of a millisecond.
+# The signals are in data/injection.toml. `phrases` reads plain lower-case words in English and other
+# languages, `marks` reads the text with its lines and case. English signals have anchor words, the others a
+# script or a needle: where none occurs the pattern is not run, which keeps an ordinary sentence at a tenth
+# of a millisecond.
 
 _WORD = lazy(r"\w+")
 _PLACE_OF_WORDS = lazy(r"\{([A-Z]+)\}")
@@ -52,7 +52,7 @@ _CARRIES = lazy(
 _CARRIES_WEIGHT = 0.9
 
 
-class Signal(Struct, frozen=True):
+class InjectionSignal(Struct, frozen=True):
     """One thing that injected instructions say, and the words without which they do not say it."""
 
     reason: str
@@ -99,13 +99,13 @@ def marks(folded: str) -> Iterator[tuple[str, float]]:
 
 
 @cache
-def _signals(table: str) -> tuple[Signal, ...]:
+def _signals(table: str) -> tuple[InjectionSignal, ...]:
     """Return the signals of one table of the file."""
     listed = _listed()
     words = {name: _joined(pieces) for name, pieces in listed["words"].items()}
     flags = "(?im)" if table == "marks" else ""
     return tuple(
-        Signal(
+        InjectionSignal(
             reason=row["reason"],
             weight=row["weight"],
             pattern=flags + _filled(_joined(row["pattern"]), words),
@@ -119,18 +119,18 @@ def _signals(table: str) -> tuple[Signal, ...]:
 
 
 @cache
-def _marked() -> tuple[tuple[str, list[Signal]], ...]:
+def _marked() -> tuple[tuple[str, list[InjectionSignal]], ...]:
     """Return the marks by the needle without which they are not there."""
-    found: defaultdict[str, list[Signal]] = defaultdict(list)
+    found: defaultdict[str, list[InjectionSignal]] = defaultdict(list)
     for signal in _signals("marks"):
         found[signal.needle].append(signal)
     return tuple(found.items())
 
 
 @cache
-def _anchored() -> dict[str, list[Signal]]:
+def _anchored() -> dict[str, list[InjectionSignal]]:
     """Return the English signals by each of their anchor words."""
-    found: defaultdict[str, list[Signal]] = defaultdict(list)
+    found: defaultdict[str, list[InjectionSignal]] = defaultdict(list)
     for signal in _signals("english"):
         for word in signal.anchors:
             found[word].append(signal)
@@ -158,12 +158,12 @@ def _filled(pattern: str, words: dict[str, str]) -> str:
 
 # Undo what hides words: the same text as an attacker hopes a model will read it.
 #
-# Called by `injection.scan`; calls nothing. A view is plain lower-case words; how it was hidden is its name.
-# Work is bounded: views are cut at a length, decoded pieces at a number and a depth, as anyone may send this.
-# Confusable letters are folded only in a view of their own: Russian must stay Russian for its patterns.
+# A view is plain lower-case words; how it was hidden is its name. Work is bounded: views are cut at a
+# length, decoded pieces at a number and a depth, as anyone may send this. Confusable letters are folded
+# only in a view of their own: Russian must stay Russian for its patterns.
 
 MAX_CHARACTERS = 20_000
-"""How much of a text is read; the gate admits 8 KB, so only the import of whole documents comes near."""
+"""How much of a text is read; a memory has at most 8 KB, so only the import of whole documents comes near."""
 MAX_PIECES = 8
 """Encoded pieces that are decoded in one text."""
 MAX_DEPTH = 2
@@ -313,9 +313,9 @@ def _readable(raw: bytes) -> str | None:
 
 # Find the tricks themselves: characters and markup that keep words from a reader's eye.
 #
-# Called by `injection.scan` with the text as it came; calls nothing. Invisible characters are normal between
-# emoji, Persian or Devanagari letters, so only those inside Latin words count; a comment in HTML counts when
-# it talks to a model. A trick is rarely proof: its weight adds to that of what was found behind it.
+# Invisible characters are normal between emoji, Persian or Devanagari letters, so only those inside Latin
+# words count; a comment in HTML counts when it talks to a model. A trick is rarely proof: its weight adds
+# to that of what was found behind it.
 
 _TAGS_TRICKS = lazy("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0020-\U000e007e]{2,}")
 _OVERRIDES = lazy("[\u202d\u202e]")
@@ -390,11 +390,9 @@ def _between(text: str, opening: str, closing: str) -> Iterator[str]:
 
 # Score how much a text tries to instruct a model instead of telling it something.
 #
-# Called by the gate for every statement and by import; calls `injection_views` to undo disguises,
-# `injection_signals` for what is said, `injection_tricks` for how it is hidden.
 # Signals combine by noisy-or, `1 - (1 - a)(1 - b)…`: one strong sign or several weak ones reach a line, and
-# no
-# harmless sentence beside them lowers the score. The lines are policy: docs/lab/0007-pii-and-injection.md.
+# no harmless sentence beside them lowers the score. The lines are policy:
+# docs/lab/0007-pii-and-injection.md.
 
 Signals = dict[str, float]
 

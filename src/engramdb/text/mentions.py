@@ -70,9 +70,7 @@ def _find(text: str) -> Iterator[tuple[int, int, Mention]]:
 
 # Find what is named without capitals: files, handles, services in small letters, "my sister".
 #
-# Called by `mentions` before it looks at capitalised words. Files and handles are cut out of the text here,
-# and
-# so are addresses, whose parts would look like names.
+# Files and handles are cut out of the text here, and so are addresses, whose parts would look like names.
 
 _MAX_PATH_CHARACTERS = 255
 _CHUNK = lazy(r"[^\s,;()\[\]{}<>\"“”«»]+")
@@ -193,10 +191,8 @@ def _whose(owner: str | None, speaker: str | None) -> str | None:
 
 # Find the people, places, projects and things that a text names.
 #
-# Called by the entity registry for every admitted memory; calls the vocabulary of technologies and the rules
-# for each sort of name. Precision first: a capital letter alone proves little, so each type asks for a
-# list, a
-# suffix or a cue, and what stays unclear is `unknown` or nothing. Numbers: docs/lab/0009-entities.md.
+# Precision first: a capital letter alone proves little, so each type asks for a list, a suffix or a cue,
+# and what stays unclear is `unknown` or nothing. Numbers: docs/lab/0009-entities.md.
 
 MAX_MENTIONS = 50
 """A statement names a handful of things; a longer list is a document's."""

@@ -39,10 +39,8 @@ from engramdb.text.normalize import lazy
 
 # The English phrases for days, weeks, months and years near now, and plain dates.
 #
-# Used by `moments`, beside `moment_distances` for what is counted from now, `moment_calendar` for pieces
-# of the calendar, `moment_spans`, and `moment_frames` for other languages. Each rule reads one shape of
-# phrase; what it means is arithmetic in `stretches`. A phrase that needs a now to be understood gets a
-# name that does not; one that is absolute or vague keeps its words.
+# Each rule reads one shape of phrase; what it means is arithmetic in `calendar`. A phrase that needs a now
+# to be understood gets a name that does not; one that is absolute or vague keeps its words.
 
 
 def on_day(seen: Seen, moment: datetime) -> Stretch:
@@ -259,10 +257,8 @@ PHRASE_RULES = (
 
 # The English phrases that count from now: three days ago, in two weeks, the last 48 hours, recently.
 #
-# Used by `moments` before `moment_phrases`, as "in the last month" counts where "last month" names; the
-# readers serve other languages too. What is counted in hours is told by its day, in weeks by its week,
-# and so on; what is counted up to now begins at a midnight. Vague numbers are spread: a few is two to
-# five.
+# The readers serve other languages too. What is counted in hours is told by its day, in weeks by its week,
+# and so on; what is counted up to now begins at a midnight. Vague numbers are spread: a few is two to five.
 
 RECENT_DAYS = 14
 """How far back "recently" reaches."""

@@ -12,7 +12,16 @@ from engramdb.text.calendar import Direction, Stretch
 from engramdb.text.lexicons import TimeFrame, TimeWords, languages
 from engramdb.text.moment_english import ago, ahead, date_of, last_units, month_of, recently, year_of
 from engramdb.text.moment_periods import month_span, span_of_months
-from engramdb.text.moment_rules import Reader, Rule, Seen, any_of, key_words, rule, rule_by_piece, year_said
+from engramdb.text.moment_rules import (
+    MomentRule,
+    Reader,
+    Seen,
+    any_of,
+    key_words,
+    rule,
+    rule_by_piece,
+    year_said,
+)
 from engramdb.text.normalize import lazy
 
 # Languages that write spaces share a few frames, filled with each language's words. A phrase in another
@@ -112,7 +121,7 @@ _COUNT = rf"\d{{1,3}}|{any_of(words.COUNTS)}"
 _UNIT = any_of(words.UNITS)
 
 
-def _frame(keys: str, read: Reader, pattern: str) -> Rule:
+def _frame(keys: str, read: Reader, pattern: str) -> MomentRule:
     """Return the rule of a frame like `vor COUNT UNIT`, or of one without spaces like `COUNT天前`."""
     filled = pattern.replace("COUNT", _COUNT).replace("UNIT", _UNIT)
     return rule(keys, read, filled) if " " in pattern else rule_by_piece(keys, read, filled)
@@ -122,7 +131,7 @@ _ARTICLE = r"(?:\b(?:im|el|la) |\bl['’])?"
 _NOT_EVERY = "".join(f"(?<!{word} )" for word in words.EVERY_WEEK)
 
 
-def _rules_of(said: TimeWords, frame: TimeFrame) -> Iterator[Rule]:
+def _rules_of(said: TimeWords, frame: TimeFrame) -> Iterator[MomentRule]:
     """Yield the rules that every language with spaces has."""
     rows = (said.months, said.weekdays, said.seasons)
     months, weekdays, seasons = (row.replace("/", " ").split() for row in rows)

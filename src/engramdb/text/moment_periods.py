@@ -32,10 +32,9 @@ from engramdb.text.moment_rules import (
 
 # The English phrases for pieces of the calendar: Q3 2025, early March, the summer of 2023, over Christmas.
 #
-# Used by `moments` beside `moment_phrases`. Most keep their own words, as they name their time
-# themselves. What has no year is the one that the verbs point to, or the nearest; but a season or a feast
-# to which no verb points is a habit ("I ski in winter"), and a bare "on the 3rd" may be any month's:
-# those are no moments.
+# Most keep their own words, as they name their time themselves. What has no year is the one that the verbs
+# point to, or the nearest; but a season or a feast to which no verb points is a habit ("I ski in winter"),
+# and a bare "on the 3rd" may be any month's: those are no moments.
 
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _THIRDS = {"early": 1, "beginning": 1, "start": 1, "mid": 2, "middle": 2, "late": 3, "end": 3}
@@ -284,10 +283,8 @@ PERIOD_RULES = (
 
 # The English phrases from one piece of the calendar to another: between May and July, 10 to 14 August.
 #
-# Used by `moments` beside `moment_phrases`; the spans of other languages are in `moment_frames`, which
-# reads them by `month_span`. Only pieces that need each other are here ("3 and 7 March"); two whole
-# phrases joined by "and" or "to" are joined by whoever reads them. A span of bare months is named with
-# its year.
+# Only pieces that need each other are here ("3 and 7 March"); two whole phrases joined by "and" or "to" are
+# joined by their reader. A span of bare months is named with its year.
 
 
 def month_span(seen: Seen) -> Stretch:

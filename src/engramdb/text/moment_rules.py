@@ -1,10 +1,8 @@
 """
 What a rule for a time phrase is, and the pieces of pattern that several rules share.
 
-Used by the modules that hold the rules (`moment_distances`, `moment_phrases`, `moment_calendar`,
-`moment_spans`, `moment_frames`, `moment_unspaced`), and by `moments`, which tries them. A rule is a
-pattern, the words of which one must be in the text for it to be tried, and a function from what was
-matched to a stretch of the calendar. Most texts have no such words, so most rules cost nothing.
+A rule is a pattern, the words of which one must be in the text for it to be tried, and a function from what
+was matched to a stretch of the calendar. Most texts have no such words, so most rules cost nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ class Seen(Struct, frozen=True):
 Reader: TypeAlias = "Callable[[Seen], Stretch | None]"
 
 
-class Rule(Struct, frozen=True):
+class MomentRule(Struct, frozen=True):
     """A pattern, what it means, and the words or pieces of which a matching text has one."""
 
     source: str
@@ -58,21 +56,21 @@ def _made(source: str) -> re.Pattern[str]:
     return lazy(source, re.IGNORECASE)
 
 
-def rule(keys: str | Iterable[str], read: Reader, pattern: str) -> Rule:
+def rule(keys: str | Iterable[str], read: Reader, pattern: str) -> MomentRule:
     """Return a rule from a pattern, in which capitals are small letters, and the words that it needs."""
     every = keys.split() if isinstance(keys, str) else keys
-    return Rule(pattern, read, tuple(every), ())
+    return MomentRule(pattern, read, tuple(every), ())
 
 
-def rule_by_piece(pieces: str, read: Reader, pattern: str) -> Rule:
+def rule_by_piece(pieces: str, read: Reader, pattern: str) -> MomentRule:
     """Return a rule for what has no words of its own: digits, signs, and writing without spaces."""
-    return Rule(pattern, read, (), tuple(pieces.split()))
+    return MomentRule(pattern, read, (), tuple(pieces.split()))
 
 
 class Rulebook:
     """Rules in their order, found by the words of a text: trying all costs fourteen times as much."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[MomentRule]) -> None:
         self.rules = tuple(rules)
         self._by_word: dict[str, list[int]] = {}
         self._by_piece: dict[str, list[int]] = {}
@@ -83,7 +81,7 @@ class Rulebook:
                 self._by_piece.setdefault(piece, []).append(number)
         self._ascii_pieces = {key: rules for key, rules in self._by_piece.items() if key.isascii()}
 
-    def worth_trying(self, lower: str) -> list[Rule]:
+    def worth_trying(self, lower: str) -> list[MomentRule]:
         """Return the rules that may match a text in small letters, in their order."""
         numbers: set[int] = set()
         for word in set(_WORD.findall(lower)):

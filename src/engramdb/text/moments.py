@@ -1,9 +1,8 @@
 """
 Find phrases that speak of time, and say which stretch of time they mean, seen from a given now.
 
-Called by extraction, which makes "yesterday" a date before it is stored, and by recall, which searches a
-range. The clock is an argument: days begin where `now` says that they begin, and answers are in UTC. A
-phrase gives a range, not an instant ("last week" is seven days), and what is uncertain stays in words
+The clock is an argument: days begin where `now` says that they begin, and answers are in UTC. A phrase
+gives a range, not an instant ("last week" is seven days), and what is uncertain stays in words
 ("recently"). Our own grammar, because no library reads enough of these to lean on:
 docs/lab/0006-extraction.md.
 """
@@ -22,10 +21,10 @@ from engramdb.text.calendar import Direction, Precision, Stretch
 from engramdb.text.moment_rules import Reader, Rulebook, Seen, direction_of
 from engramdb.text.normalize import lazy
 
-__all__ = ["MomentRange", "Precision", "Relation", "find_moments", "resolve"]
+__all__ = ["MomentRange", "Precision", "TimeRelation", "find_moments", "resolve"]
 
 
-class Relation(StrEnum):
+class TimeRelation(StrEnum):
     """Where what is spoken of lies: in the stretch, or on one side of it."""
 
     WITHIN = "within"
@@ -43,23 +42,23 @@ class MomentRange(Struct, frozen=True, kw_only=True):
     start: datetime
     end: datetime
     precision: Precision
-    relation: Relation = Relation.WITHIN
+    relation: TimeRelation = TimeRelation.WITHIN
     wording: str | None = None
     """How to say it without a now, where that needs saying: "on 7 May 2026" for "yesterday"."""
 
     @property
     def lower(self) -> datetime | None:
         """The earliest moment that fits, or none: "before May" has no beginning."""
-        if self.relation in (Relation.BEFORE, Relation.UNTIL):
+        if self.relation in (TimeRelation.BEFORE, TimeRelation.UNTIL):
             return None
-        return self.end if self.relation is Relation.AFTER else self.start
+        return self.end if self.relation is TimeRelation.AFTER else self.start
 
     @property
     def upper(self) -> datetime | None:
         """The moment that is too late, or none: "since May" has no end."""
-        if self.relation in (Relation.SINCE, Relation.AFTER):
+        if self.relation in (TimeRelation.SINCE, TimeRelation.AFTER):
             return None
-        return self.start if self.relation is Relation.BEFORE else self.end
+        return self.start if self.relation is TimeRelation.BEFORE else self.end
 
 
 _RULES = Rulebook(
@@ -118,28 +117,28 @@ def resolve(text: str, *, now: datetime) -> tuple[str, datetime | None]:
 
 
 _RELATIONS = {
-    "since": Relation.SINCE,
-    "before": Relation.BEFORE,
-    "after": Relation.AFTER,
-    "starting": Relation.SINCE,
-    "starting in": Relation.SINCE,
-    "starting on": Relation.SINCE,
-    "starting from": Relation.SINCE,
-    "prior to": Relation.BEFORE,
-    "earlier than": Relation.BEFORE,
-    "leading up to": Relation.BEFORE,
-    "ahead of": Relation.BEFORE,
-    "pre": Relation.BEFORE,
-    "later than": Relation.AFTER,
-    "post": Relation.AFTER,
-    "no later than": Relation.UNTIL,
-    "by": Relation.UNTIL,
-    "until": Relation.UNTIL,
-    "till": Relation.UNTIL,
-    "as of": Relation.UNTIL,
+    "since": TimeRelation.SINCE,
+    "before": TimeRelation.BEFORE,
+    "after": TimeRelation.AFTER,
+    "starting": TimeRelation.SINCE,
+    "starting in": TimeRelation.SINCE,
+    "starting on": TimeRelation.SINCE,
+    "starting from": TimeRelation.SINCE,
+    "prior to": TimeRelation.BEFORE,
+    "earlier than": TimeRelation.BEFORE,
+    "leading up to": TimeRelation.BEFORE,
+    "ahead of": TimeRelation.BEFORE,
+    "pre": TimeRelation.BEFORE,
+    "later than": TimeRelation.AFTER,
+    "post": TimeRelation.AFTER,
+    "no later than": TimeRelation.UNTIL,
+    "by": TimeRelation.UNTIL,
+    "until": TimeRelation.UNTIL,
+    "till": TimeRelation.UNTIL,
+    "as of": TimeRelation.UNTIL,
 }
-_SIDES: dict[str, Relation] = {
-    f"is_{relation}": relation for relation in Relation if relation is not Relation.WITHIN
+_SIDES: dict[str, TimeRelation] = {
+    f"is_{relation}": relation for relation in TimeRelation if relation is not TimeRelation.WITHIN
 }
 """The groups by which the patterns of other languages say the same."""
 _KEPT_PREPOSITIONS = (*_RELATIONS, "for", "from", "around")
@@ -164,17 +163,17 @@ def _moment(seen: Seen, read: Reader) -> MomentRange | None:
         start=start,
         end=end,
         precision=stretch.precision,
-        relation=Relation.SINCE if onwards else _relation(seen),
+        relation=TimeRelation.SINCE if onwards else _relation(seen),
         wording=None if onwards else _wording(seen, stretch),
     )
 
 
-def _relation(seen: Seen) -> Relation:
+def _relation(seen: Seen) -> TimeRelation:
     """Return what the words around the stretch make of it; before the end of May is until it."""
-    before = _RELATIONS.get(seen["before"], Relation.WITHIN)
+    before = _RELATIONS.get(seen["before"], TimeRelation.WITHIN)
     side = next((relation for group, relation in _SIDES.items() if seen[group]), before)
     is_end = bool(seen["end"]) or seen["third"] == "end"
-    return Relation.UNTIL if is_end and side is Relation.BEFORE else side
+    return TimeRelation.UNTIL if is_end and side is TimeRelation.BEFORE else side
 
 
 def _wording(seen: Seen, stretch: Stretch) -> str | None:

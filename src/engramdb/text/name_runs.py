@@ -13,8 +13,8 @@ from engramdb.values import EntityType, Mention
 
 # What stands beside a name and gives away what it names.
 #
-# Used by `run_types`. Patterns named `OF_…` are searched in the few characters before a name and end at it,
-# those named `…_ACT` are matched right behind it. The windows are short, so no pattern can run away.
+# Patterns named `OF_…` are searched in the few characters before a name and end at it, those named `…_ACT`
+# are matched right behind it. The windows are short, so no pattern can run away.
 
 _CUES = {
     name: any_pattern([getattr(one.names, name) for one in languages().values()])
@@ -128,8 +128,8 @@ def capitals_prove_nothing(text: str) -> bool:
 
 # Find runs of capitalised words, the raw material of names.
 #
-# Called by `mentions`, which decides what each run names. Knows only words and what stands between them:
-# "Dr. Anna van der Berg" is one run, "Anna. Berlin" two, and so is "Tom's Emma". One pass over the text.
+# Knows only words and what stands between them: "Dr. Anna van der Berg" is one run, "Anna. Berlin" two, and
+# so is "Tom's Emma". One pass over the text.
 
 _WORD_RUNS = lazy(r"[^\W_](?:\w|[&'’.\-](?=\w))*[+#]{0,2}")
 _BREAK = lazy(r"[.!?:;\n…•\"“„«»(\[*>]|(?:\A|\n)\s*-\s|。|！|？")
@@ -257,9 +257,9 @@ def _joined(text: str, words: list[Word], at: int) -> bool:
 
 # Decide what a run of capitalised words names: a person, an organisation, a place, a project, or nothing.
 #
-# Called by `mentions` for each run. Looks at the lists, at the run's own first and last word, and at the cues
-# on either side, so the time does not grow with the text. The first rule that is sure decides; a capital that
-# only starts a sentence is never enough.
+# Looks at the lists, at the run's own first and last word, and at the cues on either side, so the time does
+# not grow with the text. The first rule that is sure decides; a capital that only starts a sentence is
+# never enough.
 
 Placed = tuple[int, int, Mention]
 """Where a mention starts and ends, and what it is."""

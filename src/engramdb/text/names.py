@@ -18,10 +18,8 @@ from engramdb.values import EntityType
 
 # What a name looks like: the lists that it may stand on, and the form in which two spellings are one.
 #
-# Called by `mentions` to tell people from places, and by the entity registry to look a name up. Reads
-# entity_names.toml once. Folding drops what people leave out at will (case, accents, "Dr.", "Inc.",
-# "project")
-# and nothing else, so that C and C++ stay two things, and so do two Annas with family names.
+# The lists are in data/names.toml. Folding drops what people leave out at will (case, accents, "Dr.", "Inc.",
+# "project") and nothing else, so that C and C++ stay two things, and so do two Annas with family names.
 
 _MARKS = lazy("[\u0300-\u036f]")
 _LETTERS = str.maketrans(
@@ -130,10 +128,10 @@ def _set_words() -> dict[EntityType, tuple[frozenset[str], frozenset[str]]]:
 
 # Find the people whom a text names.
 #
-# Called by `traits`; reads names.toml once. Precision first: a capital letter is not enough, something beside
-# it must speak of a person (a title, a verb that only people do, a relation, a given name), because
-# "Berlin" in
-# a list of people does more harm than a missing name. Whether two names are one person is decided elsewhere.
+# The lists are in data/people.toml. Precision first: a capital letter is not enough, something beside it
+# must speak of a person (a title, a verb that only people do, a relation, a given name), because "Berlin"
+# in a list of people does more harm than a missing name. Whether two names are one person is decided
+# elsewhere.
 
 MOST_CANDIDATES = 200
 """Capitalised runs that are looked at: a page of names is a list, not a statement."""
@@ -232,7 +230,7 @@ MAX_CHARACTERS = 2000
 """What lies behind is not looked at: names are told in a sentence, not in a document."""
 
 _WORD = r"[A-ZÀ-ÞА-Я](?:[\w.-]{0,40}\w)?"
-_NAME_TOLD_NAMES = rf"(?P<name>{_WORD}(?: (?:(?:van|von|de|der|del|da|la) )?{_WORD}){{0,3}})"
+_FULL_NAME = rf"(?P<name>{_WORD}(?: (?:(?:van|von|de|der|del|da|la) )?{_WORD}){{0,3}})"
 _OTHER = rf"[\"“„«‘]?(?P<other>@?(?:{_WORD}(?: {_WORD}){{0,2}}|\w{{0,20}}\d\w{{0,20}}))[\"”“»’]?"
 _SAID = (
     r"(?:also |now |usually |often |better |formerly |previously |generally |simply )?"
@@ -242,10 +240,11 @@ _SAID = (
 _TELLING = tuple(
     lazy(pattern)
     for pattern in (
-        rf"\b{_NAME_TOLD_NAMES},? \(?(?:(?:is|was|has been) )?{_SAID} {_OTHER}",
-        rf"\b{_NAME_TOLD_NAMES},? (?:or )?{_OTHER},? (?:for short|to (?:his|her|their|my|our) friends)(?=[.,;:)]|\Z)",
-        rf"\b{_NAME_TOLD_NAMES}['’]s (?:nickname|code ?name|short name) is {_OTHER}",
-        rf"\b{_OTHER} is (?:short|a nickname|the nickname|his nickname|her nickname) (?:for|of) {_NAME_TOLD_NAMES}",
+        rf"\b{_FULL_NAME},? \(?(?:(?:is|was|has been) )?{_SAID} {_OTHER}",
+        rf"\b{_FULL_NAME},? (?:or )?{_OTHER},? "
+        r"(?:for short|to (?:his|her|their|my|our) friends)(?=[.,;:)]|\Z)",
+        rf"\b{_FULL_NAME}['’]s (?:nickname|code ?name|short name) is {_OTHER}",
+        rf"\b{_OTHER} is (?:short|a nickname|the nickname|his nickname|her nickname) (?:for|of) {_FULL_NAME}",
         rf"(?i:\b(?:everyone|everybody|people|friends|we|they))(?: [a-z]+){{0,4}} calls? "
         rf"(?P<name>{_WORD}(?: {_WORD})?) [\"“]?(?P<other>{_WORD})[\"”]?(?=[.!,;]|\Z)",
     )
@@ -261,21 +260,21 @@ _KIN = {
 }
 _RELATED = lazy(
     rf"(?<![\w'’])(?:[Mm]y|(?P<owner>{_WORD})['’]s) (?P<noun>{'|'.join(_KIN)}),? "
-    rf"(?:is (?:called|named) )?{_NAME_TOLD_NAMES}"
+    rf"(?:is (?:called|named) )?{_FULL_NAME}"
 )
 _SELF = lazy(
     r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ii]ch|[Mm]eine?[nrms]?|[Mm]ich|[Mm]ir|[Jj]e|[Yy]o|[Яя])\b"
 )
 
 
-class ToldNames(Struct, frozen=True):
+class StatedAliases(Struct, frozen=True):
     """Pairs of a name and another of the same, and the text with blanks where the others stood."""
 
     pairs: tuple[tuple[str, str], ...]
     rest: str
 
 
-def told_names(text: str, *, speaker: str | None = None) -> ToldNames:
+def stated_aliases(text: str, *, speaker: str | None = None) -> StatedAliases:
     """Return what a text says about names; "my sister Julia" says that she is the speaker's sister."""
     pairs, rest = [], text
     for match in _telling(text[:MAX_CHARACTERS]):
@@ -285,7 +284,7 @@ def told_names(text: str, *, speaker: str | None = None) -> ToldNames:
         if _are_names(name, match["other"]):
             pairs.append((name, match["other"]))
             rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
-    return ToldNames(tuple(dict.fromkeys([*pairs, *_related(text[:MAX_CHARACTERS], speaker)])), rest)
+    return StatedAliases(tuple(dict.fromkeys([*pairs, *_related(text[:MAX_CHARACTERS], speaker)])), rest)
 
 
 def speaks_of_self(text: str) -> bool:

@@ -1,11 +1,11 @@
 """
-Find what identifies a person or opens a door, and say how well it must be protected.
+Find what identifies a person or gives access, and say how well it must be protected.
 
-Called by the gate for every statement; calls the finders in `pii_numbers`, `pii_secrets`, `pii_people` and
-`pii_homes`, also on what a text says once wide digits and invisible characters in it are undone.
-Only a tier and positions come out: what was found is never copied, so it cannot end up in a log.
-Rules and checksums, no model: each kind must earn its place by precision as well, because a tier keeps words
-out of files and prompts. Numbers per kind are in docs/lab/0007-pii-and-injection.md.
+Finders are in `pii_numbers`, `pii_patterns` and `pii_people`; they also read what a text says once wide
+digits and invisible characters in it are undone. Only a tier and positions come out: what was found is
+never copied, so it cannot end up in a log. Rules and checksums, no model: each kind must earn its place by
+precision as well, because a tier keeps words out of files and prompts. Numbers per kind are in
+docs/lab/0007-pii-and-injection.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CONFIDENTIAL = frozenset(
 """Kinds with which a stranger can pay, sign in or pass for someone; every other kind is sensitive."""
 
 EVERYDAY = frozenset({PiiKind.PERSON_NAME, PiiKind.LOCATION})
-"""Kinds that every life is told with: labelled like the others, but not kept out of its owner's own files."""
+"""Kinds that every life is told with: labelled like the others, but not withheld from the owner's files."""
 
 
 class PiiSpan(Struct, frozen=True, order=True):

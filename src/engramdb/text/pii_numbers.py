@@ -10,10 +10,9 @@ from engramdb.text.pii_patterns import cued
 
 # Check digits: say whether a number can be what it looks like.
 #
-# Called by `pii_numbers`; calls nothing. Each function takes the number with or without its separators and
-# returns False for whatever does not fit, so a caller needs no second test of the length.
-# The rules are published: by the card brands, in ISO 13616 and ISO 7064, by the offices that issue the
-# numbers.
+# Each function takes the number with or without its separators and returns False for whatever does not fit,
+# so a caller needs no second test of the length. The rules are published: by the card brands, in ISO 13616
+# and ISO 7064, by the offices that issue the numbers.
 
 IBAN_CHARACTERS = {
     **dict.fromkeys(("NO",), 15),
@@ -189,10 +188,8 @@ def is_verhoeff(number: str) -> bool:
 
 # Find numbers that name a person, an account or a telephone.
 #
-# Called by `pii.classify`; calls `pii_checks` for the check digits and `phonenumbers` for telephone plans.
 # A run of digits is nothing by itself: it needs a valid check digit, a format that nothing else has, or a
-# word
-# beside it that says what it is. Order numbers, dates, hashes and IP addresses have none of these.
+# word beside it that says what it is. Order numbers, dates, hashes and IP addresses have none of these.
 
 _DIGIT = lazy(r"\d")
 _NOT_BEFORE = r"(?<![A-Za-z0-9_.+-])"

@@ -89,10 +89,9 @@ def is_exact(text: str) -> bool:
 
 # Find passwords, keys and tokens.
 #
-# Called by `pii.classify`; calls nothing. A vendor's format is proof by itself; after a word such as
-# "password"
-# the value must also look like one, so that "the password is wrong" and "token: str" stay ordinary talk.
-# Every quantifier is bounded: this runs on hostile text.
+# A vendor's format is proof by itself; after a word such as "password" the value must also look like one,
+# so that "the password is wrong" and "token: str" stay ordinary talk. Every quantifier is bounded: this
+# runs on hostile text.
 
 _EDGE = r"(?<![A-Za-z0-9_])"
 _VENDOR = lazy(

@@ -17,9 +17,8 @@ PLACES, TECHNOLOGY, PEOPLES, NOT_NAMES = (
 
 # Find people in text: mail addresses, and names with which someone is introduced.
 #
-# Called by `pii.classify`; calls nothing but the word lists in `pii_places`. Without a model a name is found
-# only where someone is introduced ("my name is …", "my sister Anna").
-# A name that merely occurs in a sentence is left alone: every second memory has one.
+# Without a model a name is found only where someone is introduced ("my name is …", "my sister Anna"). A
+# name that merely occurs in a sentence is left alone: every second memory has one.
 
 UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĘĚĞĢĪİĶĹĻŁŃŅŇŌŐŒŘŚŞŠŢŤŪŮŰŹŻŽȘȚΑ-ΩΆΈΉΊΌΎΏЁА-Я"
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -160,7 +159,6 @@ def _is_name(found: str) -> bool:
 
 # Find where someone lives: towns and countries that are called a home, and postal addresses.
 #
-# Called by `pii.classify`; calls nothing but the word lists in `pii_places`.
 # A visit, a meeting or a server's region is no home, and a street without a house number is no address.
 
 _WHO = (

@@ -8,11 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from engramdb.text.clauses import Clause, Who, clauses, is_third, read
+from engramdb.text.grammar import EXCLUSIVE, PETS, VERBS, bases, third_person, to_third_person
 from engramdb.text.normalize import lazy
-from engramdb.text.openings import take_opening
-from engramdb.text.persons import to_third_person
-from engramdb.text.verbs import bases, third_person
-from engramdb.text.vocabulary import EXCLUSIVE, PETS, VERBS
+from engramdb.text.sentences import take_opening
 
 # Bring a model's predicate to the vocabulary that settling compares.
 
@@ -48,14 +46,14 @@ def canonical(predicate: str) -> str:
 
 # Who stands in which relation to what: subject, predicate, object, and what an object takes the place of.
 #
-# Used by the heuristic extractor on a clause that it keeps. Predicates come from the small vocabulary, so
-# that settling can compare "I live in Berlin" with "I moved to Paris"; a verb outside it is its own
-# predicate. Object and what it replaces are the speaker's words, cut where a side remark begins.
+# Predicates come from the small vocabulary, so that settling can compare "I live in Berlin" with "I moved
+# to Paris"; a verb outside it is its own predicate. Object and what it replaces are the speaker's words,
+# cut where a side remark begins.
 
 MAX_OBJECT_CHARACTERS = 120
 
 
-class Relation(Struct, frozen=True):
+class ClauseRelation(Struct, frozen=True):
     """A predicate and its object; `is_ended` where the verb itself says that it holds no more."""
 
     predicate: str
@@ -163,27 +161,27 @@ _OCCUPATION = lazy(
 )
 
 
-def relate(clause: Clause) -> Relation:
+def relate(clause: Clause) -> ClauseRelation:
     """Return what the clause says of its subject."""
     tail = clause.tail.rstrip(" .!…")
     if change := _changed(clause, tail):
         return change
     if clause.who is not Who.SPEAKER and (done := _MUST_BE_DONE.search(clause.text)):
-        return Relation("deadline", _cut(done["when"]))
+        return ClauseRelation("deadline", _cut(done["when"]))
     old = _replaced(tail)
     if clause.is_copula:
         found = _being(clause, tail)
     elif clause.verb == "work":
         found = _working(tail)
     elif clause.verb == "have" and (job := _JOB_AT.match(tail)):
-        found = Relation("works_at", _place(job["where"]))
+        found = ClauseRelation("works_at", _place(job["where"]))
     elif clause.verb == "celebrate" and (birthday := _BIRTHDAY.match(tail)):
-        found = Relation("born_on", _cut(birthday["when"]))
+        found = ClauseRelation("born_on", _cut(birthday["when"]))
     elif clause.verb == "have":
-        found = Relation("has_pet" if PETS.search(tail) else "has", _cut(tail))
+        found = ClauseRelation("has_pet" if PETS.search(tail) else "has", _cut(tail))
     else:
         found = _doing(clause, tail)
-    return Relation(
+    return ClauseRelation(
         found.predicate,
         found.object,
         old or found.replaces,
@@ -191,7 +189,7 @@ def relate(clause: Clause) -> Relation:
     )
 
 
-def subject_of(clause: Clause, relation: Relation, *, speaker: str) -> str:
+def subject_of(clause: Clause, relation: ClauseRelation, *, speaker: str) -> str:
     """Return who the statement is about, by name; "my shell is fish" is about me, and fish is my shell."""
     if clause.who is Who.SPEAKER:
         return speaker
@@ -207,29 +205,29 @@ def subject_of(clause: Clause, relation: Relation, *, speaker: str) -> str:
     return owner.group(1) if owner else subject
 
 
-def _changed(clause: Clause, tail: str) -> Relation | None:
+def _changed(clause: Clause, tail: str) -> ClauseRelation | None:
     """Switched from vim to Helix; moved to Paris; replaced X with Y. Only what is done changes anything."""
     if not clause.is_past:
         return None
     slot = "lives_in" if clause.verb in ("move", "relocate") else "uses"
     if clause.verb in _SWITCHING and (both := _CHANGE.match(tail)):
-        return Relation(slot, _place(both["new"]), _bare(both["old"]))
+        return ClauseRelation(slot, _place(both["new"]), _bare(both["old"]))
     if clause.verb in _SWITCHING and (to := _CHANGE_TO.match(tail)):
-        return Relation(slot, _place(to["new"]))
+        return ClauseRelation(slot, _place(to["new"]))
     if clause.verb in _EXCHANGING and (both := _EXCHANGE.match(tail)):
-        return Relation("uses", _bare(_cut(both["new"]) or ""), _bare(both["old"]))
+        return ClauseRelation("uses", _bare(_cut(both["new"]) or ""), _bare(both["old"]))
     return _begun_or_ended(clause, tail)
 
 
-def _begun_or_ended(clause: Clause, tail: str) -> Relation | None:
+def _begun_or_ended(clause: Clause, tail: str) -> ClauseRelation | None:
     """Joined Acme, left Acme, quit my job, stopped smoking."""
     is_employer = _EMPLOYER.match(tail)
     if clause.verb == "join":
-        return Relation("works_at" if is_employer else "joins", _place(tail))
+        return ClauseRelation("works_at" if is_employer else "joins", _place(tail))
     if clause.verb in ("leave", "quit") and clause.is_past and is_employer:
-        return Relation("works_at", _place(tail), is_ended=True)
+        return ClauseRelation("works_at", _place(tail), is_ended=True)
     if clause.verb in ("stop", "quit") and (doing := _ENDED_DOING.match(tail)):
-        return Relation(_predicate_of(doing["verb"]), _cut(doing["what"] or ""), is_ended=True)
+        return ClauseRelation(_predicate_of(doing["verb"]), _cut(doing["what"] or ""), is_ended=True)
     return None
 
 
@@ -240,22 +238,24 @@ def _replaced(tail: str) -> str | None:
     return None
 
 
-def _being(clause: Clause, tail: str) -> Relation:
+def _being(clause: Clause, tail: str) -> ClauseRelation:
     """I'm allergic to nuts; I'm a nurse; my shell is fish; Tom is my manager."""
     if named := _STATE.match(tail):
-        return Relation(_STATES[named["what"].lower()], _place(named["object"]))
+        return ClauseRelation(_STATES[named["what"].lower()], _place(named["object"]))
     if _HOME.search(clause.subject) and (place := _IN_PLACE.match(tail)):
-        return Relation("lives_in", _place(place["where"]))
+        return ClauseRelation("lives_in", _place(place["where"]))
     if age := _AGE.match(tail):
-        return Relation("age", age.group(1))
+        return ClauseRelation("age", age.group(1))
     if liked := _LIKED.match(tail):
-        return Relation("likes", _cut(tail[liked.end() :]))
+        return ClauseRelation("likes", _cut(tail[liked.end() :]))
     if job := _OCCUPATION.match(tail):
-        return Relation("works_as", job["job"])
+        return ClauseRelation("works_as", job["job"])
     attribute = _attribute(clause.subject) if _NO_VALUE.match(tail) is None else None
     if clause.who in (Who.SPEAKER, Who.WE) or (clause.who is Who.THING and attribute not in EXCLUSIVE):
         attribute = None
-    return Relation(attribute, _attribute_value(tail)) if attribute else Relation("is", _cut(tail))
+    return (
+        ClauseRelation(attribute, _attribute_value(tail)) if attribute else ClauseRelation("is", _cut(tail))
+    )
 
 
 def _attribute(subject: str) -> str | None:
@@ -272,34 +272,38 @@ def _attribute_value(tail: str) -> str | None:
     return re.sub(r"^(?:called|named|on)\s+", "", value) if value else None
 
 
-def _working(tail: str) -> Relation:
+def _working(tail: str) -> ClauseRelation:
     found = _WORK.search(tail)
     if found is None:
-        return Relation("works", _cut(tail))
+        return ClauseRelation("works", _cut(tail))
     how, what = found["how"].lower(), found["what"]
     if how in ("at", "for"):
-        return Relation("works_at", _place(what))
+        return ClauseRelation("works_at", _place(what))
     if how == "as":
-        return Relation("works_as", _bare(_place(what) or ""))
-    return Relation(f"works_{how}", _cut(what))
+        return ClauseRelation("works_as", _bare(_place(what) or ""))
+    return ClauseRelation(f"works_{how}", _cut(what))
 
 
-def _doing(clause: Clause, tail: str) -> Relation:
+def _doing(clause: Clause, tail: str) -> ClauseRelation:
     first, _, rest = tail.partition(" ")
     if governed := _GOVERNED.get((clause.verb, first.lower())):
-        return Relation(governed, _cut(rest))
+        return ClauseRelation(governed, _cut(rest))
     predicate = _predicate_of(clause.verb)
     if predicate == "lives_in":
         place = re.match(r"(?:in|at|near|on)\s+", tail)
-        return Relation(predicate, _place(tail[place.end() :])) if place else Relation("lives", _cut(tail))
+        return (
+            ClauseRelation(predicate, _place(tail[place.end() :]))
+            if place
+            else ClauseRelation("lives", _cut(tail))
+        )
     if predicate == "prefers":
-        return Relation(predicate, _ended(_RATHER.split(_cut(tail) or "")[0]))
+        return ClauseRelation(predicate, _ended(_RATHER.split(_cut(tail) or "")[0]))
     if predicate in _SHORT_OBJECTS:
-        return Relation(predicate, _used(tail))
+        return ClauseRelation(predicate, _used(tail))
     if clause.auxiliaries & _AHEAD and not clause.is_past:
         predicate = "promised" if "will" in clause.auxiliaries else "plans"
-        return Relation(predicate, _ended(f"{clause.verb} {tail}"))
-    return Relation(predicate, _cut(tail))
+        return ClauseRelation(predicate, _ended(f"{clause.verb} {tail}"))
+    return ClauseRelation(predicate, _cut(tail))
 
 
 def _predicate_of(verb: str) -> str:

@@ -1,9 +1,8 @@
 """
 Find names of technologies in a text, and say what kind of thing each is.
 
-Called by `traits`, by `topics` and by whoever settles contradictions: "switched to Helix" replaces an editor.
-Precision first: a name that is also an everyday word (Go, Rust, Spring) counts
-only with its capitals and with a hint of technology nearby, because a wrong filter hides memories.
+Precision first: a name that is also an everyday word (Go, Rust, Spring) counts only with its capitals and
+with a hint of technology nearby, because a wrong filter hides memories.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _OF_A_THING = lazy(
 )
 
 
-class Found(Struct, frozen=True):
+class TechnologySpan(Struct, frozen=True):
     """A technology where it stands in a text."""
 
     name: str
@@ -83,22 +82,22 @@ def technology_class(name: str) -> str | None:
 
 
 @cached(512)
-def find_technologies(text: str) -> tuple[Found, ...]:
+def find_technologies(text: str) -> tuple[TechnologySpan, ...]:
     """Return each technology that is meant, in order of first mention."""
-    certain: list[Found] = []
-    doubtful: list[Found] = []
+    certain: list[TechnologySpan] = []
+    doubtful: list[TechnologySpan] = []
     for found, is_certain in _candidates(text):
         (certain if is_certain else doubtful).append(found)
     certain_ones = frozenset(certain)
     hinted = bool(certain) or (bool(doubtful) and _HINT.search(text) is not None)
-    first: dict[str, Found] = {}
+    first: dict[str, TechnologySpan] = {}
     for found in sorted(certain + doubtful, key=lambda one: one.start):
         if found.name not in first and (found in certain_ones or _is_meant(text, found, hinted=hinted)):
             first[found.name] = found
     return tuple(first.values())
 
 
-def _candidates(text: str) -> Iterator[tuple[Found, bool]]:
+def _candidates(text: str) -> Iterator[tuple[TechnologySpan, bool]]:
     """Yield names from the list, the longest at each place, and whether the spelling leaves no doubt."""
     tokens = [(match.start(), match.group().rstrip(".-!")) for match in _TOKEN.finditer(text)]
     vocabulary, openings = _vocabulary(), _openings()
@@ -110,7 +109,7 @@ def _candidates(text: str) -> Iterator[tuple[Found, bool]]:
             written = text[start:end]
             entry = vocabulary.get(_folded(written) if length > 1 else written.casefold())
             if entry and (_is_spelt(written, entry) or _is_plainly_used(text, start, end, entry)):
-                yield Found(entry.name, entry.kind, start, end), written not in entry.everyday
+                yield TechnologySpan(entry.name, entry.kind, start, end), written not in entry.everyday
                 at += length - 1
                 break
         at += 1
@@ -129,7 +128,7 @@ def _is_plainly_used(text: str, start: int, end: int, entry: _Entry) -> bool:
     return _MOVED.search(text, max(0, start - 40), start) is not None and not text[end:].startswith(" to ")
 
 
-def _is_meant(text: str, found: Found, *, hinted: bool) -> bool:
+def _is_meant(text: str, found: TechnologySpan, *, hinted: bool) -> bool:
     """Say whether an everyday word is meant as a technology here."""
     before, after = text[max(0, found.start - 40) : found.start], text[found.end : found.end + 40]
     if _OF_A_THING.match(after):

@@ -19,10 +19,10 @@ from engramdb.values import Memory
 
 # Cut text into the terms that the text index stores and looks up.
 #
-# Called by the gate (what to index) and by the lexical index (what to ask for); both must cut alike.
-# The store sees only terms joined by spaces, so every backend finds the same words, in every script:
-# words are folded and stemmed, identifiers are kept whole and in parts, and scripts without spaces are
-# cut into single characters and pairs. What this costs and finds: docs/lab/0004-terms.md.
+# What is stored and what is asked for must be cut alike. The store sees only terms joined by spaces, so
+# every backend finds the same words, in every script: words are folded and stemmed, identifiers count whole
+# and in parts, and scripts without spaces are cut into single characters and pairs. What this costs and
+# finds: docs/lab/0004-terms.md.
 
 TERMS_VERSION = 2
 """Stored with the text index; a store with another number is re-indexed when it is opened."""
@@ -64,7 +64,7 @@ def query_terms(text: str) -> list[str]:
 
 @cached(1024)
 def _cut_whole(text: str) -> tuple[str, ...]:
-    """Return the terms of a text; the gate asks for those of one statement a dozen times."""
+    """Return the terms of a text; a write asks for those of one statement a dozen times."""
     return tuple(_cut(text))
 
 

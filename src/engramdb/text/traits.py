@@ -1,9 +1,9 @@
 """
 Infer what a statement mentions: people, technologies, paths, links, dates, topics.
 
-Called by the gate on every write, for filters; calls `people`, `technologies` and `topics`. Rules only, so
-the same text always gives the same traits. A trait is a hint for filters, never evidence: nothing is settled
-by it. Dates are as written, or ISO where day, month and year are there; relative ones belong to `moments`.
+Rules only, so the same text always gives the same traits. A trait is a hint for filters, never evidence:
+nothing is settled by it. Dates are as written, or ISO where day, month and year are there; relative ones
+belong to `moments`.
 """
 
 from __future__ import annotations
