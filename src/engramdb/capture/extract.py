@@ -21,7 +21,7 @@ from engramdb.text.grammar import (
     people,
     to_third_person,
 )
-from engramdb.text.lexicons import languages, word_set
+from engramdb.text.lexicons import LANGUAGES, word_set
 from engramdb.text.moment_words import MONTHS
 from engramdb.text.moments import MomentRange, find_moments, resolve
 from engramdb.text.normalize import lazy
@@ -52,7 +52,7 @@ _END = r"(?=[,.;!。！，、]|\s+(?:und|et|y|и|aber|mais|pero|но|seit|depuis
 _WORDS = rf"(?P<object>[^,.;!?。！？，、]{{1,60}}?){_END}"
 _PATTERNS = tuple(
     (predicate, lazy(rf"(?<!\w)(?P<head>{said}){_WORDS}", re.IGNORECASE) if one.spaced else lazy(said))
-    for one in languages().values()
+    for one in LANGUAGES.values()
     for predicate, said in one.facts.items()
 )
 _MARKS = lazy(

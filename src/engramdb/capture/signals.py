@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from engramdb.policy import CapturePolicy
-from engramdb.text.lexicons import languages
+from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.normalize import lazy
 from engramdb.values import Scope, Turn
 
@@ -72,7 +72,7 @@ _LOW = (SignalKind.RELATIONSHIP, SignalKind.EVENT)
 
 
 def _pattern(kind: SignalKind) -> tuple[Signal, re.Pattern[str]]:
-    said = [pattern for one in languages().values() for pattern in one.signals.get(kind, ())]
+    said = [pattern for one in LANGUAGES.values() for pattern in one.signals.get(kind, ())]
     level = SignalLevel.LOW if kind in _LOW else SignalLevel.HIGH
     return Signal(kind, level), lazy("|".join(said))
 

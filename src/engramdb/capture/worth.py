@@ -18,7 +18,7 @@ from engramdb.text.grammar import (
     VAGUE_EVENTS,
     VERBS,
 )
-from engramdb.text.lexicons import any_pattern, languages, word_set
+from engramdb.text.lexicons import LANGUAGES, any_pattern, word_set
 from engramdb.text.normalize import lazy
 from engramdb.text.sentences import SpeakerCertainty, is_code_block, sentences
 from engramdb.values import Kind
@@ -52,10 +52,10 @@ _QUESTION = lazy(
     r" am) wondering\b|i was wondering\b|any idea|¿)"
 )
 _REQUESTS, _UNSPACED_REQUESTS = (
-    any_pattern([one.sentences.requests for one in languages().values() if one.spaced is is_spaced])
+    any_pattern([one.sentences.requests for one in LANGUAGES.values() if one.spaced is is_spaced])
     for is_spaced in (True, False)
 )
-_THANKS = any_pattern([one.sentences.thanks for one in languages().values()])
+_THANKS = any_pattern([one.sentences.thanks for one in LANGUAGES.values()])
 _REQUEST = lazy(
     rf"(?:(?:please|kindly|now|then|ok|okay|and|also|so|hey|hi|bitte|"
     rf"now please)[, ]+)*(?:(?:{_REQUESTS})\b"

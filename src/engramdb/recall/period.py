@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engramdb.recall.anchors import DISTANCE, Anchor, Days, counted_days, find_anchor
 from engramdb.text.calendar import Direction, Precision
-from engramdb.text.lexicons import any_pattern, languages
+from engramdb.text.lexicons import LANGUAGES, any_pattern
 from engramdb.text.moment_rules import PAST_VERB
 from engramdb.text.moment_words import WEEKDAYS
 from engramdb.text.moments import MomentRange, TimeRelation, find_moments
@@ -32,7 +32,7 @@ from engramdb.text.normalize import lazy
 # search in.
 
 _AHEAD_SPACED, _AHEAD_UNSPACED = (
-    any_pattern([one.questions.ahead for one in languages().values() if one.spaced is is_spaced])
+    any_pattern([one.questions.ahead for one in LANGUAGES.values() if one.spaced is is_spaced])
     for is_spaced in (True, False)
 )
 _AHEAD = lazy(rf"\b(?:{_AHEAD_SPACED})\b|{_AHEAD_UNSPACED}", re.IGNORECASE)

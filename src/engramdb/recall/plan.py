@@ -13,7 +13,7 @@ from engramdb.policy import RecallPolicy
 from engramdb.recall.intent import Intent, classify, is_code, is_unspaced
 from engramdb.recall.period import Period, find_period
 from engramdb.store.contract import Sketch
-from engramdb.text.lexicons import languages
+from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.names import fold_name
 from engramdb.text.normalize import lazy
 
@@ -66,12 +66,10 @@ MOST_CHARACTERS = 1000
 
 _QUOTED = lazy(r"\"[^\"]{2,100}\"|“[^”]{2,100}”|«[^»]{2,100}»|「[^」]{1,100}」|`[^`]{1,100}`")
 _WORD = lazy(r"\w+")
-_OPEN = [word for one in languages().values() if one.spaced for word in one.questions.open.split()]
-_EXACT = [word for one in languages().values() for word in one.questions.exact.split()]
+_OPEN = [word for one in LANGUAGES.values() if one.spaced for word in one.questions.open.split()]
+_EXACT = [word for one in LANGUAGES.values() for word in one.questions.exact.split()]
 """After a word that opens a question wide, these close it again: "how many" wants a number."""
-_OPEN_UNSPACED = [
-    word for one in languages().values() if not one.spaced for word in one.questions.open.split()
-]
+_OPEN_UNSPACED = [word for one in LANGUAGES.values() if not one.spaced for word in one.questions.open.split()]
 _DEFINITE = ("the", "my", "our", "your", "his", "her", "their", "this", "that")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import Stemmer
 from msgspec import Struct
 
-from engramdb.text.lexicons import AffectWords, any_pattern, languages, registry
+from engramdb.text.lexicons import LANGUAGES, AffectWords, any_pattern, registry
 from engramdb.text.normalize import lazy
 from engramdb.values import Affect, Outcome
 
@@ -207,7 +207,7 @@ def _openings() -> frozenset[tuple[str, ...] | str]:
 
 @cache
 def _languages() -> dict[str, _AffectLexicon]:
-    return {code: _read_language(one.affect, one.stemmer) for code, one in languages().items() if one.affect}
+    return {code: _read_language(one.affect, one.stemmer) for code, one in LANGUAGES.items() if one.affect}
 
 
 def _read_language(words: AffectWords, stems: str) -> _AffectLexicon:
@@ -290,7 +290,7 @@ _PRESSING_ENGLISH = (
     r"top priority|by (?:tonight|eod|end of day)"
 )
 _URGENT_SPACED, _URGENT_UNSPACED = (
-    any_pattern([one.affect.urgent for one in languages().values() if one.affect and one.spaced is is_spaced])
+    any_pattern([one.affect.urgent for one in LANGUAGES.values() if one.affect and one.spaced is is_spaced])
     for is_spaced in (True, False)
 )
 _URGENT = lazy(rf"\b(?:{_PRESSING_ENGLISH}|{_URGENT_SPACED})\b|{_URGENT_UNSPACED}", re.IGNORECASE)

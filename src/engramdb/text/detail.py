@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from engramdb.text.lexicons import any_pattern, languages
+from engramdb.text.lexicons import LANGUAGES, any_pattern
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.text.terms import terms
@@ -32,7 +32,7 @@ _EDGES = " \t\n.,;:!?…。！？，；：、\"'“”()[]`*-–—"
 _KEPT = frozenset(["user", "i", "from", "to"])
 """Small words that a fact cannot lose: directions and who it is about."""
 _SPACED, _UNSPACED = (
-    any_pattern([one.sentences.turning for one in languages().values() if one.spaced is is_spaced])
+    any_pattern([one.sentences.turning for one in LANGUAGES.values() if one.spaced is is_spaced])
     for is_spaced in (True, False)
 )
 _TURNING = lazy(rf"\b(?:{_SPACED})\b|n['’]t\b|{_UNSPACED}|않", re.IGNORECASE)

@@ -12,12 +12,12 @@ import re
 from msgspec import Struct
 
 from engramdb.erasable_cache import cached
-from engramdb.text.lexicons import english, word_set
+from engramdb.text.lexicons import ENGLISH, word_set
 from engramdb.text.normalize import lazy
 
 # Forms of verbs.
 
-_VERBS = english().verbs
+_VERBS = ENGLISH.verbs
 _IRREGULAR = _VERBS.irregular.strip().splitlines()
 _BASE_OF: dict[str, str] = {
     form: base
@@ -112,22 +112,22 @@ ADVERBS = (
     "secretly|occasionally|regularly|basically|originally|officially|formally|kind of|sort of|firmly|"
     "deeply|especially|particularly|frequently|last|hardly|seldom|too|first|later|eventually|soon"
 )
-VERBS = {verb: predicate for predicate, verbs in english().predicates.items() for verb in verbs.split()}
+VERBS = {verb: predicate for predicate, verbs in ENGLISH.predicates.items() for verb in verbs.split()}
 """A verb's base form, and the predicate it stands for."""
 
-THING_VERBS = word_set(english().verbs.of_things)
+THING_VERBS = word_set(ENGLISH.verbs.of_things)
 """What may be said of someone or something other than the speaker."""
 
-EVENT_VERBS = word_set(english().verbs.events)
+EVENT_VERBS = word_set(ENGLISH.verbs.events)
 """Doings that are remembered as moments when they lie in the past."""
 
-VAGUE_EVENTS = word_set(english().verbs.vague_events)
+VAGUE_EVENTS = word_set(ENGLISH.verbs.vague_events)
 """Doings that are remembered only with a date or where they say enough."""
 
-STATE_CHANGES = word_set(english().verbs.state_changes)
+STATE_CHANGES = word_set(ENGLISH.verbs.state_changes)
 """Past doings that change what holds now."""
 
-PASSING_VERBS = word_set(english().verbs.passing)
+PASSING_VERBS = word_set(ENGLISH.verbs.passing)
 """What people say they do in passing; present tense without a date it is not worth keeping."""
 
 EXCLUSIVE = word_set(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -190,16 +189,17 @@ class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Predicates, and the verbs that stand for each."""
 
 
-@cache
-def languages() -> Mapping[str, Language]:
-    """Return every language by its code."""
-    files = sorted((DATA / "languages").glob("*.toml"))
-    return {file.stem: msgspec.toml.decode(file.read_bytes(), type=Language) for file in files}
+def _read(file: Path) -> Language:
+    return msgspec.convert(tomllib.loads(file.read_text("utf-8")), Language)
 
 
-def english() -> Language:
-    """Return the language whose grammar is written in code."""
-    return languages()["en"]
+# Read at import, where one thread does it: msgspec must not meet a type in two threads at once.
+LANGUAGES: Mapping[str, Language] = {
+    file.stem: _read(file) for file in sorted((DATA / "languages").glob("*.toml"))
+}
+"""Every language by its code."""
+ENGLISH = LANGUAGES["en"]
+"""The language whose grammar is written in code."""
 
 
 def registry(name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from engramdb.erasable_cache import cached
-from engramdb.text.lexicons import any_pattern, languages, word_set
+from engramdb.text.lexicons import LANGUAGES, any_pattern, word_set
 from engramdb.text.name_runs import Placed, Run, Word, capitals_prove_nothing, run_mention, runs, words_of
 from engramdb.text.names import fold, fold_name, name_lists
 from engramdb.text.normalize import lazy
@@ -101,12 +101,9 @@ mentor tutor supervisor assistant accountant lawyer coach trainer hairdresser st
 stepdaughter stepsister stepbrother godmother godfather grandson granddaughter nanny babysitter vet
 """
 _RELATIONS = {
-    fold(word): noun
-    for one in languages().values()
-    for noun, said in one.kin.items()
-    for word in said.split()
+    fold(word): noun for one in LANGUAGES.values() for noun, said in one.kin.items() for word in said.split()
 } | {fold(word): word for word in _OTHERS.split()}
-_MINE = any_pattern([one.names.mine for one in languages().values()])
+_MINE = any_pattern([one.names.mine for one in LANGUAGES.values()])
 _RELATION = lazy(
     rf"(?<!\w)(?:(?P<mine>my|our|{_MINE})"
     r"|(?P<owner>[^\W\d_][\w-]{0,40}(?: [^\W\d_][\w-]{0,40})?)['’]s)"

@@ -9,7 +9,7 @@ from datetime import timedelta
 from engramdb.text import calendar
 from engramdb.text import moment_words as words
 from engramdb.text.calendar import Direction, Stretch
-from engramdb.text.lexicons import TimeFrame, TimeWords, languages
+from engramdb.text.lexicons import LANGUAGES, TimeFrame, TimeWords
 from engramdb.text.moment_english import ago, ahead, date_of, last_units, month_of, recently, year_of
 from engramdb.text.moment_periods import month_span, span_of_months
 from engramdb.text.moment_rules import (
@@ -185,12 +185,7 @@ def _rules_of(said: TimeWords, frame: TimeFrame) -> Iterator[MomentRule]:
 
 
 FRAME_RULES = (
-    *(
-        one
-        for said in languages().values()
-        if said.time.frame
-        for one in _rules_of(said.time, said.time.frame)
-    ),
+    *(one for said in LANGUAGES.values() if said.time.frame for one in _rules_of(said.time, said.time.frame)),
     rule(
         key_words(words.SET_PHRASES),
         set_phrase,

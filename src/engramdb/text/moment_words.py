@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engramdb.text.lexicons import english, languages
+from engramdb.text.lexicons import ENGLISH, LANGUAGES
 
 
 def _numbered(words: str, *, first: int) -> dict[str, int]:
@@ -10,10 +10,10 @@ def _numbered(words: str, *, first: int) -> dict[str, int]:
     return {word: number for number, group in enumerate(words.split(), first) for word in group.split("/")}
 
 
-_ENGLISH = english().time
-_EVERY = [_ENGLISH, *(one.time for code, one in languages().items() if code != "en")]
-_SPACED = [one.time for one in languages().values() if one.spaced]
-_UNSPACED = [one.time for one in languages().values() if not one.spaced]
+_ENGLISH = ENGLISH.time
+_EVERY = [_ENGLISH, *(one.time for code, one in LANGUAGES.items() if code != "en")]
+_SPACED = [one.time for one in LANGUAGES.values() if one.spaced]
+_UNSPACED = [one.time for one in LANGUAGES.values() if not one.spaced]
 
 MONTHS = tuple(name.capitalize() for name in _ENGLISH.months.split())
 WEEKDAYS = tuple(_ENGLISH.weekdays.split())

@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from engramdb.text.lexicons import any_pattern, languages
+from engramdb.text.lexicons import LANGUAGES, any_pattern
 from engramdb.text.names import fold, name_lists
 from engramdb.text.normalize import lazy
 from engramdb.values import EntityType, Mention
@@ -17,7 +17,7 @@ from engramdb.values import EntityType, Mention
 # are matched right behind it. The windows are short, so no pattern can run away.
 
 _CUES = {
-    name: any_pattern([getattr(one.names, name) for one in languages().values()])
+    name: any_pattern([getattr(one.names, name) for one in LANGUAGES.values()])
     for name in ("called", "works_at", "lives_in")
 }
 _PEOPLE_DO = (

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from engramdb.text.lexicons import languages
+from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.normalize import lazy
 
 WRAPPED_LINE_CHARACTERS = 60
@@ -33,7 +33,7 @@ _LAST_WORD = lazy(r"\S+\Z")
 
 
 def _listed(name: str) -> frozenset[str]:
-    return frozenset(word for one in languages().values() for word in getattr(one.sentences, name).split())
+    return frozenset(word for one in LANGUAGES.values() for word in getattr(one.sentences, name).split())
 
 
 _ABBREVIATIONS = _listed("abbreviations")

@@ -12,7 +12,7 @@ from functools import cache
 import Stemmer
 
 from engramdb.erasable_cache import cached
-from engramdb.text.lexicons import english, word_set
+from engramdb.text.lexicons import ENGLISH, word_set
 from engramdb.text.moment_words import MONTHS
 from engramdb.text.normalize import lazy
 from engramdb.values import Memory
@@ -46,7 +46,7 @@ _CAMEL = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MARKS = lazy("[\u0300-\u036f]")
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th"})
 
-STOP_WORDS = word_set(english().stop_words)
+STOP_WORDS = word_set(ENGLISH.stop_words)
 """Words that say nothing about what is asked. Question words among them: without them recall is better."""
 
 
