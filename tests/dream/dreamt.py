@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from engramdb import Engram, Settings
 from engramdb.dream.run import Runner, select_steps
-from engramdb.dream.service import contradict, says_more
 from engramdb.dream.step import Dreaming
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
@@ -67,8 +66,6 @@ def runner(
             now=NOW,
             since=None,
             likeness=LIKENESS,
-            contradict=contradict,
-            says_more=says_more,
         ),
         steps=select_steps(steps),
         policy_name=policy,

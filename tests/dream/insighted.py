@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from engramdb.dream.run import Runner, dream
-from engramdb.dream.service import dreaming_of, pen_of
+from engramdb.dream.service import dreaming_of, statement_tools
 from engramdb.values import AccessLog, Memory
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def take(engram: Engram, *steps: DreamStep, policy: Policy | None = None, **drea
             steps=steps,
             policy_name="balanced",
             clock=engram._now,
-            pen=pen_of(engram._parts),
+            tools=statement_tools(engram._parts),
         )
     )
 

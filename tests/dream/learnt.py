@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from engramdb import Engram, Settings
 from engramdb.dream.run import Runner, dream
-from engramdb.dream.service import dreaming_of, pen_of
+from engramdb.dream.service import dreaming_of, statement_tools
 from engramdb.lifecycle.drafts import Draft
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import GLOBAL, Filters, Memory, Scope, Status
@@ -45,7 +45,7 @@ def interrupted(engram: Engram, step: DreamStep, *, after: int) -> None:
             steps=(step,),
             policy_name="balanced",
             clock=lambda: dreaming.now,
-            pen=pen_of(engram._parts),
+            tools=statement_tools(engram._parts),
         )
     )
 

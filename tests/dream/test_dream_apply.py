@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engramdb.dream.apply import Applier, Pen, apply
+from engramdb.dream.apply import Applier, StatementTools, apply
 from engramdb.dream.proposals import (
     AddLink,
     Adjust,
@@ -52,7 +52,7 @@ class Bench:
     """A store, and a hand that applies proposals to it in the name of one step."""
 
     store: SqliteStore
-    pen: Pen = Pen()
+    tools: StatementTools = StatementTools()
 
     def put(self, content: str, **fields: Any) -> Memory:
         """Store a statement."""
@@ -70,7 +70,7 @@ class Bench:
 
     def apply(self, proposal: Proposal) -> Any:
         """Apply a proposal of the step `trial`."""
-        applier = Applier(store=self.store, policy=DreamPolicy(), now=NOW, pen=self.pen)
+        applier = Applier(store=self.store, policy=DreamPolicy(), now=NOW, tools=self.tools)
         return apply(proposal, applier, step="trial")
 
     def history(self, memory: Memory) -> list[HistoryEvent]:
@@ -210,7 +210,7 @@ def test_what_is_derived_is_found_at_once(store_path: Path) -> None:
     """Its words and its vector are stored with it."""
     tiny = TinyEmbedder()
     store = SqliteStore.open(str(store_path), now=NOW, is_durable=False)
-    bench = Bench(store, Pen(embed=tiny.embed_documents, identity=tiny.identity))
+    bench = Bench(store, StatementTools(embed=tiny.embed_documents, identity=tiny.identity))
     source = bench.put("I like green tea")
 
     bench.apply(derived(source))
@@ -290,7 +290,7 @@ def test_what_the_gate_refuses_is_not_stated(store_path: Path) -> None:
         raise InjectionBlocked("an attack")
 
     store = SqliteStore.open(str(store_path), now=NOW, is_durable=False)
-    bench = Bench(store, Pen(screen=refuse))
+    bench = Bench(store, StatementTools(screen=refuse))
 
     assert bench.apply(derived(bench.put("I like green tea"))).is_dropped
     store.close()

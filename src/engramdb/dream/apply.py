@@ -59,7 +59,7 @@ class Result(Struct, frozen=True):
     made: MemoryId | None = None
 
 
-class Pen(Struct, frozen=True, kw_only=True):
+class StatementTools(Struct, frozen=True, kw_only=True):
     """What it takes to state something as admission would."""
 
     screen: Callable[[Memory], Memory] = lambda memory: memory
@@ -83,7 +83,7 @@ class Applier(Struct, frozen=True, kw_only=True):
     store: Store
     policy: DreamPolicy
     now: datetime
-    pen: Pen = Pen()
+    tools: StatementTools = StatementTools()
     in_write: Callable[[Transaction], None] = lambda _tx: None
     """Called first in every write; raising ends the run, as when another process has taken it over."""
 
@@ -103,7 +103,7 @@ def apply(proposal: Proposal, applier: Applier, *, step: str) -> Applied:
     try:
         statement = None
         if isinstance(proposal, Derive):
-            statement = _prepare(proposal, applier.pen, now=applier.now)
+            statement = _prepare(proposal, applier.tools, now=applier.now)
         with applier.store.atomic() as tx:
             started = time.perf_counter()
             applier.in_write(tx)
@@ -269,13 +269,13 @@ _WAYS: dict[type[Proposal], Callable[[StepWrite, Any], Result]] = {
 # State what follows from memories of one scope.
 
 
-def _prepare(proposal: Derive, pen: Pen, *, now: datetime) -> DerivedDraft:
+def _prepare(proposal: Derive, tools: StatementTools, *, now: datetime) -> DerivedDraft:
     """Return the memory that the proposal would make; raises `Dropped` where it may not be stated at all."""
     sources = proposal.sources
     if not sources or len({one.scope for one in sources}) != 1 or not clean(proposal.content):
         raise Dropped("its sources are none, or of several scopes")
     try:
-        memory = pen.screen(_born(proposal, now))
+        memory = tools.screen(_born(proposal, now))
     except SecurityError as exc:
         raise Dropped("admission would refuse it") from exc
     memory = memory.evolve(
@@ -285,8 +285,8 @@ def _prepare(proposal: Derive, pen: Pen, *, now: datetime) -> DerivedDraft:
     return DerivedDraft(
         memory,
         fingerprint(memory.content, speaker=memory.provenance.speaker),
-        pen.identity,
-        _vector(memory, pen),
+        tools.identity,
+        _vector(memory, tools),
     )
 
 
@@ -318,11 +318,11 @@ def _born(proposal: Derive, now: datetime) -> Memory:
     )
 
 
-def _vector(memory: Memory, pen: Pen) -> NDArray[np.float32] | None:
-    if pen.embed is None or pen.identity is None:
+def _vector(memory: Memory, tools: StatementTools) -> NDArray[np.float32] | None:
+    if tools.embed is None or tools.identity is None:
         return None
     try:
-        (row,) = pen.embed([passage(memory)])
+        (row,) = tools.embed([passage(memory)])
     except EmbeddingError:  # noted by the engine's health; found by its words until it is embedded later
         return None
     return np.asarray(row, np.float32)

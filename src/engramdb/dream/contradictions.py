@@ -21,8 +21,10 @@ from engramdb.dream.gaps import CONTRADICTED, ask_question, contradiction_questi
 from engramdb.dream.neighbors import MAX_BUCKET, ScopeStatements, changed_scopes
 from engramdb.dream.proposals import Proposal, Restatus, Supersede
 from engramdb.dream.step import Dreaming
+from engramdb.lifecycle.conflict import contradicts
 from engramdb.policy import DreamPolicy
 from engramdb.text.normalize import normalise
+from engramdb.text.relations import says_more
 from engramdb.values import Kind, Memory, Status
 
 DAY_SECONDS = 86_400
@@ -71,7 +73,7 @@ def _settle_pair(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Pro
     is_clear = evidence_weight(heavier, policy, now) >= policy.clear_winner * evidence_weight(
         lighter, policy, now
     )
-    if dreaming.says_more(lighter, heavier):
+    if says_more(lighter.content, heavier.content):
         return  # its confidence is lower already; the rest of what it says stays
     if heavier.pinned or is_clear:
         yield Supersede(winner=heavier, loser=lighter, reason="stated more often or more lately")
@@ -104,14 +106,14 @@ def _supersede_older_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterat
         both = sorted(
             (memory for memory in read.values() if memory.id not in gone), key=lambda one: one.last_stated_at
         )
-        if _is_contradicted(both, dreaming):
+        if _is_contradicted(both):
             gone.add(both[0].id)
             yield Supersede(winner=both[1], loser=both[0], reason="a newer note contradicts it")
 
 
-def _is_contradicted(both: Sequence[Memory], dreaming: Dreaming) -> bool:
+def _is_contradicted(both: Sequence[Memory]) -> bool:
     """Return whether the first of two notes is contradicted by the second."""
     are_notes = len(both) == 2 and all(one.kind is Kind.NOTE and one.status is Status.ACTIVE for one in both)
-    if not are_notes or both[0].pinned or dreaming.says_more(both[0], both[1]):
+    if not are_notes or both[0].pinned or says_more(both[0].content, both[1].content):
         return False
-    return dreaming.contradict(both[1], both[0])
+    return contradicts(both[1], both[0])

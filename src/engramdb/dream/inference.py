@@ -20,6 +20,7 @@ from engramdb.dream.ground import (
 from engramdb.dream.proposals import AddLink, Derive, Proposal, Restatus
 from engramdb.dream.step import Dreaming
 from engramdb.erasable_cache import cached
+from engramdb.lifecycle.conflict import contradicts
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.text.mentions import type_of
 from engramdb.text.names import fold_name
@@ -272,7 +273,7 @@ def _conclude_from_statements(dreaming: Dreaming, scope: Scope) -> Iterator[Prop
         for found in draw_conclusions(graph.links, dreaming.policy.knowledge):
             new = _propose_conclusion(graph, found)
             before = by_content.get(new.content)
-            if _is_denied(dreaming, graph, found, new):
+            if _is_denied(graph, found, new):
                 continue
             kept |= set() if before is None else {before.memory.id}
             proposed = propose_if_changed(new, before)
@@ -306,7 +307,7 @@ def _propose_conclusion(graph: RelationGraph, found: Conclusion) -> Derive:
     )
 
 
-def _is_denied(dreaming: Dreaming, graph: RelationGraph, found: Conclusion, new: Derive) -> bool:
+def _is_denied(graph: RelationGraph, found: Conclusion, new: Derive) -> bool:
     """Return whether something that was stated speaks against a conclusion."""
     if (found.start, found.end) in graph.denied:
         return True
@@ -320,7 +321,7 @@ def _is_denied(dreaming: Dreaming, graph: RelationGraph, found: Conclusion, new:
         replaces=None,
     )
     known = [graph.statements[found.start, other][1] for other in graph.links[found.start]]
-    return any(dreaming.contradict(assumed, memory) for memory in known)
+    return any(contradicts(assumed, memory) for memory in known)
 
 
 def _propose_withdrawals(relations: dict[str, RelationGraph], made: Sequence[Memory]) -> Iterator[Restatus]:

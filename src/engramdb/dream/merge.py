@@ -21,6 +21,7 @@ from engramdb.dream.neighbors import (
 )
 from engramdb.dream.proposals import Merge, Proposal
 from engramdb.dream.step import Dreaming
+from engramdb.lifecycle.conflict import exclude_each_other
 from engramdb.values import Kind, Memory, MemoryId
 
 # Clusters of statements around the one that they have in common.
@@ -115,16 +116,12 @@ def similar_stars(
         mine, theirs = ([read[pair[end]].content for pair in pairs] for end in (0, 1))
         near: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
         for (key, other), alike in zip(pairs, dreaming.likeness.pairwise(mine, theirs), strict=True):
-            if alike >= at_least and not _contradict(read[key], read[other], dreaming):
+            if alike >= at_least and not exclude_each_other(read[key], read[other]):
                 near[key].append((-alike, other))
         for key, members in near.items():
             yield read[key], [read[other] for _, other in sorted(members)]
         if dreaming.is_stopped():
             return
-
-
-def _contradict(one: Memory, other: Memory, dreaming: Dreaming) -> bool:
-    return dreaming.contradict(one, other) or dreaming.contradict(other, one)
 
 
 # The step `merge`: statements that say the same in other words become one, which takes over their evidence.

@@ -18,6 +18,7 @@ from engramdb.dream.clustering import nearest_in_scope
 from engramdb.dream.gaps import INJECTION, ask_question, interference_question
 from engramdb.dream.proposals import AddLink, Adjust, Proposal, SideWrite
 from engramdb.dream.step import Dreaming
+from engramdb.lifecycle.conflict import exclude_each_other
 from engramdb.lifecycle.curves import retention
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
@@ -317,11 +318,6 @@ def _similar_pairs(dreaming: Dreaming, key: int, near: Sequence[int]) -> list[_P
             similarity >= policy.interference_above and differ_in_a_detail(memory.content, other.content),
         )
         for other, similarity in zip(found, alike, strict=True)
-        if similarity > policy.replay_link_above and not _is_conflict(dreaming, memory, other)
+        if similarity > policy.replay_link_above and not exclude_each_other(memory, other)
     ]
     return sorted(pairs, key=lambda pair: (-pair.similarity, pair.second.id))
-
-
-def _is_conflict(dreaming: Dreaming, first: Memory, second: Memory) -> bool:
-    """Return whether two statements exclude each other, which is for another step to settle."""
-    return dreaming.contradict(first, second) or dreaming.contradict(second, first)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from engramdb.dream.apply import Applied, Applier, Pen, apply, described
+from engramdb.dream.apply import Applied, Applier, StatementTools, apply, described
 from engramdb.dream.bridges import BridgesStep
 from engramdb.dream.confidence import ConfidenceStep
 from engramdb.dream.contradictions import ContradictionsStep
@@ -105,7 +105,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     steps: Sequence[DreamStep]
     policy_name: str
     clock: Callable[[], datetime]
-    pen: Pen = Pen()
+    tools: StatementTools = StatementTools()
     dry_run: bool = False
     progress: Callable[[str, float], None] | None = None
 
@@ -224,7 +224,7 @@ def _run_step(
         store=dreaming.store,
         policy=dreaming.policy.dream,
         now=dreaming.now,
-        pen=runner.pen,
+        tools=runner.tools,
         in_write=lease.check,
     )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from engramdb.dream.ground import scopes_to_visit, usable_statements
 from engramdb.dream.proposals import Adjust, Proposal
 from engramdb.dream.step import Dreaming
+from engramdb.lifecycle.conflict import contradicts
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.store.contract.capture import DreamFilter
 from engramdb.values import Layer, Memory, MemoryType, Scope, Status, TurnId
@@ -151,7 +152,7 @@ def _group_similar(stated: Sequence[FactSessions], dreaming: Dreaming) -> list[l
 def _says_same(one: FactSessions, other: FactSessions, dreaming: Dreaming) -> bool:
     (alike,) = dreaming.likeness.pairwise([one.memory.content], [other.memory.content])
     is_near = alike >= RESTATED_ABOVE
-    return is_near and not dreaming.contradict(other.memory, one.memory)
+    return is_near and not contradicts(other.memory, one.memory)
 
 
 def _best_first(one: FactSessions) -> tuple[float, float, str]:

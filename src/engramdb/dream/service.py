@@ -1,8 +1,7 @@
 """
 One dream over the whole store, begun for the engine: what it is given, and how a merge is taken back.
 
-Hands the steps what they may not reach for themselves: how admission judges a contradiction, how the write
-pipeline screens a statement, how it is embedded.
+Hands the steps what the engine holds: how the write pipeline screens a statement, how it is embedded.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ from pathlib import Path
 from typing import Protocol
 
 from engramdb.clock import Clock
-from engramdb.dream.apply import Pen
+from engramdb.dream.apply import StatementTools
 from engramdb.dream.run import STEPS, Runner, dream, select_steps
 from engramdb.dream.step import Dreaming
 from engramdb.errors import EmbeddingError
 from engramdb.health import Health
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.change import find_own
-from engramdb.lifecycle.conflict import conflict, understood
 from engramdb.lifecycle.drafts import Draft, candidate
 from engramdb.lifecycle.merging import unmerge
 from engramdb.lifecycle.transitions import MemoryWriter
@@ -30,7 +28,6 @@ from engramdb.models.embedder import Embedder
 from engramdb.policy import Policy
 from engramdb.settings import Settings
 from engramdb.store.contract import Store, Transaction
-from engramdb.text import relations
 from engramdb.values import Actor, DreamReport, EmbedderIdentity, Memory, MemoryId, Scope
 
 
@@ -75,7 +72,7 @@ def dream_once(
                 steps=taken,
                 policy_name=parts.policy.name,
                 clock=parts.clock.now,
-                pen=pen_of(parts),
+                tools=statement_tools(parts),
                 dry_run=dry_run,
                 progress=progress,
             )
@@ -103,16 +100,6 @@ def has_news(tx: Transaction) -> bool:
     return bool(tx.dreams.fresh_scopes(since=0 if mark is None else mark.cursor))
 
 
-def contradict(new: Memory, old: Memory) -> bool:
-    """Say whether a statement cannot hold beside an older one."""
-    return conflict(understood(new), understood(old)) is not None
-
-
-def says_more(one: Memory, other: Memory) -> bool:
-    """Say whether one memory states more things than another."""
-    return relations.says_more(one.content, other.content)
-
-
 def dreaming_of(parts: DreamParts) -> Dreaming:
     """Return what every step of a dream is handed."""
     return Dreaming(
@@ -121,8 +108,6 @@ def dreaming_of(parts: DreamParts) -> Dreaming:
         now=parts.clock.now(),
         since=None,
         likeness=parts.pipeline.likeness,
-        contradict=contradict,
-        says_more=says_more,
         identity=_embedder_identity(parts),
         chat=parts.chat,
         calls=parts.calls,
@@ -131,9 +116,9 @@ def dreaming_of(parts: DreamParts) -> Dreaming:
     )
 
 
-def pen_of(parts: DreamParts) -> Pen:
+def statement_tools(parts: DreamParts) -> StatementTools:
     """Return what writes a statement of the dream as the write pipeline would."""
-    return Pen(
+    return StatementTools(
         screen=lambda memory: _screened(parts, memory),
         embed=parts.embedder.embed_documents,
         identity=_embedder_identity(parts),

@@ -19,7 +19,7 @@ from engramdb.dream.proposals import Proposal
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.policy import Policy
 from engramdb.store.contract import Store
-from engramdb.values import EmbedderIdentity, Memory
+from engramdb.values import EmbedderIdentity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,10 +57,6 @@ class Dreaming(Struct, frozen=True, kw_only=True):
     cursor: int = 0
     """The same as a change of the store: what has a higher one has changed since."""
     likeness: StatementSimilarity
-    contradict: Callable[[Memory, Memory], bool]
-    """Whether two statements cannot both hold, as capture judges it."""
-    says_more: Callable[[Memory, Memory], bool]
-    """Whether a statement says more than another, which would go with it."""
     identity: EmbedderIdentity | None = None
     """Whose vectors the store holds now; None while the embedder cannot say."""
     chat: ChatModel | None = None

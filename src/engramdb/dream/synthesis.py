@@ -23,6 +23,7 @@ from engramdb.dream.neighbors import read_wording
 from engramdb.dream.proposals import Derive, Proposal
 from engramdb.dream.step import Dreaming, Skipped, StatementSimilarity
 from engramdb.errors import ChatError
+from engramdb.lifecycle.conflict import contradicts
 from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import synthesise
 from engramdb.policy import CapturePolicy
@@ -302,7 +303,7 @@ def _list_principle(dreaming: Dreaming, theme: Sequence[ThemeStatement]) -> Deri
     memories = _load_memories(dreaming, theme)
     if len(memories) < MIN_THEME:
         return None
-    if any(dreaming.contradict(new, old) for old, new in combinations(memories, 2)):
+    if any(contradicts(new, old) for old, new in combinations(memories, 2)):
         return None
     objects = [one.object or "" for one in memories]
     listed = f"{', '.join(objects[:-1])} and {objects[-1]}"

@@ -77,6 +77,16 @@ def is_negation(text: str) -> bool:
     return bool(_NEGATION.search(text))
 
 
+def contradicts(new: Memory, old: Memory) -> bool:
+    """Say whether a stored memory cannot hold beside an older one."""
+    return conflict(understood(new), understood(old)) is not None
+
+
+def exclude_each_other(one: Memory, other: Memory) -> bool:
+    """Say whether two stored memories cannot both hold, whichever is the newer one."""
+    return contradicts(one, other) or contradicts(other, one)
+
+
 def conflict(new: Memory, old: Memory) -> str | None:
     """Return in a few words why the new statement contradicts the old one, or None."""
     if not may_share_subject(new, old):

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.lifecycle.conflict import ComparesStatements, conflict, understood
+from engramdb.lifecycle.conflict import ComparesStatements, contradicts
 from engramdb.lifecycle.drafts import REDUNDANT, Candidate
 from engramdb.lifecycle.echo import echoes
 from engramdb.lifecycle.settle import Neighbour, Order, Settlement, Verdict, settle, surprise
@@ -50,7 +50,7 @@ def precede(write: Write, memory: Memory, later: Memory, reason: str, *, said: d
     writer = write.writer
     heir, before = _place(write, memory, later, said)
     retired = writer.supersede(memory, heir, reason=reason)
-    if before is not None and conflict(understood(memory), understood(before)) is not None:
+    if before is not None and contradicts(memory, before):
         writer.unlink(heir.id, before.id, EdgeType.SUPERSEDES)
         retired = writer.update(retired, Action.RELATE, supersedes=before.id)
         until = ended_at(before, retired)
@@ -67,7 +67,7 @@ def _place(write: Write, memory: Memory, later: Memory, said: datetime) -> tuple
         before = _replaced(write, heir)
         if before is None or before.id in seen:
             return heir, None
-        if not write.order.is_later(before, said) or conflict(understood(before), understood(memory)) is None:
+        if not write.order.is_later(before, said) or not contradicts(before, memory):
             return heir, before
         seen.add(before.id)
         heir = before
