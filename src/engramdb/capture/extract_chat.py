@@ -13,9 +13,10 @@ from engramdb.errors import ChatError, ChatUnavailable
 from engramdb.models.chat import CallLog, ChatModel, Usage, ask
 from engramdb.models.prompts import extract as prompt
 from engramdb.models.prompts.extract import Record, Statement
+from engramdb.text.calendar import long_date
 from engramdb.text.normalize import clean, is_text, lazy, normalise
 from engramdb.text.relations import canonical
-from engramdb.text.terms import long_date, query_terms, terms
+from engramdb.text.terms import query_terms, terms
 from engramdb.values import Kind, Role, Turn
 
 # Tell what a model read in the turns from what it made up.

@@ -23,9 +23,9 @@ from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import crystallise
 from engramdb.store.contract.capture import DreamFilter
+from engramdb.text.calendar import long_date
 from engramdb.text.normalize import lazy, normalise
 from engramdb.text.sentences import sentences
-from engramdb.text.terms import long_date
 from engramdb.values import Kind, Layer, Memory, MemoryId, MemoryType, Scope
 
 CRYSTAL_DAYS = 7.0

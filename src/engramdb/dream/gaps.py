@@ -16,7 +16,9 @@ from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.store.contract import Transaction
 from engramdb.text.grammar import RELATION_QUESTIONS
+from engramdb.text.lexicons import registry
 from engramdb.text.names import fold_name
+from engramdb.text.normalize import lazy
 from engramdb.values import ActorKind, Entity, EntityType, Gap, GapKind, Memory, Scope, SecurityTier
 
 GAP_MENTIONS = 3
@@ -123,14 +125,6 @@ def shorten(name: str) -> str:
     return plain if len(plain) <= MAX_NAME_CHARACTERS else plain[: MAX_NAME_CHARACTERS - 1] + "…"
 
 
-# What is usually known of a person, a project, a service or an organization: fields whose lack is a
-# question.
-#
-# A field is known once a memory about the entity has one of its predicates, in the vocabulary of
-# extraction, or one of its cues in its words. The cues are English and wide on purpose: asking for what was
-# said in other words annoys more than a question that is never asked.
-
-
 class ExpectedField(Struct, frozen=True, kw_only=True):
     """Something that is usually known, by which predicates and words it shows, and how to ask for it."""
 
@@ -143,104 +137,15 @@ class ExpectedField(Struct, frozen=True, kw_only=True):
 
 
 def _expected_field(name: str, question: str, predicates: str, cues: str, weight: float) -> ExpectedField:
-    pattern = re.compile(rf"\b(?:{cues})", re.IGNORECASE)
+    pattern = lazy(rf"\b(?:{cues})", re.IGNORECASE)
     return ExpectedField(
         name=name, question=question, predicates=frozenset(predicates.split()), cues=pattern, weight=weight
     )
 
 
-EXPECTED_FIELDS: dict[EntityType, tuple[ExpectedField, ...]] = {
-    EntityType.PERSON: (
-        _expected_field(
-            "role",
-            "What does {} do for a living?",
-            "works_as works_at works works_in works_on job role position occupation manages leads teaches "
-            "studies",
-            r"work|job|role|position|manage|engineer|teach|stud(?:y|ies)|develop|nurse|doctor|retired|boss"
-            r"|colleague|lead|founder|coach|dentist|designer|lawyer|director|intern\b",
-            0.8,
-        ),
-        _expected_field(
-            "home",
-            "Where does {} live?",
-            "lives_in lives based_in resides_in hometown address",
-            r"liv(?:e|es|ing)\b|mov(?:ed|ing) to|based in|from \w|resid|home is|flat in|apartment|house in",
-            0.6,
-        ),
-        _expected_field(
-            "birthday",
-            "When is the birthday of {}?",
-            "born_on age birthday date_of_birth",
-            r"birthday|born|turn(?:s|ed) \d|years? old|age\b",
-            0.5,
-        ),
-        _expected_field(
-            "relation",
-            "How do you know {}?",
-            "is_married_to is relationship sister brother mother father friend manager knows",
-            r"sister|brother|mother|father|mom|mum|dad|wife|husband|partner|friend|colleague|boss|manager|cousin|aunt"
-            r"|uncle|daughter|son\b|neighbou?r|team|client|teacher|coach|dentist|doctor|landlord|married|girlfriend"
-            r"|boyfriend|grand(?:ma|pa|mother|father)|nephew|niece|roommate|flatmate|know\b",
-            0.7,
-        ),
-    ),
-    EntityType.PROJECT: (
-        _expected_field(
-            "language",
-            "Which programming language is {} written in?",
-            "language programming_language stack tech_stack written_in",
-            r"written in|language|built (?:with|in)|stack|(?:python|rust|go|golang|java|kotlin|typescript"
-            r"|javascript|swift|ruby|php|elixir|scala|haskell|c\+\+|c#)(?!\w)",
-            0.8,
-        ),
-        _expected_field(
-            "deployment",
-            "Where does {} run, and how is it deployed?",
-            "deploys deployed_to hosts runs ships deploy_target hosting",
-            r"deploy|host|runs? (?:on|in)|kubernetes|docker|server|cloud|aws|azure|heroku|fly\.io|vercel"
-            r"|ship",
-            0.7,
-        ),
-        _expected_field(
-            "owner",
-            "Who is responsible for {}?",
-            "manages leads maintains owns owner maintainer lead responsible",
-            r"own(?:s|er|ed)\b|maintain|lead|manage|responsible|in charge|team",
-            0.6,
-        ),
-        _expected_field(
-            "purpose",
-            "What is {} for?",
-            "is purpose goal aims",
-            r"purpose|goal|is an? |is the |in order to|for (?:the|our|my|all)|helps?|lets|allows|aims",
-            0.5,
-        ),
-    ),
-    EntityType.SERVICE: (
-        _expected_field(
-            "deployment",
-            "Where does {} run?",
-            "deploys deployed_to hosts runs listens",
-            r"deploy|host|runs? (?:on|in)|kubernetes|docker|server|cloud|port\b|url|region",
-            0.6,
-        ),
-        _expected_field(
-            "owner",
-            "Who is responsible for {}?",
-            "manages leads maintains owns owner responsible",
-            r"own(?:s|er|ed)\b|maintain|lead|manage|responsible|in charge|team|on[- ]call",
-            0.6,
-        ),
-    ),
-    EntityType.ORGANIZATION: (
-        _expected_field(
-            "relation",
-            "What do you have to do with {}?",
-            "is relationship works_at works_for client customer employer",
-            r"work|client|customer|employ|partner|supplier|member|compan|study|school|interview|contract|account|bank",
-            0.5,
-        ),
-    ),
+EXPECTED_FIELDS = {
+    EntityType(kind): tuple(_expected_field(**one) for one in fields)
+    for kind, fields in registry("gaps").items()
 }
 """By what sort of thing an entity is; the others have no fields that everyone would know."""
 

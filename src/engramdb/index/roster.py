@@ -10,7 +10,6 @@ a table says which row a key has. Keys are small and ever-growing, so the table 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 
 import msgspec
 import numpy as np
@@ -21,13 +20,12 @@ from engramdb.errors import StoreCorrupt
 from engramdb.index.backend import BackendSnapshot
 from engramdb.store.contract import Changes
 from engramdb.values import Filters, Kind, Layer, MemoryType, Status
+from engramdb.values.population import to_microseconds
 
 _STATUSES = {status.value: number for number, status in enumerate(Status)}
 _LAYERS = {layer.value: number for number, layer in enumerate(Layer)}
 _TYPES = {one.value: number for number, one in enumerate(MemoryType)}
 _KINDS = {kind.value: number for number, kind in enumerate(Kind)}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _MARKS = [[*_STATUSES], [*_LAYERS], [*_TYPES], [*_KINDS]]
 _FIRST_CAPACITY = 1024
 _LAYOUT = {
@@ -158,9 +156,9 @@ class Roster:
         if filters.categories:
             allowed &= _among(columns.categories, self._categories.known(filters.categories))
         if filters.since is not None:
-            allowed &= columns.when >= (filters.since - _EPOCH) // _MICROSECOND
+            allowed &= columns.when >= to_microseconds(filters.since)
         if filters.until is not None:
-            allowed &= columns.when < (filters.until - _EPOCH) // _MICROSECOND
+            allowed &= columns.when < to_microseconds(filters.until)
         return allowed
 
     def waiting(self, columns: RosterColumns, *, scopes: Sequence[int] | None = None) -> NDArray[np.int64]:

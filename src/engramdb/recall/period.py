@@ -25,6 +25,7 @@ from engramdb.text.moment_rules import PAST_VERB
 from engramdb.text.moment_words import WEEKDAYS
 from engramdb.text.moments import MomentRange, TimeRelation, find_moments
 from engramdb.text.normalize import lazy
+from engramdb.values.population import to_microseconds
 
 # The phrases that say when, and which way they point. A question looks back unless it says otherwise, so
 # bare weekdays and months are the last ones; the words of habits point nowhere. Left out are names, and what
@@ -116,8 +117,6 @@ LONGEST_READ = 500
 ANCHOR_SOFTNESS_DAYS = 1.0
 """An event is remembered to about a day."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
 
@@ -188,9 +187,9 @@ def nearness(moments: ArrayLike, period: Period) -> NDArray[np.float64]:
     at = np.asarray(moments, dtype=np.float64)
     outside = np.zeros_like(at)
     if period.start is not None:
-        outside = np.maximum(outside, _microseconds(period.start) - at)
+        outside = np.maximum(outside, to_microseconds(period.start) - at)
     if period.end is not None:
-        outside = np.maximum(outside, at - _microseconds(period.end))
+        outside = np.maximum(outside, at - to_microseconds(period.end))
     sigmas = outside / (period.softness_days * _MICROSECONDS_PER_DAY)
     scores: NDArray[np.float64] = np.where(np.isnan(at), 0.0, np.exp(-0.5 * sigmas**2))
     return scores
@@ -231,10 +230,6 @@ def _counted(days: Days, happened_at: datetime) -> tuple[datetime | None, dateti
     if first is None or last is None:
         return (None, happened_at) if first is None else (happened_at, None)
     return midnight + timedelta(days=first), midnight + timedelta(days=last)
-
-
-def _microseconds(moment: datetime) -> float:
-    return (moment - _EPOCH) / _MICROSECOND
 
 
 # Joining the phrases of a question. Those that belong together become one first ("last week on Tuesday",

@@ -28,7 +28,8 @@ from engramdb.recall.evidence import MOST_PARTS, BudgetedModel, BudgetSpent, gat
 from engramdb.recall.gather import Sources
 from engramdb.recall.pipeline import recall
 from engramdb.settings import Settings
-from engramdb.text.terms import long_date, query_terms
+from engramdb.text.calendar import long_date
+from engramdb.text.terms import query_terms
 from engramdb.values import (
     EvidenceItem,
     EvidenceNode,

@@ -275,7 +275,6 @@ WORD_STRENGTH = 0.85
 """Share of intensity that strong words reach without an exclamation mark."""
 
 _EMPHATIC = lazy(r"[!！]{2,}|[!?！？]*(?:!\?|\?!)[!?]*|\*\*[^*\n]{1,80}\*\*")
-_BANG = lazy("[!！]")
 _CAPITALS = "A-ZÄÖÜÉÈА-Я"
 _SHOUTED = lazy(
     rf"\b[{_CAPITALS}]{{2,}}\b(?:[ ,]+\b[{_CAPITALS}]+\b)+"  # two in a row; one alone may be an acronym
@@ -336,7 +335,7 @@ def sentiment(felt: Affect) -> Sentiment:
 
 def emphasis(text: str) -> int:
     """Return how loud the writing is, 0 to 3: exclamation marks, capitals, stretched words, bold, emoji."""
-    loud = 2 * len(_EMPHATIC.findall(text)) + len(_BANG.findall(text)[:1]) + 2 * len(_SHOUTED.findall(text))
+    loud = 2 * len(_EMPHATIC.findall(text)) + len(_BANGS.findall(text)[:1]) + 2 * len(_SHOUTED.findall(text))
     stretched = len(_STRETCHED.findall(text)) if _REPEATED.search(text) else 0
     return min(MOST_EMPHASIS, loud + stretched + len(_EMOJI.findall(text)))
 

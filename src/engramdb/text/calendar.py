@@ -51,26 +51,28 @@ class Stretch(Struct, frozen=True):
 def day(moment: datetime) -> Stretch:
     """Return the day of a moment."""
     start = _midnight(moment)
-    return Stretch(start, start + timedelta(days=1), Precision.DAY, "on", _date(start))
+    return Stretch(start, start + timedelta(days=1), Precision.DAY, "on", long_date(start))
 
 
 def part_of_day(moment: datetime, part: str) -> Stretch:
     """Return the morning, afternoon, evening or night of a day."""
     start = _midnight(moment)
     first, last = (start + timedelta(hours=hour) for hour in _PART_HOURS[part])
-    return Stretch(first, last, Precision.PART_OF_DAY, "on", f"the {part} of {_date(start)}")
+    return Stretch(first, last, Precision.PART_OF_DAY, "on", f"the {part} of {long_date(start)}")
 
 
 def week(moment: datetime) -> Stretch:
     """Return the week of a moment, from its Monday."""
     start = _midnight(moment) - timedelta(days=moment.weekday())
-    return Stretch(start, start + timedelta(days=7), Precision.WEEK, "in", f"the week of {_date(start)}")
+    return Stretch(start, start + timedelta(days=7), Precision.WEEK, "in", f"the week of {long_date(start)}")
 
 
 def weekend(moment: datetime) -> Stretch:
     """Return the Saturday and Sunday of the week of a moment."""
     start = week(moment).start + timedelta(days=5)
-    return Stretch(start, start + timedelta(days=2), Precision.DAY, "on", f"the weekend of {_date(start)}")
+    return Stretch(
+        start, start + timedelta(days=2), Precision.DAY, "on", f"the weekend of {long_date(start)}"
+    )
 
 
 def month(year_number: int, number: int, *, now: datetime) -> Stretch:
@@ -220,5 +222,6 @@ def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _date(moment: datetime) -> str:
+def long_date(moment: datetime) -> str:
+    """Return a date with its month in words, in English whatever the machine's language is."""
     return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"

@@ -6,14 +6,13 @@ import itertools
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from functools import cache
 
 import Stemmer
 
 from engramdb.erasable_cache import cached
+from engramdb.text.calendar import long_date
 from engramdb.text.lexicons import ENGLISH, word_set
-from engramdb.text.moment_words import MONTHS
 from engramdb.text.normalize import lazy
 from engramdb.values import Memory
 
@@ -155,8 +154,3 @@ def passage(memory: Memory) -> str:
 def index_terms(memory: Memory) -> list[str]:
     """Return what the text index finds the memory by: its words, its day, who said it, and its topics."""
     return terms(f"{passage(memory)} {' '.join(memory.traits.topics)}")
-
-
-def long_date(moment: datetime) -> str:
-    """Return a date with its month in words, in English whatever the machine's language is."""
-    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
