@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from engramdb import Engram, Settings
 from engramdb.http.app import Access, create_app
 from engramdb.http.auth import NamedTokens, Tokens, kept_token
-from engramdb.http.routes_questions import api_routes
+from engramdb.http.routes import verb_routes
 from engramdb.http.server import bind
 from evals.speed import Sentences
 
@@ -40,7 +40,7 @@ Send = Callable[[httpx.Client], httpx.Response]
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
+def served(app: Starlette) -> Iterator[str]:
     """Serve an application on a free port."""
     with bind("127.0.0.1", 0) as listener:
         server = uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="warning", ws="none"))
@@ -55,11 +55,9 @@ def served(app: FastAPI) -> Iterator[str]:
             thread.join()
 
 
-def bare(engram: Engram) -> FastAPI:
+def bare(engram: Engram) -> Starlette:
     """Return the routes with nothing around them."""
-    app = FastAPI()
-    app.include_router(api_routes(engram).router)
-    return app
+    return Starlette(routes=verb_routes(engram))
 
 
 def compare(clients: dict[str, httpx.Client], send: Send, *, requests: int) -> dict[str, tuple[float, float]]:

@@ -12,18 +12,17 @@ import argparse
 import inspect
 import re
 import sys
-import tempfile
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from engramdb import Engram, policy
+from engramdb import policy
 from engramdb.cli.main import application
 from engramdb.errors import EngramError
-from engramdb.http.app import create_app
-from engramdb.http.openapi import operations, things
+from engramdb.http.docs import operations, things
+from engramdb.http.openapi import describe
 from engramdb.mcp.server import PROMPTS, RESOURCES
 from engramdb.mcp.tools_insight import ALL, CORE
 from engramdb.models.capabilities import EXACT, UNKNOWN_CONTEXT, UNKNOWN_OUTPUT, registry
@@ -34,7 +33,7 @@ from engramdb.verbs.shared import field_meanings, preset_sentence, summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from engramdb.http.openapi import Operation, Row
+    from engramdb.http.docs import Operation, Row
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 FAMILIES = {
@@ -283,7 +282,7 @@ def error_classes() -> list[type[EngramError]]:
 
 def http_page() -> Iterator[str]:
     """Yield the page of all routes."""
-    description = openapi()
+    description = describe()
     routes = list(operations(description))
     objects = {one.name: one for one in things(description) if one.rows}
     linked = _linker(objects)
@@ -305,7 +304,7 @@ def http_page() -> Iterator[str]:
         yield from ("| field | type | default | meaning |", "|---|---|---|---|")
         yield from (_asked_row(row, linked) for row in objects[name].rows)
     yield from ("", "## Answers", "", "Every field of an answer is always there; what may be null says so.")
-    for name in sorted(name for name in objects if not name.endswith("Body")):
+    for name in sorted(name for name in objects if not name.endswith("Request") and name not in asked):
         yield from ("", f"### {name}", "", objects[name].meaning, "")
         yield from (_answer_line(row, linked) for row in objects[name].rows)
 
@@ -338,14 +337,6 @@ def _answer_line(row: Row, linked: Callable[[str], str]) -> str:
 
 def _default(row: Row) -> str:
     return row.default if row.default in ("", "required") else f"`{row.default}`"
-
-
-def openapi() -> dict[str, Any]:
-    """Return the description that the server would give."""
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(home=Path(folder), embedder="static")
-        with Engram.open(settings=settings, background=False) as engram:
-            return create_app(engram).openapi()
 
 
 def _shown(default: object) -> str:

@@ -32,7 +32,6 @@ SQL = re.compile(
 HEAVY = (
     "onnx",
     "onnxruntime",
-    "fastapi",
     "starlette",
     "uvicorn",
     "click",

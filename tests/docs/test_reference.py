@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb.cli.main import PLAIN
+from engramdb.http.openapi import describe
 from engramdb.policy import PRESETS, Policy
 from engramdb.settings import PREFIX, setting_fields
 from engramdb.values import Filters
@@ -93,11 +94,11 @@ def test_every_preset_and_field_is_documented() -> None:
                 assert not row.endswith("|  |"), f"{room}.{name} has no meaning"
 
 
-def test_every_route_is_documented(script: Any) -> None:
+def test_every_route_is_documented() -> None:
     """What the server describes to programs is also written for people."""
     text = page("http.md")
 
-    for path, methods in script.openapi()["paths"].items():
+    for path, methods in describe()["paths"].items():
         for method in methods:
             assert f"## {method.upper()} {path}\n" in text
     assert "|  |\n" not in text, "every field says what it means"

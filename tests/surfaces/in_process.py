@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
     from engramdb.clock import Clock
 
@@ -38,7 +38,7 @@ def opened(home: Path, clock: Clock | None = None, *, scope: Scope = GLOBAL) -> 
         yield engram
 
 
-def client_of(app: FastAPI) -> TestClient:
+def client_of(app: Starlette) -> TestClient:
     """Return a client that speaks to the application; what it does not foresee is answered, not raised."""
     return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
 
@@ -57,7 +57,7 @@ _PRESENT: list[Engram] = []
 
 
 @cache
-def _app() -> FastAPI:
+def _app() -> Starlette:
     """Build an application around whichever engine is present: that takes longer than most tests."""
     engine = Standing(lambda: _PRESENT[-1])
     engine.replies = Standing(lambda: _PRESENT[-1].replies)  # type: ignore[attr-defined] # taken when it is built

@@ -200,7 +200,7 @@ def test_serve_stays_on_this_machine(host: str) -> None:
 def test_serve_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
     """The library works without the server's packages; the command names the extra."""
     hidden = "import sys, importlib.util as u; f = u.find_spec;"
-    hidden += "u.find_spec = lambda name, *a: None if name == 'fastapi' else f(name, *a);"
+    hidden += "u.find_spec = lambda name, *a: None if name == 'starlette' else f(name, *a);"
     script = f"{hidden} from engramdb.cli.main import run; run()"
 
     done = subprocess.run(
@@ -223,7 +223,7 @@ def rooms_in(loaded: set[str]) -> set[str]:
     return {one.split(".")[1] for one in loaded if one.startswith("engram.") and one.count(".") > 1}
 
 
-SERVERS = {"rich", "fastapi", "pydantic", "onnxruntime", "matplotlib", "mcp"}
+SERVERS = {"rich", "starlette", "pydantic", "onnxruntime", "matplotlib", "mcp"}
 """What only some commands use, and what takes longer to load than all of ours."""
 
 

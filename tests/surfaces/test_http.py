@@ -253,7 +253,7 @@ def test_the_api_is_described_and_nothing_is_loaded_from_elsewhere(client: TestC
     """/openapi.json is there, for programs, and the framework's own pages, which load from a CDN, are not."""
     paths = client.get("/openapi.json").json()["paths"]
 
-    assert {"/health", "/v1/remember", "/v1/recall", "/v1/memories", "/v1/memories/{memory_id}"} <= set(paths)
+    assert {"/health", "/v1/remember", "/v1/recall", "/v1/memories", "/v1/memories/{id}"} <= set(paths)
     assert "cdn" not in client.get("/docs").text
     assert client.get("/redoc").status_code == 404
 

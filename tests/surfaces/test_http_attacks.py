@@ -11,9 +11,10 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from engramdb.errors import StoreBusy
-from engramdb.http.app import Access, PromptConnection, Watch, create_app
+from engramdb.http.app import Access, Watch, create_app
 from engramdb.http.events import Following, Streams
 from engramdb.http.load_shedding import host_name
+from engramdb.http.server import PromptConnection
 
 from .in_process import client_of, opened
 from .serving import tokens_in

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engramdb.http.openapi import Operation, curl, operations, things
+from engramdb.http.docs import Operation, curl, operations, things
 
 from .in_process import ADDRESS, talking
 

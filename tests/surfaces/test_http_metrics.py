@@ -76,8 +76,8 @@ def test_requests_are_counted_by_route_and_status(watched: httpx.Client) -> None
         if name.startswith("engram_http_requests_total") and number != before.get(name, 0)
     }
     labels = {name.partition("{")[2]: number for name, number in counted.items()}
-    assert labels['method="GET",route="/v1/memories/{memory_id}",status="200"}'] == 1
-    assert labels['method="GET",route="/v1/memories/{memory_id}",status="404"}'] == 1
+    assert labels['method="GET",route="/v1/memories/{id}",status="200"}'] == 1
+    assert labels['method="GET",route="/v1/memories/{id}",status="404"}'] == 1
     assert sum(number for name, number in labels.items() if 'route="other"' in name) >= 1
     assert "zanzibarium" not in page
     assert memory["id"] not in page

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb.errors import InvalidQuery
-from engramdb.http import requests as paging
+from engramdb.http import paging
 from engramdb.store.contract import DreamRun
 from engramdb.testing import ManualClock
 from engramdb.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id

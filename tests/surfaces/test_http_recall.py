@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.http.bodies import FeedbackBody, FiltersBody, RecallBody
-from engramdb.values import EntityProfile, Filters, Recall, Timeline
+from engramdb.values import EntityProfile, Recall, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from starlette.testclient import TestClient
@@ -39,27 +37,6 @@ def asked(client: TestClient, query: str, **options: Any) -> dict[str, Any]:
 def contents(answer: dict[str, Any]) -> list[str]:
     """Return what the hits say, best first."""
     return [hit["memory"]["content"] for hit in answer["hits"]]
-
-
-@pytest.mark.parametrize(
-    ("verb", "body", "renamed"),
-    [
-        (Engram.recall, RecallBody, {}),
-        (Engram.feedback, FeedbackBody, {"memory_id": "id"}),
-    ],
-)
-def test_every_argument_of_the_library_can_be_sent(
-    verb: Callable[..., object], body: type[RecallBody], renamed: dict[str, str]
-) -> None:
-    """An option that is added to the engine cannot be forgotten here; `if_still` is the header If-Match."""
-    arguments = set(inspect.signature(verb).parameters) - {"self", "if_still"}
-
-    assert {renamed.get(name, name) for name in arguments} == set(body.model_fields)
-
-
-def test_every_filter_of_the_library_can_be_sent() -> None:
-    """By the same name."""
-    assert set(FiltersBody.model_fields) == set(Filters.__struct_fields__)
 
 
 def test_an_answer_is_the_library_s_own_value(client: TestClient, engine: Engram) -> None:

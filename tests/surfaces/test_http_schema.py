@@ -14,9 +14,8 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks as promises
 
 from engramdb.http.app import Access, create_app
-from engramdb.http.openapi import TAGS, Schemas
-from engramdb.http.routes import With
-from engramdb.values import Filters, Memory, Reasoned, Status, Window
+from engramdb.http.openapi import REFERENCE, TAGS, Answers
+from engramdb.values import ChatMessage, Filters, Memory, Reasoned, Status, Window
 from engramdb.verbs.errors import ANSWERS
 
 from .in_process import client_of, opened
@@ -80,8 +79,8 @@ def with_a_real_id(case: Any, memory_id: str) -> None:
     if isinstance(case.body, dict) and "id" in case.body:
         case.body["id"] = memory_id
         case.body.pop("scope", None)
-    if "memory_id" in (case.path_parameters or {}):
-        case.path_parameters["memory_id"] = memory_id
+    if "id" in (case.path_parameters or {}):
+        case.path_parameters["id"] = memory_id
         case.query = {}
 
 
@@ -121,19 +120,15 @@ def test_every_route_is_named_and_explained(description: dict[str, Any]) -> None
     assert all(one["description"] for one in told)
 
 
-def test_every_field_of_a_request_says_what_it_means(description: dict[str, Any]) -> None:
-    """Parameters, headers and the fields of bodies."""
+def test_every_field_and_parameter_says_what_it_means(description: dict[str, Any]) -> None:
+    """Parameters, headers, the fields of requests and those of answers."""
     mute = []
     for path, methods in description["paths"].items():
-        if not path.startswith("/v1/"):
-            continue
         for told in methods.values():
-            mute += [
-                f"{path} {one['name']}" for one in told.get("parameters", ()) if not one.get("description")
-            ]
-    for name, body in description["components"]["schemas"].items():
-        if name.endswith("Body"):
-            mute += [f"{name}.{one}" for one, told in body["properties"].items() if "description" not in told]
+            mute += [f"{path} {one['name']}" for one in told.get("parameters", ()) if not one["description"]]
+    for name, schema in description["components"]["schemas"].items():
+        fields = schema.get("properties", {}) if name.endswith(("Request", "Input")) else {}
+        mute += [f"{name}.{one}" for one, told in fields.items() if not told.get("description")]
 
     assert mute == []
 
@@ -185,26 +180,26 @@ def test_every_reference_leads_somewhere(description: dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", [Memory, Window, Reasoned])
 def test_a_schema_has_every_field_of_its_value(kind: type) -> None:
     """All of them are always there, so all of them are required."""
-    schemas = Schemas()
+    found = Answers([kind]).defined[kind.__name__]
 
-    schemas.of(kind)
-
-    found = schemas.defined[kind.__name__]
     assert list(found["properties"]) == found["required"] == list(kind.__struct_fields__)  # type: ignore[attr-defined]
 
 
 def test_a_schema_says_what_is_computed() -> None:
     """A window's text and messages are no fields of it, and are there all the same."""
-    found = Schemas().of(With(Window, ("text", "messages")))
+    found = Answers([Window, str, tuple[ChatMessage, ...]]).with_computed(Window, ("text", "messages"))
 
-    assert found["allOf"][0] == {"$ref": "#/components/schemas/Window"}
+    assert found["allOf"][0] == {"$ref": f"{REFERENCE}Window"}
     assert found["allOf"][1]["required"] == ["text", "messages"]
 
 
-def test_what_has_no_schema_is_a_mistake_of_ours() -> None:
-    """Rather than anything at all."""
-    with pytest.raises(TypeError):
-        Schemas().of(bytes)
+def test_a_schema_tells_moments(description: dict[str, Any]) -> None:
+    """Also where they may be null, and never of a text."""
+    memory = description["components"]["schemas"]["Memory"]["properties"]
+
+    assert memory["created_at"]["format"] == "date-time"
+    assert memory["occurred_at"]["anyOf"][0]["format"] == "date-time"
+    assert "format" not in memory["content"]
 
 
 def test_the_whole_description_is_plain_json(description: dict[str, Any]) -> None:

@@ -96,7 +96,7 @@ def test_spans_hold_nothing_that_was_said(client: httpx.Client, exporter: InMemo
     client.post("/v1/recall", json={"query": "zanzibarium"})
     client.get("/v1/memories/zanzibarium", params={"user": "zanzibarium"})
 
-    failed = named(exporter, "GET /v1/memories/{memory_id}")["engram.get"]
+    failed = named(exporter, "GET /v1/memories/{id}")["engram.get"]
     spans = exporter.get_finished_spans()
     assert failed.attributes is not None
     assert failed.attributes["error.type"] == "E5005"

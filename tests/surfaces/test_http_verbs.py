@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import pytest
@@ -11,55 +11,21 @@ import pytest
 from engramdb import Engram
 from engramdb.capture.agents import AgentCapture
 from engramdb.http.app import create_app
-from engramdb.http.bodies import (
-    AgeBody,
-    AnswerGapBody,
-    CloseGapBody,
-    CompactionBody,
-    ContextBody,
-    CorrectBody,
-    DreamBody,
-    EndSessionBody,
-    EraseBody,
-    FindingBody,
-    FlushBody,
-    ForgetBody,
-    LayerBody,
-    MindBody,
-    ObserveBody,
-    PinBody,
-    ReasonBody,
-    RelateBody,
-    RememberBody,
-    RestoreBody,
-    StatusBody,
-    TaskResultBody,
-    ToolRunBody,
-    UnmergeBody,
-    UnrelateBody,
-)
-from engramdb.http.requests import (
-    CompareParameters,
-    ForecastParameters,
-    GapParameters,
-    QuestionParameters,
-    RecordParameters,
-    ScopeParameters,
-    SummaryParameters,
-    TurnParameters,
-)
 from engramdb.lifecycle.drafts import Draft
 from engramdb.values import Gap, GapKind, Scope
+from engramdb.verbs.memories import Statement
+from engramdb.verbs.table import VERBS
+from engramdb.verbs.verb import Request, Route, ScopedRequest, Verb, about, fields_of, withdraw
+from engramdb.verbs.verb import verb as declare
 
 from .in_process import client_of, opened, post, read, talking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from starlette.testclient import TestClient
 
-    from engramdb.http.bodies import Body
     from engramdb.testing import ManualClock
 
 OUTSIDE = {
@@ -82,7 +48,9 @@ OUTSIDE = {
     "note_failures": "for the hooks of agents",
 }
 """Verbs that no route has, and why."""
-NAMED_OTHERWISE = {"list": "list_memories", "import_from": "import_text"}
+NAMED_OTHERWISE = {"import_from": "import_text", "relate": "link", "unrelate": "unlink"}
+NO_FIELDS = {"self", "if_still", "progress", "may_enter", "recalled", "counter", "fix"}
+"""Arguments of the engine that cannot travel, or that a header carries."""
 
 
 @pytest.fixture
@@ -132,47 +100,20 @@ def test_no_verb_is_forgotten(client: TestClient) -> None:
     assert {f"capture_{name}" for name in doors} <= routes
 
 
-@pytest.mark.parametrize(
-    ("verb", "body", "renamed", "left_out"),
-    [
-        (Engram.observe, ObserveBody, {}, set()),
-        (Engram.flush, FlushBody, {}, set()),
-        (Engram.end_session, EndSessionBody, {}, set()),
-        (Engram.remember, RememberBody, {}, set()),
-        (Engram.correct, CorrectBody, {"memory_id": "id"}, set()),
-        (Engram.forget, ForgetBody, {"memory_id": "id"}, set()),
-        (Engram.erase, EraseBody, {"memory_id": "id"}, set()),
-        (Engram.pin, PinBody, {"memory_id": "id"}, set()),
-        (Engram.unpin, PinBody, {"memory_id": "id"}, set()),
-        (Engram.restore, RestoreBody, {"memory_id": "id"}, set()),
-        (Engram.promote, LayerBody, {"memory_id": "id"}, set()),
-        (Engram.demote, LayerBody, {"memory_id": "id"}, set()),
-        (Engram.set_status, StatusBody, {"memory_id": "id"}, set()),
-        (Engram.context, ContextBody, {}, {"recalled", "counter"}),
-        (Engram.reason, ReasonBody, {}, set()),
-        (Engram.age, AgeBody, {}, {"progress"}),
-        (Engram.dream, DreamBody, {}, {"progress"}),
-        (Engram.unmerge, UnmergeBody, {"memory_id": "id"}, set()),
-        (Engram.relate, RelateBody, {"memory_id": "id"}, set()),
-        (Engram.unrelate, UnrelateBody, {"memory_id": "id"}, set()),
-        (Engram.answer_gap, AnswerGapBody, {"gap_id": "id"}, set()),
-        (Engram.close_gap, CloseGapBody, {"gap_id": "id"}, set()),
-        (Engram.suspend, MindBody, {}, set()),
-        (Engram.resume, MindBody, {}, set()),
-        (AgentCapture.compaction, CompactionBody, {}, set()),
-        (AgentCapture.task_result, TaskResultBody, {}, set()),
-        (AgentCapture.finding, FindingBody, {}, set()),
-        (AgentCapture.tool_run, ToolRunBody, {}, set()),
-    ],
-    ids=lambda one: getattr(one, "__name__", ""),
-)
-def test_every_option_of_a_verb_can_be_sent(
-    verb: Callable[..., object], body: type[Body], renamed: dict[str, str], left_out: set[str]
-) -> None:
-    """An option that is added to the engine cannot be forgotten here; only functions cannot travel."""
-    arguments = set(inspect.signature(verb).parameters) - {"self", "if_still"} - left_out
+OFFERED = {name: verb for name, verb in VERBS.items() if verb.http}
+OWN_CALLS = {"remember_many", "import_text", "working_memory"}
+"""Verbs whose fields are not the engine's arguments."""
 
-    assert {renamed.get(name, name) for name in arguments} == set(body.model_fields)
+
+@pytest.mark.parametrize("verb", [one for name, one in OFFERED.items() if name not in OWN_CALLS], ids=str)
+def test_every_option_of_a_verb_can_be_sent(verb: Verb) -> None:
+    """An option that is added to the engine cannot be forgotten here; only functions cannot travel."""
+    owner = AgentCapture if verb.method.startswith("capture.") else Engram
+    takes = set(inspect.signature(getattr(owner, verb.method.rpartition(".")[2])).parameters)
+
+    fields = {one.engine_name for one in fields_of(verb.request) if one.is_on("http")}
+
+    assert fields == takes - NO_FIELDS
 
 
 def test_every_condition_of_a_verb_can_be_sent(client: TestClient) -> None:
@@ -191,31 +132,8 @@ def test_every_condition_of_a_verb_can_be_sent(client: TestClient) -> None:
         if any(parameter["name"].lower() == "if-match" for parameter in one.get("parameters", []))
     }
 
-    assert named == taking
+    assert named == {NAMED_OTHERWISE.get(name, name) for name in taking}
     assert named == {one["operationId"] for one in told if "412" in one["responses"]}
-
-
-@pytest.mark.parametrize(
-    ("verb", "parameters"),
-    [
-        (Engram.turns, TurnParameters),
-        (Engram.forecast, ForecastParameters),
-        (Engram.compare_policies, CompareParameters),
-        (Engram.confidence, QuestionParameters),
-        (Engram.summaries, SummaryParameters),
-        (Engram.gaps, GapParameters),
-        (Engram.audit, RecordParameters),
-        (Engram.dreams, RecordParameters),
-    ],
-    ids=lambda one: one.__name__,
-)
-def test_every_option_of_a_question_can_be_named(verb: Callable[..., object], parameters: type[Body]) -> None:
-    """The scope by its parts, the rest by the same names."""
-    arguments = set(inspect.signature(verb).parameters) - {"self", "scope"}
-
-    own = set(parameters.model_fields) - set(ScopeParameters.model_fields)
-
-    assert own == arguments
 
 
 def test_what_is_said_becomes_a_memory(client: TestClient) -> None:
@@ -261,7 +179,7 @@ def test_one_bad_statement_among_many_is_named(client: TestClient) -> None:
     empty = client.post("/v1/remember_many", json={"statements": []})
 
     assert misspelt.status_code == empty.status_code == 422
-    assert "body.statements.1.colour" in misspelt.json()["message"]
+    assert "statements.1.colour" in misspelt.json()["message"]
 
 
 def test_the_life_of_one_memory(client: TestClient) -> None:
@@ -562,9 +480,49 @@ def test_a_server_has_a_scope_of_its_own(tmp_path: Path) -> None:
 
 def test_a_draft_knows_all_that_a_statement_says() -> None:
     """A field of a statement that the draft did not take would be lost among many."""
-    body = RememberBody(content="x")
+    fields = set(Statement.__struct_fields__) - {"source", "speaker", "session"}
 
-    draft = body.draft(Scope(user="ada"))
+    assert fields <= set(Draft.__struct_fields__)
 
-    assert set(body.options()) - {"source", "speaker", "session"} <= set(Draft.__struct_fields__)
-    assert draft.scope == Scope(user="ada")
+
+@pytest.fixture
+def counted() -> Iterator[type[Request]]:
+    """A verb that is declared here and nowhere else."""
+
+    @declare(
+        "count_words",
+        engine="list",
+        gives=dict[str, int],
+        writes=False,
+        http=Route(method="GET", path="/v1/words/{word}", tag="insight", has_etag=True),
+        example={"word": "tea"},
+    )
+    class CountWordsRequest(ScopedRequest, frozen=True, kw_only=True):
+        """Count the memories that hold a word."""
+
+        word: Annotated[str, about("The word.")]
+
+        def call(self, engram: Any, **options: Any) -> dict[str, int]:
+            found = engram.list(scope=self.scope, **options)
+            return {self.word: sum(self.word in one.content for one in found)}
+
+    yield CountWordsRequest
+    withdraw("count_words")
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_verb_that_is_declared_is_served_described_and_limited(tmp_path: Path) -> None:
+    """Route, parameters, ETag, description and the refusal of what it does not take come by themselves."""
+    with opened(tmp_path / "words") as engram:
+        client = client_of(create_app(engram))
+        post(client, "remember", content="Ada drinks tea", scope={"user": "ada"})
+
+        found = client.get("/v1/words/tea", params={"user": "ada"})
+        known = client.get("/v1/words/tea?user=ada", headers={"If-None-Match": found.headers["ETag"]})
+        refused = client.get("/v1/words/tea", params={"usr": "ada"})
+        described = client.get("/openapi.json").json()["paths"]["/v1/words/{word}"]["get"]
+
+    assert found.json() == {"tea": 1}
+    assert (known.status_code, refused.status_code) == (304, 422)
+    assert described["description"] == "Count the memories that hold a word."
+    assert [one["name"] for one in described["parameters"]][:2] == ["word", "project"]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engramdb.settings import Settings
 
 
-_NEEDED = ("fastapi", "uvicorn", "jinja2", "python_multipart")
+_NEEDED = ("starlette", "uvicorn", "jinja2")
 
 
 @click.option("--host", metavar="ADDRESS", help="Address to listen on; else the setting.")
@@ -149,7 +149,7 @@ def mcp(shared: Shared, *, tools: str, http: str | None, no_token: bool, allow_r
         _require_mcp("mcp")
         _serve_stdio(shared, tools)
     else:
-        _require_mcp("mcp", "fastapi", "jinja2")
+        _require_mcp("mcp", "starlette", "jinja2")
         _serve_http(shared, tools, place=_place(http), is_open=no_token, may_be_remote=allow_remote)
 
 

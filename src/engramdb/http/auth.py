@@ -25,7 +25,7 @@ from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import EngramError, InvalidSettings, TokenNeeded
 from engramdb.http.load_shedding import API, is_from_own_page, read_body, too_slow
-from engramdb.http.requests import refuse
+from engramdb.http.replies import refuse
 from engramdb.values import GLOBAL, Scope
 from engramdb.web.page import sign_in_page
 

@@ -17,24 +17,16 @@ from engramdb.http.auth import caller
 from engramdb.http.events import reporter
 from engramdb.http.requests import begun_before
 from engramdb.values import ImportReport, Memory, Scope, Turn
+from engramdb.verbs.table import verbs_of_engine
+from engramdb.verbs.verb import ScopeRule, Verb
 
 if TYPE_CHECKING:
     from engramdb.http.auth import Caller
     from engramdb.http.telemetry import Spans
     from engramdb.lifecycle.drafts import Draft
 
-READS: Final = frozenset(
-    {
-        *("audit", "changes", "compare_policies", "confidence", "context", "domains", "dreams", "entity"),
-        *("forecast", "gaps", "get", "history", "imported_from", "links", "list", "reason", "recall"),
-        *("status", "summaries", "timeline", "turns", "working_memory"),
-    }
-)
-"""The verbs that change no memory; that a question counts as a recall is no change of what is known."""
-_DOORS: Final = "capture"
-"""The attribute of the engine that holds further verbs."""
-_OF_AGENTS: Final = frozenset({"working_memory", "suspend", "resume"})
-"""The verbs whose first argument names an agent of the scope."""
+_CHANGES: Final = "changes"
+"""The method that is no verb: the feed of events, which reads."""
 
 
 class CallersEngram:
@@ -114,17 +106,18 @@ def permitted(
     verb: str, arguments: Sequence[Any], options: Mapping[str, Any], *, takes: Collection[str], who: Caller
 ) -> dict[str, Any]:
     """Return the options with which this caller may use a verb; raises where it may not."""
-    if who.is_read_only and _writes(verb, options):
+    declared = verbs_of_engine().get(verb)
+    if who.is_read_only and _writes(verb, declared, options):
         raise AccessDenied(f"the token may only read, and {verb} writes", hint="Use a token that may write.")
     if not who.is_limited:
         return dict(options)
-    if _reaches_beyond(verb, options, takes=takes) or _erases_beyond(verb, options, who):
+    if _reaches_beyond(verb, declared, options) or _erases_beyond(verb, options, who):
         raise AccessDenied(
             f"{verb} reaches beyond the token's scope", hint="Use a token that is limited to no scope."
         )
     if "scope" not in takes:
         return dict(options)
-    place = _place(verb, arguments, options, who)
+    place = _place(declared, arguments, options, who)
     if not reaches(who, place):
         raise _elsewhere()
     return {**options, "scope": place}
@@ -143,23 +136,26 @@ def reaches(who: Caller, named: Scope) -> bool:
     return who.may_narrow and named.parts[: lowest + 1] == who.scope.parts[: lowest + 1]
 
 
-def _writes(verb: str, options: Mapping[str, Any]) -> bool:
-    is_look = verb in READS or (verb == "doctor" and not options.get("fix"))
-    return not (is_look or options.get("dry_run"))
+def _writes(verb: str, declared: Verb | None, options: Mapping[str, Any]) -> bool:
+    """Say whether a call changes anything; what is not declared does."""
+    return verb != _CHANGES if declared is None else declared.is_write(options)
 
 
-def _place(verb: str, arguments: Sequence[Any], options: Mapping[str, Any], who: Caller) -> Scope:
+def _place(declared: Verb | None, arguments: Sequence[Any], options: Mapping[str, Any], who: Caller) -> Scope:
     """Return the scope that a call works in: the one named, else the token's, and the agent named in it."""
     named: Scope | None = options.get("scope")
     place = who.scope if named is None else named
-    agent = arguments[0] if verb in _OF_AGENTS and arguments else None
+    if declared is None or declared.scope is not ScopeRule.AGENT:
+        return place
+    agent = arguments[0] if arguments else options.get("agent")
     return place if agent is None else replace(place, agent=agent)
 
 
-def _reaches_beyond(verb: str, options: Mapping[str, Any], *, takes: Collection[str]) -> bool:
-    """Say whether a call would look at more than one scope."""
-    is_of_a_place = "scope" in takes or verb == "remember_many"
-    return bool(options.get("everywhere")) or not is_of_a_place
+def _reaches_beyond(verb: str, declared: Verb | None, options: Mapping[str, Any]) -> bool:
+    """Say whether a call would look at more than one scope; what is not declared does."""
+    if declared is None:
+        return verb != _CHANGES
+    return declared.scope is ScopeRule.STORE or bool(options.get("everywhere"))
 
 
 def _erases_beyond(verb: str, options: Mapping[str, Any], who: Caller) -> bool:

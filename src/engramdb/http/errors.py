@@ -6,8 +6,6 @@ import logging
 import traceback
 from typing import Final
 
-from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,9 +13,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from engramdb.errors import EngramError, InvalidContent, SystemError_
+from engramdb.errors import EngramError, SystemError_
 from engramdb.http.load_shedding import RETRY_SECONDS, TooSlow
-from engramdb.http.requests import refuse, reply_error, request_id
+from engramdb.http.replies import refuse, reply_error
+from engramdb.http.requests import request_id
 from engramdb.http.telemetry import method_of, route_of
 
 # The headers that every answer carries.
@@ -73,13 +72,6 @@ _COME_AGAIN: Final = frozenset({503})
 _log = logging.getLogger("engramdb.http")
 
 
-def install(app: FastAPI) -> None:
-    """Make the routes of the application answer errors in our form."""
-    app.add_exception_handler(EngramError, _answer_engram)
-    app.add_exception_handler(RequestValidationError, _answer_invalid)
-    app.add_exception_handler(HTTPException, _answer_http)
-
-
 class Unforeseen:
     """ASGI middleware that answers and logs an exception that nobody has named."""
 
@@ -131,18 +123,6 @@ def _answer_engram(_request: Request, exc: Exception) -> Response:
     return answer_for_error(exc)
 
 
-def _answer_invalid(_request: Request, exc: Exception) -> Response:
-    """Say which field is wrong and why, without the value: it may be a memory."""
-    assert isinstance(exc, RequestValidationError)  # noqa: S101 - registered for this class
-    found = [
-        f"the body is not JSON, from character {one['loc'][-1]} on"
-        if one["type"] == "json_invalid"
-        else f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}"
-        for one in exc.errors()
-    ]
-    return refuse(422, InvalidContent("; ".join(found), hint="GET /openapi.json describes every request."))
-
-
 def _answer_http(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)  # noqa: S101 - registered for this class
     error = SystemError_(
@@ -151,3 +131,7 @@ def _answer_http(request: Request, exc: Exception) -> Response:
     response = refuse(exc.status_code, error)
     response.headers.update(exc.headers or {})
     return response
+
+
+HANDLERS: Final = {EngramError: _answer_engram, HTTPException: _answer_http}
+"""What the routes of the application answer errors with."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import msgspec
-from fastapi import Header
+from msgspec.structs import replace
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from engramdb.errors import MemoryChanged
-from engramdb.values import Memory, Scope
+from engramdb.errors import InvalidQuery, MemoryChanged
+from engramdb.values import Memory
+from engramdb.verbs.verb import Asked
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 # Name the state of an answer, so that a client can ask "has it changed?" and say "only if it has not".
 
-_BYTES = 9
+_BYTES: Final = 9
 """Of a fingerprint: two states of one thing that share it are not to be expected."""
-_ANY = "*"
+_ANY: Final = "*"
 
 
 def tag_of(body: bytes) -> str:
@@ -62,7 +63,7 @@ def _fingerprint(body: bytes) -> str:
 
 # Answer HEAD wherever GET is answered: the same headers and no body.
 
-STREAM = "text/event-stream"
+STREAM: Final = "text/event-stream"
 
 
 class Heads:
@@ -92,31 +93,25 @@ class Heads:
 
 # Change one memory only if it is still as the caller has seen it: `If-Match`.
 
-IfMatch = Annotated[
-    str | None,
-    Header(description="An ETag of the memory: change it only if it still states what it stated then."),
-]
-IfNoneMatch = Annotated[
-    str | None, Header(description="An ETag: answer 304 and nothing else if it still is the one.")
-]
 
+def expected(engram: Engram, asked: Asked, if_match: str | None) -> tuple[Asked, Memory | None]:
+    """
+    Return a request by the whole id of its memory, and that as the caller has seen it, where that counts.
 
-class Meant(TypedDict):
-    """Which memory a verb is to change, and as what the caller has seen it, where that counts."""
-
-    memory_id: str
-    if_still: Memory | None
-
-
-def meant(engram: Engram, memory_id: str, if_match: str | None, scope: Scope | None) -> Meant:
-    """Return what a verb is told of the memory to change; raises `MemoryChanged` where it has changed."""
+    Raises `MemoryChanged` where the memory has changed since.
+    """
     if if_match is None:
-        return Meant(memory_id=memory_id, if_still=None)
-    seen = engram.get(memory_id, scope=scope)
+        return asked, None
+    named: Any = asked
+    if named.id is None:
+        raise InvalidQuery("If-Match is for one memory, and not for all of a user", hint="Leave it out.")
+    seen = engram.get(named.id, scope=named.scope)
+    whole = replace(asked, id=seen.id)
     if is_any(if_match):
-        return Meant(memory_id=seen.id, if_still=None)
+        return whole, None
     if not is_stated_in(memory_tag(seen, b""), if_match):
         raise MemoryChanged(
-            f"memory {seen.id} is not as `If-Match` says", hint="GET it again, and decide anew with its ETag."
+            f"memory {seen.id} is not as `If-Match` says",
+            hint="GET it again, and decide again with its ETag.",
         )
-    return Meant(memory_id=seen.id, if_still=seen)
+    return whole, seen

@@ -8,22 +8,23 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, Header, Query
 from starlette.datastructures import Headers
+from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
-from starlette.types import Scope as Connection
 
 from engramdb.errors import EngramError, InvalidQuery
 from engramdb.http.auth import is_still_known
 from engramdb.http.load_shedding import API, busy
-from engramdb.http.requests import Captured, ScopeParameters, request_id
+from engramdb.http.requests import Captured, read_query_as, request_id
 from engramdb.values import Scope
+from engramdb.verbs.verb import ScopedRequest
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -107,25 +108,24 @@ class Streams:
         )
 
 
-def event_routes(engram: Engram, streams: Streams) -> APIRouter:
+class EventsRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Follow the changes of memories as server-sent events: `id`, `action`, `kind`, `status`, `at`.
+
+    Begins with what happens next, or after the event that `Last-Event-ID` names.
+    """
+
+
+def event_routes(engram: Engram, streams: Streams) -> list[Route]:
     """Return the route that follows the store."""
-    router = APIRouter(default_response_class=Response)
 
-    @router.get(PATH, responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}})
-    async def events(
-        asked: Annotated[ScopeParameters, Query()],
-        last_event_id: Annotated[str | None, Header(description="The id of the last event seen.")] = None,
-    ) -> Response:
-        """
-        Follow the changes of memories as server-sent events: `id`, `action`, `kind`, `status`, `at`.
+    async def events(request: HttpRequest) -> Response:
+        asked, _ = read_query_as(EventsRequest, request)
+        start = _place(request.headers.get("last-event-id"))
+        first = await streams.read(engram, start, asked.scope)
+        return Following(_follow(engram, streams, asked.scope, first), streams)
 
-        Begins with what happens next, or after the event that `Last-Event-ID` names.
-        """
-        scope, start = asked.chosen_scope(), _place(last_event_id)
-        first = await streams.read(engram, start, scope)
-        return Following(_follow(engram, streams, scope, first), streams)
-
-    return router
+    return [Route(PATH, events, methods=["GET"])]
 
 
 class Following(StreamingResponse):
@@ -135,7 +135,7 @@ class Following(StreamingResponse):
         super().__init__(events, media_type=MEDIA_TYPE)
         self._streams = streams
 
-    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Send the events, or send the listener away where no place is left."""
         if self._streams.is_leaving or self._streams.open >= self._streams.most:
             self._streams.refused += 1

@@ -19,9 +19,10 @@ from starlette.types import Scope as AsgiScope
 from engramdb.engine.idempotency import ids_in
 from engramdb.errors import EngramError, InvalidContent, KeyReused, ReplyErased, RequestUnderWay
 from engramdb.http.auth import caller
-from engramdb.http.authorization import READS
 from engramdb.http.load_shedding import API, MOST_BYTES, RETRY_SECONDS, read_body, replay
-from engramdb.http.requests import Captured, begun, reply_error, request_id
+from engramdb.http.replies import reply_error
+from engramdb.http.requests import Captured, begun, request_id
+from engramdb.verbs.table import VERBS
 
 if TYPE_CHECKING:
     from engramdb.engine.idempotency import ReplyStore
@@ -133,7 +134,12 @@ def _is_write(scope: AsgiScope) -> bool:
     """Say whether a request changes something; a question that is posted is asked anew each time."""
     if scope["type"] != "http" or scope["method"] not in _CHANGING or not scope["path"].startswith(API):
         return False
-    return scope["path"].removeprefix(API).partition("/")[0].replace("-", "_") not in READS
+    return scope["path"] not in _questions()
+
+
+def _questions() -> frozenset[str]:
+    """Return the paths to which questions are posted."""
+    return frozenset(one.http.path for one in VERBS.values() if one.http and not one.writes)
 
 
 def _fingerprint(scope: AsgiScope, body: bytes) -> bytes:

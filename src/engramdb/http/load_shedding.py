@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import ContentTooLarge, InvalidContent, SecurityError, ServerBusy, SystemError_
-from engramdb.http.requests import JSON, refuse
+from engramdb.http.replies import JSON, refuse
 
 # Decide which requests reach the application.
 #

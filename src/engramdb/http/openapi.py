@@ -1,309 +1,32 @@
-"""The OpenAPI description."""
+"""
+The description of the API for programs: /openapi.json.
+
+Requests, parameters and routes come from the verbs, the schemas of answers from the values, the refusals from
+the one table of errors. A field is described by the words in its declaration or below it in the source.
+"""
 
 from __future__ import annotations
 
 import inspect
-import json
-import shlex
-import types
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
-from urllib.parse import quote, urlencode
+from enum import EnumType
+from typing import Any, Final, get_args, get_type_hints
 
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
+import msgspec
 from msgspec import Struct
 
-from engramdb import values
-from engramdb.http.authorization import READS
-from engramdb.http.idempotency import HEADER
-from engramdb.http.requests import JSON
-from engramdb.http.routes import With
+from engramdb import __version__
+from engramdb.http import events, idempotency
+from engramdb.http.replies import JSON
+from engramdb.http.telemetry import HEALTH, METRICS, Health
+from engramdb.values import Memory
+from engramdb.values.query import MAX_LIMIT
 from engramdb.verbs.errors import ANSWERS
+from engramdb.verbs.schema import flat_schema, request_schemas
 from engramdb.verbs.shared import field_meanings, summary
-
-if TYPE_CHECKING:
-    from engramdb.http.routes import Told
-
-
-# Derive the JSON schemas of answers from the values themselves.
-#
-# Called by `description`; reads type hints and the words below fields. A field of a value is a field of the
-# answer, always there, so no schema is written by hand and none can be out of date. The modules of values
-# import for type checkers only, so their hints are read with the names of all values at hand.
-
-REFERENCE = "#/components/schemas/"
-_PLAIN: dict[Any, dict[str, Any]] = {
-    Any: {},
-    type(None): {"type": "null"},
-    bool: {"type": "boolean"},
-    int: {"type": "integer"},
-    float: {"type": "number"},
-    str: {"type": "string"},
-    datetime: {"type": "string", "format": "date-time"},
-}
-
-
-class Schemas:
-    """The schemas of some types, and by name those of the values inside them."""
-
-    def __init__(self) -> None:
-        self.defined: dict[str, dict[str, Any]] = {}
-        # What hints of values may speak of that their modules import for type checkers only.
-        self._names = {name: getattr(values, name) for name in dir(values)}
-        self._names |= {"datetime": datetime, "Mapping": Mapping, "Sequence": Sequence, "Any": Any}
-
-    def of(self, kind: Any) -> dict[str, Any]:
-        """Return the schema of a type as it is written in JSON."""
-        if isinstance(kind, With):
-            return self._with_computed(kind)
-        if kind in _PLAIN:
-            return dict(_PLAIN[kind])
-        if isinstance(kind, type) and (issubclass(kind, StrEnum | Struct)):
-            return self._named(kind)
-        return self._composed(get_origin(kind), get_args(kind))
-
-    def _composed(self, origin: Any, inner: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the schema of a type that is made of others."""
-        if origin in (Union, types.UnionType):
-            return {"anyOf": [self.of(one) for one in inner]}
-        if origin is Literal:
-            return {"enum": list(inner)}
-        if origin is tuple and inner[-1] is not Ellipsis:
-            return self._row(inner)
-        if isinstance(origin, type) and issubclass(origin, Mapping):
-            return {"type": "object", "additionalProperties": self.of(inner[1])}
-        if isinstance(origin, type) and issubclass(origin, Sequence | AbstractSet):
-            return {"type": "array", "items": self.of(inner[0])}
-        raise TypeError(f"no schema is known for {origin!r} of {inner!r}")
-
-    def _row(self, inner: tuple[Any, ...]) -> dict[str, Any]:
-        parts = [self.of(one) for one in inner]
-        return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
-
-    def _named(self, kind: type) -> dict[str, Any]:
-        """Return a reference to a value, which is described once."""
-        name = kind.__name__
-        if name not in self.defined:
-            self.defined[name] = {}  # a value may hold its own kind
-            self.defined[name] = _words(kind) if issubclass(kind, StrEnum) else self._fields(kind)
-        return {"$ref": REFERENCE + name}
-
-    def _fields(self, kind: Any) -> dict[str, Any]:
-        hints, meanings = get_type_hints(kind, localns=self._names), field_meanings(kind)
-        fields = {
-            name: _explained(self.of(hints[name]), meanings.get(name)) for name in kind.__struct_fields__
-        }
-        return {
-            "title": kind.__name__,
-            "type": "object",
-            "description": summary(kind),
-            "properties": fields,
-            "required": list(fields),
-        }
-
-    def _with_computed(self, kind: With) -> dict[str, Any]:
-        """Return the schema of a value together with some of its properties."""
-        found = {}
-        for name in kind.computed:
-            getter = getattr(kind.value, name).fget
-            returns = get_type_hints(getter, localns=self._names)["return"]
-            found[name] = _explained(self.of(returns), inspect.getdoc(getter))
-        also = {"type": "object", "properties": found, "required": list(found)}
-        return {"allOf": [self.of(kind.value), also]}
-
-
-def _words(kind: type[StrEnum]) -> dict[str, Any]:
-    return {
-        "title": kind.__name__,
-        "type": "string",
-        "description": summary(kind),
-        "enum": [one.value for one in kind],
-    }
-
-
-def _explained(schema: dict[str, Any], meaning: str | None) -> dict[str, Any]:
-    return schema | {"description": meaning} if meaning else schema
-
-
-# Read the description of the API as rows and examples, for people.
-#
-# Called by the page /docs and by the script that writes the reference; takes the description and nothing
-# else,
-# so neither can say what the server does not. Objects are named in a field's kind, and described elsewhere.
-
-_JSON = "application/json"
-
-
-class Row(Struct, frozen=True, kw_only=True):
-    """One parameter or field."""
-
-    name: str
-    place: str
-    """Of path, query, header and body; empty for a field of an answer."""
-    kind: str
-    default: str
-    meaning: str
-
-
-class Operation(Struct, frozen=True, kw_only=True):
-    """One route: what it takes, what it gives, how it refuses."""
-
-    name: str
-    method: str
-    path: str
-    tag: str
-    meaning: str
-    rows: tuple[Row, ...]
-    answer: str
-    answers: tuple[tuple[str, str], ...]
-    """Statuses and what they mean."""
-    example: tuple[str, str | None]
-    """An address and a body that could be sent."""
-
-
-class Thing(Struct, frozen=True, kw_only=True):
-    """An object or a choice of words that requests or answers hold."""
-
-    name: str
-    meaning: str
-    rows: tuple[Row, ...] = ()
-    words: tuple[str, ...] = ()
-
-
-def operations(description: dict[str, Any]) -> Iterator[Operation]:
-    """Yield every route."""
-    for path, methods in description["paths"].items():
-        for method, told in methods.items():
-            yield Operation(
-                name=told["operationId"],
-                method=method.upper(),
-                path=path,
-                tag=told.get("tags", [""])[0],
-                meaning=told.get("description", ""),
-                rows=tuple(sorted(_rows(told, description), key=lambda row: row.place == "header")),
-                answer=_answer(told, description),
-                answers=tuple((status, one["description"]) for status, one in told["responses"].items()),
-                example=_example(path, told, description),
-            )
-
-
-def things(description: dict[str, Any]) -> Iterator[Thing]:
-    """Yield every object and choice of words, by name."""
-    for name, schema in sorted(description["components"]["schemas"].items()):
-        yield Thing(
-            name=name,
-            meaning=schema.get("description", ""),
-            rows=tuple(_fields(schema, description, place="")),
-            words=tuple(schema.get("enum", ())),
-        )
-
-
-def curl(operation: Operation, base: str) -> str:
-    """Return a line for a shell that sends the example."""
-    address, body = operation.example
-    line = f"curl {shlex.quote(base.rstrip('/') + address)}"
-    # The option --json is shorter, and unknown to the curl of many a machine.
-    return line if body is None else f"{line} -H 'Content-Type: {_JSON}' -d {shlex.quote(body)}"
-
-
-def _rows(told: dict[str, Any], description: dict[str, Any]) -> Iterator[Row]:
-    for one in told.get("parameters", ()):
-        yield Row(
-            name=one["name"],
-            place=one["in"],
-            kind=_kind(one["schema"], description),
-            default="required" if one["required"] else _shown(one["schema"].get("default")),
-            meaning=one.get("description", ""),
-        )
-    if (body := _body(told, description)) is not None:
-        yield from _fields(body, description, place="body")
-
-
-def _fields(body: dict[str, Any], description: dict[str, Any], *, place: str) -> Iterator[Row]:
-    """Yield the fields of an object; in a request those that are required come first."""
-    required = body.get("required", ()) if place else ()
-    for name, schema in sorted(body.get("properties", {}).items(), key=lambda pair: pair[0] not in required):
-        yield Row(
-            name=name,
-            place=place,
-            kind=_kind(schema, description) if place else _told(schema, description),
-            default="required" if name in required else _shown(schema.get("default")),
-            meaning=schema.get("description", ""),
-        )
-
-
-def _answer(told: dict[str, Any], description: dict[str, Any]) -> str:
-    content = told["responses"].get("200", {}).get("content", {})
-    if _JSON not in content:
-        return ", ".join(content)
-    return _told(content[_JSON]["schema"], description)
-
-
-def _told(schema: dict[str, Any], description: dict[str, Any]) -> str:
-    """Return what an answer holds in a few words; unlike what is asked, it says where that may be null."""
-    or_null = ", or null" if {"type": "null"} in schema.get("anyOf", ()) else ""
-    return _kind(schema, description) + or_null
-
-
-def _kind(schema: dict[str, Any], description: dict[str, Any]) -> str:
-    """Return a schema in a few words; an object is named, and described elsewhere."""
-    if "anyOf" in schema:
-        kinds = [_kind(one, description) for one in schema["anyOf"] if one != {"type": "null"}]
-        return ", or ".join(kinds)
-    if "allOf" in schema:
-        named, also = schema["allOf"]
-        return f"{_kind(named, description)} with {' and '.join(also['properties'])}"
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        words = description["components"]["schemas"][name].get("enum")
-        return " / ".join(words) if words else str(name)
-    if schema.get("type") == "array":
-        return f"list of {_kind(schema.get('items', {}), description)}"
-    if isinstance(schema.get("additionalProperties"), dict):
-        return f"{_kind(schema['additionalProperties'], description)} by name"
-    return str(schema.get("format", schema.get("type", "any")))
-
-
-def _body(told: dict[str, Any], description: dict[str, Any]) -> dict[str, Any] | None:
-    schema = told.get("requestBody", {}).get("content", {}).get(_JSON, {}).get("schema", {})
-    if "$ref" not in schema:
-        return None
-    found: dict[str, Any] = description["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    return found
-
-
-def _example(path: str, told: dict[str, Any], description: dict[str, Any]) -> tuple[str, str | None]:
-    """Return an address and a body, from the examples of what is required."""
-    asked = []
-    for one in told.get("parameters", ()):
-        given = [*one.get("schema", {}).get("examples", ()), *one.get("examples", ())]
-        if given and one["in"] == "path":
-            path = path.replace(f"{{{one['name']}}}", quote(str(given[0])))
-        elif given and one["required"]:
-            asked.append((one["name"], given[0]))
-    address = f"{path}?{urlencode(asked)}" if asked else path
-    body = _body(told, description)
-    if body is None:
-        return address, None
-    return address, json.dumps(body.get("examples", [{}])[0], ensure_ascii=False)
-
-
-def _shown(default: object) -> str:
-    if isinstance(default, list):
-        return ", ".join(str(one) for one in default)
-    if isinstance(default, bool):
-        return str(default).lower()  # as JSON writes it
-    return "" if default in (None, "") or isinstance(default, dict) else str(default)
-
-
-# Describe the API to programs: /openapi.json with what every route answers, also where it refuses.
-#
-# Installed by `app`. FastAPI knows the requests; the answers come from what `routes.family` was told of each
-# route, their schemas from the values, and the refusals from the one table of errors.
+from engramdb.verbs.table import VERBS
+from engramdb.verbs.verb import Field, Page, Request, Route, Verb, fields_of, flat_fields, is_struct
 
 TAGS: Final = {
     "memories": "Statements: store, correct, forget, erase and import them, and look at them.",
@@ -322,6 +45,7 @@ EVERYWHERE: Final = frozenset({400, 401, 403, 422, 500, 501, 503})
 WRITES: Final = frozenset({409, 410, 413, 415, 507})
 """Those that only a request with a body may."""
 MEANINGS: Final = {
+    200: "The answer.",
     304: "It is the one that `If-None-Match` names.",
     400: "The request cannot be understood.",
     401: "The server wants to know who asks.",
@@ -340,6 +64,7 @@ MEANINGS: Final = {
     507: "The disk is full. What was saved before is intact.",
 }
 """What a status means here."""
+REFERENCE: Final = "#/components/schemas/"
 ERROR: Final[dict[str, Any]] = {
     "title": "Error",
     "type": "object",
@@ -359,89 +84,350 @@ ERROR: Final[dict[str, Any]] = {
         {"code": "E5005", "message": "no memory 'nobody' is visible in scope global", "hint": ""},
     ],
 }
-_TAG_HEADER: Final = {"description": "Names this state of it.", "schema": {"type": "string"}}
-_LINK_HEADER: Final = {
-    "description": 'The page that follows, as `<address>; rel="next"`; not there on the last one.',
-    "schema": {"type": "string"},
-}
-_KEY: Final = {
-    "name": HEADER,
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[\\x21-\\x7e]*$"},
-    "description": "A name of your own for this write: sent again, it is answered as before and done once.",
+_TEXT: Final = {"type": "string"}
+_ETAG: Final = {"description": "Names this state of it.", "schema": _TEXT}
+_LINK: Final = {
+    "description": 'The next page, as `<address>; rel="next"`; not there on the last one.',
+    "schema": _TEXT,
 }
 _TOKEN: Final = {"type": "http", "scheme": "bearer", "description": "A token, where the server asks for one."}
-_FRAMEWORKS_OWN: Final = ("HTTPValidationError", "ValidationError")
 
 
-def install(app: FastAPI, told: Mapping[str, Told]) -> None:
-    """Make the application describe itself in full, with what is told of its routes by operation id."""
+class ServerRoute(Struct, frozen=True, kw_only=True):
+    """A route that is no verb, as it is described."""
 
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = describe(app, told)
-        return app.openapi_schema
+    name: str
+    path: str
+    meaning: str
+    gives: Any
+    """The type of the answer; None where it is no JSON."""
+    media_type: str = JSON
+    otherwise: frozenset[int] = frozenset()
+    """Other statuses that come with the same type of answer."""
+    refusals: frozenset[int] = frozenset()
+    takes: type[Request] = Request
+    tag: str = "server"
 
-    app.openapi = openapi  # type: ignore[method-assign]
+
+SERVER_ROUTES: Final = (
+    ServerRoute(
+        name="health",
+        path=HEALTH,
+        tag="state",
+        meaning="Return `ok` or `degraded`, the version and what fails; 503 when the store does not answer.",
+        gives=Health,
+        otherwise=frozenset({503}),
+        refusals=EVERYWHERE,
+    ),
+    ServerRoute(
+        name="events",
+        path=events.PATH,
+        meaning=inspect.getdoc(events.EventsRequest) or "",
+        gives=None,
+        media_type="text/event-stream",
+        refusals=EVERYWHERE,
+        takes=events.EventsRequest,
+    ),
+    ServerRoute(
+        name="healthz",
+        path="/healthz",
+        meaning="Return `ok` while the process answers at all; needs no token.",
+        gives=dict[str, str],
+    ),
+    ServerRoute(
+        name="readyz",
+        path="/readyz",
+        meaning="Return `ready` where the store answers and the server is not about to end, else 503; "
+        "needs no token.",
+        gives=dict[str, str],
+        otherwise=frozenset({503}),
+    ),
+    ServerRoute(
+        name="metrics",
+        path=METRICS,
+        meaning="Return counts of requests, memories, queues, failures and model calls as Prometheus reads "
+        "them.",
+        gives=None,
+        media_type="text/plain",
+        refusals=frozenset({401, 403}),
+    ),
+)
 
 
-def describe(app: FastAPI, told: Mapping[str, Told]) -> dict[str, Any]:
+def describe() -> dict[str, Any]:
     """Return the description of all routes."""
-    described = get_openapi(
-        title=app.title,
-        version=app.version,
-        description=app.description,
-        routes=app.routes,
-        tags=[{"name": name, "description": meaning} for name, meaning in TAGS.items()],
-    )
-    schemas = Schemas()
-    for operations in described["paths"].values():
-        for operation in operations.values():
-            _complete(operation, told.get(operation["operationId"]), schemas)
-    components = described.setdefault("components", {})
-    own = {name: one for name, one in components["schemas"].items() if name not in _FRAMEWORKS_OWN}
-    components["schemas"] = {**own, "Error": ERROR, **schemas.defined}
-    components["securitySchemes"] = {"token": _TOKEN}
-    described["security"] = [{"token": []}, {}]
-    return described
+    offered = [(verb, verb.http) for verb in VERBS.values() if verb.http is not None]
+    offered.sort(key=lambda pair: list(TAGS).index(pair[1].tag) if pair[1].tag in TAGS else len(TAGS))
+    answers = Answers([*(one.gives for one in SERVER_ROUTES), *_given(offered)])
+    bodies, asked = _bodies([verb for verb, route in offered if route.method == "POST"], answers.defined)
+    paths: dict[str, Any] = {}
+    for verb, route in offered:
+        operation = _operation(verb, route, answers, bodies.get(verb.name))
+        paths[_plain_path(route.path)] = {route.method.lower(): operation}
+    for one in SERVER_ROUTES:
+        paths[one.path] = {"get": _server_operation(one, answers)}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Engram", "description": "Long-term memory for AI agents.", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": {**asked, "Error": ERROR, **answers.defined},
+            "securitySchemes": {"token": _TOKEN},
+        },
+        "tags": [{"name": name, "description": meaning} for name, meaning in TAGS.items()],
+        "security": [{"token": []}, {}],
+    }
 
 
-def _complete(operation: dict[str, Any], told: Told | None, schemas: Schemas) -> None:
-    """Add to a route what the framework does not know of it."""
-    if told is None:
-        operation.setdefault("tags", ["server"])
-        if "422" in operation["responses"]:
-            operation["responses"]["422"] = _refusal(422)
+# The schemas of answers: a field of a value is a field of the answer, always there.
+
+
+class Answers:
+    """The schemas of types as they are written in JSON, and by name those of the values inside them."""
+
+    def __init__(self, kinds: Iterable[Any]) -> None:
+        known = list(dict.fromkeys(kind for kind in kinds if kind is not None))
+        found, self.defined = msgspec.json.schema_components(known, ref_template=REFERENCE + "{name}")
+        self._schemas = dict(zip(known, found, strict=True))
+        for value in _named_in(known):
+            schema = self.defined[value.__name__]
+            if isinstance(value, EnumType):
+                schema |= {"type": "string", "enum": [one.value for one in value]}  # msgspec sorts them
+            else:
+                _describe_value(schema, value)
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        """Return the schema of a type."""
+        return dict(self._schemas[kind])
+
+    def with_computed(self, kind: Any, computed: tuple[str, ...]) -> dict[str, Any]:
+        """Return the schema of a value together with some of its properties."""
+        if not computed:
+            return self.of(kind)
+        found = {name: self.of(_type_of(kind, name)) | _described(_getter(kind, name)) for name in computed}
+        return {"allOf": [self.of(kind), {"type": "object", "properties": found, "required": list(computed)}]}
+
+
+def _given(offered: Iterable[tuple[Verb, Route]]) -> Iterator[Any]:
+    """Yield the types of all answers, and those of what is computed beside them."""
+    for verb, route in offered:
+        yield verb.gives
+        for name in route.computed:
+            yield _type_of(verb.gives, name)
+
+
+def _named_in(kinds: Iterable[Any]) -> set[Any]:
+    """Return the values and the choices of words that types are made of."""
+    found: set[Any] = set()
+    waiting = list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        waiting += get_args(kind)
+        if isinstance(kind, EnumType):
+            found.add(kind)
+        elif is_struct(kind) and kind not in found:
+            found.add(kind)
+            waiting += get_type_hints(kind).values()
+    return found
+
+
+def _describe_value(schema: dict[str, Any], value: type[Struct]) -> None:
+    """Put in what each field means, and that all of them are there."""
+    meanings, hints = field_meanings(value), get_type_hints(value)
+    schema["description"] = summary(value)
+    schema["required"] = list(schema["properties"])
+    for name, one in schema["properties"].items():
+        one.pop("default", None)
+        if datetime in (inside := _types_in(hints[name])) and str not in inside:
+            _tell_moments(one)  # msgspec tells them only where a time zone is demanded
+        if name in meanings:
+            one["description"] = " ".join(meanings[name].split())
+
+
+def _types_in(kind: Any) -> set[Any]:
+    return {kind}.union(*(_types_in(one) for one in get_args(kind)))
+
+
+def _tell_moments(schema: Any) -> None:
+    if isinstance(schema, dict):
+        if schema.get("type") == "string":
+            schema["format"] = "date-time"
+        for inner in schema.values():
+            _tell_moments(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            _tell_moments(inner)
+
+
+def _getter(kind: type, name: str) -> Any:
+    return getattr(kind, name).fget
+
+
+def _type_of(kind: type, name: str) -> Any:
+    return get_type_hints(_getter(kind, name))["return"]
+
+
+def _described(getter: Any) -> dict[str, str]:
+    return {"description": inspect.getdoc(getter) or ""}
+
+
+# The schemas of requests.
+
+
+def _bodies(verbs: list[Verb], answered: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """
+    Return the schema of each verb's body, and by name the objects inside them.
+
+    An object that answers hold, too, is another one in a request, where fields may be left out.
+    """
+    bodies, defined = request_schemas(verbs, "http", ref_template=REFERENCE + "{name}")
+    twice = {name for name, one in defined.items() if name in answered and "properties" in one}
+    names = {REFERENCE + name: f"{REFERENCE}{name}Input" for name in twice}
+    for schema in defined.values():
+        if "properties" in schema:
+            schema["additionalProperties"] = False
+    renamed = {f"{name}Input" if name in twice else name: one for name, one in defined.items()}
+    return bodies, {name: _renamed(one, names) for name, one in renamed.items() if name not in answered}
+
+
+def _renamed(schema: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(schema, dict):
+        return {
+            key: names.get(value, value) if key == "$ref" else _renamed(value, names)
+            for key, value in schema.items()
+        }
+    return [_renamed(one, names) for one in schema] if isinstance(schema, list) else schema
+
+
+# Operations.
+
+
+def _operation(verb: Verb, route: Route, answers: Answers, body: dict[str, Any] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "tags": [route.tag],
+        "summary": verb.summary,
+        "description": verb.help,
+        "operationId": verb.name,
+        "responses": _responses(verb, route, answers),
+    }
+    if parameters := [*_parameters(verb, route), *_headers_taken(verb, route)]:
+        found["parameters"] = parameters
+    if body is not None:
+        found["requestBody"] = {"required": True, "content": {JSON: {"schema": body}}}
+    return found
+
+
+def _server_operation(one: ServerRoute, answers: Answers) -> dict[str, Any]:
+    content = _TEXT if one.gives is None else answers.of(one.gives)
+    responses = {str(status): _refusal(status) for status in sorted(one.refusals)}
+    for status in (200, *one.otherwise):
+        responses[str(status)] = _answer(MEANINGS[status], content, media_type=one.media_type)
+    parameters = [_query_parameter(field) for field in flat_fields(one.takes, "http")]
+    if one.path == events.PATH:
+        parameters.append(_header("Last-Event-ID", "The id of the last event seen."))
+    return {
+        "tags": [one.tag],
+        "summary": one.meaning.partition("\n\n")[0],
+        "description": one.meaning,
+        "operationId": one.name,
+        "responses": dict(sorted(responses.items())),
+    } | ({"parameters": parameters} if parameters else {})
+
+
+def _parameters(verb: Verb, route: Route) -> Iterator[dict[str, Any]]:
+    """Yield what stands in the address of a GET, the path first."""
+    if route.method == "POST":
         return
-    operation["responses"] = _responses(told, schemas)
-    if told.is_write and operation["operationId"] not in READS:
-        operation.setdefault("parameters", []).append(_KEY)
+    in_path = {one.name for one in fields_of(verb.request) if f"{{{one.name}}}" in _plain_path(route.path)}
+    for one in sorted(flat_fields(verb.request, "http"), key=lambda one: one.name not in in_path):
+        parameter = _query_parameter(one, example=verb.example.get(one.name))
+        yield parameter | ({"in": "path", "required": True} if one.name in in_path else {})
+    if route.page is not None and route.page.cut:
+        yield from _page_parameters(route.page)
 
 
-def _responses(told: Told, schemas: Schemas) -> dict[str, Any]:
-    """Return every answer of a route by its status."""
-    found = {"200": _answer_description("The answer.", schemas.of(told.gives))}
-    headers = {"ETag": _TAG_HEADER} if told.is_tagged else {}
-    if told.is_paged:
-        headers = {**headers, "Link": _LINK_HEADER}
+def _query_parameter(one: Field, *, example: Any = None) -> dict[str, Any]:
+    schema = flat_schema(one)
+    if example is not None:
+        schema.setdefault("examples", [example])
+    return {
+        "name": one.flat_name("http"),
+        "in": "query",
+        "required": one.is_required,
+        "description": schema.pop("description", ""),
+        "schema": schema,
+    }
+
+
+def _page_parameters(page: Page) -> Iterator[dict[str, Any]]:
+    size = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": page.default}
+    cursor = "The cursor of a page, as the `Link` of the page before it gives it."
+    for name, meaning, schema in (
+        (page.size, "The maximum number of entries.", size),
+        (page.cursor, cursor, _TEXT),
+    ):
+        yield {"name": name, "in": "query", "required": False, "description": meaning, "schema": schema}
+
+
+def _headers_taken(verb: Verb, route: Route) -> Iterator[dict[str, Any]]:
+    if verb.changes_one_memory:
+        yield _header(
+            "If-Match", "An ETag of the memory: change it only if it still states what it stated then."
+        )
+    if route.method == "GET" and _has_etag(verb, route):
+        yield _header("If-None-Match", "An ETag: answer 304 and nothing else if it still is the one.")
+    if route.method == "POST" and verb.writes:
+        meaning = "A name of your own for this write: sent again, it is answered as before and done once."
+        limits = {"minLength": 1, "maxLength": 255, "pattern": "^[\\x21-\\x7e]*$"}
+        yield _header(idempotency.HEADER, meaning, **limits)
+
+
+def _header(name: str, meaning: str, **limits: Any) -> dict[str, Any]:
+    schema = {**_TEXT, **limits}
+    return {"name": name, "in": "header", "required": False, "description": meaning, "schema": schema}
+
+
+def _responses(verb: Verb, route: Route, answers: Answers) -> dict[str, Any]:
+    """Return every answer of a verb by its status."""
+    found = {"200": _answer(MEANINGS[200], answers.with_computed(verb.gives, route.computed))}
+    headers = {"ETag": _ETAG} if _has_etag(verb, route) else {}
+    if route.page is not None:
+        headers["Link"] = _LINK
     if headers:
         found["200"]["headers"] = headers
-    if told.is_tagged and not told.is_write:
-        found["304"] = {"description": MEANINGS[304], "headers": {"ETag": _TAG_HEADER}}
-    for status in sorted(EVERYWHERE | told.refusals | (WRITES if told.is_write else frozenset())):
+    if route.method == "GET" and "ETag" in headers:
+        found["304"] = {"description": MEANINGS[304], "headers": {"ETag": _ETAG}}
+    for status in sorted(_refusals(verb, route)):
         found[str(status)] = _refusal(status)
-    for status, kind in told.otherwise.items():
-        found[str(status)] = _answer_description(MEANINGS[status], schemas.of(kind))
     return found
+
+
+def _refusals(verb: Verb, route: Route) -> frozenset[int]:
+    names_memory = any(one.engine_name == "memory_id" for one in fields_of(verb.request))
+    return (
+        EVERYWHERE
+        | route.refusals
+        | (WRITES if route.method == "POST" else frozenset())
+        | (frozenset({404}) if names_memory else frozenset())
+        | (frozenset({412}) if verb.changes_one_memory else frozenset())
+    )
+
+
+def _has_etag(verb: Verb, route: Route) -> bool:
+    return route.has_etag or verb.gives is Memory
 
 
 def _refusal(status: int) -> dict[str, Any]:
     kinds = [kind for kind, answer in ANSWERS.items() if answer.http_status == status]
     codes = ", ".join(sorted(f"{kind.code} {kind.__name__}" for kind in kinds))
     meaning = f"{MEANINGS[status]} ({codes})" if codes else MEANINGS[status]
-    return _answer_description(meaning, {"$ref": f"{REFERENCE}Error"})
+    return _answer(meaning, {"$ref": f"{REFERENCE}Error"})
 
 
-def _answer_description(meaning: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": meaning, "content": {JSON: {"schema": schema}}}
+def _answer(meaning: str, schema: dict[str, Any], *, media_type: str = JSON) -> dict[str, Any]:
+    return {"description": meaning, "content": {media_type: {"schema": schema}}}
+
+
+def _plain_path(path: str) -> str:
+    """Return a path without what only the router understands."""
+    return path.replace(":path}", "}")

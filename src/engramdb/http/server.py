@@ -7,18 +7,20 @@ taken is one clear line. Nothing is logged per request, because addresses hold q
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engramdb.errors import InvalidSettings
-from engramdb.http.app import LOOPBACK_NAMES, Access, PromptConnection, Watch, create_app
+from engramdb.http.app import LOOPBACK_NAMES, Access, Watch, create_app
 from engramdb.http.load_shedding import EVERYWHERE
 
 if TYPE_CHECKING:
@@ -72,6 +74,57 @@ def own_names(host: str) -> set[str]:
         machine = socket.gethostname()
         names |= {machine, f"{machine}.local"}
     return names
+
+
+# One connection of the server, on which a request has to arrive in time.
+
+HEAD_SECONDS: Final = 20.0
+"""How long the headers of a request may take: as long as a body."""
+
+
+class PromptConnection(H11Protocol):
+    """A connection that is closed where no request comes."""
+
+    head_seconds = HEAD_SECONDS
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come; wait on where that is no whole request yet, also after an earlier one."""
+        super().data_received(data)
+        if not self._is_idle:
+            self._stop_waiting()
+        elif self._timer is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    @property
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(self.head_seconds, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        self._timer = None
+        if self._is_idle:
+            self.transport.close()
+
+
+# Serve.
 
 
 class Server:

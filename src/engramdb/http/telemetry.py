@@ -8,19 +8,22 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 
-from fastapi import APIRouter
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.datastructures import Headers
+from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from engramdb import __version__
-from engramdb.errors import EngramError, InvalidSettings, MissingExtra
-from engramdb.http.requests import reply, request_id
+from engramdb.errors import AccessDenied, EngramError, InvalidSettings, MissingExtra
+from engramdb.http.replies import reply
+from engramdb.http.requests import read_query_as, request_id
 from engramdb.values import StatusReport
+from engramdb.verbs.verb import Request
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -300,43 +303,85 @@ class Traced:
                 self._spans.end_request(span, scope, status)
 
 
-# What monitors ask: is the process alive, is it ready, and what are its numbers.
+# What monitors ask: is the process alive, is it ready, is all well, and what are its numbers.
 
+HEALTH: Final = "/health"
 METRICS: Final = "/metrics"
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 PROBES: Final = ("/healthz", "/readyz", METRICS)
-_TEXT: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
-}
 
 
-def probe_routes(
-    engram: Engram, guarded: Engram, *, meter: Meter, load: Load, streams: Streams, open_metrics: bool
-) -> APIRouter:
-    """Return the routes for monitors; `guarded` is the engine as the caller may use it."""
-    router = APIRouter(default_response_class=Response)
+class FailingPart(Struct, frozen=True):
+    """A part that does not work, and why."""
 
-    @router.get("/healthz")
-    async def healthz() -> Response:
-        """Return `ok` while the process answers at all; needs no token."""
+    name: str
+    """What `engram status` calls it."""
+    failure: str
+    """Code and message of its last error."""
+
+
+class Health(Struct, frozen=True):
+    """Whether all is well."""
+
+    status: str
+    """`ok` or `degraded`."""
+    version: str
+    """The server's."""
+    failing: tuple[FailingPart, ...] = ()
+    """What does not work."""
+
+
+class Probes(Struct, frozen=True, kw_only=True):
+    """Answers monitors."""
+
+    engram: Engram
+    guarded: Engram
+    """The engine as the caller may use it."""
+    meter: Meter
+    load: Load
+    streams: Streams
+    open_metrics: bool
+
+    def routes(self) -> list[Route]:
+        """Return the routes for monitors."""
+        return [
+            Route("/healthz", self.healthz, methods=["GET"]),
+            Route("/readyz", self.readyz, methods=["GET"]),
+            Route(METRICS, self.metrics, methods=["GET"]),
+            Route(HEALTH, self.health, methods=["GET"]),
+        ]
+
+    async def healthz(self, _request: HttpRequest) -> Response:
+        """Answer while the process answers at all."""
         return reply({"status": "ok"})
 
-    @router.get("/readyz")
-    def readyz() -> Response:
-        """Return `ready` where the store answers and the server is not about to end, else 503; no token."""
+    def readyz(self, _request: HttpRequest) -> Response:
+        """Answer whether the store answers and the server is not about to end."""
         try:
-            engram.changes()
+            self.engram.changes()
         except EngramError as exc:
             return reply({"status": "not ready", "reason": f"the store fails with {exc.code}"}, status=503)
-        if streams.is_leaving:
+        if self.streams.is_leaving:
             return reply({"status": "not ready", "reason": "the server is about to end"}, status=503)
         return reply({"status": "ready"})
 
-    @router.get(METRICS, responses=_TEXT)
-    def metrics() -> Response:
-        """Return counts of requests, memories, queues, failures and model calls as Prometheus reads them."""
-        report = (engram if open_metrics else guarded).status()
-        page = MetricsPage(report=report, meter=meter, load=load, streams=streams)
+    def metrics(self, _request: HttpRequest) -> Response:
+        """Answer with the numbers, as Prometheus reads them."""
+        report = (self.engram if self.open_metrics else self.guarded).status()
+        page = MetricsPage(report=report, meter=self.meter, load=self.load, streams=self.streams)
         return Response(generate_latest(page), media_type=MEDIA_TYPE)
 
-    return router
+    def health(self, request: HttpRequest) -> Response:
+        """Answer whether all is well, to those who may know."""
+        read_query_as(Request, request)
+        try:
+            report = self.guarded.status()
+        except AccessDenied:
+            raise  # the caller may not know, which says nothing of the store
+        except EngramError as exc:
+            down = FailingPart("store", f"{exc.code} {exc.message}")
+            return reply(Health("degraded", __version__, (down,)), status=503)
+        failing = tuple(
+            FailingPart(part.name, part.failure or "") for part in report.parts if part.is_failing
+        )
+        return reply(Health("degraded" if failing else "ok", __version__, failing))

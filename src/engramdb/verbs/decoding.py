@@ -56,7 +56,7 @@ def _prepared(
 ) -> dict[str, Any]:
     """Return the values with moments read and texts checked; raises for a name that is not known."""
     known = {one.name: one for one in fields_of(owner) if one.is_on(surface)}
-    for name in raw:
+    for name in sorted(raw, key=lambda name: name != "dry_run"):
         if name not in known:
             raise InvalidContent(_unknown((*path, str(name))), hint=_takes(owner))
     return {name: _checked(known[name], value, surface, path=(*path, name)) for name, value in raw.items()}

@@ -138,7 +138,7 @@ class TimelineRequest(ScopedRequest, frozen=True, kw_only=True):
     idempotent=True,
     http=Route(
         method="GET",
-        path="/v1/entities/{name}",
+        path="/v1/entities/{name:path}",
         tag="questions",
         has_etag=True,
         refusals=frozenset({404}),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable
+from enum import EnumType
 from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import NODEFAULT, Struct
 
-from engramdb.verbs.verb import Field, Request, Surface, Verb, fields_of, flat_fields
+from engramdb.verbs.verb import Field, Request, Surface, Verb, fields_of, flat_fields, is_struct
 
 
 @cache
@@ -44,11 +45,22 @@ def request_schemas(
         [shown_type(one.request, surface) for one in verbs], ref_template=ref_template
     )
     for one in verbs:
+        _describe_fields(one.request, defined)
         described = defined[one.request.__name__]
         described["description"] = one.help
         if one.example:
             described["examples"] = [dict(one.example)]
     return {one.name: schema for one, schema in zip(verbs, found, strict=True)}, defined
+
+
+def _describe_fields(owner: type[Struct], defined: dict[str, Any]) -> None:
+    """Put the description of a field where a reader looks for it, also where the field may be null."""
+    shown = defined[owner.__name__]["properties"]
+    for one in fields_of(owner):
+        if one.name in shown and one.description:
+            shown[one.name]["description"] = one.description
+        if one.name in shown and is_struct(one.item):
+            _describe_fields(one.item, defined)
 
 
 def flat_schema(field: Field) -> dict[str, Any]:
@@ -57,6 +69,8 @@ def flat_schema(field: Field) -> dict[str, Any]:
     schema = msgspec.json.schema(kind)
     defined = schema.pop("$defs", {})
     inlined = _inlined(schema, defined)
+    if isinstance(field.item, EnumType):  # msgspec sorts them
+        (inlined["items"] if field.is_many else inlined)["enum"] = [one.value for one in field.item]
     if field.description:
         inlined["description"] = field.description
     if field.default is not NODEFAULT and field.default is not None:

@@ -20,7 +20,8 @@ from engramdb.verbs.fields import EXAMPLE_ID, BeforeNumber, Limit, OneMemory
 from engramdb.verbs.verb import Command, Page, Request, Route, ScopedRequest, ScopeRule, about, verb
 
 UPKEEP = "Look after the store"
-FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,99}$"
+FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,99}$(?!\n)"
+"""In Python `$` also stands before a last line break, which is none of a name."""
 
 
 @verb(

@@ -120,7 +120,7 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """The HTTP route of a verb; names in braces in the path are fields of the request."""
+    """The HTTP route of a verb; names in braces are fields of the request, `{name:path}` one with slashes."""
 
     method: Literal["GET", "POST"]
     path: str

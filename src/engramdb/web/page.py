@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter, Form
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as HttpRequest
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from engramdb import __version__
@@ -81,60 +84,91 @@ def static_files() -> StaticFiles:
     return StaticFiles(directory=_HERE / "static")
 
 
-def page_routes(engram: Engram) -> APIRouter:
+def page_routes(engram: Engram) -> list[Route]:
     """Return the page and the forms on it; none of them belongs to the API."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-    render = _Renderer(engram)
-    loading = threading.Lock()
+    page = Page(engram)
+    return [
+        Route("/", page.show, methods=["GET"]),
+        Route("/remember", page.taking(page.remember), methods=["POST"]),
+        Route("/sample", page.taking(page.load_sample), methods=["POST"]),
+        Route("/forget", page.taking(page.forget), methods=["POST"]),
+        Route("/feedback", page.taking(page.feedback), methods=["POST"]),
+    ]
 
-    @router.get("/")
-    def page(q: str = "", as_of: str = "", note: str = "", before: str | None = None) -> Response:
+
+class Form(Struct, frozen=True):
+    """What a form has sent; a field that is not there is empty."""
+
+    sent: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        """Return what stands in a field."""
+        return self.sent.get(name, "")
+
+
+class Page:
+    """The page and its forms."""
+
+    def __init__(self, engram: Engram) -> None:
+        self._engram = engram
+        self._render = _Renderer(engram)
+        self._loading = threading.Lock()
+
+    def taking(self, act: Callable[[Form], Response]) -> Callable[[HttpRequest], Awaitable[Response]]:
+        """Return what reads a form and lets a worker thread act on it."""
+
+        async def endpoint(request: HttpRequest) -> Response:
+            body = await request.body()
+            sent = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+            return await run_in_threadpool(act, Form(dict(sent)))
+
+        return endpoint
+
+    def show(self, request: HttpRequest) -> Response:
         """Show the page, with the answer where there is a question."""
-        return render(Asked(question=q, day=as_of.strip(), note=NOTES.get(note, ""), before=before or None))
+        asked = Form(dict(request.query_params))
+        return self._render(
+            Asked(
+                question=asked["q"],
+                day=asked["as_of"].strip(),
+                note=NOTES.get(asked["note"], ""),
+                before=asked["before"] or None,
+            )
+        )
 
-    @router.post("/remember")
-    def remember(content: Annotated[str, Form()] = "") -> Response:
+    def remember(self, form: Form) -> Response:
         """Store what was written."""
         try:
-            memory = engram.remember(content)
+            memory = self._engram.remember(form["content"])
         except EngramError as exc:
-            return render(Asked(draft=content, error=exc))
+            return self._render(Asked(draft=form["content"], error=exc))
         return _back(note="strengthened" if memory.reinforcements else "remembered")
 
-    @router.post("/sample")
-    def load_sample() -> Response:
+    def load_sample(self, _form: Form) -> Response:
         """Fill an empty store with the sample life of `engram demo`."""
         try:
-            with loading:  # a second click waits, and finds the store filled
-                load_sample_life(engram, now=datetime.now(UTC))
+            with self._loading:  # a second click waits, and finds the store filled
+                load_sample_life(self._engram, now=datetime.now(UTC))
         except EngramError as exc:
-            return render(Asked(error=exc))
+            return self._render(Asked(error=exc))
         return _back(note="sample")
 
-    @router.post("/forget")
-    def forget(id: Annotated[str, Form()] = "", q: Annotated[str, Form()] = "") -> Response:  # noqa: A002
+    def forget(self, form: Form) -> Response:
         """Forget one memory and return to the question."""
         try:
-            engram.forget(id, reason="forgotten on the page")
+            self._engram.forget(form["id"], reason="forgotten on the page")
         except EngramError as exc:
-            return render(Asked(question=q, error=exc))
-        return _back(note="forgotten", q=q)
+            return self._render(Asked(question=form["q"], error=exc))
+        return _back(note="forgotten", q=form["q"])
 
-    @router.post("/feedback")
-    def feedback(
-        id: Annotated[str, Form()] = "",  # noqa: A002
-        q: Annotated[str, Form()] = "",
-        helpful: Annotated[str, Form()] = "",
-    ) -> Response:
+    def feedback(self, form: Form) -> Response:
         """Note whether a memory helped with the question, and return to it."""
         try:
-            is_helpful = _verdict(helpful)
-            engram.feedback(id, helpful=is_helpful, query=q.strip() or None)
+            is_helpful = _verdict(form["helpful"])
+            self._engram.feedback(form["id"], helpful=is_helpful, query=form["q"].strip() or None)
         except EngramError as exc:
-            return render(Asked(question=q, error=exc))
-        return _back(note="helped" if is_helpful else "unhelpful", q=q)
-
-    return router
+            return self._render(Asked(question=form["q"], error=exc))
+        return _back(note="helped" if is_helpful else "unhelpful", q=form["q"])
 
 
 class _Renderer:
