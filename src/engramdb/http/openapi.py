@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from enum import EnumType
 from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
@@ -23,7 +22,7 @@ from engramdb.http.telemetry import HEALTH, METRICS, Health
 from engramdb.values import Memory
 from engramdb.values.query import MAX_LIMIT
 from engramdb.verbs.errors import ANSWERS
-from engramdb.verbs.schema import flat_schema, request_schemas
+from engramdb.verbs.schema import flat_schema, in_order, is_choice, request_schemas
 from engramdb.verbs.shared import field_meanings, summary
 from engramdb.verbs.table import VERBS
 from engramdb.verbs.verb import Field, Page, Request, Route, Verb, fields_of, flat_fields, is_struct
@@ -191,8 +190,8 @@ class Answers:
         self._schemas = dict(zip(known, found, strict=True))
         for value in _named_in(known):
             schema = self.defined[value.__name__]
-            if isinstance(value, EnumType):
-                schema |= {"type": "string", "enum": [one.value for one in value]}  # msgspec sorts them
+            if is_choice(value):
+                schema |= {"type": "string", "enum": in_order(value)}
             else:
                 _describe_value(schema, value)
 
@@ -223,7 +222,7 @@ def _named_in(kinds: Iterable[Any]) -> set[Any]:
     while waiting:
         kind = waiting.pop()
         waiting += get_args(kind)
-        if isinstance(kind, EnumType):
+        if is_choice(kind):
             found.add(kind)
         elif is_struct(kind) and kind not in found:
             found.add(kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable
-from enum import EnumType
+from enum import StrEnum
 from functools import cache
 from typing import Any
 
@@ -69,13 +69,23 @@ def flat_schema(field: Field) -> dict[str, Any]:
     schema = msgspec.json.schema(kind)
     defined = schema.pop("$defs", {})
     inlined = _inlined(schema, defined)
-    if isinstance(field.item, EnumType):  # msgspec sorts them
-        (inlined["items"] if field.is_many else inlined)["enum"] = [one.value for one in field.item]
+    if is_choice(field.item):
+        (inlined["items"] if field.is_many else inlined)["enum"] = in_order(field.item)
     if field.description:
         inlined["description"] = field.description
     if field.default is not NODEFAULT and field.default is not None:
         inlined["default"] = msgspec.to_builtins(field.default)
     return inlined | dict(field.told)
+
+
+def is_choice(kind: Any) -> bool:
+    """Say whether a type is a choice of words."""
+    return isinstance(kind, type) and issubclass(kind, StrEnum)
+
+
+def in_order(choice: type[StrEnum]) -> list[str]:
+    """Return the words of a choice as they are declared; msgspec sorts them."""
+    return [one.value for one in choice]
 
 
 def flat_schemas(request: type[Request], surface: Surface) -> dict[str, dict[str, Any]]:
