@@ -27,7 +27,6 @@ from engramdb.cli.output import (
 )
 from engramdb.errors import InvalidQuery
 from engramdb.text.normalize import counted
-from engramdb.text.pii import is_withheld
 from engramdb.values import Edge, EdgeType, Erasure, HistoryEvent, Memory, SecurityTier, Status
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.shared import hidden_scope
@@ -59,6 +58,8 @@ def look_beside(engram: Engram, memory: Memory) -> list[tuple[EdgeType, Memory]]
 
 def show_stored(memory: Memory, beside: Sequence[tuple[EdgeType, Memory]] = ()) -> None:
     """Show what became of a statement."""
+    from engramdb.text.pii import is_withheld  # noqa: PLC0415 - loads all that looks for personal data
+
     if memory.reinforcements:
         done = f"reinforced ({memory.reinforcements}×)"
     else:

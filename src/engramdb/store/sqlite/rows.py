@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from enum import StrEnum
+from operator import attrgetter
+from typing import Any, Final, get_origin, get_type_hints
 
 import msgspec
+from msgspec import Struct
 
 from engramdb.erasable_cache import cached
 from engramdb.errors import StoreCorrupt
 from engramdb.store.sqlite.connection import NOT_A_VALUE
-from engramdb.values import (
-    AccessLog,
-    Affect,
-    Detail,
-    Kind,
-    Layer,
-    Memory,
-    MemoryType,
-    Provenance,
-    Scope,
-    SecurityTier,
-    Source,
-    Status,
-    Traits,
-)
+from engramdb.values import Memory, Scope
 
 # Times in the file: whole microseconds since 1970, UTC.
 
@@ -53,98 +42,118 @@ def optional_from_microseconds(number: int | None) -> datetime | None:
     return None if number is None else from_microseconds(number)
 
 
-# A memory as a row, and back.
+# A memory as a row, and back: the columns are the fields of `Memory`.
 #
-# Used by the tables that read or write memories. The order of `COLUMNS` is the order of both functions;
-# a test takes a memory with every field set there and back again.
+# A field that is added there needs a column of its name, by a migration, and nothing here.
 
-COLUMNS = [
-    "id",
-    "status",
-    "layer",
-    "type",
-    "category",
-    "kind",
-    "content",
-    "subject",
-    "predicate",
-    "object",
-    "source",
-    "speaker",
-    "session",
-    "turns",
-    "episodes",
-    "occurred_at",
-    "created_at",
-    "updated_at",
-    "valid_from",
-    "valid_to",
-    "forget_after",
-    "confidence",
-    "importance",
-    "stability",
-    "strength",
-    "surprise",
-    "reinforcements",
-    "valence",
-    "intensity",
-    "arousal",
-    "access_count",
-    "access_last_at",
-    "access_recent",
-    "access_sessions",
-    "pinned",
-    "version",
-    "supersedes",
-    "superseded_by",
-    "security",
-    "detail",
-    "traits",
-    "flags",
-    "extractor",
-    "verbatim",
-    "box",
-    "successes",
-    "failures",
-    "confirmed_at",
-    "layer_held",
-    "helped",
-    "unhelpful",
-    "is_negated",
-    "replaces",
-]
-"""The columns that hold the memory itself; `key`, `change`, `fingerprint` and `scope` are apart."""
 
-SELECTED = ", ".join(f"m.{name}" for name in COLUMNS) + ", s.project, s.squad, s.agent, s.channel, s.user"
-"""What to select, from `memories m JOIN scopes s`, for `from_row`."""
+class Column(Struct, frozen=True, kw_only=True):
+    """One column, the field that it holds, and how one becomes the other; None where they are the same."""
+
+    name: str
+    field: str
+    part: str = ""
+    """The field of the value in `field`, where each of its fields is a column."""
+    write: Callable[[Any], Any] | None = None
+    read: Callable[[Any], Any] | None = None
+
+
+SPREAD = {"provenance": "", "affect": "", "access": "access_"}
+"""The fields whose own fields are columns, each with this before its name."""
+APART = frozenset({"scope"})
+"""Held by columns of another table."""
+
+
+def _columns() -> Iterator[Column]:
+    for field, kind in get_type_hints(Memory).items():
+        if field in SPREAD:
+            for part, inner in get_type_hints(kind).items():
+                write, read = _codec(inner)
+                yield Column(name=SPREAD[field] + part, field=field, part=part, write=write, read=read)
+        elif field not in APART:
+            write, read = _codec(kind)
+            yield Column(name=field, field=field, write=write, read=read)
+
+
+Codec = tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]
+
+
+def _codec(kind: Any) -> Codec:
+    """Return how a type is written and read: moments as numbers, words as they are, the rest as JSON."""
+    if kind in _CODECS:
+        return _CODECS[kind]
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return None, kind
+    if get_origin(kind) is tuple or (isinstance(kind, type) and issubclass(kind, Struct)):
+        decode = msgspec.json.Decoder(kind).decode
+        return to_json, lambda text: () if text == "[]" else decode(text)  # most lists are empty
+    return None, None
+
+
+def _optional_int(value: bool | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _optional_bool(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _moments_to_json(moments: Sequence[datetime]) -> str:
+    return to_json([to_microseconds(moment) for moment in moments])
+
+
+def _moments_from_json(text: str) -> tuple[datetime, ...]:
+    return () if text == "[]" else tuple([from_microseconds(number) for number in _decode(text)])
+
+
+def to_json(value: Any) -> str:
+    """Return the value as JSON text."""
+    return _encode(value).decode()
+
+
+def from_json(text: str) -> Any:
+    """Return the value of a JSON text."""
+    return _decode(text)
+
 
 _encode = msgspec.json.encode
 _decode = msgspec.json.decode
+_CODECS: Final[dict[Any, Codec]] = {
+    datetime: (to_microseconds, from_microseconds),
+    datetime | None: (optional_to_microseconds, optional_from_microseconds),
+    tuple[datetime, ...]: (_moments_to_json, _moments_from_json),
+    bool: (int, bool),
+    bool | None: (_optional_int, _optional_bool),
+}
+_MAPPED: Final = tuple(_columns())
+COLUMNS: Final = [one.name for one in _MAPPED]
+"""The columns that hold the memory itself; `key`, `change`, `fingerprint` and `scope` are apart."""
+SELECTED: Final = (
+    ", ".join(f"m.{name}" for name in COLUMNS)
+    + ", "
+    + ", ".join(f"s.{name}" for name in Scope.__struct_fields__)
+)
+"""What to select, from `memories m JOIN scopes s`, for `from_row`."""
+_VALUES: Final = attrgetter(*(f"{one.field}.{one.part}" if one.part else one.field for one in _MAPPED))
+_WRITES: Final = [(place, one.write) for place, one in enumerate(_MAPPED) if one.write is not None]
+_READS: Final = [(place, one.read) for place, one in enumerate(_MAPPED) if one.read is not None]
+_WHOLE: Final = [(one.field, place) for place, one in enumerate(_MAPPED) if not one.part]
+_PARTS: Final[list[tuple[str, Any, list[tuple[str, int]]]]] = [
+    (
+        field,
+        get_type_hints(Memory)[field],
+        [(one.part, place) for place, one in enumerate(_MAPPED) if one.field == field],
+    )
+    for field in SPREAD
+]
 
 
 def to_row(memory: Memory) -> tuple[Any, ...]:
     """Return the values of `COLUMNS`."""
-    made, affect, access = memory.provenance, memory.affect, memory.access
-    return (
-        *(memory.id, memory.status, memory.layer, memory.type, memory.category, memory.kind, memory.content),
-        *(memory.subject, memory.predicate, memory.object),
-        *(made.source, made.speaker, made.session, to_json(made.turns), to_json(made.episodes)),
-        *(optional_to_microseconds(memory.occurred_at), to_microseconds(memory.created_at)),
-        *(to_microseconds(memory.updated_at), optional_to_microseconds(memory.valid_from)),
-        *(optional_to_microseconds(memory.valid_to), optional_to_microseconds(memory.forget_after)),
-        *(memory.confidence, memory.importance, memory.stability, memory.strength),
-        *(memory.surprise, memory.reinforcements),
-        *(affect.valence, affect.intensity, affect.arousal),
-        *(access.count, optional_to_microseconds(access.last_at)),
-        *(to_json([to_microseconds(moment) for moment in access.recent]), access.sessions),
-        *(int(memory.pinned), memory.version, memory.supersedes, memory.superseded_by, memory.security),
-        *(to_json(memory.detail), to_json(memory.traits)),
-        *(to_json(memory.flags), memory.extractor, memory.verbatim, memory.box),
-        *(memory.successes, memory.failures),
-        *(optional_to_microseconds(memory.confirmed_at), int(memory.layer_held)),
-        *(memory.helped, memory.unhelpful),
-        *(None if memory.is_negated is None else int(memory.is_negated), memory.replaces),
-    )
+    values = list(_VALUES(memory))
+    for place, write in _WRITES:
+        values[place] = write(values[place])
+    return tuple(values)
 
 
 def from_row(row: Sequence[Any]) -> Memory:
@@ -156,54 +165,14 @@ def from_row(row: Sequence[Any]) -> Memory:
 
 
 def _memory(row: Sequence[Any]) -> Memory:
-    got = dict(zip(COLUMNS, row, strict=False))
-    return Memory(
-        id=got["id"],
-        content=got["content"],
-        scope=scope_from(row[len(COLUMNS) : len(COLUMNS) + 5]),
-        status=Status(got["status"]),
-        layer=Layer(got["layer"]),
-        type=MemoryType(got["type"]),
-        category=got["category"],
-        kind=Kind(got["kind"]),
-        subject=got["subject"],
-        predicate=got["predicate"],
-        object=got["object"],
-        provenance=_provenance(got),
-        occurred_at=optional_from_microseconds(got["occurred_at"]),
-        created_at=from_microseconds(got["created_at"]),
-        updated_at=from_microseconds(got["updated_at"]),
-        valid_from=optional_from_microseconds(got["valid_from"]),
-        valid_to=optional_from_microseconds(got["valid_to"]),
-        forget_after=optional_from_microseconds(got["forget_after"]),
-        confidence=got["confidence"],
-        importance=got["importance"],
-        stability=got["stability"],
-        strength=got["strength"],
-        surprise=got["surprise"],
-        reinforcements=got["reinforcements"],
-        affect=Affect(valence=got["valence"], intensity=got["intensity"], arousal=got["arousal"]),
-        access=_access(got),
-        pinned=bool(got["pinned"]),
-        version=got["version"],
-        supersedes=got["supersedes"],
-        superseded_by=got["superseded_by"],
-        security=SecurityTier(got["security"]),
-        detail=Detail(**_decode(got["detail"])),
-        traits=_traits(got["traits"]),
-        flags=_tuple(got["flags"]),
-        extractor=got["extractor"],
-        verbatim=got["verbatim"],
-        box=got["box"],
-        successes=got["successes"],
-        failures=got["failures"],
-        confirmed_at=optional_from_microseconds(got["confirmed_at"]),
-        layer_held=bool(got["layer_held"]),
-        helped=got["helped"],
-        unhelpful=got["unhelpful"],
-        is_negated=None if got["is_negated"] is None else bool(got["is_negated"]),
-        replaces=got["replaces"],
-    )
+    got = list(row)
+    for place, read in _READS:
+        got[place] = read(got[place])
+    fields = {field: got[place] for field, place in _WHOLE}
+    for field, kind, parts in _PARTS:
+        fields[field] = kind(**{part: got[place] for part, place in parts})
+    start = len(COLUMNS)
+    return Memory(scope=scope_from(row[start : start + len(Scope.__struct_fields__)]), **fields)
 
 
 def scope_from(names: Sequence[str]) -> Scope:
@@ -220,43 +189,3 @@ def _scope(project: str, squad: str, agent: str, channel: str, user: str) -> Sco
         channel=channel or None,
         user=user or None,
     )
-
-
-def to_json(value: Any) -> str:
-    """Return the value as JSON text."""
-    return _encode(value).decode()
-
-
-def from_json(text: str) -> Any:
-    """Return the value of a JSON text."""
-    return _decode(text)
-
-
-def _tuple(text: str) -> tuple[Any, ...]:
-    """Return a list in JSON; most are empty, and a large answer has thousands of them."""
-    return () if text == "[]" else tuple(_decode(text))
-
-
-def _provenance(got: dict[str, Any]) -> Provenance:
-    return Provenance(
-        source=Source(got["source"]),
-        speaker=got["speaker"],
-        session=got["session"],
-        turns=_tuple(got["turns"]),
-        episodes=_tuple(got["episodes"]),
-    )
-
-
-def _access(got: dict[str, Any]) -> AccessLog:
-    return AccessLog(
-        count=got["access_count"],
-        last_at=optional_from_microseconds(got["access_last_at"]),
-        recent=tuple([from_microseconds(number) for number in _tuple(got["access_recent"])]),
-        sessions=got["access_sessions"],
-    )
-
-
-def _traits(text: str) -> Traits:
-    found: dict[str, Any] = _decode(text)
-    fields: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
-    return Traits(**fields)
