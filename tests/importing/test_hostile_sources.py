@@ -15,11 +15,17 @@ from hypothesis import strategies as st
 
 from engramdb.errors import ContentTooLarge, InvalidContent, InvalidQuery
 from engramdb.importing import json_stream
-from engramdb.importing import json_stream as objects
-from engramdb.importing.json_stream import Piece, Raw, Unfit, raw_objects
-from engramdb.importing.read import read_source
-from engramdb.importing.record import TOO_LARGE, UNREADABLE, Broken, LeftOut, Message, Statement
-from engramdb.importing.sources import IMPORTERS
+from engramdb.importing.json_stream import RawObject, UnfitObject, raw_objects
+from engramdb.importing.read import IMPORTERS, read_source
+from engramdb.importing.source import (
+    TOO_LARGE,
+    UNREADABLE,
+    BrokenRecord,
+    SkippedFile,
+    SourceFile,
+    SourceMessage,
+    SourceStatement,
+)
 from engramdb.values import ImportKind
 
 from . import sources
@@ -47,12 +53,14 @@ JSON = st.recursive(
 )
 
 
-def piece_of(content: bytes, name: str = "x.json") -> Piece:
+def piece_of(content: bytes, name: str = "x.json") -> SourceFile:
     """A file that exists in memory only."""
-    return Piece(name, len(content), lambda: io.BytesIO(content))
+    return SourceFile(name, len(content), lambda: io.BytesIO(content))
 
 
-def found_in(path: Path, **options: Any) -> list[Statement | Message | Broken | LeftOut]:
+def found_in(
+    path: Path, **options: Any
+) -> list[SourceStatement | SourceMessage | BrokenRecord | SkippedFile]:
     """Everything that a source gives."""
     return [record for _, record in read_source(path, **options)]
 
@@ -75,10 +83,10 @@ def test_objects_come_out_of_any_json_whole_and_in_order(value: list[dict[str, A
 
     found = list(raw_objects(SlowStream(written)))
 
-    assert [json.dumps(json.loads(one.content)) for one in found if isinstance(one, Raw)] == [
+    assert [json.dumps(json.loads(one.content)) for one in found if isinstance(one, RawObject)] == [
         json.dumps(one) for one in value
     ]
-    assert {one.list_name for one in found if isinstance(one, Raw)} <= {"items" if wrapped else ""}
+    assert {one.list_name for one in found if isinstance(one, RawObject)} <= {"items" if wrapped else ""}
 
 
 @settings(max_examples=40)
@@ -89,8 +97,8 @@ def test_no_importer_stumbles_over_odd_json(value: list[Any], kind: ImportKind) 
 
     found = list(IMPORTERS[kind].read(piece_of(content), {}))
 
-    assert all(isinstance(one, Statement | Message | Broken) for one in found)
-    assert all(one.content.strip() for one in found if isinstance(one, Statement | Message))
+    assert all(isinstance(one, SourceStatement | SourceMessage | BrokenRecord) for one in found)
+    assert all(one.content.strip() for one in found if isinstance(one, SourceStatement | SourceMessage))
 
 
 @settings(max_examples=40)
@@ -105,7 +113,7 @@ def test_no_importer_stumbles_over_garbage(content: bytes, kind: ImportKind, tmp
     except InvalidContent:  # what begins like an archive and is none
         return
 
-    assert all(isinstance(one, Statement | Message | Broken) for one in found)
+    assert all(isinstance(one, SourceStatement | SourceMessage | BrokenRecord) for one in found)
 
 
 def test_a_broken_object_costs_itself_only() -> None:
@@ -114,9 +122,9 @@ def test_a_broken_object_costs_itself_only() -> None:
 
     found = list(IMPORTERS[ImportKind.MEM0].read(piece_of(content), {}))
 
-    assert [one.content for one in found if isinstance(one, Statement)] == ["one", "three"]
-    assert [one for one in found if isinstance(one, Broken)] == [
-        Broken(place="x.json: record 2", code=UNREADABLE)
+    assert [one.content for one in found if isinstance(one, SourceStatement)] == ["one", "three"]
+    assert [one for one in found if isinstance(one, BrokenRecord)] == [
+        BrokenRecord(place="x.json: record 2", code=UNREADABLE)
     ]
 
 
@@ -126,8 +134,8 @@ def test_a_file_that_is_cut_off_gives_what_it_has() -> None:
 
     found = list(IMPORTERS[ImportKind.CHATGPT].read(piece_of(content), {}))
 
-    assert sum(isinstance(one, Message) for one in found) == 4
-    assert [one for one in found if isinstance(one, Broken)] == [Broken(place="x.json: record 2")]
+    assert sum(isinstance(one, SourceMessage) for one in found) == 4
+    assert [one for one in found if isinstance(one, BrokenRecord)] == [BrokenRecord(place="x.json: record 2")]
 
 
 def test_half_an_emoji_does_not_spoil_its_conversation() -> None:
@@ -136,7 +144,7 @@ def test_half_an_emoji_does_not_spoil_its_conversation() -> None:
 
     found = list(IMPORTERS[ImportKind.MEM0].read(piece_of(content), {}))
 
-    assert [type(one) for one in found] == [Statement, Statement]
+    assert [type(one) for one in found] == [SourceStatement, SourceStatement]
 
 
 def test_deep_nesting_is_survived() -> None:
@@ -145,8 +153,8 @@ def test_deep_nesting_is_survived() -> None:
 
     found = list(IMPORTERS[ImportKind.MEM0].read(piece_of(content), {}))
 
-    assert isinstance(found[0], Broken)
-    assert isinstance(found[-1], Statement)
+    assert isinstance(found[0], BrokenRecord)
+    assert isinstance(found[-1], SourceStatement)
 
 
 @pytest.mark.parametrize("kind", sorted(ImportKind))
@@ -169,7 +177,7 @@ def test_a_tower_of_brackets_is_left() -> None:
     """What nests deeper than any export is not followed to its top."""
     stream = io.BytesIO(b"[" * 20_000_000)
 
-    assert list(raw_objects(stream)) == [Unfit(is_too_large=True)]
+    assert list(raw_objects(stream)) == [UnfitObject(is_too_large=True)]
     assert stream.tell() < 5_000_000
 
 
@@ -195,23 +203,23 @@ def test_an_object_that_is_too_large_is_not_held_in_memory() -> None:
     small, endless = b'{"a": 1}', Endless(100 * limit)
     large = b'[{"a": [' + b"[1]," * limit + b"0]}, " + small + b"]"
 
-    found = list(raw_objects(io.BytesIO(large), most_bytes=limit))
-    behind = list(raw_objects(endless, most_bytes=limit))  # type: ignore[arg-type]
+    found = list(raw_objects(io.BytesIO(large), max_bytes=limit))
+    behind = list(raw_objects(endless, max_bytes=limit))  # type: ignore[arg-type]
 
-    assert found == [Unfit(is_too_large=True), Raw(small, "", large.index(small))]
-    assert behind == [Unfit(is_too_large=True)]
+    assert found == [UnfitObject(is_too_large=True), RawObject(small, "", large.index(small))]
+    assert behind == [UnfitObject(is_too_large=True)]
     assert endless.left > 0
 
 
 def test_a_line_that_is_too_long_is_passed_over() -> None:
     """A session log with a film in it is read around the film."""
-    long = b'{"memory": "' + b"x" * objects.MOST_LINE_BYTES + b'", "id": 1}\n'
+    long = b'{"memory": "' + b"x" * json_stream.MAX_LINE_BYTES + b'", "id": 1}\n'
     content = long + b'{"memory": "fine", "id": "2"}\n'
 
     found = list(IMPORTERS[ImportKind.MEM0].read(piece_of(content, "x.jsonl"), {}))
 
-    assert [type(one) for one in found] == [Broken, Statement]
-    assert found[0] == Broken(place="x.jsonl: line 1", code=TOO_LARGE)
+    assert [type(one) for one in found] == [BrokenRecord, SourceStatement]
+    assert found[0] == BrokenRecord(place="x.jsonl: line 1", code=TOO_LARGE)
 
 
 def test_a_chat_export_is_read_from_its_archive(tmp_path: Path) -> None:
@@ -228,8 +236,8 @@ def test_a_chat_export_is_read_from_its_archive(tmp_path: Path) -> None:
 
     found = found_in(path)
 
-    assert sum(isinstance(one, Message) for one in found) == 4
-    assert {one.place for one in found if isinstance(one, LeftOut)} == {
+    assert sum(isinstance(one, SourceMessage) for one in found) == 4
+    assert {one.place for one in found if isinstance(one, SkippedFile)} == {
         "user.json",
         "chat.html",
         "file-1.txt",
@@ -260,8 +268,10 @@ def test_names_that_lead_out_of_an_archive_are_not_read(tmp_path: Path) -> None:
 
     found = found_in(path)
 
-    assert [one.content for one in found if isinstance(one, Statement)] == ["inside: Inside the archive"]
-    assert sum(isinstance(one, Broken) for one in found) == 3
+    assert [one.content for one in found if isinstance(one, SourceStatement)] == [
+        "inside: Inside the archive"
+    ]
+    assert sum(isinstance(one, BrokenRecord) for one in found) == 3
     assert sorted(one.name for one in tmp_path.iterdir()) == ["odd.zip"]
 
 
@@ -278,7 +288,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
 
     found = found_in(vault)
 
-    assert [one.content for one in found if isinstance(one, Statement)] == ["note: A note"]
+    assert [one.content for one in found if isinstance(one, SourceStatement)] == ["note: A note"]
 
 
 @pytest.mark.parametrize("name", ["absent.json", "\0"])
@@ -324,10 +334,12 @@ def test_an_encoding_is_never_guessed(tmp_path: Path, content: bytes, count: int
 
     found = found_in(tmp_path)
 
-    assert [one.content for one in found if isinstance(one, Statement)] == ["Grüße aus Köln"] * count + [
-        "Fine"
-    ]
-    assert [one for one in found if isinstance(one, Broken)] == [Broken(place="a.txt")] * (1 - count)
+    assert [one.content for one in found if isinstance(one, SourceStatement)] == [
+        "Grüße aus Köln"
+    ] * count + ["Fine"]
+    assert [one for one in found if isinstance(one, BrokenRecord)] == [BrokenRecord(place="a.txt")] * (
+        1 - count
+    )
 
 
 def test_an_encrypted_or_damaged_pdf_is_named_and_passed_over(tmp_path: Path) -> None:
@@ -337,8 +349,8 @@ def test_an_encrypted_or_damaged_pdf_is_named_and_passed_over(tmp_path: Path) ->
 
     found = found_in(tmp_path)
 
-    assert [one.content for one in found if isinstance(one, Statement)] == ["Kept for good"]
-    assert [one for one in found if isinstance(one, Broken)] == [Broken(place="bad.pdf")]
+    assert [one.content for one in found if isinstance(one, SourceStatement)] == ["Kept for good"]
+    assert [one for one in found if isinstance(one, BrokenRecord)] == [BrokenRecord(place="bad.pdf")]
 
 
 def test_a_field_that_does_not_exist_cannot_be_mapped(tmp_path: Path) -> None:

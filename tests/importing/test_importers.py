@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engramdb.importing.json_stream import Piece, pieces
-from engramdb.importing.read import kind_of, read_source
-from engramdb.importing.record import Broken, LeftOut, Message, Statement
-from engramdb.importing.sources import IMPORTERS
+from engramdb.importing.read import IMPORTERS, kind_of, read_source
+from engramdb.importing.source import (
+    BrokenRecord,
+    SkippedFile,
+    SourceFile,
+    SourceMessage,
+    SourceStatement,
+    source_files,
+)
 from engramdb.values import ImportKind, Role
 
 from . import sources
@@ -19,7 +24,7 @@ from . import sources
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engramdb.importing.record import Record
+    from engramdb.importing.source import Record
 
 
 def written(folder: Path, name: str, content: str | bytes | list[Any] | dict[str, Any]) -> Path:
@@ -32,21 +37,21 @@ def written(folder: Path, name: str, content: str | bytes | list[Any] | dict[str
     return path
 
 
-def records(path: Path, **options: Any) -> list[Record | LeftOut]:
+def records(path: Path, **options: Any) -> list[Record | SkippedFile]:
     """Everything that a source gives, in order."""
     return [record for _, record in read_source(path, **options)]
 
 
-def messages(path: Path) -> list[Message]:
+def messages(path: Path) -> list[SourceMessage]:
     """The messages of a source; fails if there is anything else."""
     found = records(path)
-    assert all(isinstance(one, Message) for one in found)
-    return [one for one in found if isinstance(one, Message)]
+    assert all(isinstance(one, SourceMessage) for one in found)
+    return [one for one in found if isinstance(one, SourceMessage)]
 
 
-def statements(path: Path, **options: Any) -> list[Statement]:
+def statements(path: Path, **options: Any) -> list[SourceStatement]:
     """The statements of a source, without what could not be read."""
-    return [one for one in records(path, **options) if isinstance(one, Statement)]
+    return [one for one in records(path, **options) if isinstance(one, SourceStatement)]
 
 
 KINDS: dict[ImportKind, tuple[str, Any]] = {
@@ -75,7 +80,7 @@ def test_a_file_is_known_by_its_content(tmp_path: Path, kind: ImportKind) -> Non
     found = list(read_source(path))
 
     assert {told for told, _ in found} == {kind}
-    assert any(isinstance(record, Message | Statement) for _, record in found)
+    assert any(isinstance(record, SourceMessage | SourceStatement) for _, record in found)
 
 
 def test_every_kind_has_an_importer() -> None:
@@ -87,9 +92,9 @@ def test_a_jsonl_file_by_another_name_is_still_one(tmp_path: Path) -> None:
     """Lines of objects are recognised without the ending."""
     path = written(tmp_path, "session", sources.as_lines(sources.codex_lines()))
 
-    with pieces(path) as found:
+    with source_files(path) as found:
         (piece,) = found
-        assert isinstance(piece, Piece)
+        assert isinstance(piece, SourceFile)
 
         assert kind_of(piece) is ImportKind.CODEX
 
@@ -215,14 +220,14 @@ def test_langgraph_values_are_put_into_words(tmp_path: Path) -> None:
 
     found = records(path, mapping={"user": "namespace.1"})
 
-    kept = [one for one in found if isinstance(one, Statement)]
+    kept = [one for one in found if isinstance(one, SourceStatement)]
     assert [one.content for one in kept] == [
         "I like pizza",
         "Tom moved to Oslo",
         "editor: Helix; tab width: 4",
     ]
     assert [one.user for one in kept] == ["maya", "tom", None]
-    assert found[3] == Broken(place="items.json: record 4")
+    assert found[3] == BrokenRecord(place="items.json: record 4")
 
 
 def test_agentmemory_gives_the_latest_of_each(tmp_path: Path) -> None:
@@ -333,12 +338,12 @@ def test_a_table_is_read_by_a_mapping(tmp_path: Path) -> None:
 
     found = records(path, mapping=mapping)
 
-    assert isinstance(found[0], Statement)
-    assert isinstance(found[1], Statement)
+    assert isinstance(found[0], SourceStatement)
+    assert isinstance(found[1], SourceStatement)
     assert (found[0].content, found[0].speaker) == ("Tee; grün", "Maya")
     assert found[0].occurred_at == datetime(2024, 5, 1, tzinfo=UTC)
     assert (found[1].content, found[1].speaker, found[1].occurred_at) == ("Kaffee", None, None)
-    assert found[2] == Broken(place="rows.csv: row 4")
+    assert found[2] == BrokenRecord(place="rows.csv: row 4")
 
 
 def test_a_table_in_a_folder_is_taken_when_asked_for(tmp_path: Path) -> None:
@@ -364,5 +369,5 @@ def test_rows_with_a_role_are_a_conversation(tmp_path: Path) -> None:
 
     found = records(path, kind=ImportKind.JSONL, mapping={"content": "payload.text", "role": "who"})
 
-    assert [type(one) for one in found] == [Message, Message]
-    assert [one.role for one in found if isinstance(one, Message)] == [Role.USER, Role.ASSISTANT]
+    assert [type(one) for one in found] == [SourceMessage, SourceMessage]
+    assert [one.role for one in found if isinstance(one, SourceMessage)] == [Role.USER, Role.ASSISTANT]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb import Engram
-from engramdb.importing import claude_code, codex
+from engramdb.importing.session_logs import is_claude_code, is_codex
 from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ LINES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("line", LINES)
 def test_a_list_or_an_object_is_no_kind_of_line(line: dict[str, Any]) -> None:
     """The question whether a line belongs to a log has an answer for every line."""
-    assert not codex.suits(line)
-    assert not claude_code.suits(line)
+    assert not is_codex(line)
+    assert not is_claude_code(line)
 
 
 def test_a_log_with_odd_parts_is_read_to_its_end(tmp_path: Path, store_path: Path) -> None:

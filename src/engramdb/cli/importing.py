@@ -69,10 +69,10 @@ def opened_for(
 def has_records(source: Path, *, kind: ImportKind | None, mapping: Mapping[str, str]) -> bool:
     """Say whether anything in a source can be read, looking no further than the first that can."""
     from engramdb.importing.read import read_source  # noqa: PLC0415
-    from engramdb.importing.record import Broken, LeftOut  # noqa: PLC0415
+    from engramdb.importing.source import BrokenRecord, SkippedFile  # noqa: PLC0415
 
     with closing(read_source(source, kind=kind, mapping=mapping)) as found:
-        return any(not isinstance(record, Broken | LeftOut) for _, record in found)
+        return any(not isinstance(record, BrokenRecord | SkippedFile) for _, record in found)
 
 
 def _for_the_moment(shared: Shared, stack: ExitStack) -> Engram:

@@ -82,7 +82,7 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.context.agents import AgentTurn
     from engramdb.documents.store import DocumentStore
     from engramdb.engine.idempotency import ReplyStore
-    from engramdb.importing.record import Message
+    from engramdb.importing.source import SourceMessage
     from engramdb.index.foreign import ProposesRows
     from engramdb.lifecycle.drafts import Draft
     from engramdb.models.capabilities import TokenCounter
@@ -293,7 +293,7 @@ class Engram:
 
     def hear(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[SourceMessage],
         *,
         kind: ImportKind = ImportKind.CLAUDE_CODE,
         most_characters: int | None = None,

@@ -32,11 +32,11 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.tiers >= {SecurityTier.SENSITIVE, SecurityTier.CONFIDENTIAL}
 
     def covers(self, memory: Memory) -> bool:
-        """Say whether a memory, as it is by now, is to be in it."""
+        """Return whether a memory, as it is by now, is to be in it."""
         return memory.status in self.filters.statuses and self.admits(memory)
 
     def admits(self, memory: Memory) -> bool:
-        """Say whether a memory's tier was asked for; a mere name or home town counts as cleartext."""
+        """Return whether a memory's tier was asked for; a mere name or home town counts as cleartext."""
         if memory.security in self.tiers:
             return True
         return SecurityTier.CLEARTEXT in self.tiers and not is_withheld(memory.content, memory.security)

@@ -22,7 +22,7 @@ from engramdb.engine.engram import Engram
 from engramdb.hooks import events, filters, transcript
 from engramdb.hooks.events import CLAUDE_CODE, CODEX, AgentProgram, HookEvent
 from engramdb.hooks.state import DeliveredLines
-from engramdb.importing.record import Message
+from engramdb.importing.source import SourceMessage
 from engramdb.models.capabilities import counter_for
 from engramdb.settings import Settings
 from engramdb.text.mentions import mentions
@@ -182,7 +182,7 @@ def _middle_left_out(prompt: str) -> str:
     return prompt if len(prompt) <= ASKED_CHARACTERS else f"{prompt[:half]}\n{prompt[-half:]}"
 
 
-def _spoken(visit: HookVisit) -> list[Message]:
+def _spoken(visit: HookVisit) -> list[SourceMessage]:
     """Return what the log holds lately, and behind it what the event tells and the log does not yet."""
     event = visit.event
     lines = transcript.tail(event.transcript) if visit.program.has_readable_log else []
@@ -203,13 +203,13 @@ def _spoken(visit: HookVisit) -> list[Message]:
     return messages
 
 
-def _ends_with(messages: Sequence[Message], prompt: str) -> bool:
+def _ends_with(messages: Sequence[SourceMessage], prompt: str) -> bool:
     """Return whether a log has the prompt already: some versions of the program write it first."""
     last = messages[-1] if messages else None
     return last is not None and last.role is Role.USER and _words(last.content) == _words(prompt)
 
 
-def _worth_keeping(messages: Sequence[Message]) -> list[Message]:
+def _worth_keeping(messages: Sequence[SourceMessage]) -> list[SourceMessage]:
     """Return the messages without what came from memory, and without those that hold nothing else."""
     plain = [replace(one, content=filters.without_memories(one.content)) for one in messages]
     return [
@@ -217,8 +217,8 @@ def _worth_keeping(messages: Sequence[Message]) -> list[Message]:
     ]
 
 
-def _message(visit: HookVisit, content: str, *, role: Role, key: str) -> Message:
-    return Message(content=content, place=transcript.PLACE, role=role, key=key, session=visit.session)
+def _message(visit: HookVisit, content: str, *, role: Role, key: str) -> SourceMessage:
+    return SourceMessage(content=content, place=transcript.PLACE, role=role, key=key, session=visit.session)
 
 
 def _without_secrets(text: str) -> str:

@@ -18,9 +18,9 @@ import msgspec
 
 from engramdb.hooks.events import CODEX
 from engramdb.hooks.project import project_of
-from engramdb.importing import claude_code, codex
-from engramdb.importing.json_stream import Object
-from engramdb.importing.record import Message
+from engramdb.importing.json_stream import JsonObject
+from engramdb.importing.session_logs import claude_code_message, codex_message
+from engramdb.importing.source import SourceMessage
 from engramdb.values import Role
 
 MAX_BYTES = 1_000_000
@@ -40,7 +40,7 @@ def tail(path: str, *, max_bytes: int = MAX_BYTES) -> list[dict[str, Any]]:
     return [value for value in map(_object, raw.split(b"\n")) if value is not None]
 
 
-def said(lines: Sequence[dict[str, Any]], *, session: str) -> list[Message]:
+def said(lines: Sequence[dict[str, Any]], *, session: str) -> list[SourceMessage]:
     """Return what the person and the agent said, oldest first: prompts, and the reply to each."""
     told = [_told(value, session) for value in lines]
     spoken = [one for one in told if one is not None and one.session in (None, session)]
@@ -65,14 +65,14 @@ def last_key(lines: Sequence[dict[str, Any]]) -> str:
     return next((name for name in names if isinstance(name, str)), "")
 
 
-def _told(line: dict[str, Any], session: str) -> Message | None:
+def _told(line: dict[str, Any], session: str) -> SourceMessage | None:
     """Return what a line says; of Codex only what has an id, for by its place it is not known again."""
     program, _, name = session.partition(":")
     if program != CODEX.name:
-        return claude_code.message(Object(PLACE, line))
+        return claude_code_message(JsonObject(PLACE, line))
     body = line.get("payload")
     has_id = isinstance(body, dict) and bool(body.get("id"))
-    return codex.message(Object(PLACE, line), session=name) if has_id else None
+    return codex_message(JsonObject(PLACE, line), session=name) if has_id else None
 
 
 def _end_of(path: str, max_bytes: int) -> bytes:

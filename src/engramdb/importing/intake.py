@@ -20,8 +20,8 @@ from engramdb.errors import (
     InvalidScope,
     SecurityError,
 )
-from engramdb.importing.read import Kinded, read_source
-from engramdb.importing.record import Broken, LeftOut, Link, Message, Statement
+from engramdb.importing.read import KindedRecord, read_source
+from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, SourceMessage, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.change import SAID, Speaker, link_found
 from engramdb.lifecycle.drafts import INJECTION, Draft, candidate, checked_text
@@ -48,7 +48,7 @@ from engramdb.values import (
 _MARK_BYTES = 16
 
 
-def mark_of(kind: ImportKind, record: Statement | Message, scope: Scope) -> bytes:
+def mark_of(kind: ImportKind, record: SourceStatement | SourceMessage, scope: Scope) -> bytes:
     """
     Return what a record is known by: its scope, the source's own name for it, and its words.
 
@@ -56,7 +56,7 @@ def mark_of(kind: ImportKind, record: Statement | Message, scope: Scope) -> byte
     from its like by who said it when.
     """
     name = record.key and f"{kind}/{record.key}"
-    if not name and isinstance(record, Message):
+    if not name and isinstance(record, SourceMessage):
         name = f"{record.session}/{record.role}/{record.speaker}/{record.occurred_at}"
     told = "\x1f".join((str(scope), name, record.content))
     return hashlib.blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_MARK_BYTES).digest()
@@ -72,7 +72,7 @@ class Item(Struct, frozen=True):
     """A record on its way in: its kind, the scope that it goes to and its mark."""
 
     kind: ImportKind
-    record: Statement | Message
+    record: SourceStatement | SourceMessage
     scope: Scope
     mark: bytes
 
@@ -165,7 +165,7 @@ class _Carried(Struct, frozen=True):
     """A link as the source says it: the source's names of both ends, the one that it leaves first."""
 
     source: str
-    link: Link
+    link: SourceLink
 
 
 CARRIED = "carried over by an import"
@@ -182,7 +182,11 @@ class CarriedLinks:
         """Note what the records of a batch are called and linked to, also of those that are here already."""
         for item in items:
             record = item.record
-            if not isinstance(record, Statement) or item.kind is not ImportKind.ENGRAM or not record.key:
+            if (
+                not isinstance(record, SourceStatement)
+                or item.kind is not ImportKind.ENGRAM
+                or not record.key
+            ):
                 continue
             self._met[record.key] = _Met(item.mark, item.scope)
             for link in record.links:
@@ -273,7 +277,7 @@ class Intake:
         self._links = CarriedLinks()
         self.tally = Tally()
 
-    def take(self, batch: Sequence[Kinded], *, now: datetime, enrich: bool) -> None:
+    def take(self, batch: Sequence[KindedRecord], *, now: datetime, enrich: bool) -> None:
         """Take a batch in, in one write."""
         items = self._items(batch)
         self._links.meet(items)
@@ -281,20 +285,20 @@ class Intake:
         while fresh and not self._stored(fresh, now=now, enrich=enrich):
             fresh = self._fresh(fresh)  # another import of the same source was faster with some
 
-    def foresee(self, batch: Sequence[Kinded], *, now: datetime) -> None:
+    def foresee(self, batch: Sequence[KindedRecord], *, now: datetime) -> None:
         """Count what `take` would do with a batch, and write nothing."""
         fresh = self._fresh([one for one in self._items(batch) if self._is_first(one)])
         with self._pipeline.store.read() as tx:
             for item in fresh:
                 self._foresee_one(tx, item, now=now)
 
-    def _items(self, batch: Sequence[Kinded]) -> list[Item]:
+    def _items(self, batch: Sequence[KindedRecord]) -> list[Item]:
         """Return the records of a batch that can be read, with scope and mark; the others are counted."""
         found = []
         for kind, record in batch:
-            if isinstance(record, LeftOut):
+            if isinstance(record, SkippedFile):
                 self.tally.counts["left out"] += 1
-            elif isinstance(record, Broken) or kind is None:
+            elif isinstance(record, BrokenRecord) or kind is None:
                 self.tally.refuse(record.place, getattr(record, "code", SecurityError.code))
             else:
                 self.tally.by_kind[kind] += 1
@@ -319,7 +323,7 @@ class Intake:
         return fresh
 
     def _is_first(self, item: Item) -> bool:
-        """Say whether a dry run meets a record for the first time, and count it where it does not."""
+        """Return whether a dry run meets a record for the first time, and count it where it does not."""
         is_first = item.mark not in self._foreseen
         self._foreseen.add(item.mark)
         self.tally.counts["already"] += not is_first
@@ -335,7 +339,7 @@ class Intake:
             noted = [
                 _noted(item, memory_id=one.memory.id) for item, one in zip(admitted, admissions, strict=True)
             ]
-            messages = [item for item in items if isinstance(item.record, Message)]
+            messages = [item for item in items if isinstance(item.record, SourceMessage)]
             turns = [self._observed(tx, item, refusals, now=now) for item in messages]
             noted += [one for one in turns if one is not None]
             tx.imports.add(noted, at=now)
@@ -351,7 +355,7 @@ class Intake:
         self, items: Sequence[Item], *, now: datetime, enrich: bool
     ) -> tuple[Prepared, list[Item], list[tuple[Item, str]]]:
         """Return what admission makes of the statements, which of them it lets in, and why not the others."""
-        statements = [(item, item.record) for item in items if isinstance(item.record, Statement)]
+        statements = [(item, item.record) for item in items if isinstance(item.record, SourceStatement)]
         rejections: list[EngramError] = []
         prepared = prepare(
             [_draft(record, item.scope) for item, record in statements],
@@ -367,9 +371,9 @@ class Intake:
         refusals = [(item, error.code) for item, error in zip(refused, rejections, strict=False)]
         return prepared, admitted, refusals
 
-    def _user_name(self, message: Statement | Message) -> str | None:
+    def _user_name(self, message: SourceStatement | SourceMessage) -> str | None:
         """Return the name of who spoke as the user, where the source does not name them."""
-        return self._speaker if isinstance(message, Message) and message.role is Role.USER else None
+        return self._speaker if isinstance(message, SourceMessage) and message.role is Role.USER else None
 
     def _observed(
         self, tx: Transaction, item: Item, refusals: list[tuple[Item, str]], *, now: datetime
@@ -378,7 +382,7 @@ class Intake:
         try:
             turn = heard(
                 message.content,
-                role=message.role if isinstance(message, Message) else "user",
+                role=message.role if isinstance(message, SourceMessage) else "user",
                 speaker=message.speaker or self._user_name(message),
                 session=message.session,
                 occurred_at=message.occurred_at,
@@ -404,7 +408,7 @@ class Intake:
     def _foresee_one(self, tx: Transaction, item: Item, *, now: datetime) -> None:
         record, counts, policy = item.record, self.tally.counts, self._pipeline.policy
         try:
-            if isinstance(record, Message):
+            if isinstance(record, SourceMessage):
                 checked_text(record.content, what="turn", max_bytes=policy.max_turn_bytes)
                 counts["turns"] += 1
             else:
@@ -421,14 +425,14 @@ class Intake:
 
 def records_of(
     path: Path, *, kind: ImportKind | None, mapping: Mapping[str, str] | None
-) -> Generator[Kinded, None, None]:
+) -> Generator[KindedRecord, None, None]:
     """Return the records of a file, a folder or an archive as they are read; closing it closes the file."""
     return read_source(path, kind=kind, mapping=mapping)
 
 
-def _narrowed(scope: Scope, record: Statement | Message) -> Scope:
+def _narrowed(scope: Scope, record: SourceStatement | SourceMessage) -> Scope:
     """Return the scope of a record: the import's own, and where that leaves it open, the record's people."""
-    told = record.scope if isinstance(record, Statement) else GLOBAL
+    told = record.scope if isinstance(record, SourceStatement) else GLOBAL
     if told == GLOBAL and not (record.agent or record.user):
         return scope
     return Scope(
@@ -440,7 +444,7 @@ def _narrowed(scope: Scope, record: Statement | Message) -> Scope:
     )
 
 
-def _draft(record: Statement, scope: Scope) -> Draft:
+def _draft(record: SourceStatement, scope: Scope) -> Draft:
     return Draft(
         content=record.content,
         scope=scope,

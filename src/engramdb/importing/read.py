@@ -7,20 +7,75 @@ hold several. What cannot be read is reported by its place and does not stop the
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from engramdb.errors import ContentTooLarge, InvalidContent
-from engramdb.importing import record as fields
-from engramdb.importing import table
-from engramdb.importing.json_stream import UNREADABLE_FILE, Piece, first_objects, pieces
-from engramdb.importing.record import Broken, LeftOut, Record
-from engramdb.importing.sources import IMPORTERS, JSON_SUFFIXES, Importer
+from engramdb.importing import chat_exports, memory_exports, session_logs, table, text_files
+from engramdb.importing.json_stream import first_objects
+from engramdb.importing.source import (
+    UNREADABLE_FILE,
+    BrokenRecord,
+    Record,
+    SkippedFile,
+    SourceFile,
+    source_files,
+)
+from engramdb.text import fields
 from engramdb.values import ImportKind
 
-Kinded: TypeAlias = tuple[ImportKind | None, Record | LeftOut]
+KindedRecord: TypeAlias = tuple[ImportKind | None, Record | SkippedFile]
+
+JSON_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+
+
+class Importer(Struct, frozen=True, kw_only=True):
+    """How files of one kind are read, and how they are known: by the end of their name or by an object."""
+
+    read: Callable[[SourceFile, Mapping[str, str]], Iterator[Record]]
+    suffixes: frozenset[str]
+    suits: Callable[[Mapping[str, Any]], bool] | None = None
+
+
+IMPORTERS: dict[ImportKind, Importer] = {
+    ImportKind.ENGRAM: Importer(
+        read=memory_exports.read_engram, suffixes=JSON_SUFFIXES, suits=memory_exports.is_engram
+    ),
+    ImportKind.CHATGPT: Importer(
+        read=chat_exports.read_chatgpt, suffixes=JSON_SUFFIXES, suits=chat_exports.is_chatgpt
+    ),
+    ImportKind.CLAUDE: Importer(
+        read=chat_exports.read_claude, suffixes=JSON_SUFFIXES, suits=chat_exports.is_claude
+    ),
+    ImportKind.CLAUDE_CODE: Importer(
+        read=session_logs.read_claude_code, suffixes=JSON_SUFFIXES, suits=session_logs.is_claude_code
+    ),
+    ImportKind.CODEX: Importer(
+        read=session_logs.read_codex, suffixes=JSON_SUFFIXES, suits=session_logs.is_codex
+    ),
+    ImportKind.OPENCODE: Importer(
+        read=session_logs.read_opencode, suffixes=JSON_SUFFIXES, suits=session_logs.is_opencode
+    ),
+    ImportKind.LANGGRAPH: Importer(
+        read=memory_exports.read_langgraph, suffixes=JSON_SUFFIXES, suits=memory_exports.is_langgraph
+    ),
+    ImportKind.MEM0: Importer(
+        read=memory_exports.read_mem0, suffixes=JSON_SUFFIXES, suits=memory_exports.is_mem0
+    ),
+    ImportKind.AGENTMEMORY: Importer(
+        read=memory_exports.read_agentmemory, suffixes=JSON_SUFFIXES, suits=memory_exports.is_agentmemory
+    ),
+    ImportKind.JSONL: Importer(read=table.read_json, suffixes=JSON_SUFFIXES, suits=table.suits),
+    ImportKind.CSV: Importer(read=table.read_csv, suffixes=frozenset({".csv", ".tsv"})),
+    ImportKind.MARKDOWN: Importer(read=text_files.read_markdown, suffixes=text_files.MARKDOWN_SUFFIXES),
+    ImportKind.TEXT: Importer(read=text_files.read_text, suffixes=text_files.TEXT_SUFFIXES),
+    ImportKind.PDF: Importer(read=text_files.read_pdf, suffixes=frozenset({".pdf"})),
+}
+"""In the order in which objects are shown to them: the most telling shapes come first."""
 
 _SAMPLE_OBJECTS = 8
 _DOCUMENTS = frozenset({ImportKind.MARKDOWN, ImportKind.TEXT, ImportKind.PDF})
@@ -32,7 +87,7 @@ _EXPORTS = frozenset({ImportKind.CHATGPT, ImportKind.CLAUDE})
 
 def read_source(
     path: Path, *, kind: ImportKind | None = None, mapping: Mapping[str, str] | None = None
-) -> Generator[Kinded]:
+) -> Generator[KindedRecord]:
     """
     Yield every record of a source with the kind of its file; raises where there is nothing to read.
 
@@ -40,11 +95,11 @@ def read_source(
     """
     given = mapping or {}
     table.check(given)
-    with pieces(path) as found:
+    with source_files(path) as found:
         first = next(found, None)
         second = next(found, None)
         every = chain((one for one in (first, second) if one is not None), found)
-        if second is None and isinstance(first, Piece):
+        if second is None and isinstance(first, SourceFile):
             yield from _only(first, kind, given)
         elif kind is not None:
             yield from _chosen(every, kind, given)
@@ -52,114 +107,114 @@ def read_source(
             yield from _sorted(every, given)
 
 
-def kind_of(piece: Piece, *, has_mapping: bool = False) -> ImportKind | None:
+def kind_of(file: SourceFile, *, has_mapping: bool = False) -> ImportKind | None:
     """Return the kind of a file by its first objects or by its name; None for what is none of ours."""
     for kind in (ImportKind.MARKDOWN, ImportKind.TEXT, ImportKind.PDF):
-        if piece.suffix in IMPORTERS[kind].suffixes:
+        if file.suffix in IMPORTERS[kind].suffixes:
             return kind
-    if piece.suffix in IMPORTERS[ImportKind.CSV].suffixes:
-        return ImportKind.CSV if has_mapping or _has_usual_column(piece) else None
-    if piece.suffix in JSON_SUFFIXES or _begins_like_json(piece):
-        return _kind_of_objects(piece, has_mapping=has_mapping)
-    return ImportKind.PDF if _begins_with(piece, b"%PDF-") else None
+    if file.suffix in IMPORTERS[ImportKind.CSV].suffixes:
+        return ImportKind.CSV if has_mapping or _has_usual_column(file) else None
+    if file.suffix in JSON_SUFFIXES or _begins_like_json(file):
+        return _kind_of_objects(file, has_mapping=has_mapping)
+    return ImportKind.PDF if _begins_with(file, b"%PDF-") else None
 
 
-def _only(piece: Piece, kind: ImportKind | None, mapping: Mapping[str, str]) -> Iterator[Kinded]:
+def _only(file: SourceFile, kind: ImportKind | None, mapping: Mapping[str, str]) -> Iterator[KindedRecord]:
     """Yield the records of the one file that there is; a file of no kind is refused and not passed over."""
-    told = kind or kind_of(piece, has_mapping=bool(mapping))
+    told = kind or kind_of(file, has_mapping=bool(mapping))
     if told is None:
         raise InvalidContent(
-            f"{piece.name} is of no kind that can be imported",
+            f"{file.name} is of no kind that can be imported",
             hint=f"Say which it is with --from: {', '.join(ImportKind)}. A table needs a --map, too.",
         )
-    yield from _records(piece, told, mapping)
+    yield from _records(file, told, mapping)
 
 
 def _chosen(
-    found: Iterable[Piece | Broken], kind: ImportKind, mapping: Mapping[str, str]
-) -> Iterator[Kinded]:
-    fitting: list[Piece] = []
-    for piece in found:
-        if isinstance(piece, Broken):
-            yield None, piece
-        elif _fits(piece, IMPORTERS[kind], kind, has_mapping=bool(mapping)):
-            fitting.append(piece)
+    found: Iterable[SourceFile | BrokenRecord], kind: ImportKind, mapping: Mapping[str, str]
+) -> Iterator[KindedRecord]:
+    fitting: list[SourceFile] = []
+    for file in found:
+        if isinstance(file, BrokenRecord):
+            yield None, file
+        elif _fits(file, IMPORTERS[kind], kind, has_mapping=bool(mapping)):
+            fitting.append(file)
         else:
-            yield None, LeftOut(place=piece.name)
-    for piece, _ in _by_time([(piece, kind) for piece in fitting]):
-        yield from _records(piece, kind, mapping)
+            yield None, SkippedFile(place=file.name)
+    for file, _ in _by_time([(file, kind) for file in fitting]):
+        yield from _records(file, kind, mapping)
 
 
-def _fits(piece: Piece, importer: Importer, kind: ImportKind, *, has_mapping: bool) -> bool:
-    """Say whether a file among many is of the kind that was asked for: many kinds end in `.json`."""
-    if piece.suffix not in importer.suffixes:
+def _fits(file: SourceFile, importer: Importer, kind: ImportKind, *, has_mapping: bool) -> bool:
+    """Return whether a file among many is of the kind that was asked for: many kinds end in `.json`."""
+    if file.suffix not in importer.suffixes:
         return False
-    return importer.suits is None or has_mapping or kind_of(piece) is kind
+    return importer.suits is None or has_mapping or kind_of(file) is kind
 
 
-def _sorted(found: Iterable[Piece | Broken], mapping: Mapping[str, str]) -> Iterator[Kinded]:
+def _sorted(found: Iterable[SourceFile | BrokenRecord], mapping: Mapping[str, str]) -> Iterator[KindedRecord]:
     """Yield the records of files whose kinds nobody named; beside a chat export, documents are its litter."""
-    known: list[tuple[Piece, ImportKind]] = []
-    for piece in found:
-        told = None if isinstance(piece, Broken) else kind_of(piece, has_mapping=bool(mapping))
-        if isinstance(piece, Broken):
-            yield None, piece
+    known: list[tuple[SourceFile, ImportKind]] = []
+    for file in found:
+        told = None if isinstance(file, BrokenRecord) else kind_of(file, has_mapping=bool(mapping))
+        if isinstance(file, BrokenRecord):
+            yield None, file
         elif told is None:
-            yield None, LeftOut(place=piece.name)
+            yield None, SkippedFile(place=file.name)
         else:
-            known.append((piece, told))
+            known.append((file, told))
     is_export = any(told in _EXPORTS for _, told in known)
-    for piece, told in _by_time(known):
+    for file, told in _by_time(known):
         if (is_export and told in _DOCUMENTS) or (told in _TABLES and not mapping):
-            yield None, LeftOut(place=piece.name)
+            yield None, SkippedFile(place=file.name)
         else:
-            yield from _records(piece, told, mapping)
+            yield from _records(file, told, mapping)
 
 
-def _by_time(known: list[tuple[Piece, ImportKind]]) -> list[tuple[Piece, ImportKind]]:
+def _by_time(known: list[tuple[SourceFile, ImportKind]]) -> list[tuple[SourceFile, ImportKind]]:
     """Return session logs in the order in which the sessions began, behind everything else in its own."""
 
-    def began(one: tuple[Piece, ImportKind]) -> tuple[bool, float]:
-        piece, kind = one
+    def began(one: tuple[SourceFile, ImportKind]) -> tuple[bool, float]:
+        file, kind = one
         if kind not in _LOGS:
             return False, 0.0
-        sample = first_objects(piece, limit=_SAMPLE_OBJECTS)
+        sample = first_objects(file, limit=_SAMPLE_OBJECTS)
         moments = filter(None, (fields.moment(line.value.get("timestamp")) for line in sample))
         return True, min((moment.timestamp() for moment in moments), default=0.0)
 
     return sorted(known, key=began)
 
 
-def _records(piece: Piece, kind: ImportKind, mapping: Mapping[str, str]) -> Iterator[Kinded]:
+def _records(file: SourceFile, kind: ImportKind, mapping: Mapping[str, str]) -> Iterator[KindedRecord]:
     try:
-        for record in IMPORTERS[kind].read(piece, mapping):
+        for record in IMPORTERS[kind].read(file, mapping):
             yield kind, record
     except (InvalidContent, ContentTooLarge) as exc:
-        yield kind, Broken(place=piece.name, code=exc.code)
+        yield kind, BrokenRecord(place=file.name, code=exc.code)
     except UNREADABLE_FILE:
-        yield kind, Broken(place=piece.name)
+        yield kind, BrokenRecord(place=file.name)
 
 
-def _kind_of_objects(piece: Piece, *, has_mapping: bool) -> ImportKind | None:
+def _kind_of_objects(file: SourceFile, *, has_mapping: bool) -> ImportKind | None:
     """Return the kind that the first objects suit; a log may begin with lines that say little."""
-    sample = [one.value for one in first_objects(piece, limit=_SAMPLE_OBJECTS)]
+    sample = [one.value for one in first_objects(file, limit=_SAMPLE_OBJECTS)]
     for kind, importer in IMPORTERS.items():
         if importer.suits is not None and any(map(importer.suits, sample)):
             return kind
     return ImportKind.JSONL if has_mapping and sample else None
 
 
-def _has_usual_column(piece: Piece) -> bool:
-    return not set(table.header(piece)).isdisjoint(table.USUAL["content"])
+def _has_usual_column(file: SourceFile) -> bool:
+    return not set(table.header(file)).isdisjoint(table.USUAL["content"])
 
 
-def _begins_like_json(piece: Piece) -> bool:
-    return not piece.suffix and _begins_with(piece, b"{", b"[")
+def _begins_like_json(file: SourceFile) -> bool:
+    return not file.suffix and _begins_with(file, b"{", b"[")
 
 
-def _begins_with(piece: Piece, *openings: bytes) -> bool:
+def _begins_with(file: SourceFile, *openings: bytes) -> bool:
     try:
-        with piece.open() as stream:
+        with file.open() as stream:
             return stream.read(64).lstrip().startswith(openings)
     except UNREADABLE_FILE:
         return False

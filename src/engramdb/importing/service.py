@@ -25,8 +25,8 @@ from engramdb.clock import Clock
 from engramdb.errors import SecurityError
 from engramdb.health import Health
 from engramdb.importing.intake import Intake, mark_of, records_of
-from engramdb.importing.read import Kinded
-from engramdb.importing.record import Message
+from engramdb.importing.read import KindedRecord
+from engramdb.importing.source import SourceMessage
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.models.embedder import Embedder
 from engramdb.policy import Policy
@@ -109,7 +109,7 @@ class ImportService:
 
     def take_messages(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[SourceMessage],
         *,
         kind: ImportKind,
         most_characters: int | None,
@@ -134,7 +134,7 @@ class ImportService:
             tx.imports.add(noted, at=self._now())
         return turns
 
-    def _take(self, intake: Intake, batch: Sequence[Kinded], *, dry_run: bool) -> None:
+    def _take(self, intake: Intake, batch: Sequence[KindedRecord], *, dry_run: bool) -> None:
         if dry_run:
             intake.foresee(batch, now=self._now())
             return
@@ -152,7 +152,7 @@ class ImportService:
             self._parts.scheduler.extracted()
         return total
 
-    def _stored_turn(self, message: Message, scope: Scope) -> Turn | None:
+    def _stored_turn(self, message: SourceMessage, scope: Scope) -> Turn | None:
         """Store a message as a turn; None for one that no policy admits, such as an empty one."""
         try:
             return observe(
@@ -178,14 +178,14 @@ def _ignore(_count: int) -> None:
     """Stand in for whoever does not ask for progress."""
 
 
-def _batches(source: Iterator[Kinded]) -> Iterator[list[Kinded]]:
+def _batches(source: Iterator[KindedRecord]) -> Iterator[list[KindedRecord]]:
     while batch := list(islice(source, BULK_ROWS)):
         yield batch
 
 
 def _unknown(
-    tx: Transaction, marked: Mapping[bytes, Message], held: Mapping[tuple[str, str], Sequence[Turn]]
-) -> Iterator[tuple[bytes, Message, Turn | None]]:
+    tx: Transaction, marked: Mapping[bytes, SourceMessage], held: Mapping[tuple[str, str], Sequence[Turn]]
+) -> Iterator[tuple[bytes, SourceMessage, Turn | None]]:
     """
     Yield the messages whose marks are not known, each with the turn that holds its words already.
 
@@ -212,11 +212,11 @@ def _stored(tx: Transaction, session: str | None, place: Scope) -> Mapping[tuple
     return found
 
 
-def _cut(message: Message, most: int | None) -> Message:
+def _cut(message: SourceMessage, most: int | None) -> SourceMessage:
     return message if most is None else replace(message, content=message.content[:most])
 
 
-def _words(said: Message | Turn) -> tuple[str, str]:
+def _words(said: SourceMessage | Turn) -> tuple[str, str]:
     """Return who said what, as it is compared: without regard to blanks and to what is never stored."""
     content = clean(said.content) if is_text(said.content) else said.content
     return said.role, " ".join(content.split())

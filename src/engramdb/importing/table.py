@@ -13,9 +13,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engramdb.errors import InvalidQuery
-from engramdb.importing import record
-from engramdb.importing.json_stream import UNREADABLE_FILE, Object, Piece, objects
-from engramdb.importing.record import Broken, Message, Record, Statement
+from engramdb.importing.json_stream import JsonObject, objects
+from engramdb.importing.source import (
+    UNREADABLE_FILE,
+    BrokenRecord,
+    Record,
+    SourceFile,
+    SourceMessage,
+    SourceStatement,
+)
+from engramdb.text import fields
 from engramdb.values import Role
 
 USUAL = {
@@ -44,8 +51,8 @@ _DELIMITERS = ",;\t|"
 
 
 def suits(value: Mapping[str, Any]) -> bool:
-    """Say whether an object has a field that is usually the text."""
-    return any(record.text(value.get(name)) for name in USUAL["content"])
+    """Return whether an object has a field that is usually the text."""
+    return any(fields.text(value.get(name)) for name in USUAL["content"])
 
 
 def check(mapping: Mapping[str, str]) -> None:
@@ -55,30 +62,30 @@ def check(mapping: Mapping[str, str]) -> None:
         raise InvalidQuery(f"no field is called {unknown[0]!r}", hint=f"Map to one of {', '.join(USUAL)}.")
 
 
-def read_json(piece: Piece, mapping: Mapping[str, str]) -> Iterator[Record]:
+def read_json(file: SourceFile, mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the objects of a JSON or JSONL file as records."""
-    for one in objects(piece):
-        yield one if isinstance(one, Broken) else _record(one, mapping)
+    for one in objects(file):
+        yield one if isinstance(one, BrokenRecord) else _record(one, mapping)
 
 
-def read_csv(piece: Piece, mapping: Mapping[str, str]) -> Iterator[Record]:
+def read_csv(file: SourceFile, mapping: Mapping[str, str]) -> Iterator[Record]:
     """Yield the rows of a CSV file as records; the first row names the columns."""
     try:
-        with piece.open() as stream:
+        with file.open() as stream:
             is_wide = stream.read(2) in (b"\xff\xfe", b"\xfe\xff")
         # What is not UTF-8 is kept as halves of surrogate pairs: admission refuses those rows only.
         encoding, errors = ("utf-16", "replace") if is_wide else ("utf-8-sig", "surrogateescape")
-        with piece.open() as stream:
+        with file.open() as stream:
             lines = io.TextIOWrapper(stream, encoding, errors, newline="")
-            yield from _rows(piece.name, lines, mapping)
+            yield from _rows(file.name, lines, mapping)
     except UNREADABLE_FILE:
-        yield Broken(place=piece.name)
+        yield BrokenRecord(place=file.name)
 
 
-def header(piece: Piece) -> list[str]:
+def header(file: SourceFile) -> list[str]:
     """Return the names of the columns of a CSV file, empty where there are none to be read."""
     try:
-        with piece.open() as stream:
+        with file.open() as stream:
             sample = stream.read(_SAMPLE_CHARACTERS).decode("utf-8-sig", "ignore")
         return next(csv.reader(io.StringIO(sample), delimiter=_delimiter(sample)), [])
     except (*UNREADABLE_FILE, csv.Error):
@@ -98,11 +105,11 @@ def _rows(file: str, stream: io.TextIOWrapper, mapping: Mapping[str, str]) -> It
         except StopIteration:
             return
         except csv.Error:
-            yield Broken(place=place)
+            yield BrokenRecord(place=place)
             continue
         if row:
             named = dict(zip(columns, row, strict=False))
-            yield _record(Object(place, named), mapping)
+            yield _record(JsonObject(place, named), mapping)
 
 
 def _delimiter(first_line: str) -> str:
@@ -110,25 +117,27 @@ def _delimiter(first_line: str) -> str:
     return max(_DELIMITERS, key=line.count)
 
 
-def _record(one: Object, mapping: Mapping[str, str]) -> Record:
+def _record(one: JsonObject, mapping: Mapping[str, str]) -> Record:
     told = {name: _told(one.value, name, mapping) for name in USUAL}
-    content = record.text(told["content"])
+    content = fields.text(told["content"])
     if content is None:
-        return Broken(place=one.place)
+        return BrokenRecord(place=one.place)
     whose: dict[str, Any] = {
-        name: record.name(told[name]) for name in ("speaker", "session", "user", "agent")
+        name: fields.name(told[name]) for name in ("speaker", "session", "user", "agent")
     }
-    key, moment = record.name(told["key"]) or "", record.moment(told["occurred_at"])
+    key, moment = fields.name(told["key"]) or "", fields.moment(told["occurred_at"])
     role = _ROLES.get(str(told["role"]).strip().lower())
     if role is not None:
-        return Message(content=content, place=one.place, role=role, key=key, occurred_at=moment, **whose)
-    return Statement(
+        return SourceMessage(
+            content=content, place=one.place, role=role, key=key, occurred_at=moment, **whose
+        )
+    return SourceStatement(
         content=content,
         place=one.place,
         key=key,
-        category=record.category(told["category"]),
-        confidence=record.share(told["confidence"]),
-        importance=record.share(told["importance"]),
+        category=fields.category(told["category"]),
+        confidence=fields.share(told["confidence"]),
+        importance=fields.share(told["importance"]),
         occurred_at=moment,
         **whose,
     )
@@ -138,5 +147,5 @@ def _told(value: Mapping[str, Any], name: str, mapping: Mapping[str, str]) -> ob
     """Return what a record tells for one of our fields: by the mapping, or else by a usual name."""
     if name in mapping:
         column = mapping[name]
-        return value[column] if column in value else record.dig(value, column)
+        return value[column] if column in value else fields.dig(value, column)
     return next((value[usual] for usual in USUAL[name] if value.get(usual) not in (None, "")), None)

@@ -254,7 +254,7 @@ def overlap(first: str, second: str) -> float:
 
 
 def is_latin(text: str) -> bool:
-    """Say whether most letters of the text are Latin."""
+    """Return whether most letters of the text are Latin."""
     if text.isascii():
         return True
     letters = [character for character in text if character.isalpha()]

@@ -177,7 +177,7 @@ class TokenCounter(Protocol):
 
     @property
     def is_exact(self) -> bool:
-        """Say whether counts are those of the tokenizer itself."""
+        """Return whether counts are those of the tokenizer itself."""
         ...
 
     def count(self, text: str) -> int:

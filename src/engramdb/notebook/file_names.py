@@ -52,7 +52,7 @@ def copy_path(path: str, mark: str) -> str:
 
 
 def is_copy(path: str) -> bool:
-    """Say whether a file is such a copy, which no sync reads."""
+    """Return whether a file is such a copy, which no sync reads."""
     return bool(_COPY_NAME.match(path))
 
 

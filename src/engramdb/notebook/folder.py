@@ -157,7 +157,7 @@ class Folder:
     # --- looking --------------------------------------------------------------------------------------------
 
     def is_free(self) -> bool:
-        """Say whether there is nothing in it that could be somebody's."""
+        """Return whether there is nothing in it that could be somebody's."""
         with translated():
             return not self.root.exists() or all(one.name in _NOTHING for one in self.root.iterdir())
 
@@ -194,7 +194,7 @@ class Folder:
             return stream.read(min(most_bytes, about.st_size + 1)) if is_file else None
 
     def is_taken(self, path: str) -> bool:
-        """Say whether something stands at a path, a link that leads nowhere too."""
+        """Return whether something stands at a path, a link that leads nowhere too."""
         return os.path.lexists(self._at(path))
 
     # --- changing -------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ class Folder:
             return Found(path=path, content=content, why=exc.message)
 
     def _is_ours(self, path: str) -> bool:
-        """Say whether no link leads to a file on its way from the folder."""
+        """Return whether no link leads to a file on its way from the folder."""
         steps = path.split("/")[:-1]
         return not any(self.root.joinpath(*steps[:end]).is_symlink() for end in range(1, len(steps) + 1))
 

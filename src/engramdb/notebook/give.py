@@ -167,7 +167,7 @@ class Giving(Struct):
         )
 
     def _is_as_it_was(self, memory: Memory, links: Sequence[str], claim: Claim) -> bool:
-        """Say whether neither side has changed since the last sync, which is how most are."""
+        """Return whether neither side has changed since the last sync, which is how most are."""
         entry = claim.entry
         return (
             entry is not None
@@ -183,7 +183,7 @@ class Giving(Struct):
         return () if old is None else tags_of(old)
 
     def _tells_of_the_gone(self, named: MemoryId, memory: Memory) -> bool:
-        """Say whether a file is called after a memory whose words must not be found any more."""
+        """Return whether a file is called after a memory whose words must not be found any more."""
         if named == memory.id:
             return False
         first = self.hand.get(named)

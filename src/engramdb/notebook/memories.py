@@ -14,12 +14,11 @@ from msgspec import Struct
 
 from engramdb.capture.agents import AdmitsDrafts
 from engramdb.clock import Clock
-from engramdb.importing import record
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.change import correct, relabel, set_layer, set_pinned, set_status
 from engramdb.lifecycle.drafts import Draft
 from engramdb.notebook.note import Note, truth
-from engramdb.text import pii
+from engramdb.text import fields, pii
 from engramdb.values import (
     Action,
     Actor,
@@ -73,7 +72,7 @@ class Hand(Struct, frozen=True, kw_only=True):
         return memory if memory is not None and memory.scope == self.scope else None
 
     def is_known(self, memory_id: MemoryId) -> bool:
-        """Say whether this scope has, or had, such a memory."""
+        """Return whether this scope has, or had, such a memory."""
         return self.get(memory_id) is not None
 
     def standing(self, memory_id: MemoryId) -> Memory | None:
@@ -107,12 +106,12 @@ class Hand(Struct, frozen=True, kw_only=True):
         draft = Draft(
             content=note.body,
             scope=self.scope,
-            category=record.category(told.get("category")),
+            category=fields.category(told.get("category")),
             layer=Layer(word) if word in {str(one) for one in Layer} else Layer.EPISODIC,
-            importance=record.share(told.get("importance")),
-            confidence=record.share(told.get("confidence")),
+            importance=fields.share(told.get("importance")),
+            confidence=fields.share(told.get("confidence")),
             pinned=truth(told.get("pinned", "")) is True,
-            occurred_at=record.moment(told.get("occurred")),
+            occurred_at=fields.moment(told.get("occurred")),
             provenance=Provenance(source=Source.HUMAN),
         )
         return self.writer.admit([draft])[0]
@@ -167,5 +166,5 @@ class Hand(Struct, frozen=True, kw_only=True):
 
 
 def is_withheld(memory: Memory) -> bool:
-    """Say whether a memory must not stand in a plain file."""
+    """Return whether a memory must not stand in a plain file."""
     return pii.is_withheld(memory.content, memory.security)

@@ -15,7 +15,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from engramdb.errors import InvalidContent
-from engramdb.importing import record as loose
+from engramdb.text import fields as loose
 from engramdb.text import front_matter
 from engramdb.text.front_matter import Value
 from engramdb.text.normalize import clean, is_text
@@ -118,14 +118,14 @@ def tags_of(memory: Memory) -> tuple[str, ...]:
 
 
 def shows(note: Note, text: str) -> bool:
-    """Say whether a note already says what the text of a file would: then it need not be written."""
+    """Return whether a note already says what the text of a file would: then it need not be written."""
     wanted = read_note(text.encode())
     same = all(same_value(name, note.fields.get(name), value) for name, value in wanted.fields.items())
     return same and note.body == wanted.body and note.fields.keys() == wanted.fields.keys()
 
 
 def same_value(name: str, one: Value | None, other: Value | None) -> bool:
-    """Say whether two values of a field mean the same, however an editor writes them."""
+    """Return whether two values of a field mean the same, however an editor writes them."""
     if one is None or other is None or name in ("tags", "entities"):
         return _listed(one) == _listed(other)
     if name in _SHARES:
@@ -138,7 +138,7 @@ def same_value(name: str, one: Value | None, other: Value | None) -> bool:
 
 
 def same_label(name: str, value: Value, label: str | None) -> bool:
-    """Say whether a note still has the label that the state tells of."""
+    """Return whether a note still has the label that the state tells of."""
     if name == "entities":
         return (_label(name, value) if _listed(value) else None) == label
     return same_value(name, value, label)

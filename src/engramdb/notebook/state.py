@@ -88,7 +88,7 @@ def write_state(state: State) -> bytes:
 
 
 def is_inside(path: str) -> bool:
-    """Say whether a relative path stays in its folder and names a note."""
+    """Return whether a relative path stays in its folder and names a note."""
     parts = PurePosixPath(path).parts
     is_plain = bool(parts) and not path.startswith("/") and "\\" not in path and ":" not in parts[0]
     return is_plain and path.lower().endswith(".md") and not any(part.startswith(".") for part in parts)

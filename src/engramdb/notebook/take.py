@@ -9,11 +9,11 @@ from typing import Self
 from msgspec import Struct, field
 
 from engramdb.errors import InvalidContent, MemoryChanged, SecurityError, StatusNotAllowed
-from engramdb.importing.record import share
 from engramdb.notebook.folder import Folder, Found
 from engramdb.notebook.memories import Hand, is_withheld
 from engramdb.notebook.note import EDITABLE, SHOWN_ONLY, Note, labels_of, same_label, truth, words_mark
 from engramdb.notebook.state import Claim, Entry, Pairing, Passed, State
+from engramdb.text.fields import share
 from engramdb.text.front_matter import Value
 from engramdb.values import Layer, Memory, MemoryId, NotebookAct, NotebookChange, Status
 
@@ -337,7 +337,7 @@ class Taking(Struct):
         self._note(act, claim.found.path, claim.memory_id, why=why)
 
     def _is_passed(self, found: Found) -> bool:
-        """Say whether a file was looked at before as it is, and remember it for the next time."""
+        """Return whether a file was looked at before as it is, and remember it for the next time."""
         told = self.state.passed.get(found.path)
         if told is None or told.file != found.mark:
             return False
