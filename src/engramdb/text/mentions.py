@@ -9,7 +9,15 @@ from functools import cache
 
 from engramdb.erasable_cache import cached
 from engramdb.text.lexicons import LANGUAGES, any_pattern, word_set
-from engramdb.text.name_runs import Placed, Run, Word, capitals_prove_nothing, run_mention, runs, words_of
+from engramdb.text.name_runs import (
+    Placed,
+    CapitalizedRun,
+    Word,
+    capitals_prove_nothing,
+    run_mention,
+    runs,
+    words_of,
+)
 from engramdb.text.names import fold, fold_name, name_lists
 from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
@@ -256,7 +264,7 @@ def _distinct(found: list[Mention]) -> tuple[Mention, ...]:
     return tuple(distinct.values())
 
 
-def _may_be_name(run: Run) -> bool:
+def _may_be_name(run: CapitalizedRun) -> bool:
     lists = name_lists()
     first = run.words[0].folded
     is_plain = first in lists.starters or first in lists.not_names or run.words[-1].is_owner

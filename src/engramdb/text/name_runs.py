@@ -149,7 +149,7 @@ class Word(Struct):
     starts_sentence: bool
 
 
-class Run(Struct, frozen=True):
+class CapitalizedRun(Struct, frozen=True):
     """Capitalised words in a row; `starts_sentence` says that the first capital may mean nothing."""
 
     words: tuple[Word, ...]
@@ -170,9 +170,9 @@ class Run(Struct, frozen=True):
         """The words without case and accents."""
         return " ".join(word.folded for word in self.words)
 
-    def without_first(self) -> Run:
+    def without_first(self) -> CapitalizedRun:
         """Return the rest, whose capital does mean something."""
-        return Run(self.words[1:], starts_sentence=False)
+        return CapitalizedRun(self.words[1:], starts_sentence=False)
 
 
 def words_of(text: str) -> list[Word]:
@@ -194,15 +194,15 @@ def words_of(text: str) -> list[Word]:
     return found
 
 
-def runs(text: str, words: list[Word]) -> list[Run]:
+def runs(text: str, words: list[Word]) -> list[CapitalizedRun]:
     """Return the runs of capitalised words, none longer than a name may be."""
-    found: list[Run] = []
+    found: list[CapitalizedRun] = []
     at = 0
     while at < len(words):
         last = _end_of_run(text, words, at) if _begins(text, words, at) else at
         if last > at:
             if last - at <= MAX_WORDS:
-                found.append(Run(tuple(words[at:last]), words[at].starts_sentence))
+                found.append(CapitalizedRun(tuple(words[at:last]), words[at].starts_sentence))
             at = last
         else:
             at += 1
@@ -274,7 +274,7 @@ _MAX_UNKNOWN_LETTERS = 24
 _STREETS = frozenset({"street", "st", "road", "rd", "avenue", "ave", "lane", "boulevard", "strasse", "platz"})
 
 
-def run_mention(text: str, run: Run, *, is_tool: bool, is_german: bool) -> Placed | None:
+def run_mention(text: str, run: CapitalizedRun, *, is_tool: bool, is_german: bool) -> Placed | None:
     """
     Return what the run names and where, or None.
 
@@ -297,7 +297,7 @@ def run_mention(text: str, run: Run, *, is_tool: bool, is_german: bool) -> Place
     )
 
 
-def _trimmed(run: Run) -> Run | None:
+def _trimmed(run: CapitalizedRun) -> CapitalizedRun | None:
     """Return the run without words that only start the sentence, or None where no name is left."""
     lists = name_lists()
     while run.folded not in lists.places and _is_only_a_start(run):
@@ -309,7 +309,7 @@ def _trimmed(run: Run) -> Run | None:
     return None if all(_is_no_name(word.folded) for word in run.words) else run
 
 
-def _is_only_a_start(run: Run) -> bool:
+def _is_only_a_start(run: CapitalizedRun) -> bool:
     """Say whether the first word is no part of the name: "The", or "Call" before Pedro."""
     lists = name_lists()
     first, rest = run.words[0].folded, run.words[1:]
@@ -326,7 +326,7 @@ def _is_no_name(word: str) -> bool:
     return word in lists.not_names or word.removesuffix("s") in lists.not_names
 
 
-def _headed(text: str, run: Run, before: str, after: str, *, is_tool: bool) -> Placed | None:
+def _headed(text: str, run: CapitalizedRun, before: str, after: str, *, is_tool: bool) -> Placed | None:
     """Return a project or service whose own or next word says so: "Project X", "the X app", "X service"."""
     lists = name_lists()
     if len(run.words) > 1 and run.words[0].folded in lists.project_nouns:
@@ -343,7 +343,7 @@ def _headed(text: str, run: Run, before: str, after: str, *, is_tool: bool) -> P
     return None
 
 
-def _kind(text: str, run: Run, before: str, after: str, *, is_german: bool) -> EntityType | None:
+def _kind(text: str, run: CapitalizedRun, before: str, after: str, *, is_german: bool) -> EntityType | None:
     """Return the type of a run, or None where it names nothing."""
     lists = name_lists()
     by_form = _by_form(run, before, after)
@@ -357,7 +357,7 @@ def _kind(text: str, run: Run, before: str, after: str, *, is_german: bool) -> E
     return by_cues or (None if is_german else _unknown(text, run))
 
 
-def _by_form(run: Run, before: str, after: str) -> EntityType | None:
+def _by_form(run: CapitalizedRun, before: str, after: str) -> EntityType | None:
     """Return the type where a title, a suffix, a list of firms or "the project called" leaves no doubt."""
     if run.words[0].folded in name_lists().person_titles and len(run.words) > 1:
         return EntityType.PERSON
@@ -368,7 +368,7 @@ def _by_form(run: Run, before: str, after: str) -> EntityType | None:
     return EntityType.LOCATION if _is_place_by_form(run) else None
 
 
-def _is_organisation(run: Run, after: str) -> bool:
+def _is_organisation(run: CapitalizedRun, after: str) -> bool:
     lists = name_lists()
     first, last = run.words[0].folded, run.words[-1].folded
     if len(run.words) > 1 and (last in lists.organisation_endings or first in lists.organisation_heads):
@@ -380,7 +380,7 @@ def _is_organisation(run: Run, after: str) -> bool:
     return is_word and (not run.starts_sentence or FIRM_ACT.match(after) is not None)
 
 
-def _is_place_by_form(run: Run) -> bool:
+def _is_place_by_form(run: CapitalizedRun) -> bool:
     """Say whether the first or last word makes it a place: Lake Garda, Baker Street, but not Sam Park."""
     lists = name_lists()
     if len(run.words) < 2:
@@ -391,7 +391,7 @@ def _is_place_by_form(run: Run) -> bool:
     return last in lists.place_endings and not _is_given(run)
 
 
-def _place_or_namesake(run: Run, before: str, after: str) -> EntityType | None:
+def _place_or_namesake(run: CapitalizedRun, before: str, after: str) -> EntityType | None:
     """Return what a name on the list of places means here: Austin is a city unless it does what people do."""
     lists = name_lists()
     if FOOD_AFTER.match(after):
@@ -403,21 +403,21 @@ def _place_or_namesake(run: Run, before: str, after: str) -> EntityType | None:
     return EntityType.PERSON if is_person else EntityType.LOCATION
 
 
-def _is_given(run: Run) -> bool:
+def _is_given(run: CapitalizedRun) -> bool:
     """Say whether the first word is a given name; "Jean-Luc" and "Mary-Anne" are by their first part."""
     lists = name_lists()
     first = run.words[0].folded
     return first in lists.given or first in lists.given_words or first.partition("-")[0] in lists.given
 
 
-def _given(run: Run, before: str, after: str) -> EntityType | None:
+def _given(run: CapitalizedRun, before: str, after: str) -> EntityType | None:
     """Return what a given name is here: a person, a cat that is called so, or no name at all."""
     if not _is_meant_as_name(run, after):
         return None
     return EntityType.UNKNOWN if OF_A_THING.search(before) else EntityType.PERSON
 
 
-def _is_meant_as_name(run: Run, after: str) -> bool:
+def _is_meant_as_name(run: CapitalizedRun, after: str) -> bool:
     """Say whether a given name is one here: Will, Mark and May are words too."""
     lists = name_lists()
     first = run.words[0].folded
@@ -430,7 +430,7 @@ def _is_meant_as_name(run: Run, after: str) -> bool:
     return True
 
 
-def _by_cues(run: Run, before: str, after: str, *, is_german: bool) -> EntityType | None:
+def _by_cues(run: CapitalizedRun, before: str, after: str, *, is_german: bool) -> EntityType | None:
     """Return the type of a run that is on no list, by what stands around it."""
     if OF_A_THING.search(before):
         return EntityType.UNKNOWN
@@ -443,7 +443,7 @@ def _by_cues(run: Run, before: str, after: str, *, is_german: bool) -> EntityTyp
     return EntityType.PERSON if is_person else None
 
 
-def _unknown(text: str, run: Run) -> EntityType | None:
+def _unknown(text: str, run: CapitalizedRun) -> EntityType | None:
     """Return that something is named, unless the capital has another reason: a sentence, an abbreviation."""
     written = text[run.start : run.end]
     is_first_word = len(run.words) == 1 and run.starts_sentence
