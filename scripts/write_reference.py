@@ -24,7 +24,7 @@ from engramdb.errors import EngramError
 from engramdb.http.docs import operations, things
 from engramdb.http.openapi import describe
 from engramdb.mcp.server import PROMPTS, RESOURCES
-from engramdb.mcp.tools_insight import ALL, CORE
+from engramdb.mcp.tools import CORE, tool_set
 from engramdb.models.capabilities import EXACT, UNKNOWN_CONTEXT, UNKNOWN_OUTPUT, registry
 from engramdb.settings import FILE_NAME, MODEL_FIELDS, PREFIX, Settings, setting_fields
 from engramdb.verbs.errors import EXIT_CODES, answer_for
@@ -358,7 +358,7 @@ def tools_page() -> Iterator[str]:
         "text to read and the same as values; an error is an answer with `isError`, a [code](errors.md),",
         "what happened, a hint and the next step.",
     )
-    for tool in ALL:
+    for tool in tool_set("all"):
         set_name = "core" if tool in CORE else "all"
         hints = {"only reads": tool.reads_only, "destroys": tool.destroys, "idempotent": tool.is_idempotent}
         marks = [f"`--tools {set_name}`", *(hint for hint, is_so in hints.items() if is_so)]

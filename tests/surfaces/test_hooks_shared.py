@@ -19,7 +19,7 @@ from engramdb.hooks.detached import HookWork, do
 from engramdb.hooks.events import PROGRAMS, parse, parse_arguments
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import Opening
-from engramdb.mcp.tools_insight import CORE
+from engramdb.mcp.tools import CORE
 from engramdb.values import Actor, ActorKind
 
 from .mcp_talk import talking

@@ -27,7 +27,7 @@ from engramdb.errors import (
 from engramdb.mcp.render import FIX, NEXT_STEPS, TELL, WAIT, as_answer, next_step, told
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import NamesOnly, Opening
-from engramdb.mcp.tools_insight import CORE
+from engramdb.mcp.tools import CORE
 from engramdb.verbs.errors import ANSWERS
 
 from .mcp_talk import talking, text_of, values_of

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from mcp import types
 
 from engramdb.mcp.frames import MOST_AT_ONCE, messages
-from engramdb.mcp.greeting import Greeted, greet
-from engramdb.mcp.tools_insight import CORE
+from engramdb.mcp.handshake import Greeted, greet
+from engramdb.mcp.tools import CORE
 
 from .mcp_talk import COMMAND, environment
-from .test_mcp_greeting import INITIALIZED, RECALL, SHOW_TOOLS, greeted, hello, lines, memory, served
+from .test_mcp_handshake import INITIALIZED, RECALL, SHOW_TOOLS, greeted, hello, lines, memory, served
 
 if TYPE_CHECKING:
     from pathlib import Path

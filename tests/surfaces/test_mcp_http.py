@@ -24,7 +24,7 @@ from engramdb.http.server import bind
 from engramdb.mcp.http import FILE_NAME, HttpServer
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import Opening
-from engramdb.mcp.tools_insight import CORE
+from engramdb.mcp.tools import CORE
 from engramdb.testing import TinyEmbedder
 
 from .mcp_talk import COMMAND, environment, talking

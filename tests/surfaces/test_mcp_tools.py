@@ -13,7 +13,7 @@ from mcp import MCPError
 from engramdb import Engram, Scope, Settings
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import Opening
-from engramdb.mcp.tools_insight import ALL, CORE
+from engramdb.mcp.tools import ALL, CORE
 from engramdb.testing import TinyEmbedder
 from engramdb.values import Actor, ActorKind, Gap, GapKind, Status
 

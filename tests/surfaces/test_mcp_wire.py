@@ -18,7 +18,7 @@ from engramdb import Engram, Settings
 from engramdb.mcp.server import VALUES, MemoryServer
 from engramdb.mcp.startup import Opening
 from engramdb.mcp.stdio import serve_on
-from engramdb.mcp.tools_insight import CORE
+from engramdb.mcp.tools import CORE
 
 from .mcp_talk import GREETING
 

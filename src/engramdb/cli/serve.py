@@ -162,16 +162,16 @@ def _serve_stdio(shared: Shared, tools: str) -> None:
         )
     if sys.stdin.isatty():
         talk("Engram waits for an MCP client on standard input; Ctrl-C ends it.")
-    from engramdb.mcp.greeting import greet  # noqa: PLC0415
-    from engramdb.mcp.tools_insight import SETS  # noqa: PLC0415
+    from engramdb.mcp.handshake import greet  # noqa: PLC0415
+    from engramdb.mcp.tools import tool_set  # noqa: PLC0415
 
     with _ending_at_once():
-        greeted = greet(0, 1, tools=SETS[tools])
+        greeted = greet(0, 1, tools=tool_set(tools))
         from engramdb.mcp import startup as run  # noqa: PLC0415
 
     session = f"mcp-{uuid.uuid4().hex[:12]}"
     with suppress(KeyboardInterrupt):
-        run.over_stdio(open_engine, tools=SETS[tools], session=session, greeted=greeted)
+        run.over_stdio(open_engine, tools=tool_set(tools), session=session, greeted=greeted)
 
 
 @contextmanager
@@ -199,7 +199,7 @@ def _serve_http(
     from engramdb.http.auth import kept_token  # noqa: PLC0415
     from engramdb.mcp import startup as run  # noqa: PLC0415
     from engramdb.mcp.http import FILE_NAME  # noqa: PLC0415
-    from engramdb.mcp.tools_insight import SETS  # noqa: PLC0415
+    from engramdb.mcp.tools import tool_set  # noqa: PLC0415
 
     path = shared.settings().home / FILE_NAME
 
@@ -213,7 +213,7 @@ def _serve_http(
 
     run.over_http(
         open_engine,
-        tools=SETS[tools],
+        tools=tool_set(tools),
         place=run.Place(*place, may_be_remote),
         token=None if is_open else kept_token(path),
         ready=ready,

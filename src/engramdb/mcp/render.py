@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any, Final, TypeVar
-
-import msgspec
+from datetime import datetime
+from typing import Any, Final, TypeVar
 
 from engramdb.context.lines import BLOCK, frame_block, line_prefix, one_line
 from engramdb.errors import (
     EmbeddingError,
     EngramError,
-    InvalidQuery,
     InvalidScope,
     InvalidSettings,
     StorageError,
@@ -23,24 +20,6 @@ from engramdb.errors import (
 from engramdb.mcp.tool import Answer
 from engramdb.values import Hit, Memory, Missing
 from engramdb.verbs import errors
-
-# Read the moments that a model writes: ISO 8601, a date or a date with a time.
-
-Moment = Annotated[str, msgspec.Meta(max_length=40)]
-
-
-def moment(name: str, text: str | None) -> datetime | None:
-    """Return the moment that an argument names, if it names one."""
-    if not text:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    except (ValueError, OverflowError) as exc:
-        raise InvalidQuery(
-            f"{name}={text!r} is not a time", hint="Write 2026-05-08 or 2026-05-08T14:30Z."
-        ) from exc
-
 
 # Show memories to a model: as lines that it reads, and as values.
 #

@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from engramdb import __version__
 from engramdb.errors import EngramError, InvalidQuery
-from engramdb.mcp import render, tools_insight
-from engramdb.mcp.greeting import INSTRUCTIONS, as_told
+from engramdb.mcp import render
+from engramdb.mcp.handshake import INSTRUCTIONS, as_told
 from engramdb.mcp.render import listed
 from engramdb.mcp.tool import Visit
-from engramdb.mcp.tools import in_words
+from engramdb.mcp.tools import gaps_text, recall_text, status_text
 from engramdb.values import Filters, Kind, Memory
 
 if TYPE_CHECKING:
@@ -73,12 +73,12 @@ def today(visit: Visit) -> str:
 
 def questions(visit: Visit) -> str:
     """Return what should be known and is not."""
-    return tools_insight.in_words(visit.engram.gaps(limit=_QUESTIONS))
+    return gaps_text(visit.engram.gaps(limit=_QUESTIONS))
 
 
 def state(visit: Visit) -> str:
     """Return how the memory fares."""
-    return tools_insight.in_words_status(visit.engram.status())
+    return status_text(visit.engram.status())
 
 
 def _weight(memory: Memory) -> tuple[bool, float]:
@@ -134,7 +134,7 @@ def _tell(visit: Visit, given: Mapping[str, str]) -> str:
     if not topic.strip():
         raise InvalidQuery("the topic is empty", hint="Say what it is about.")
     answer = visit.engram.recall(topic, limit=_ENOUGH, session=visit.session)
-    return TELL.format(topic=topic, memories=in_words(answer))
+    return TELL.format(topic=topic, memories=recall_text(answer))
 
 
 PROMPTS: Final = (

@@ -21,7 +21,7 @@ from engramdb.mcp.server import MemoryServer
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
-    from engramdb.mcp.greeting import Greeted
+    from engramdb.mcp.handshake import Greeted
     from engramdb.mcp.tool import Tool
 
 

@@ -26,7 +26,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from engramdb.mcp.frames import MOST_BYTES, Lines, TooLong, has_odd_id, mended, messages, request_id
-from engramdb.mcp.greeting import Greeted
+from engramdb.mcp.handshake import Greeted
 
 LAST_ANSWERS_SECONDS = 10.0
 """How long the answers to what was asked may take after the client's last word."""

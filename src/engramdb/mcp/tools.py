@@ -1,338 +1,641 @@
-"""Tools of the MCP server."""
+"""
+The tools: for each verb that models get, the words that they read and how the answer is told.
+
+`core` are the few that every client is shown; `all` has every verb that is offered to models, those without
+words of their own included.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
-from msgspec import Meta
+import msgspec
 
+from engramdb.context.lines import inline_name, one_line
 from engramdb.mcp.render import (
-    Moment,
     as_data,
+    day,
     hit_line,
     hit_shape,
     line,
     listed,
     missing_shape,
-    moment,
     shape,
     short,
     shortfalls,
 )
-from engramdb.mcp.tool import Answer, Arguments, MemoryName, Tool, Visit, Why
-from engramdb.values import EdgeType, Filters, Memory, Recall, Role, Source
+from engramdb.mcp.tool import CATEGORY, HIDDEN, MEMORY, SINCE, WHY, Answer, Argument, Tool, verb
+from engramdb.text.normalize import counted, memories
+from engramdb.values import (
+    Confidence,
+    EntityProfile,
+    Gap,
+    Memory,
+    Missing,
+    Reasoned,
+    Recall,
+    Source,
+    StatusReport,
+    Timeline,
+    Turn,
+    Window,
+)
+from engramdb.values.dream import DreamReport, StepReport
+from engramdb.values.recall import TimelineEntry
 from engramdb.verbs.shared import is_far_off
+from engramdb.verbs.table import in_order
+from engramdb.verbs.verb import Verb, flat_fields
 
-# The tool `remember`: store one statement.
-
-
-class Remember(Arguments, frozen=True):
-    """One statement and what is known about it."""
-
-    content: Annotated[
-        str,
-        Meta(description="One self-contained sentence: names instead of pronouns, dates instead of 'today'"),
-    ]
-    category: Annotated[
-        str, Meta(description="fact, preference, decision, instruction, person, project, procedure, …")
-    ] = "general"
-    from_user: Annotated[bool, Meta(description="True if the user said it; false if you concluded it")] = (
-        False
-    )
-    importance: Annotated[float, Meta(ge=0, le=1, description="0 to 1")] | None = None
-    occurred_at: Annotated[Moment | None, Meta(description="When it happened, if not now")] = None
-    forget_after: Annotated[Moment | None, Meta(description="When it stops mattering")] = None
+# --- memories -----------------------------------------------------------------------------------------------
 
 
-def remember(visit: Visit, asked: Remember) -> Answer:
-    """
-    Store one lasting statement for later conversations: a fact, preference, decision or lesson. Call it
-    when you learn something worth knowing next month or the user asks to remember; one call per
-    statement. Not for small talk, secrets, or what `recall` just gave you; if a stored memory became
-    wrong, use `correct`.
-    """
-    memory = visit.engram.remember(
-        asked.content,
-        category=asked.category,
-        importance=asked.importance,
-        source=Source.HUMAN if asked.from_user else Source.ASSISTANT,
-        session=visit.session,
-        occurred_at=moment("occurred_at", asked.occurred_at),
-        forget_after=moment("forget_after", asked.forget_after),
-    )
-    return Answer(f"{_what_happened(memory)} {line(memory)}", {"memory": shape(memory)})
+def _source(given: dict[str, Any]) -> Verb:
+    given["source"] = Source.HUMAN if given.pop("from_user", False) else Source.ASSISTANT
+    return verb("remember")
 
 
-def _what_happened(memory: Memory) -> str:
+def _remembered(_request: Any, memory: Memory) -> Answer:
+    happened = "Remembered:"
     if memory.reinforcements:
-        return "It was known already and counts for more now:"
-    if memory.supersedes:
-        return "Remembered in place of an older memory:"
-    return "Remembered:"
+        happened = "It was known already and counts for more now:"
+    elif memory.supersedes:
+        happened = "Remembered in place of an older memory:"
+    return Answer(f"{happened} {line(memory)}", {"memory": shape(memory)})
 
 
-TOOL_REMEMBER = Tool(takes=Remember, does=remember)
+REMEMBER = Tool(
+    verb=verb("remember"),
+    description=(
+        "Store one lasting statement for later conversations: a fact, preference, decision or lesson. Call "
+        "it when you learn something worth knowing next month or the user asks to remember; one call per "
+        "statement. Not for small talk, secrets, or what `recall` just gave you; if a stored memory became "
+        "wrong, use `correct`."
+    ),
+    arguments={
+        "content": Argument(
+            description="One self-contained sentence: names instead of pronouns, dates instead of 'today'"
+        ),
+        "category": Argument(
+            description="fact, preference, decision, instruction, person, project, procedure, …"
+        ),
+        "from_user": Argument(
+            type=bool, default=False, description="True if the user said it; false if you concluded it"
+        ),
+        "importance": Argument(description="0 to 1"),
+        "occurred_at": Argument(description="When it happened, if not now"),
+        "forget_after": Argument(description="When it stops mattering"),
+    },
+    adjust=_source,
+    render=_remembered,
+)
 
-
-# The tool `recall`: ask a question.
-
-NOTHING = "No stored memory fits. That is an answer, not an error: say that you do not know."
-
+NOTHING_FITS = "No stored memory fits. That is an answer, not an error: say that you do not know."
 FAR_OFF = "None of these fits well; they are only the nearest. The answer may not be known."
 
 
-class Ask(Arguments, frozen=True):
-    """One question and what narrows it."""
-
-    query: Annotated[str, Meta(description="A question or topic, in words that the memory may use")]
-    limit: Annotated[int, Meta(ge=1, le=50)] = 8
-    category: Annotated[str | None, Meta(description="Only this one")] = None
-    since: Annotated[Moment | None, Meta(description="ISO date; only what happened from then on")] = None
-    until: Annotated[Moment | None, Meta(description="ISO date; only what happened before")] = None
-    as_of: Annotated[Moment | None, Meta(description="ISO date; answer as believed then")] = None
-
-
-def recall(visit: Visit, asked: Ask) -> Answer:
-    """
-    Search long-term memory by meaning, words, names and time; best first, with trust. Call it before you
-    answer about the user, their projects, people, preferences or anything said earlier, and before you
-    ask what may be known. Not for general knowledge or for what this conversation already holds.
-    """
-    answer = visit.engram.recall(
-        asked.query,
-        limit=asked.limit,
-        filters=Filters(
-            categories=frozenset({asked.category} if asked.category else ()),
-            since=moment("since", asked.since),
-            until=moment("until", asked.until),
-        ),
-        session=visit.session,
-        as_of=moment("as_of", asked.as_of),
-    )
-    return Answer(in_words(answer), in_values(answer))
-
-
-def in_words(answer: Recall) -> str:
+def recall_text(answer: Recall) -> str:
     """Return an answer as lines, what was missing from it first."""
-    found = as_data(hit_line(hit) for hit in answer.hits) or NOTHING
+    found = as_data(hit_line(hit) for hit in answer.hits) or NOTHING_FITS
     warned = [FAR_OFF] if is_far_off(answer) else []
     return "\n".join([*shortfalls(answer.quality.missing), *warned, found])
 
 
-def in_values(answer: Recall) -> dict[str, object]:
-    """Return an answer as values."""
-    return {"hits": [hit_shape(hit) for hit in answer.hits], "missing": missing_shape(answer.quality.missing)}
+def _recalled(_request: Any, answer: Recall) -> Answer:
+    missing = missing_shape(answer.quality.missing)
+    return Answer(recall_text(answer), {"hits": [hit_shape(hit) for hit in answer.hits], "missing": missing})
 
 
-TOOL = Tool(takes=Ask, does=recall, reads_only=True)
+RECALL = Tool(
+    verb=verb("recall"),
+    description=(
+        "Search long-term memory by meaning, words, names and time; best first, with trust. Call it before "
+        "you answer about the user, their projects, people, preferences or anything said earlier, and before "
+        "you ask what may be known. Not for general knowledge or for what this conversation already holds."
+    ),
+    arguments={
+        "query": Argument(description="A question or topic, in words that the memory may use"),
+        "limit": Argument(description="", default=8, minimum=1, maximum=50),
+        "category": CATEGORY,
+        "since": SINCE,
+        "until": Argument(description="ISO date; only what happened before"),
+        "as_of": Argument(description="ISO date; answer as believed then"),
+    },
+    render=_recalled,
+)
 
 
-# The tool `correct`: put a new statement in the place of an old one.
+def _told_about(before: str) -> Any:
+    """Return what tells of one memory after some words."""
+    return lambda _request, memory: Answer(f"{before} {line(memory)}", {"memory": shape(memory)})
 
 
-class Correction(Arguments, frozen=True):
-    """Which memory, and what is true instead."""
+CORRECT = Tool(
+    verb=verb("correct"),
+    description=(
+        "Replace a stored memory that is wrong or out of date. Find it with `recall` first. Prefer this to "
+        "`remember` plus `forget`: the old statement stays in the history and stops being recalled."
+    ),
+    arguments={
+        "memory": MEMORY,
+        "content": Argument(description="The whole statement as it is true now"),
+        "reason": WHY,
+    },
+    render=_told_about("Corrected; from now on:"),
+)
 
-    memory: MemoryName
-    content: Annotated[str, Meta(description="The whole statement as it is true now")]
-    reason: Why = ""
-
-
-def correct(visit: Visit, asked: Correction) -> Answer:
-    """
-    Replace a stored memory that is wrong or out of date. Find it with `recall` first. Prefer this to
-    `remember` plus `forget`: the old statement stays in the history and stops being recalled.
-    """
-    memory = visit.engram.correct(asked.memory, asked.content, reason=asked.reason)
-    return Answer(f"Corrected; from now on: {line(memory)}", {"memory": shape(memory)})
-
-
-TOOL_CORRECT = Tool(takes=Correction, does=correct)
-
-
-# The tool `forget`: take a memory out of every index.
-
-
-class Forgetting(Arguments, frozen=True):
-    """Which memory, and why."""
-
-    memory: MemoryName
-    reason: Why = ""
-
-
-def forget(visit: Visit, asked: Forgetting) -> Answer:
-    """
-    Make one memory unfindable at once; only a person can bring it back. Call it when the user asks to
-    forget something, or when a memory is rubbish. If it is merely out of date, use `correct`.
-    """
-    memory = visit.engram.forget(asked.memory, reason=asked.reason)
+FORGET = Tool(
+    verb=verb("forget"),
+    description=(
+        "Make one memory unfindable at once; only a person can bring it back. Call it when the user asks to "
+        "forget something, or when a memory is rubbish. If it is merely out of date, use `correct`."
+    ),
+    arguments={"memory": MEMORY, "reason": WHY},
     # Its words are not repeated: they were to be gone.
-    return Answer(f"Forgotten: {short(memory.id)}.", {"id": memory.id, "status": memory.status})
+    render=lambda _request, memory: Answer(
+        f"Forgotten: {short(memory.id)}.", {"id": memory.id, "status": memory.status}
+    ),
+)
 
 
-TOOL_FORGET = Tool(takes=Forgetting, does=forget, destroys=True, is_idempotent=True)
-
-
-# The tool `list`: show memories, newest first.
-
-
-class Page(Arguments, frozen=True):
-    """Which memories."""
-
-    limit: Annotated[int, Meta(ge=1, le=100)] = 20
-    before: Annotated[str | None, Meta(description="The last id of the page before, for the next page")] = (
-        None
-    )
-    category: Annotated[str | None, Meta(description="Only this one")] = None
-    since: Annotated[Moment | None, Meta(description="ISO date; only what happened from then on")] = None
-
-
-def list_memories(visit: Visit, asked: Page) -> Answer:
-    """
-    List memories, newest first, page by page. For an overview or an audit of what is stored; to find
-    something, use `recall`.
-    """
-    wanted = Filters(
-        categories=frozenset({asked.category} if asked.category else ()), since=moment("since", asked.since)
-    )
-    memories = visit.engram.list(limit=asked.limit, before=asked.before, filters=wanted)
-    following = memories[-1].id if len(memories) == asked.limit else None
-    text = listed(memories) or "There are no such memories."
+def _listed(request: Any, found: Sequence[Memory]) -> Answer:
+    following = found[-1].id if len(found) == request.limit else None
+    text = listed(found) or "There are no such memories."
     if following:
         text += f"\nThere may be more: before={short(following)}"
-    return Answer(text, {"memories": [shape(memory) for memory in memories], "next": following})
+    return Answer(text, {"memories": [shape(memory) for memory in found], "next": following})
 
 
-TOOL_LIST = Tool(name="list", takes=Page, does=list_memories, reads_only=True)
+LIST = Tool(
+    verb=verb("list"),
+    description=(
+        "List memories, newest first, page by page. For an overview or an audit of what is stored; to find "
+        "something, use `recall`."
+    ),
+    arguments={
+        "limit": Argument(description="", default=20, minimum=1, maximum=100),
+        "before": Argument(description="The last id of the page before, for the next page"),
+        "category": CATEGORY,
+        "since": SINCE,
+    },
+    render=_listed,
+)
 
 
-# The tool `pin`: keep a memory from every automatic loss, or let it age again.
+def _pin_or_unpin(given: dict[str, Any]) -> Verb:
+    return verb("pin" if given.pop("pinned", True) else "unpin")
 
 
-class Pinning(Arguments, frozen=True):
-    """Which memory, and whether to hold it or to let go."""
-
-    memory: MemoryName
-    pinned: Annotated[bool, Meta(description="False lets it age again")] = True
+def _pinned(_request: Any, memory: Memory) -> Answer:
+    done = "Pinned" if memory.pinned else "Unpinned"
+    return Answer(f"{done}: {line(memory)}", {"memory": shape(memory)})
 
 
-def pin(visit: Visit, asked: Pinning) -> Answer:
-    """
-    Keep a memory from fading and every other automatic loss. Only for what must never be lost, such as
-    an allergy or a standing rule; most memories should be free to age.
-    """
-    change = visit.engram.pin if asked.pinned else visit.engram.unpin
-    memory = change(asked.memory)
-    return Answer(f"{'Pinned' if memory.pinned else 'Let go'}: {line(memory)}", {"memory": shape(memory)})
+PIN = Tool(
+    verb=verb("pin"),
+    description=(
+        "Keep a memory from fading and every other automatic loss. Only for what must never be lost, such as "
+        "an allergy or a standing rule; most memories should be free to age."
+    ),
+    arguments={
+        "memory": MEMORY,
+        "pinned": Argument(type=bool, default=True, description="False lets it age again"),
+    },
+    adjust=_pin_or_unpin,
+    render=_pinned,
+)
+
+RESTORE = Tool(
+    verb=verb("restore"),
+    description=(
+        "Bring back a memory that aging archived or pruned and that turns out to be needed. Not for what was "
+        "forgotten on purpose: only a person brings that back."
+    ),
+    arguments={"memory": MEMORY, "reason": WHY},
+    render=_told_about("Restored:"),
+)
 
 
-TOOL_PIN = Tool(takes=Pinning, does=pin, is_idempotent=True)
-
-
-# The tool `restore`: bring back what a rule removed.
-
-
-class Return(Arguments, frozen=True):
-    """Which memory, and why."""
-
-    memory: MemoryName
-    reason: Why = ""
-
-
-def restore(visit: Visit, asked: Return) -> Answer:
-    """
-    Bring back a memory that ageing archived or pruned and that turns out to be needed. Not for what was
-    forgotten on purpose: only a person brings that back.
-    """
-    memory = visit.engram.restore(asked.memory, reason=asked.reason)
-    return Answer(f"Restored: {line(memory)}", {"memory": shape(memory)})
-
-
-TOOL_RESTORE = Tool(takes=Return, does=restore)
-
-
-# The tool `feedback`: say whether a memory helped.
-
-
-class Feedback(Arguments, frozen=True):
-    """Which memory, whether it helped, and for which question."""
-
-    memory: MemoryName
-    helpful: Annotated[bool, Meta(description="Whether it helped")]
-    query: Annotated[str | None, Meta(description="The question it was recalled for")] = None
-
-
-def feedback(visit: Visit, asked: Feedback) -> Answer:
-    """
-    Say whether a recalled memory helped, so that later answers rank better. Unhelpful with its `query`
-    keeps it from such questions for a while. For a memory that is wrong, use `correct`.
-    """
-    memory = visit.engram.feedback(asked.memory, helpful=asked.helpful, query=asked.query)
-    counted = {"id": memory.id, "helped": memory.helped, "unhelpful": memory.unhelpful}
+def _feedback(_request: Any, memory: Memory) -> Answer:
+    values = {"id": memory.id, "helped": memory.helped, "unhelpful": memory.unhelpful}
     told = f"helped {memory.helped}, did not help {memory.unhelpful}"
-    return Answer(f"Noted for {short(memory.id)}: {told}.", counted)
+    return Answer(f"Noted for {short(memory.id)}: {told}.", values)
 
 
-TOOL_FEEDBACK = Tool(takes=Feedback, does=feedback)
+FEEDBACK = Tool(
+    verb=verb("feedback"),
+    description=(
+        "Say whether a recalled memory helped, so that later answers rank better. Unhelpful with its `query` "
+        "keeps it from such questions for a while. For a memory that is wrong, use `correct`."
+    ),
+    arguments={
+        "memory": MEMORY,
+        "helpful": Argument(description="Whether it helped"),
+        "query": Argument(description="The question it was recalled for"),
+    },
+    render=_feedback,
+)
 
 
-# The tool `relate`: say how one memory relates to another, or take that back.
+def _link_or_unlink(given: dict[str, Any]) -> Verb:
+    return verb("link" if given.pop("linked", True) else "unlink")
 
 
-class Relating(Arguments, frozen=True):
-    """Two memories and what holds between them."""
-
-    memory: MemoryName
-    other: MemoryName
-    type: Annotated[
-        Literal["related_to", "supports", "contradicts", "caused_by", "instance_of"],
-        Meta(description="What the first is to the other"),
-    ] = "related_to"
-    related: Annotated[bool, Meta(description="False takes the link away")] = True
-
-
-def relate(visit: Visit, asked: Relating) -> Answer:
-    """
-    Link two memories, so that recalling one brings the other: a cause and its effect, evidence for a
-    claim, two statements that cannot both be true.
-    """
-    kind = EdgeType(asked.type)
-    words = f"{short(asked.memory)} {kind} {short(asked.other)}"
-    if asked.related:
-        visit.engram.relate(asked.memory, asked.other, type=kind)
+def _linked(request: Any, outcome: Any) -> Answer:
+    words = f"{short(request.id)} {request.type} {short(request.other)}"
+    if not isinstance(outcome, bool):
         return Answer(f"Linked: {words}.", {"linked": True})
-    was_there = visit.engram.unrelate(asked.memory, asked.other, type=kind)
-    return Answer(f"{'Taken away' if was_there else 'There was no such link'}: {words}.", {"linked": False})
+    return Answer(f"{'Unlinked' if outcome else 'There was no such link'}: {words}.", {"linked": False})
 
 
-TOOL_RELATE = Tool(takes=Relating, does=relate, is_idempotent=True)
+LINK = Tool(
+    verb=verb("link"),
+    description=(
+        "Link two memories, so that recalling one brings the other: a cause and its effect, evidence for a "
+        "claim, two statements that cannot both be true."
+    ),
+    arguments={
+        "memory": MEMORY,
+        "other": Argument(description=MEMORY.description),
+        "type": Argument(
+            choices=Literal["related_to", "supports", "contradicts", "caused_by", "instance_of"],
+            description="What the first is to the other",
+            default="related_to",
+        ),
+        "linked": Argument(type=bool, default=True, description="False takes the link away"),
+    },
+    adjust=_link_or_unlink,
+    render=_linked,
+)
 
 
-# The tool `observe`: keep one message as it was said.
-
-
-class Said(Arguments, frozen=True):
-    """One message."""
-
-    content: Annotated[str, Meta(description="The message, word for word")]
-    role: Annotated[Role, Meta(description="Who spoke")] = Role.USER
-    speaker: Annotated[str, Meta(max_length=200, description="Who said it, by name")] | None = None
-    occurred_at: Annotated[Moment | None, Meta(description="When, if not now")] = None
-
-
-def observe(visit: Visit, asked: Said) -> Answer:
-    """
-    Keep one message of the conversation word for word; memories are drawn from it in the background. For
-    agents that record whole conversations. To store a single statement, use `remember`.
-    """
-    turn = visit.engram.observe(
-        asked.content,
-        role=asked.role,
-        speaker=asked.speaker,
-        session=visit.session,
-        occurred_at=moment("occurred_at", asked.occurred_at),
-    )
+def _observed(_request: Any, turn: Turn) -> Answer:
     return Answer(f"Kept as turn {short(turn.id)}.", {"turn": turn.id, "session": turn.session})
 
 
-TOOL_OBSERVE = Tool(takes=Said, does=observe)
+OBSERVE = Tool(
+    verb=verb("observe"),
+    description=(
+        "Keep one message of the conversation word for word; memories are drawn from it in the background. "
+        "For agents that record whole conversations. To store a single statement, use `remember`."
+    ),
+    arguments={
+        "content": Argument(description="The message, word for word"),
+        "role": Argument(description="Who spoke"),
+        "speaker": Argument(description="Who said it, by name"),
+        "occurred_at": Argument(description="When, if not now"),
+    },
+    render=_observed,
+)
+
+# --- questions ----------------------------------------------------------------------------------------------
+
+
+def _timeline(_request: Any, found: Timeline) -> Answer:
+    told = as_data(map(_entry_line, found.entries)) or "Nothing is known of it."
+    return Answer(told, {"entries": [_entry_shape(entry) for entry in found.entries]})
+
+
+def _entry_line(entry: TimelineEntry) -> str:
+    instead = f" in place of {short(entry.replaced.id)}" if entry.replaced else ""
+    against = f" against {short(entry.disputed.id)}" if entry.disputed else ""
+    why = f" ({one_line(entry.reason)})" if entry.reason else ""
+    return f"{day(entry.at)} {entry.change}{instead}{against}{why}: {line(entry.memory)}"
+
+
+def _entry_shape(entry: TimelineEntry) -> dict[str, Any]:
+    return {
+        "at": entry.at.isoformat(),
+        "change": entry.change,
+        "memory": shape(entry.memory),
+        "replaced": entry.replaced.id if entry.replaced else None,
+        "reason": entry.reason,
+    }
+
+
+TIMELINE = Tool(
+    verb=verb("timeline"),
+    description=(
+        "Show how the knowledge of a topic changed: learned, confirmed, corrected, disputed, removed; oldest "
+        'first. For "since when" and "what was it before".'
+    ),
+    arguments={
+        "topic": Argument(description="In a few words"),
+        "limit": Argument(description="", default=20, minimum=1, maximum=100),
+    },
+    render=_timeline,
+)
+
+
+def _entity(_request: Any, found: EntityProfile) -> Answer:
+    names = ", ".join(inline_name(one) for one in (found.entity.name, *found.aliases))
+    related = "; ".join(
+        one_line(" ".join(part for part in (one.subject, one.predicate, one.object) if part))
+        for one in found.relations
+    )
+    company = ", ".join(f"{inline_name(one.entity.name)} ({one.memories})" for one in found.companions)
+    told = {"Names": names, "Relations": related, "Appears with": company}
+    known = [memory for layer in found.memories.values() for memory in layer]
+    headings = (f"{title}: {text}" for title, text in told.items() if text)
+    return Answer(as_data([*headings, *map(line, known)]), _entity_values(found, known))
+
+
+def _entity_values(found: EntityProfile, known: Sequence[Memory]) -> dict[str, Any]:
+    return {
+        "name": found.entity.name,
+        "aliases": list(found.aliases),
+        "memories": [shape(memory) for memory in known],
+        "relations": [
+            {"subject": one.subject, "predicate": one.predicate, "object": one.object, "id": one.memory_id}
+            for one in found.relations
+        ],
+        "appears_with": {one.entity.name: one.memories for one in found.companions},
+        "months": dict(found.months),
+        "namesakes": [{"name": one.name, "id": one.id} for one in found.namesakes],
+    }
+
+
+ENTITY = Tool(
+    verb=verb("entity"),
+    description=(
+        "Show all that is known about one person, project or thing by name: memories, relations, who appears "
+        "with it. For a question about it, `recall` is enough."
+    ),
+    arguments={
+        "name": Argument(description="Any name it goes by"),
+        "limit": Argument(description="", default=10, minimum=1, maximum=50),
+    },
+    render=_entity,
+)
+
+
+def _reasoned(_request: Any, found: Reasoned) -> Answer:
+    missing: list[Missing] = list(dict.fromkeys(one for node in found.tree.walk() for one in node.missing))
+    cited = ", ".join(short(one) for one in found.cited)
+    answer = (
+        f"Answer: {one_line(found.answer)} [{cited}]" if found.answer else f"No answer: {one_line(found.why)}"
+    )
+    questions = "; ".join(one_line(node.question) for node in found.tree.walk() if node.level > 1)
+    evidence = as_data(hit_line(hit) for hit in found.evidence) or "No stored memory fits."
+    also = [f"Also asked: {questions}"] if questions else []
+    values = {
+        "answer": found.answer,
+        "why": found.why,
+        "cited": list(found.cited),
+        "evidence": [hit_shape(hit) for hit in found.evidence],
+        "missing": missing_shape(missing),
+        "failures": list(found.failures),
+        "model_tokens": found.tokens,
+    }
+    return Answer("\n".join([*shortfalls(missing), answer, *also, evidence]), values)
+
+
+REASON = Tool(
+    verb=verb("reason"),
+    description=(
+        "Answer a question that needs several memories together: it is split, each part is recalled, and "
+        "names found are followed. Slower than `recall`, and may ask a chat model; try `recall` first."
+    ),
+    arguments={
+        "question": Argument(description="In full"),
+        "depth": Argument(description="", default=3, minimum=1, maximum=5),
+    },
+    render=_reasoned,
+)
+
+
+def _confidence(_request: Any, found: Confidence) -> Answer:
+    values = {
+        "certainty": found.certainty,
+        "confidence": round(found.confidence, 3),
+        "evidence": round(found.evidence, 3),
+        "supporting": found.supporting,
+        "gaps": found.gaps,
+        "domain": found.domain.title if found.domain else None,
+        "reason": found.reason,
+        "missing": list(found.missing),
+    }
+    incomplete = [f"Incomplete: {one_line(one)}." for one in found.missing]
+    fits = counted(found.supporting, "memory fits", "memories fit")
+    told = f"{found.certainty}: {one_line(found.reason)} ({fits})"
+    return Answer("\n".join([*incomplete, told]), values)
+
+
+CONFIDENCE = Tool(
+    verb=verb("confidence"),
+    description=(
+        "Tell how well a question is covered: confident, uncertain or unknown, and why. For deciding whether "
+        "to answer from memory or to ask; it gives no memories, `recall` does."
+    ),
+    arguments={"query": Argument(description="A question or topic")},
+    render=_confidence,
+)
+
+NO_GAPS = "No question is open. Dreams find them; the last one found none, or there was none yet."
+
+
+def gaps_text(found: Sequence[Gap]) -> str:
+    """Return open questions as lines."""
+    return as_data(f"[{gap.id}] ({gap.kind}) {one_line(gap.question)}" for gap in found) or NO_GAPS
+
+
+def _gaps(_request: Any, found: Sequence[Gap]) -> Answer:
+    shown = [
+        {"id": gap.id, "kind": gap.kind, "question": gap.question, "memories": list(gap.memories)}
+        for gap in found
+    ]
+    return Answer(gaps_text(found), {"gaps": shown})
+
+
+GAPS = Tool(
+    verb=verb("gaps"),
+    description=(
+        "List open questions about what is stored: missing facts, contradictions, beliefs grown old. For a "
+        "pause in which the user may be asked one; put their reply into `answer_gap`."
+    ),
+    arguments={"limit": Argument(description="", default=10, minimum=1, maximum=50)},
+    render=_gaps,
+)
+
+ANSWER_GAP = Tool(
+    verb=verb("answer_gap"),
+    description=(
+        "Remember the user's reply to an open question from `gaps` and close the question. Never make an "
+        "answer up: without a reply, leave it open."
+    ),
+    arguments={
+        "gap": Argument(field="id", description="Its id, from `gaps`"),
+        "answer": Argument(description="One self-contained sentence, as the user answered"),
+    },
+    render=_told_about("Answered:"),
+)
+
+NOTHING_BEARS = "Nothing stored bears on this message."
+
+
+def _context(_request: Any, window: Window) -> Answer:
+    blocks = [block for block in (window.standing, window.present) if block]
+    values = {
+        "tokens": window.tokens,
+        "sections": {section.name: section.tokens for section in window.sections},
+        "memories": [held.memory_id for held in window.holds],
+        "left_out": [
+            {"section": loss.section, "fate": loss.fate, "count": loss.count, "reason": loss.reason}
+            for loss in window.losses
+        ],
+        "missing": missing_shape(window.missing),
+    }
+    return Answer("\n\n".join([*shortfalls(window.missing), *(blocks or [NOTHING_BEARS])]), values)
+
+
+CONTEXT = Tool(
+    verb=verb("context"),
+    description=(
+        "Get what memory holds for the message at hand in one compact block: standing wishes, people, "
+        "skills, recalled facts, open questions. Call it once at the start of a conversation or task. For a single "
+        "question, or to get the ids that other tools take, use `recall`."
+    ),
+    arguments={
+        "message": Argument(description="The user's message or the task, in its own words"),
+        "token_budget": Argument(field="budget", description="", default=1500, minimum=100, maximum=50_000),
+    },
+    render=_context,
+)
+
+# --- the whole store ----------------------------------------------------------------------------------------
+
+
+def _dreamed(_request: Any, report: DreamReport) -> Answer:
+    done = "would make" if report.dry_run else "made"
+    heading = f"The dream {done} {report.changed} changes{'' if report.finished else ' and was interrupted'}."
+    values = {
+        "changed": report.changed,
+        "dry_run": report.dry_run,
+        "finished": report.finished,
+        "steps": [
+            {"step": step.step, "outcome": step.outcome, "why": step.why, "counts": dict(step.counts)}
+            for step in report.steps
+        ],
+    }
+    return Answer("\n".join([heading, *map(_step_line, report.steps)]), values)
+
+
+def _step_line(step: StepReport) -> str:
+    counts = ", ".join(f"{action} {count}" for action, count in step.counts.items())
+    return f"{step.step}: {step.outcome}" + "".join(
+        f"; {part}" for part in (counts, one_line(step.why)) if part
+    )
+
+
+DREAM = Tool(
+    verb=verb("dream"),
+    description=(
+        "Consolidate the memory: merge duplicates, settle contradictions, draw conclusions, connect. Call it "
+        "when the user asks or the work is done, not in the middle of a conversation: it may take a while."
+    ),
+    arguments={"dry_run": Argument(description="True only tells what would change")},
+    render=_dreamed,
+)
+
+
+def status_text(report: StatusReport) -> str:
+    """Return the state of the store in lines."""
+    waiting = report.awaiting_reading, report.awaiting_embedding, report.awaiting_enrichment
+    fails = (
+        f"Fails: {part.name}: {one_line(part.failure or '')}" for part in report.parts if part.is_failing
+    )
+    return "\n".join(
+        [
+            f"{memories(report.memories)}, {counted(report.turns, 'turn', 'turns')}, "
+            f"policy {report.policy}, {report.embedder}.",
+            f"Waiting: {waiting[0]} turns to be read, {waiting[1]} memories to be embedded, "
+            f"{waiting[2]} to be enriched.",
+            *fails,
+            *map(one_line, report.advice),
+        ]
+    )
+
+
+def _status(_request: Any, report: StatusReport) -> Answer:
+    """Tell counts and states; the names of scopes are not this client's business."""
+    values = {
+        "memories": report.memories,
+        "turns": report.turns,
+        "by_status": dict(report.by_status),
+        "by_layer": dict(report.by_layer),
+        "policy": report.policy,
+        "embedder": report.embedder,
+        "waiting": {
+            "reading": report.awaiting_reading,
+            "embedding": report.awaiting_embedding,
+            "enrichment": report.awaiting_enrichment,
+        },
+        "recalls": dict(report.recalls),
+        "parts": [
+            {
+                "name": part.name,
+                "failing": part.is_failing,
+                "last_success": part.last_success.isoformat() if part.last_success else None,
+                "failure": part.failure,
+            }
+            for part in report.parts
+        ],
+        "advice": list(report.advice),
+    }
+    return Answer(status_text(report), values)
+
+
+STATUS = Tool(
+    verb=verb("status"),
+    description=(
+        "Show how the memory fares: counts, what waits, what fails and since when. Call it when recalls look "
+        "wrong or empty, or the user asks about the memory itself."
+    ),
+    arguments={},
+    render=_status,
+)
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+CORE: Final[tuple[Tool, ...]] = (REMEMBER, RECALL, CONTEXT, CORRECT, FORGET, FEEDBACK, LIST)
+ALL: Final[tuple[Tool, ...]] = (
+    *CORE,
+    TIMELINE,
+    ENTITY,
+    REASON,
+    CONFIDENCE,
+    GAPS,
+    ANSWER_GAP,
+    LINK,
+    PIN,
+    RESTORE,
+    OBSERVE,
+    DREAM,
+    STATUS,
+)
+
+
+def tool_set(name: str) -> tuple[Tool, ...]:
+    """Return the tools of `core`, or of `all` with those that have no words of their own."""
+    if name == "core":
+        return CORE
+    known = {tool.name for tool in ALL}
+    return (*ALL, *(plain_tool(one) for one in in_order() if one.mcp and one.mcp not in known))
+
+
+def plain_tool(declared: Verb) -> Tool:
+    """Return the tool of a verb that has no words of its own for models."""
+    names = [one.flat_name("mcp") for one in flat_fields(declared.request, "mcp")]
+    shown = {("memory" if name == "id" else name): name for name in names if name not in HIDDEN}
+    arguments = {name: MEMORY if field == "id" else Argument() for name, field in shown.items()}
+    return Tool(
+        verb=declared, description="".join(declared.help.split()), arguments=arguments, render=_as_data
+    )
+
+
+def _as_data(_request: Any, answer: Any) -> Answer:
+    """Return any answer as JSON, one value to a line, quoted as data."""
+    values = msgspec.to_builtins(answer, str_keys=True)
+    rows = values if isinstance(values, list) else [values]
+    text = as_data(one_line(msgspec.json.encode(row).decode()) for row in rows)
+    return Answer(text or "Nothing.", values if isinstance(values, Mapping) else {"result": values})

@@ -184,6 +184,7 @@ class GetRequest(OneMemory, frozen=True, kw_only=True):
         page=Page(cursor="after", cut="numbers"),
     ),
     cli=Command(words="history", section=CHANGE, examples=("history 3f2a9c1b",)),
+    mcp="history",
     example={"id": EXAMPLE_ID},
 )
 class HistoryRequest(OneMemory, frozen=True, kw_only=True):
@@ -382,6 +383,7 @@ class UnpinRequest(OneMemory, frozen=True, kw_only=True):
     writes=True,
     http=Route(method="POST", path="/v1/promote", tag="life"),
     cli=Command(words="promote", section=CHANGE, examples=('promote 3f2a9c1b --reason "we rely on this"',)),
+    mcp="promote",
     example={"id": EXAMPLE_ID},
 )
 class PromoteRequest(OneMemoryWithReason, frozen=True, kw_only=True):
@@ -396,6 +398,7 @@ class PromoteRequest(OneMemoryWithReason, frozen=True, kw_only=True):
     writes=True,
     http=Route(method="POST", path="/v1/demote", tag="life"),
     cli=Command(words="demote", section=CHANGE, examples=("demote 3f2a9c1b --layer episodic",)),
+    mcp="demote",
     example={"id": EXAMPLE_ID},
 )
 class DemoteRequest(OneMemoryWithReason, frozen=True, kw_only=True):
@@ -414,6 +417,7 @@ class DemoteRequest(OneMemoryWithReason, frozen=True, kw_only=True):
         section=CHANGE,
         examples=('set-status 3f2a9c1b active --reason "it is true after all"',),
     ),
+    mcp="set_status",
     example={"id": EXAMPLE_ID, "status": "archived", "reason": "the project is over"},
 )
 class SetStatusRequest(OneMemoryWithReason, frozen=True, kw_only=True):

@@ -14,11 +14,11 @@ import anyio
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.mcp.greeting import VERSIONS, Greeted, greet
+from engramdb.mcp.handshake import VERSIONS, Greeted, greet
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import Opening
 from engramdb.mcp.stdio import serve_on
-from engramdb.mcp.tools_insight import CORE
+from engramdb.mcp.tools import CORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,7 @@ def test_other_questions_wait_for_the_sdk(memory: Engram) -> None:
 
 def test_the_greeting_needs_no_sdk() -> None:
     """That is what it is for."""
-    code = "import sys, engramdb.mcp.greeting, engramdb.mcp.tools_insight; print('mcp' in sys.modules)"
+    code = "import sys, engramdb.mcp.handshake, engramdb.mcp.tools; print('mcp' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
