@@ -13,7 +13,7 @@ from mcp import MCPError
 from engramdb import Engram, Scope, Settings
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import Opening
-from engramdb.mcp.tools import ALL, CORE
+from engramdb.mcp.tools import ALL, CORE, tool_set
 from engramdb.testing import TinyEmbedder
 from engramdb.values import Actor, ActorKind, Gap, GapKind, Status
 
@@ -465,3 +465,17 @@ def test_a_name_that_does_not_exist_is_an_error_of_the_protocol(visitor: Talk) -
         visitor.ask("read_resource", "engram://nothing")
     with pytest.raises(MCPError, match="there is no prompt 'x'"):
         visitor.ask("get_prompt", "x")
+
+
+def test_a_verb_without_words_of_its_own_is_offered_with_the_verbs(engine: Engram) -> None:
+    """What is declared for models is there without a line in the MCP server, its answer quoted as data."""
+    memory = engine.remember("Tea is served at four")
+    server = MemoryServer(Opening(lambda: engine), tools=tool_set("all"))
+
+    with talking(server.sdk) as talk:
+        names = {tool.name for tool in talk.ask("list_tools").tools}
+        told = talk.told("history", memory=memory.id)
+
+    assert {"history", "promote", "demote", "set_status"} <= names
+    assert told.startswith("<memories>")
+    assert memory.id in told

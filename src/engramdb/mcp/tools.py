@@ -492,8 +492,8 @@ CONTEXT = Tool(
     verb=verb("context"),
     description=(
         "Get what memory holds for the message at hand in one compact block: standing wishes, people, "
-        "skills, recalled facts, open questions. Call it once at the start of a conversation or task. For a single "
-        "question, or to get the ids that other tools take, use `recall`."
+        "skills, recalled facts, open questions. Call it once at the start of a conversation or task. For a "
+        "single question, or to get the ids that other tools take, use `recall`."
     ),
     arguments={
         "message": Argument(description="The user's message or the task, in its own words"),
