@@ -28,7 +28,7 @@ from engramdb.text.normalize import lazy
 from engramdb.values import EdgeType, EntityType, Memory, Scope, Status
 
 MAX_HOPS = 5
-"""The longest chain of statements that is followed (seed 002)."""
+"""The longest chain of statements that is followed."""
 MIN_CERTAINTY = 0.4
 """Below this a conclusion is speculation and is not stated;"""
 MAX_CERTAINTY = 0.69

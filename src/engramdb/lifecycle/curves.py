@@ -18,11 +18,11 @@ EXTRACTED_SPEED = 3.0
 HUBER_TAIL_HALF_LIVES = 12.0
 """Where the straight tail of `huber` reaches nothing."""
 ELASTIC_L1 = 0.1
-"""What `elastic` cuts off either end: the top tenth stays whole, the bottom tenth is gone (seed 001)."""
+"""What `elastic` cuts off either end: the top tenth stays whole, the bottom tenth is gone."""
 RECALL_ADDS = 0.1
-"""What recalls add to retention, times ln(1 + recalls) (l2, huber, elastic; seed 001)."""
+"""What recalls add to retention, times ln(1 + recalls) (l2, huber, elastic)."""
 MAX_RECALL_ADDS = 0.3
-"""The most that recalls add to retention."""
+"""The most that recalls add to retention (seed 001)."""
 DEFAULT_TYPE_WEIGHT = 0.5
 """Salience of the categories without a weight of their own."""
 TYPE_WEIGHTS = MappingProxyType(

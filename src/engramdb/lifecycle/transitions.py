@@ -44,7 +44,7 @@ WITHDRAWING = Actor(name="forgetting", kind=ActorKind.RULE)
 UNDOING = frozenset({Status.SUPERSEDED, Status.INVALIDATED})
 """Statuses that say a memory does not hold: what was derived from it does not hold either."""
 INHERIT_CONFIDENCE = 0.2
-"""The share of the superseded statement's confidence that its successor is given (seed 003)."""
+"""The share of the superseded statement's confidence that its successor is given."""
 RECORDED = (
     *("layer", "layer_held", "pinned", "category", "security", "confidence", "importance", "stability"),
     *("strength", "reinforcements", "successes", "failures", "helped", "unhelpful"),
