@@ -25,13 +25,16 @@ class Importance(Struct, frozen=True, kw_only=True):
     """How much a memory matters now, and what each of the nine factors adds or takes."""
 
     value: float
+    """From 0 to 1."""
     factors: Mapping[str, float]
+    """What each factor adds or takes, by name."""
 
 
 class ForecastChange(Struct, frozen=True, kw_only=True):
     """One thing that will happen to a memory if nobody recalls, confirms or changes it."""
 
     at: datetime
+    """When it will happen."""
     what: str
     """A tier or a layer that it enters, or the rule by which it leaves."""
     kind: str
@@ -44,10 +47,15 @@ class Outlook(Struct, frozen=True, kw_only=True):
     """One memory's future: what is left of it, what will happen, what one more recall would change."""
 
     memory: Memory
+    """The memory."""
     retention: float
+    """How much of it is left now, from 0 to 1."""
     tier: Tier
+    """The same in a word."""
     importance: Importance
+    """How much it matters now."""
     changes: tuple[ForecastChange, ...] = ()
+    """What will happen to it, soonest first."""
     after_recall: tuple[ForecastChange, ...] = ()
     """The same, had it been recalled now."""
 
@@ -61,7 +69,9 @@ class Census(Struct, frozen=True, kw_only=True):
     """How many memories of a store there are in each tier at one moment, and how many have left by then."""
 
     at: datetime
+    """The moment."""
     tiers: Mapping[str, int]
+    """How many memories there are, by tier."""
     left: Mapping[str, int] = field(default_factory=dict)
     """By rule."""
 
@@ -75,40 +85,59 @@ class Forecast(Struct, frozen=True, kw_only=True):
     """What will become of a store: the population by day, and the memories that change first."""
 
     made_at: datetime
+    """When it was made."""
     days: float
+    """How many days it looks ahead."""
     policy: str
+    """The policy that it follows."""
     population: int
+    """How many memories there are now."""
     census: tuple[Census, ...]
+    """How many there will be, day by day."""
     soonest: tuple[Outlook, ...] = ()
+    """The memories that change first."""
 
 
 class AgeMove(Struct, frozen=True, kw_only=True):
     """One move of a sweep: which memory, from where to where, by which rule."""
 
     memory_id: MemoryId
+    """The memory."""
     rule: str
+    """The rule that moved it."""
     layer: Layer | None = None
+    """The layer that it moved to, where it did."""
     status: Status | None = None
+    """The status that it has now, where that changed."""
 
 
 class AgeReport(Struct, frozen=True, kw_only=True):
     """What one sweep found and did; with `dry_run` nothing was changed."""
 
     started_at: datetime
+    """When the sweep began."""
     policy: str
+    """The policy that it followed."""
     dry_run: bool
+    """Whether nothing was changed and this only tells."""
     looked_at: int
+    """How many memories it looked at."""
     by_rule: Mapping[str, int]
+    """How many moved or left, by rule."""
     by_tier: Mapping[str, int]
+    """How many memories there are in each tier."""
     moves: tuple[AgeMove, ...] = ()
     """The first thousand of them."""
     requantised: int = 0
+    """How many vectors were stored in another precision."""
     resumed: bool = False
     """Whether it went on where an interrupted one had stopped; tiers are then counted from there on."""
     finished: bool = True
     """Whether it came to the end; one that was stopped goes on with the next `age`."""
     milliseconds: float = 0.0
+    """How long it took."""
     longest_write_milliseconds: float = 0.0
+    """How long others had to wait for their writes at most."""
     failures: tuple[str, ...] = ()
     """What could not be done, and why."""
 

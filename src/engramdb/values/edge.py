@@ -47,10 +47,15 @@ class Edge(Struct, frozen=True, kw_only=True):
     """From one memory to another, with a weight in [0, 1]."""
 
     source: MemoryId
+    """The memory that the link leaves."""
     target: MemoryId
+    """The memory that the link reaches."""
     type: EdgeType
+    """What the source is to the target."""
     weight: float
+    """How close they are, from 0 to 1."""
     created_at: datetime
+    """When the link was made."""
 
 
 def check_edge(edge: Edge, inferred_from: Callable[[MemoryId], Iterable[MemoryId]]) -> None:

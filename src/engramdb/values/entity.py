@@ -39,13 +39,21 @@ class Entity(Struct, frozen=True, kw_only=True):
     """One thing with a canonical name and the other names it goes by, in one scope."""
 
     id: str
+    """Its id."""
     name: str
+    """Its canonical name."""
     type: EntityType
+    """What it is."""
     first_seen: datetime
+    """The first moment that a memory of it is about."""
     last_seen: datetime
+    """The last moment that a memory of it is about."""
     scope: Scope = GLOBAL
+    """Who knows it."""
     aliases: tuple[str, ...] = ()
+    """Its other names."""
     mentions: int = 1
+    """How often it is mentioned."""
 
 
 # EntityProfile: everything that is known about one person, project or thing, in one value.
@@ -55,16 +63,22 @@ class Relation(Struct, frozen=True, kw_only=True):
     """Subject, predicate and object of a memory that the entity takes part in."""
 
     subject: str | None
+    """Of whom or what the memory says something."""
     predicate: str
+    """What it says."""
     object: str | None
+    """What the subject is said to have, be or do."""
     memory_id: MemoryId
+    """The memory that says so."""
 
 
 class Companion(Struct, frozen=True, kw_only=True):
     """Another entity, and how many memories speak of both."""
 
     entity: Entity
+    """The other entity."""
     memories: int
+    """How many memories speak of both."""
 
 
 class EntityProfile(Struct, frozen=True, kw_only=True):
@@ -75,6 +89,7 @@ class EntityProfile(Struct, frozen=True, kw_only=True):
     memories: Mapping[Layer, tuple[Memory, ...]]
     """The newest first; layers without any are left out."""
     relations: tuple[Relation, ...] = ()
+    """What memories say of it as subject, predicate and object."""
     companions: tuple[Companion, ...] = ()
     """Who is mentioned together with it, the most frequent first."""
     months: Mapping[str, int]

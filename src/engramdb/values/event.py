@@ -59,13 +59,21 @@ class HistoryEvent(Struct, frozen=True, kw_only=True):
     """One change of one memory; `changes` maps a field to its old and new value, never to text."""
 
     memory_id: MemoryId
+    """The memory that was changed."""
     at: datetime
+    """When it was changed."""
     action: Action
+    """What was done."""
     actor: Actor = Actor()
+    """Who did it."""
     old_status: Status | None = None
+    """The status before."""
     new_status: Status | None = None
+    """The status after."""
     reason: str = ""
+    """Why."""
     changes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    """Fields that were changed, each with its old and new value; never a memory's words."""
 
 
 class AuditEvent(Struct, frozen=True, kw_only=True):
@@ -75,10 +83,15 @@ class AuditEvent(Struct, frozen=True, kw_only=True):
     """Its place in the trail, given by the store: `audit(before=…)` tells what came before it."""
 
     at: datetime
+    """When it was done."""
     action: Action
+    """What was done."""
     actor: Actor = Actor()
+    """Who did it."""
     target: str | None = None
+    """The id of what it was done to."""
     detail: Mapping[str, Any] = field(default_factory=dict)
+    """Counts and reasons, by name."""
 
 
 # What an erasure took, or would take: ids and counts, since the words are gone.
@@ -100,6 +113,7 @@ class Erasure(Struct, frozen=True, kw_only=True):
     token: str = ""
     """What stands in the place of the user's name from now on; the audit has it as well."""
     dry_run: bool = False
+    """Whether nothing was erased and this only counts."""
     is_file_clean: bool = False
     """Whether the file was written anew, so that not a byte of the words is left in it."""
     why: str = ""

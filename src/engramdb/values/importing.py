@@ -32,28 +32,35 @@ class Refusal(Struct, frozen=True, kw_only=True):
     """One record, or a whole file, that was not taken in: where it stands and the code of the reason."""
 
     place: str
+    """The file and where in it."""
     code: str
+    """The code of the error."""
 
 
 class ImportOrigin(Struct, frozen=True, kw_only=True):
     """Which source a memory was imported from, or the turn that it was read out of."""
 
     kind: ImportKind
+    """Which program wrote the source."""
     place: str
     """The file and where in it; empty once the memory was erased."""
     at: datetime
+    """When it was imported."""
 
 
 class ImportReport(Struct, frozen=True, kw_only=True):
     """What an import did, or would do."""
 
     dry_run: bool
+    """Whether nothing was imported and this only counts."""
     found: int = 0
     """Statements and messages in the source."""
     by_kind: Mapping[str, int] = field(default_factory=dict)
+    """How many statements and messages there are of each kind of source."""
     statements: int = 0
     """Statements that went through admission: `added` of them are new, the others were known otherwise."""
     added: int = 0
+    """Memories that are new."""
     turns: int = 0
     """Messages that were stored as turns."""
     turns_read: int = 0
@@ -65,7 +72,9 @@ class ImportReport(Struct, frozen=True, kw_only=True):
     by_scope: Mapping[str, int] = field(default_factory=dict)
     """How many statements and messages went to which scope."""
     refused: int = 0
+    """Records that could not be imported."""
     by_code: Mapping[str, int] = field(default_factory=dict)
+    """How many were refused, by the code of the error."""
     refusals: tuple[Refusal, ...] = ()
     """The first of them."""
     links: int = 0

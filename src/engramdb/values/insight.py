@@ -43,13 +43,21 @@ class Summary(Struct, frozen=True, kw_only=True):
     """One node of the tree: what a group of memories says, in short."""
 
     id: str
+    """Its id."""
     breadth: Breadth
+    """How much it speaks of."""
     title: str
+    """What it is about, in a few words."""
     text: str
+    """What the memories say, in short."""
     tokens: int
+    """What the text costs."""
     members: int
+    """How many memories it sums up."""
     scope: Scope = GLOBAL
+    """Whose memories they are."""
     parent: str | None = None
+    """The summary that it is a part of."""
     relevance: float | None = None
     """Raw nearness to the question that it was chosen for, where there was one."""
 
@@ -58,9 +66,13 @@ class Domain(Struct, frozen=True, kw_only=True):
     """A field of knowledge, and how well it is known; the four numbers are in [0, 1]."""
 
     id: str
+    """Its id."""
     title: str
+    """What it is about, in a few words."""
     members: int
+    """How many memories belong to it."""
     clusters: int
+    """How many clusters of memories it is made of."""
     depth: float
     """How much is known: grows with the members and with how far they are to be believed."""
     freshness: float
@@ -72,16 +84,20 @@ class Domain(Struct, frozen=True, kw_only=True):
     gaps: int = 0
     """Open questions about its members."""
     latest_at: datetime | None = None
+    """When something about it last came in."""
     scope: Scope = GLOBAL
+    """Whose knowledge it is."""
 
 
 class Confidence(Struct, frozen=True, kw_only=True):
     """How sure an answer to a question can be, and why."""
 
     certainty: Certainty
+    """The judgment in a word."""
     domain: Domain | None = None
     """The field that the question falls into; None where it falls into none, or before the first dream."""
     confidence: float = 0.0
+    """How sure an answer can be, from 0 to 1."""
     evidence: float = 0.0
     """How well the best memory fits the question, 0 to 1."""
     supporting: int = 0
@@ -89,6 +105,7 @@ class Confidence(Struct, frozen=True, kw_only=True):
     gaps: int = 0
     """Open questions about the memories that fit."""
     reason: str = ""
+    """Why, in a sentence."""
     missing: tuple[str, ...] = ()
     """Parts that could not answer, so that the judgement rests on less."""
 
@@ -111,10 +128,18 @@ class Gap(Struct, frozen=True, kw_only=True):
     id: str
     """Stable for the same question in the same scope, so that finding it again changes nothing."""
     kind: GapKind
+    """What is missing."""
     question: str
+    """The question, as one would ask it."""
     scope: Scope = GLOBAL
+    """Whose question it is."""
     memories: tuple[MemoryId, ...] = ()
+    """The memories that it is about."""
     priority: float = 0.5
+    """How much an answer would matter, from 0 to 1."""
     found_at: datetime
+    """When it was first found."""
     asked_at: datetime | None = None
+    """When it was last asked."""
     closed_at: datetime | None = None
+    """When it was answered or settled."""

@@ -168,93 +168,150 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """Where a memory came from: who said it, in which session, and the evidence behind it."""
 
     source: Source = Source.HUMAN
+    """What kind of source stated it."""
     speaker: str | None = None
+    """Who said it."""
     session: str | None = None
+    """The conversation in which it was said."""
     turns: tuple[TurnId, ...] = ()
+    """The turns that it was read from."""
     episodes: tuple[MemoryId, ...] = ()
+    """The memories that it was concluded from."""
 
 
 class Affect(Struct, frozen=True, kw_only=True):
     """How it felt: valence in [-1, 1], intensity and arousal in [0, 1]."""
 
     valence: float = 0.0
+    """How pleasant it was, from -1 to 1."""
     intensity: float = 0.0
+    """How strong the feeling was, from 0 to 1."""
     arousal: float = 0.0
+    """How excited it was, from 0 to 1."""
 
 
 class AccessLog(Struct, frozen=True, kw_only=True):
     """How often and when it was recalled; `recent` holds twenty moments at most, oldest first."""
 
     count: int = 0
+    """How often it was recalled."""
     last_at: datetime | None = None
+    """When it was last recalled."""
     recent: tuple[datetime, ...] = ()
+    """The latest recalls, oldest first; twenty at most."""
     sessions: int = 0
+    """In how many conversations it was recalled."""
 
 
 class Detail(Struct, frozen=True, kw_only=True):
     """Shorter forms of the content for a tight prompt, and the tokens that each level costs."""
 
     summary: str | None = None
+    """A sentence."""
     key_fact: str | None = None
+    """A phrase."""
     tag: str | None = None
+    """A word or two."""
     tokens: Mapping[str, int] = field(default_factory=dict)
+    """What each level costs, by its name."""
 
 
 class Traits(Struct, frozen=True, kw_only=True):
     """What was inferred from the content, for filters."""
 
     people: tuple[str, ...] = ()
+    """People that it names."""
     technologies: tuple[str, ...] = ()
+    """Technologies that it names."""
     paths: tuple[str, ...] = ()
+    """Files and folders that it names."""
     dates: tuple[str, ...] = ()
+    """Dates that it names."""
     urls: tuple[str, ...] = ()
+    """Addresses that it names."""
     topics: tuple[str, ...] = ()
+    """Topics that it touches."""
     language: str | None = None
+    """The programming language of code in it."""
     sentiment: str | None = None
+    """`positive`, `negative` or `neutral`."""
 
 
 class Memory(Struct, frozen=True, kw_only=True):
     """One statement, with everything that decides how long it lives and when it is found."""
 
     id: MemoryId
+    """Its id; the last eight characters are enough to name it."""
     content: str
+    """The statement, in the words of who made it."""
     created_at: datetime
+    """When it was stored."""
     updated_at: datetime
+    """When anything about it last changed, other than the count of recalls."""
     scope: Scope = GLOBAL
+    """Who it belongs to."""
     status: Status = Status.ACTIVE
+    """Whether it counts, and otherwise what became of it."""
     layer: Layer = Layer.EPISODIC
+    """How long it is meant to live."""
     type: MemoryType = MemoryType.FACT
+    """What it holds."""
     category: str = "general"
+    """What it is about, in a word such as `preference`."""
     kind: Kind = Kind.NOTE
+    """Whether it happened once, or holds until replaced."""
     subject: str | None = None
+    """Of whom or what it says something, where that was read from the words."""
     predicate: str | None = None
+    """What it says of the subject, such as `works_at`."""
     object: str | None = None
+    """What the subject is said to have, be or do."""
     is_negated: bool | None = None
     """Whether it denies what it says; None where a version stored it that did not note this."""
     replaces: str | None = None
     """The object that it takes the place of: vim in "switched from vim to Helix"."""
     provenance: Provenance = Provenance()
+    """Where it came from."""
     occurred_at: datetime | None = None
+    """When what it says happened, where that is known."""
     confirmed_at: datetime | None = None
     """When it was last stated again, maybe before it was stored; None while one statement is all there is."""
     valid_from: datetime | None = None
+    """From when on it is true, where that is known."""
     valid_to: datetime | None = None
+    """Until when it was true, where that is known."""
     forget_after: datetime | None = None
+    """When it may go."""
     confidence: float = 1.0
+    """How far it is believed, from 0 to 1."""
     importance: float = 0.5
+    """How much it matters, from 0 to 1."""
     stability: float = 1.0
+    """How slowly it fades: 1 at first, more with every recall."""
     strength: float = 1.0
+    """How firmly it is held: 1 at first, more after each replay in a dream."""
     surprise: float | None = None
+    """How unexpected it was when it came in, from 0 to 1; null where that was not measured."""
     reinforcements: int = 0
+    """How often it was stated again."""
     affect: Affect = Affect()
+    """How it felt."""
     access: AccessLog = AccessLog()
+    """How often and when it was recalled."""
     pinned: bool = False
+    """Whether it is protected from every automatic loss."""
     version: int = 1
+    """Its place in the chain of corrections, from 1."""
     supersedes: MemoryId | None = None
+    """The memory that it replaced."""
     superseded_by: MemoryId | None = None
+    """The memory that replaced it."""
     security: SecurityTier = SecurityTier.CLEARTEXT
+    """How much protection the content needs at rest."""
     detail: Detail = field(default_factory=Detail)
+    """Shorter forms of the content."""
     traits: Traits = Traits()
+    """What was inferred from the content, for filters."""
     flags: tuple[str, ...] = ()
     """Warnings of admission in a word each, such as `injection`, which keeps it out of automatic context."""
     extractor: str | None = None
@@ -262,11 +319,13 @@ class Memory(Struct, frozen=True, kw_only=True):
     verbatim: str | None = None
     """The exact words, where they must not be paraphrased: a quotation, code, a command."""
     helped: int = 0
+    """How often feedback said that it helped."""
     unhelpful: int = 0
-    """How often feedback said that it helped, and that it did not."""
+    """How often feedback said that it did not help."""
     successes: int = 0
+    """How often a procedure worked."""
     failures: int = 0
-    """How often a procedure worked and did not."""
+    """How often a procedure did not work."""
     layer_held: bool = False
     """Whether a person chose the layer, so that rules leave it there."""
     box: str | None = None

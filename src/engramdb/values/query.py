@@ -173,9 +173,13 @@ class Query(Struct, frozen=True, kw_only=True):
     """One question, ready to be asked."""
 
     text: str
+    """The question."""
     scope: Scope = GLOBAL
+    """Who asks."""
     filters: Filters = Filters()
+    """What a memory must be to count."""
     limit: int = 10
+    """The maximum number of hits."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):

@@ -32,42 +32,59 @@ class Trust(Struct, frozen=True, kw_only=True):
     """How far to believe a hit, each part in [0, 1]."""
 
     relevance: float
+    """How well it fits the question."""
     accuracy: float
+    """How likely it is to be right, by its evidence."""
     freshness: float
+    """How recent it is."""
     utility: float
+    """How useful it has been."""
     composite: float
+    """All of them together."""
 
 
 class Reason(Struct, frozen=True, kw_only=True):
     """Why a memory was found: the index, its place there, the score it gave, its share of the result."""
 
     index: str
+    """The index or signal."""
     rank: int
+    """Its place there, from 1."""
     score: float
+    """The score that it had there."""
     contribution: float
+    """Its share of the whole score."""
 
 
 class Hit(Struct, frozen=True, kw_only=True):
     """One memory that fits, with its score in [0, 1]."""
 
     memory: Memory
+    """The memory."""
     score: float
+    """How well it fits, from 0 to 1."""
     trust: Trust
+    """How far to believe it."""
     reasons: tuple[Reason, ...] = ()
+    """Why it was found."""
 
 
 class Missing(Struct, frozen=True, kw_only=True):
     """An index that could not answer fully, and why."""
 
     index: str
+    """The index."""
     reason: str
+    """What went wrong."""
 
 
 class Quality(Struct, frozen=True, kw_only=True):
     """How the answer came about."""
 
     answered: tuple[str, ...] = ()
+    """Indexes that answered."""
     missing: tuple[Missing, ...] = ()
+    """Indexes that could not answer fully, and why."""
     level: Level = Level.FULL
     """How much of the machinery took part."""
     intent: str | None = None
@@ -79,11 +96,17 @@ class Quality(Struct, frozen=True, kw_only=True):
     period: tuple[datetime | None, datetime | None] | None = None
     """The time that the question asks for, where it names one."""
     candidates: int = 0
+    """How many memories were considered."""
     average_relevancy: float = 0.0
+    """How well the hits fit on average, from 0 to 1."""
     ndcg: float = 0.0
+    """How well the hits are ordered by trust: nDCG, from 0 to 1."""
     tokens: int = 0
+    """What the hits cost in a prompt."""
     milliseconds: float = 0.0
+    """How long the answer took."""
     stages: Mapping[str, float] = field(default_factory=dict)
+    """How long each stage took, in milliseconds."""
 
     @property
     def is_degraded(self) -> bool:
@@ -95,8 +118,11 @@ class Recall(Struct, frozen=True, kw_only=True):
     """The answer to one query: hits best first, and the quality of the whole."""
 
     query: Query
+    """The question as it was asked."""
     hits: tuple[Hit, ...] = ()
+    """The memories that fit, best first."""
     quality: Quality = Quality()
+    """How the answer came about."""
     also_considered: tuple[Hit, ...] = ()
     """With `explain`, the candidates that came next and were left out."""
 
@@ -125,7 +151,9 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
     """One change; memories are shown as they were right after it."""
 
     at: datetime
+    """When it changed."""
     change: KnowledgeChange
+    """What kind of change it was."""
     memory: Memory
     """What was learned, confirmed, doubted or removed; between two, the new one."""
     replaced: Memory | None = None
@@ -133,19 +161,26 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
     disputed: Memory | None = None
     """In a dispute between two, the one that was there before."""
     reason: str = ""
+    """Why, where a reason was given."""
 
 
 class BusyPeriod(Struct, frozen=True, kw_only=True):
     """A day, week or month (UTC), from `start` to before `end`, and how many entries fall into it."""
 
     start: datetime
+    """Its first moment."""
     end: datetime
+    """The first moment after it."""
     entries: int
+    """How many changes fall into it."""
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
     """The changes in order of time, and the periods with most of them, busiest first."""
 
     topic: str
+    """What it is about."""
     entries: tuple[TimelineEntry, ...] = ()
+    """The changes, oldest first."""
     busiest: tuple[BusyPeriod, ...] = ()
+    """The periods with most changes, busiest first."""

@@ -14,10 +14,15 @@ class PartHealth(Struct, frozen=True, kw_only=True):
     """One part: when it last worked, when it last failed, and why."""
 
     name: str
+    """What the part is called."""
     last_success: datetime | None = None
+    """When it last worked."""
     last_failure: datetime | None = None
+    """When it last failed."""
     failure: str | None = None
+    """Code and message of its last error."""
     failures: int = 0
+    """How often it has failed."""
 
     @property
     def is_failing(self) -> bool:
@@ -31,12 +36,17 @@ class SchedulerState(Struct, frozen=True, kw_only=True):
     """What the background does for a store, in this process."""
 
     is_on: bool = False
+    """Whether there is background work."""
     running: str | None = None
+    """The job that runs now."""
     running_since: datetime | None = None
+    """Since when it runs."""
     is_stalled: bool = False
     """Whether the job under way has taken longer than any should."""
     last_job: str | None = None
+    """The job that ran last."""
     last_run: datetime | None = None
+    """When it ran."""
     waiting_for: str = ""
     """Why a job that is due has not begun; empty where none is due."""
     woken_by: str = ""
@@ -49,7 +59,9 @@ class JobState(Struct, frozen=True, kw_only=True):
     """How one job of a background worker fares, in this process."""
 
     name: str
+    """What the job is called."""
     runs: int = 0
+    """How often it has run."""
     failures: int = 0
     """How often in a row it has failed."""
     crashes: int = 0
@@ -64,10 +76,15 @@ class WorkerState(Struct, frozen=True, kw_only=True):
     """A background thread of this process."""
 
     name: str
+    """What the thread is called."""
     is_alive: bool = False
+    """Whether it runs."""
     running: str | None = None
+    """The job that it works on now."""
     waiting: int = 0
+    """How many jobs wait for it."""
     jobs: tuple[JobState, ...] = ()
+    """How each of its jobs fares."""
 
 
 # What `status` and `doctor` answer: the state of the store and its parts.
@@ -79,27 +96,44 @@ class IndexReport(Struct, frozen=True, kw_only=True):
     """A vector index as it is loaded now."""
 
     kind: str
+    """The kind of index."""
     rows: int
+    """How many vectors it holds."""
     size_bytes: int
+    """How much memory it takes."""
     is_loaded: bool
+    """Whether it is ready to be searched."""
 
 
 class StatusReport(Struct, frozen=True, kw_only=True):
     """A look at the whole."""
 
     store: str
+    """Where the store is."""
     encrypted: bool
+    """Whether it is encrypted."""
     format_version: int
+    """The version of its format."""
     size_bytes: int
+    """How large it is."""
     policy: str
+    """The policy in use."""
     embedder: str
+    """The embedder in use."""
     memories: int
+    """How many memories there are."""
     turns: int
+    """How many turns there are."""
     by_status: Mapping[str, int] = field(default_factory=dict)
+    """How many memories there are of each status."""
     by_layer: Mapping[str, int] = field(default_factory=dict)
+    """How many memories there are in each layer."""
     by_scope: Mapping[str, int] = field(default_factory=dict)
+    """How many memories there are in each scope."""
     awaiting_embedding: int = 0
+    """Memories that have no vector yet."""
     awaiting_enrichment: int = 0
+    """Memories whose words were not looked at yet for people, topics and the like."""
     awaiting_reading: int = 0
     """Turns that nobody has read statements out of yet."""
     chat: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -113,9 +147,13 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     disk_free_bytes: int | None = None
     """Room on the disk of the store."""
     entities: int = 0
+    """How many people and things are known."""
     last_dream: datetime | None = None
+    """When the last dream ended."""
     last_ageing: datetime | None = None
+    """When the last sweep of aging ended."""
     scheduler: SchedulerState = SchedulerState()
+    """What the background does."""
     workers: tuple[WorkerState, ...] = ()
     """The background threads of this process and their jobs."""
     parts: tuple[PartHealth, ...] = ()
@@ -123,15 +161,20 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     all_parts: tuple[PartHealth, ...] = ()
     """What any process has ever used, as it fared last."""
     advice: tuple[str, ...] = ()
+    """What to do, where something should be done."""
 
 
 class Check(Struct, frozen=True, kw_only=True):
     """One thing that `doctor` looked at."""
 
     name: str
+    """What was looked at."""
     ok: bool
+    """Whether all was well."""
     found: str
+    """What was found, in words."""
     repaired: bool = False
+    """Whether what was wrong was repaired."""
     did: str = ""
     """What was done to repair it."""
 
@@ -140,6 +183,7 @@ class DoctorReport(Struct, frozen=True, kw_only=True):
     """Everything that `doctor` looked at."""
 
     checks: tuple[Check, ...]
+    """What was looked at, in order."""
 
     @property
     def ok(self) -> bool:

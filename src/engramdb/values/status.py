@@ -45,7 +45,9 @@ class Actor(Struct, frozen=True, kw_only=True):
     """The one who changes something: a person, an agent that acts for one, or a rule of ours."""
 
     name: str = "user"
+    """What the one is called."""
     kind: ActorKind = ActorKind.PERSON
+    """Whether it is a person, an agent or a rule."""
 
 
 BELIEVED = frozenset({Status.ACTIVE, Status.CHALLENGED})

@@ -35,13 +35,21 @@ class Turn(Struct, frozen=True, kw_only=True):
     """One message: `occurred_at` is when it was said, `created_at` when we heard of it."""
 
     id: TurnId
+    """Its id; the last eight characters are enough to name it."""
     content: str
+    """The message, as it was said."""
     role: Role
+    """Who spoke, in the words of chat models."""
     occurred_at: datetime
+    """When it was said."""
     created_at: datetime
+    """When it was stored."""
     speaker: str | None = None
+    """Who spoke, by name."""
     session: str | None = None
+    """The conversation."""
     scope: Scope = GLOBAL
+    """Who it belongs to."""
 
 
 # Box: memories that were stored under one topic, one after the other.

@@ -61,40 +61,53 @@ class ShownMemory(Struct, frozen=True, kw_only=True):
     """A memory in a section, and how much of it."""
 
     memory_id: MemoryId
+    """The memory."""
     level: DetailLevel
+    """How much of it is shown."""
 
 
 class Section(Struct, frozen=True, kw_only=True):
     """One part of a window: its words, what they cost, and what it was allowed to cost."""
 
     name: SectionName
+    """Which part of the window it is."""
     text: str
+    """Its words."""
     tokens: int
+    """What they cost."""
     allowance: int
     """Its share of the budget and what others left to it."""
     holds: tuple[ShownMemory, ...] = ()
+    """The memories in it."""
 
 
 class Loss(Struct, frozen=True, kw_only=True):
     """How many things a section lost or shortened, and why."""
 
     section: SectionName
+    """The part of the window that lost something."""
     fate: Fate
+    """What became of it."""
     count: int
+    """How many things."""
     reason: str
+    """Why."""
 
 
 class ChatMessage(Struct, frozen=True, kw_only=True):
     """One message as chat models take it."""
 
     role: str
+    """`system`, `user` or `assistant`."""
     content: str
+    """The message."""
 
 
 class Window(Struct, frozen=True, kw_only=True):
     """What to give a model with one message."""
 
     message: str
+    """What the user says."""
     budget: int
     """The tokens that were there for everything but the fixed parts, the message and the reply."""
     tokens: int
@@ -102,10 +115,13 @@ class Window(Struct, frozen=True, kw_only=True):
     fixed_tokens: int
     """What the fixed parts and the message cost beside it."""
     counter: str
+    """What counted the tokens."""
     is_exact: bool
     """Whether the counter knows the model's own tokens."""
     sections: tuple[Section, ...] = ()
+    """The parts that were filled, in their order."""
     fixed: str = ""
+    """The block that the caller's prompt begins with."""
     standing: str = ""
     """The block of what seldom changes."""
     conversation: str = ""
@@ -115,6 +131,7 @@ class Window(Struct, frozen=True, kw_only=True):
     present: str = ""
     """The block of what this message calls for."""
     losses: tuple[Loss, ...] = ()
+    """What was shortened or left out."""
     missing: tuple[Missing, ...] = ()
     """What could not take part, and why."""
     quality: Quality | None = None

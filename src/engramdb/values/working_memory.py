@@ -48,12 +48,19 @@ class Slot(Struct, frozen=True, kw_only=True):
     """One thing in mind: a memory, a turn or an open question by its id, or words of its own."""
 
     source: SlotSource
+    """How it came to mind."""
     activation: float
+    """How active it is, from 0 to 1."""
     tokens: int
+    """What it costs in a prompt, roughly."""
     used_at: datetime
+    """When it was last attended to."""
     memory_id: MemoryId | None = None
+    """The memory, where it is one."""
     turn_id: TurnId | None = None
+    """The turn, where it is one."""
     gap_id: str | None = None
+    """The open question, where it is one."""
     text: str = ""
     """Only for what none of these ids stands for."""
 
@@ -77,16 +84,22 @@ class WorkingItem(Struct, frozen=True, kw_only=True):
     """A slot with what it holds, read from the store this moment."""
 
     slot: Slot
+    """Where it stands, and how active it is."""
     content: str
+    """Its words."""
     memory: Memory | None = None
+    """The memory that it is, where it is one."""
 
 
 class WorkingMemory(Struct, frozen=True, kw_only=True):
     """What an agent has in mind now, the most active first."""
 
     scope: Scope = GLOBAL
+    """Whose working memory it is."""
     items: tuple[WorkingItem, ...] = ()
+    """What is in mind, most active first."""
     restored: Restored = Restored.FRESH
+    """In what state it came back."""
     confidence: float = 0.0
     """How settled the topic is, 0 to 1."""
     topics: int = 0

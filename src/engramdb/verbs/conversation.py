@@ -49,6 +49,7 @@ class Flushed(Struct, frozen=True):
     """How many turns were read."""
 
     turns: int
+    """Turns that statements were read out of."""
 
 
 @verb(

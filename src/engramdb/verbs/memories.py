@@ -277,6 +277,7 @@ class Unlinked(Struct, frozen=True):
     """Whether there was such a link."""
 
     was_there: bool
+    """Whether there was one to remove."""
 
 
 @verb(
