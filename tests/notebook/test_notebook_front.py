@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb.errors import InvalidContent
-from engramdb.notebook.file_names import MOST_SLUG_BYTES, copy_path, fact_path, is_copy, slug
+from engramdb.notebook.file_names import MAX_SLUG_BYTES, copy_path, fact_path, is_copy, slug
 from engramdb.notebook.note import read_note, shows, write_note
 from engramdb.notebook.state import State, is_inside, read_state, write_state
 from engramdb.testing import ManualClock
@@ -193,7 +193,7 @@ def test_every_memory_has_a_name_that_every_system_takes(words: str) -> None:
     name = slug(words)
 
     assert name
-    assert len(name.encode()) <= MOST_SLUG_BYTES
+    assert len(name.encode()) <= MAX_SLUG_BYTES
     assert not set(name) & set('<>:"/\\|?*. ')
     assert slug("con") == slug("../..") == "memory"
     assert is_inside(fact_path(memory(words or "x")))

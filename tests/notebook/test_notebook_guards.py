@@ -11,7 +11,7 @@ import pytest
 from engramdb import Engram
 from engramdb.errors import EngramError, InvalidContent, StorageError
 from engramdb.notebook.folder import Folder
-from engramdb.notebook.note import MOST_BYTES
+from engramdb.notebook.note import MAX_NOTE_BYTES
 from engramdb.notebook.state import STATE_FILE, State, read_state, write_state
 from engramdb.testing import TinyEmbedder
 from engramdb.values import NotebookAct
@@ -199,14 +199,14 @@ def test_the_state_of_a_large_notebook_is_read_whole(notebook: Notebook) -> None
     many = {f"entities/{'page' * 100}-{number}.md": "0" * 32 for number in range(9_500)}
     path.write_bytes(write_state(State(memories=state.memories, pages={**state.pages, **many})))
 
-    assert path.stat().st_size > MOST_BYTES
+    assert path.stat().st_size > MAX_NOTE_BYTES
     assert notebook.sync(dry_run=True).is_unchanged
 
 
 def test_a_large_page_is_not_taken_for_an_edited_one(tmp_path: Path) -> None:
     """A page that many facts stand on is compared whole."""
     folder = Folder(tmp_path)
-    content = b"- a line\n" * (MOST_BYTES // 8)
+    content = b"- a line\n" * (MAX_NOTE_BYTES // 8)
 
     assert folder.put("entities/maya.md", content, instead_of=None)
     assert folder.read("entities/maya.md") == content

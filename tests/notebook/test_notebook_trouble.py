@@ -317,7 +317,7 @@ def test_an_edit_that_says_what_another_file_says_leaves_one_file(notebook: Note
 
 
 def test_an_edit_of_a_page_is_kept_beside_it(notebook: Notebook) -> None:
-    """A page is made anew, and what somebody wrote on it stays to be read."""
+    """A page is made again, and what somebody wrote on it stays to be read."""
     page = notebook.folder / "profile.md"
     page.write_text("My own profile\n")
 

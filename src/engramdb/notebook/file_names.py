@@ -11,8 +11,8 @@ FACTS, BOXES, ENTITIES, PROFILE = "facts", "boxes", "entities", "profile.md"
 SUFFIX = ".md"
 SHORT_ID = 8
 """Characters of an id that name a memory everywhere."""
-MOST_WORDS = 8
-MOST_SLUG_BYTES = 80
+MAX_WORDS = 8
+MAX_SLUG_BYTES = 80
 """Far below the 255 bytes that a name may have: sync services add to names, and paths stay short."""
 _COPY = ".conflict-"
 _COPY_NAME = lazy(r".*\.conflict-[0-9a-f]{8}\.md\Z")
@@ -25,11 +25,11 @@ _RESERVED = frozenset(
 def slug(text: str, *, otherwise: str = "memory") -> str:
     """Return the first words of a text as a name: small letters and digits of any script, and dashes."""
     folded = unicodedata.normalize("NFC", text[:400].casefold())
-    words = [word for word in _PARTS.split(folded) if word][:MOST_WORDS]
+    words = [word for word in _PARTS.split(folded) if word][:MAX_WORDS]
     kept = ""
     for word in words:
         longer = f"{kept}-{word}" if kept else _cut(word)
-        if len(longer.encode()) > MOST_SLUG_BYTES:
+        if len(longer.encode()) > MAX_SLUG_BYTES:
             break
         kept = longer
     return otherwise if not kept or kept in _RESERVED else kept
@@ -64,4 +64,4 @@ def wiki_link(path: str, label: str) -> str:
 
 def _cut(word: str) -> str:
     """Return as much of one long word as fits, and no half character."""
-    return word.encode()[:MOST_SLUG_BYTES].decode("utf-8", "ignore")
+    return word.encode()[:MAX_SLUG_BYTES].decode("utf-8", "ignore")

@@ -1,4 +1,11 @@
-"""The notebook's folder: reading, writing and walking its files."""
+"""
+The folder of a notebook: find its notes, and write, keep and remove files in it and nowhere else.
+
+A file is replaced as a whole or not at all, and only while it still is what was read of it, so what an editor
+saves in the same moment is not lost. Links are neither followed nor written through: whatever a link points
+to is not part of the notebook. A part that cannot be listed is an error and not an empty part, since the
+memory of a missing note may be forgotten.
+"""
 
 from __future__ import annotations
 
@@ -11,44 +18,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from msgspec import Struct
-
 from engramdb.errors import InvalidContent, StorageError
 from engramdb.notebook.file_names import BOXES, ENTITIES, FACTS, PROFILE, SUFFIX, copy_path, is_copy
-from engramdb.notebook.note import MOST_BYTES, Note, file_mark, read_note
+from engramdb.notebook.note import MAX_NOTE_BYTES, FoundFile, file_mark, read_note
 from engramdb.notebook.state import STATE_FILE, is_inside
 from engramdb.text.normalize import lazy
 
-# Look through the folder of a notebook: which notes are there, which were carried off, what a kill left.
-#
-# Used by `folder`. Reads names, and of notes outside `facts` the first lines; changes nothing. Hidden folders
-# and links are passed over. A part that cannot be listed is an error and not an empty part: what seems to be
-# missing may be forgotten.
-
 SECTIONS = (FACTS, BOXES, ENTITIES)
-MOST_NOTES = 200_000
+MAX_NOTES = 200_000
 TEMPORARY, UNFINISHED = ".engram-", ".tmp"
 """How a file is called while it is being written."""
 _TOP_BYTES = 4096
-"""So much of a note is read to find its id, which stands first where we wrote it."""
+"""Read of a note to find its id, which stands first where we wrote it."""
 _ID = lazy(r"\A(?:\ufeff)?---\s*\n(?:(?!---).*\n)*?id:\s*[\"']?([0-9a-fA-F-]{36})\b")
+
+MAX_OWN_BYTES = 256_000_000
+"""The state and the pages may be so large: half a kilobyte for each memory, of 200,000 at most."""
+_NOTHING = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+"""What systems put into every folder: one with nothing else counts as empty."""
+_READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def notes_below(root: Path, section: str) -> list[str]:
     """Return the notes below a part of the notebook, in order, as paths with slashes."""
     found: list[str] = []
-    for inside, names in _walked(root, root / section):
+    for inside, names in _walk(root, root / section):
         paths = [f"{inside}/{name}" for name in names if name.lower().endswith(SUFFIX)]
         found += [path for path in paths if is_inside(path) and not (root / path).is_symlink()]
-        if len(found) > MOST_NOTES:
-            raise InvalidContent(f"the notebook has more than {MOST_NOTES:,} files")
+        if len(found) > MAX_NOTES:
+            raise InvalidContent(f"the notebook has more than {MAX_NOTES:,} files")
     return found
 
 
 def ids_outside(root: Path) -> dict[str, str]:
     """Return the ids of notes that lie in the folder, but not below `facts`, and where."""
     found: dict[str, str] = {}
-    for inside, names in _walked(root, root):
+    for inside, names in _walk(root, root):
         if inside.split("/")[0] == FACTS:
             continue
         for name in names:
@@ -62,7 +67,7 @@ def ids_outside(root: Path) -> dict[str, str]:
 
 def left_behind(root: Path) -> Iterator[Path]:
     """Yield the files that a sync was writing when it was killed."""
-    parts = [one for section in SECTIONS for one in _walked(root, root / section)]
+    parts = [one for section in SECTIONS for one in _walk(root, root / section)]
     top = [one.name for one in root.iterdir()] if root.is_dir() else []
     for inside, names in ((".", top), *parts):
         for name in names:
@@ -72,22 +77,22 @@ def left_behind(root: Path) -> Iterator[Path]:
 
 def signature_of(root: Path) -> str:
     """Return what the notes and pages are known by without reading them: names, sizes and times."""
-    seen = sorted(told for section in SECTIONS for told in _looked_at(root / section))
+    seen = sorted(told for section in SECTIONS for told in _stat_lines(root / section))
     with suppress(OSError):  # there may be none
-        seen.append(_told(PROFILE, (root / PROFILE).lstat()))
+        seen.append(_stat_line(PROFILE, (root / PROFILE).lstat()))
     return hashlib.blake2b("\n".join(seen).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _walked(root: Path, start: Path) -> Iterator[tuple[str, list[str]]]:
+def _walk(root: Path, start: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield each folder from a start on, seen from the root, with the names of its files."""
     if not start.is_dir() or (start != root and start.is_symlink()):
         return
-    for place, folders, files in os.walk(start, onerror=_raised, followlinks=False):
+    for place, folders, files in os.walk(start, onerror=_raise_unless_gone, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield Path(place).relative_to(root).as_posix(), sorted(files)
 
 
-def _raised(error: OSError) -> None:
+def _raise_unless_gone(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):  # a folder that is gone in this moment is gone
         raise error
 
@@ -95,14 +100,14 @@ def _raised(error: OSError) -> None:
 def _top_of(path: Path) -> str:
     """Return how a plain file begins; nothing for a link, or for what cannot be opened."""
     try:
-        opened = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        opened = os.open(path, _READING)
         with os.fdopen(opened, "rb") as stream:
             return stream.read(_TOP_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return ""
 
 
-def _looked_at(folder: Path) -> Iterator[str]:
+def _stat_lines(folder: Path) -> Iterator[str]:
     """Yield a line for each note below a folder, without opening any; thousands take some milliseconds."""
     try:
         with os.scandir(folder) as inside:
@@ -110,42 +115,15 @@ def _looked_at(folder: Path) -> Iterator[str]:
                 if one.name.startswith("."):
                     continue
                 if one.is_dir(follow_symlinks=False):
-                    yield from _looked_at(Path(one.path))
+                    yield from _stat_lines(Path(one.path))
                 elif one.name.lower().endswith(SUFFIX):
-                    yield _told(one.path, one.stat(follow_symlinks=False))
+                    yield _stat_line(one.path, one.stat(follow_symlinks=False))
     except OSError:  # gone in this moment: the next look sees it as it is then
         return
 
 
-def _told(path: str, about: os.stat_result) -> str:
+def _stat_line(path: str, about: os.stat_result) -> str:
     return f"{path}\0{about.st_mtime_ns}\0{about.st_size}"
-
-
-# The folder of a notebook: find its notes, and write, keep and remove files in it and nowhere else.
-#
-# Used by the engine's sync. A file is replaced as a whole or not at all, and only while it still is what was
-# read of it, so what an editor saves in the same moment is not lost. Links are neither followed nor written
-# through: whatever a link points to is not part of the notebook.
-
-MOST_OWN_BYTES = 256_000_000
-"""The state and the pages may be so large: half a kilobyte for each memory, of 200,000 at most."""
-_NOTHING = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
-"""What systems put into every folder: one with nothing else counts as empty."""
-_READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-
-
-class Found(Struct, frozen=True, kw_only=True):
-    """One file below `facts`; without a note, `why` says what is wrong with it."""
-
-    path: str
-    content: bytes = b""
-    note: Note | None = None
-    why: str = ""
-
-    @property
-    def mark(self) -> str:
-        """What its bytes are known by."""
-        return file_mark(self.content)
 
 
 class Folder:
@@ -158,22 +136,22 @@ class Folder:
 
     def is_free(self) -> bool:
         """Return whether there is nothing in it that could be somebody's."""
-        with translated():
+        with translate_errors():
             return not self.root.exists() or all(one.name in _NOTHING for one in self.root.iterdir())
 
-    def notes(self) -> list[Found]:
+    def notes(self) -> list[FoundFile]:
         """Return the notes, in the order of their paths, without copies of earlier conflicts."""
-        with translated():
+        with translate_errors():
             return [self._found(path) for path in notes_below(self.root, FACTS) if not is_copy(path)]
 
     def outside(self) -> dict[str, str]:
         """Return the ids of notes that somebody has moved out of `facts`, and where they are."""
-        with translated():
+        with translate_errors():
             return ids_outside(self.root)
 
     def copies(self) -> tuple[str, ...]:
         """Return the copies that keep what syncs would have lost."""
-        with translated():
+        with translate_errors():
             every = [path for section in SECTIONS for path in notes_below(self.root, section)]
             beside = [one.name for one in self.root.glob(f"*{SUFFIX}")] if self.root.is_dir() else []
         return tuple(sorted(path for path in (*every, *beside) if is_copy(path)))
@@ -182,7 +160,7 @@ class Folder:
         """Return what the notes and pages are known by without reading them."""
         return signature_of(self.root)
 
-    def read(self, path: str, *, most_bytes: int = MOST_OWN_BYTES) -> bytes | None:
+    def read(self, path: str, *, max_bytes: int = MAX_OWN_BYTES) -> bytes | None:
         """Return what a plain file holds, up to a limit; None where there is none, or something else."""
         try:
             opened = os.open(self._at(path), _READING)
@@ -191,7 +169,7 @@ class Folder:
         with os.fdopen(opened, "rb") as stream:
             about = os.fstat(opened)
             is_file = stat.S_ISREG(about.st_mode) and self._is_ours(path)
-            return stream.read(min(most_bytes, about.st_size + 1)) if is_file else None
+            return stream.read(min(max_bytes, about.st_size + 1)) if is_file else None
 
     def is_taken(self, path: str) -> bool:
         """Return whether something stands at a path, a link that leads nowhere too."""
@@ -201,7 +179,7 @@ class Folder:
 
     def put(self, path: str, content: bytes, *, instead_of: str | None) -> bool:
         """Write a file whole; says False, and writes nothing, where it is not what it was taken for."""
-        with translated():
+        with translate_errors():
             self._make_way(path)
             target = self._at(path)
             handle, name = tempfile.mkstemp(prefix=TEMPORARY, suffix=UNFINISHED, dir=target.parent)
@@ -220,7 +198,7 @@ class Folder:
 
     def drop(self, path: str, *, instead_of: str) -> bool:
         """Remove a file, and the folder that it was the last of; says False where it has changed."""
-        with translated():
+        with translate_errors():
             if self._mark(path) != instead_of:
                 return not self.is_taken(path)
             target = self._at(path)
@@ -244,7 +222,7 @@ class Folder:
 
     def clear_away(self) -> None:
         """Remove what a killed sync left half written: it holds words, and nobody would look at it."""
-        with translated():
+        with translate_errors():
             for path in left_behind(self.root):
                 path.unlink(missing_ok=True)
 
@@ -260,14 +238,14 @@ class Folder:
             return "something else" if self.is_taken(path) else None
         return file_mark(content)
 
-    def _found(self, path: str) -> Found:
-        content = self.read(path, most_bytes=MOST_BYTES + 1)
+    def _found(self, path: str) -> FoundFile:
+        content = self.read(path, max_bytes=MAX_NOTE_BYTES + 1)
         if content is None:
-            return Found(path=path, why="it cannot be opened")
+            return FoundFile(path=path, why="it cannot be opened")
         try:
-            return Found(path=path, content=content, note=read_note(content))
+            return FoundFile(path=path, content=content, note=read_note(content))
         except InvalidContent as exc:
-            return Found(path=path, content=content, why=exc.message)
+            return FoundFile(path=path, content=content, why=exc.message)
 
     def _is_ours(self, path: str) -> bool:
         """Return whether no link leads to a file on its way from the folder."""
@@ -286,7 +264,7 @@ class Folder:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Say in our own words what the file system refuses, without a path: names hold words of memories."""
     try:
         yield

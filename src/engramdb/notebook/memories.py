@@ -1,8 +1,8 @@
 """
 What a sync of a notebook may do to a store: read memories of one scope, and change them as a person would.
 
-Held by both halves of the sync. Every change goes through the same doors as everywhere else: admission for
-words, the machine of statuses for the rest, each with its history.
+Every change goes the way of all changes: admission for words, the machine of statuses for the rest, each with
+its history.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from engramdb.values import (
 from engramdb.values.query import MAX_LIMIT
 
 LIVING = frozenset({Status.ACTIVE, Status.CHALLENGED})
-MOST_HEIRS = 1000
-"""So often a memory may have been corrected; a longer chain is a circle in a broken file."""
-_MOST_BOXES = 100_000
+MAX_HEIRS = 1000
+"""Corrections of one memory that are followed; a longer chain is a circle in a broken file."""
+_MAX_BOXES = 100_000
 
 
-class Hand(Struct, frozen=True, kw_only=True):
-    """One scope of a store, in the hand of one actor."""
+class ScopeMemories(Struct, frozen=True, kw_only=True):
+    """The memories of one scope, read and changed by one actor."""
 
     pipeline: WritePipeline
     clock: Clock
@@ -78,7 +78,7 @@ class Hand(Struct, frozen=True, kw_only=True):
     def standing(self, memory_id: MemoryId) -> Memory | None:
         """Return the memory, or what took its place, if either is held to be true."""
         memory = self.get(memory_id)
-        for _ in range(MOST_HEIRS):
+        for _ in range(MAX_HEIRS):
             if memory is None or memory.status in LIVING:
                 return memory
             heir = memory.superseded_by
@@ -94,7 +94,7 @@ class Hand(Struct, frozen=True, kw_only=True):
         """Return the boxes of the scope by id."""
         with self.pipeline.store.read() as tx:
             current = tx.boxes.open_in(self.scope)
-            sealed = tx.boxes.sealed(self.scope, limit=_MOST_BOXES)
+            sealed = tx.boxes.sealed(self.scope, limit=_MAX_BOXES)
         return {box.id: box for box in (*sealed, *([] if current is None else [current]))}
 
     # --- changing -------------------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 """
 A note: one memory as one file, with front matter above and nothing but its words below.
 
-Written and read by the engine's sync; calls `front`. The body is the memory's content to the letter, so an
-edit of the body is a correction and nothing else. A note that shows what it should is left as its owner
-formatted it; only what differs is a reason to write.
+The body is the memory's content to the letter, so an edit of the body is a correction and nothing else. A
+note that shows what it should is left as its owner formatted it; only what differs is a reason to write.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ EDITABLE = ("category", "layer", "status", "importance", "pinned")
 SHOWN_ONLY = ("confidence", "source", "created", "occurred", "entities")
 """What is shown there and cannot be changed there."""
 KEYS = ("id", *EDITABLE, *SHOWN_ONLY, "tags")
-MOST_BYTES = 4_000_000
+MAX_NOTE_BYTES = 4_000_000
 """A larger file is no note: the write pipeline takes far less."""
 _SHARES = frozenset({"importance", "confidence"})
 _MOMENTS = frozenset({"created", "occurred"})
@@ -54,10 +53,24 @@ class Note(Struct, frozen=True, kw_only=True):
         return tuple(one.strip().lstrip("#") for one in many if one.strip().lstrip("#"))
 
 
+class FoundFile(Struct, frozen=True, kw_only=True):
+    """One file below `facts`; without a note, `why` says what is wrong with it."""
+
+    path: str
+    content: bytes = b""
+    note: Note | None = None
+    why: str = ""
+
+    @property
+    def mark(self) -> str:
+        """What its bytes are known by."""
+        return file_mark(self.content)
+
+
 def read_note(content: bytes) -> Note:
     """Return what a file says; raises `InvalidContent` where it cannot be taken for a note."""
-    if len(content) > MOST_BYTES:
-        raise InvalidContent(f"the file is larger than {MOST_BYTES:,} bytes")
+    if len(content) > MAX_NOTE_BYTES:
+        raise InvalidContent(f"the file is larger than {MAX_NOTE_BYTES:,} bytes")
     try:
         text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as exc:

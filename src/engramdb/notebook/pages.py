@@ -1,4 +1,10 @@
-"""Generated pages: profiles and overviews."""
+"""
+The generated pages of a notebook: one for each box and each entity, and `profile.md`.
+
+Every sync makes them from the memories that have a file, and from nothing else: a name that only a withheld
+memory uses stands on no page. The same memories give the same pages, so an unchanged notebook is not written
+to. Each page says that it is generated, because an edit of it is not read back.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +20,13 @@ from engramdb.text.names import fold
 from engramdb.values import Box, Entity, EntityType, Memory
 from engramdb.values.notebook import NotebookAct, NotebookChange
 
-# The generated pages of a notebook: one for each box and each thing that is spoken of.
-#
-# Made anew by every sync from the memories that have a file, and from nothing else: a name that only a
-# withheld memory uses stands on no page. Pure, and the same for the same memories, so an unchanged notebook
-# is
-# not written to. Each page says that it is generated, because an edit of it is not read back.
-
 GENERATED = (
     "> Made by Engram from the facts that it links to. Edit those: what is written here is not read back,\n"
-    "> and the next sync makes this page anew."
+    "> and the next sync makes this page again."
 )
 LABEL_CHARACTERS = 140
-MOST_TOPICS = 5
-LEAST_IN_BOX = 2
+MAX_TOPICS = 5
+MIN_FACTS_IN_BOX = 2
 """A box with one memory in it says nothing that its fact does not."""
 
 
@@ -65,7 +64,7 @@ def entity_pages(spoken_of: Sequence[tuple[Memory, Sequence[Entity]]]) -> dict[s
     return pages
 
 
-def entities_written(facts: Sequence[Fact], pages: Mapping[str, EntityPage]) -> dict[str, str]:
+def render_entity_pages(facts: Sequence[Fact], pages: Mapping[str, EntityPage]) -> dict[str, str]:
     """Return the pages of what the facts speak of, by path."""
     told: defaultdict[str, list[Fact]] = defaultdict(list)
     known: dict[str, Entity] = {}
@@ -80,13 +79,13 @@ def entities_written(facts: Sequence[Fact], pages: Mapping[str, EntityPage]) -> 
     }
 
 
-def boxes_written(facts: Sequence[Fact], boxes: Mapping[str, Box]) -> dict[str, str]:
+def render_box_pages(facts: Sequence[Fact], boxes: Mapping[str, Box]) -> dict[str, str]:
     """Return the pages of boxes with more than one fact, by path."""
     inside: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         if fact.memory.box is not None:
             inside[fact.memory.box].append(fact)
-    shown = {box: _by_time(some) for box, some in inside.items() if len(some) >= LEAST_IN_BOX}
+    shown = {box: _by_time(some) for box, some in inside.items() if len(some) >= MIN_FACTS_IN_BOX}
     paths = {box: _box_path(box, some) for box, some in shown.items()}
     traces: defaultdict[str, list[str]] = defaultdict(list)
     for box in sorted(shown):
@@ -153,7 +152,7 @@ def _box_page(facts: Sequence[Fact], earlier: Sequence[tuple[str, str]], *, is_o
 def _title(facts: Sequence[Fact]) -> str:
     """Return what a box is about: the topics that most of its facts have, or else its first words."""
     topics = Counter(tag for fact in facts for tag in tags_of(fact.memory))
-    best = sorted(topics, key=lambda topic: (-topics[topic], topic))[:MOST_TOPICS]
+    best = sorted(topics, key=lambda topic: (-topics[topic], topic))[:MAX_TOPICS]
     return ", ".join(best) or " ".join(facts[0].memory.content.split()[:6])
 
 
@@ -173,9 +172,9 @@ def _names(entity: Entity, words: str) -> list[str]:
 
 # `profile.md`: who and what the notebook is about, on one page.
 
-MOST_FACTS = 12
+MAX_FACTS = 12
 """Facts of one sort: with the seven sorts below, a page of a hundred lines at most."""
-MOST_ENTITIES = 20
+MAX_ENTITIES = 20
 SORTS: Mapping[str, tuple[str, ...]] = {
     "What holds": ("principle", "instruction", "correction"),
     "Preferences": ("preference",),
@@ -190,7 +189,7 @@ _WARNED = "injection"
 _SORT = {category: heading for heading, categories in SORTS.items() for category in categories}
 
 
-def profile_written(facts: Sequence[Fact], pages: Mapping[str, EntityPage]) -> dict[str, str]:
+def render_profile(facts: Sequence[Fact], pages: Mapping[str, EntityPage]) -> dict[str, str]:
     """Return the profile by its path; without facts there is none."""
     if not facts:
         return {}
@@ -208,9 +207,9 @@ def profile_written(facts: Sequence[Fact], pages: Mapping[str, EntityPage]) -> d
 
 def _listed(facts: Sequence[Fact]) -> str:
     best = sorted(facts, key=_weight)
-    lines = [line(fact, up=0) for fact in best[:MOST_FACTS]]
-    if len(best) > MOST_FACTS:
-        lines.append(f"- and {len(best) - MOST_FACTS} more")
+    lines = [line(fact, up=0) for fact in best[:MAX_FACTS]]
+    if len(best) > MAX_FACTS:
+        lines.append(f"- and {len(best) - MAX_FACTS} more")
     return "\n".join(lines)
 
 
@@ -222,7 +221,7 @@ def _weight(fact: Fact) -> tuple[bool, float, str]:
 def _spoken_of(facts: Iterable[Fact], pages: Mapping[str, EntityPage]) -> str:
     """Return links to what most facts speak of."""
     often = Counter(one.id for fact in facts for one in fact.entities if one.id in pages)
-    best = sorted(often, key=lambda one: (-often[one], pages[one].path))[:MOST_ENTITIES]
+    best = sorted(often, key=lambda one: (-often[one], pages[one].path))[:MAX_ENTITIES]
     return "\n".join(
         f"- {link(label(pages[one].names[0]), pages[one].path, up=0)}: {often[one]}" for one in best
     )

@@ -1,4 +1,10 @@
-"""What the last sync left, and which file belongs to which memory."""
+"""
+What the last sync left, and which file stands for which memory.
+
+The state is one small file in the folder, by which the next sync tells who has changed what. It holds ids,
+paths, labels and marks of words, never the words. When it is lost, the folder must be adopted again, and what
+differs is a conflict.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +12,14 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
 
 from engramdb.errors import EngramError, InvalidContent
-from engramdb.notebook.note import Note
+from engramdb.notebook.note import FoundFile, Note
 from engramdb.values import MemoryId, Scope
 from engramdb.values.notebook import NotebookAct, NotebookChange
-
-if TYPE_CHECKING:
-    from engramdb.notebook.folder import Found
-
-
-# What the last sync left: one small file in the folder, by which the next one tells who has changed what.
-#
-# Read and written by the engine's sync. Holds ids, paths, labels and marks of words, never the words. Lost or
-# broken, nothing is lost with it: the folder must then be adopted again, and what differs is a conflict.
 
 STATE_FILE = ".engram-notebook.json"
 FORMAT = 1
@@ -94,19 +90,15 @@ def is_inside(path: str) -> bool:
     return is_plain and path.lower().endswith(".md") and not any(part.startswith(".") for part in parts)
 
 
-# Which file stands for which memory.
-#
-# Asked by the engine's sync before anything is read or written. The id inside a file counts, wherever the
-# file
-# was moved to; a file that lost its id is known by its place. What cannot be told is left alone and named:
-# two files of one id, and files that cannot be read.
+# The id inside a file counts, wherever the file was moved to; a file that lost its id is known by its place.
+# What cannot be told is left alone and named: two files of one id, and files that cannot be read.
 
 
 class Claim(Struct, frozen=True, kw_only=True):
     """A file that stands for a memory, and how the last sync left it, if it did."""
 
     memory_id: MemoryId
-    found: Found
+    found: FoundFile
     note: Note
     entry: Entry | None = None
 
@@ -115,7 +107,7 @@ class Pairing(Struct):
     """Every file in its place."""
 
     claims: dict[MemoryId, Claim] = field(default_factory=dict)
-    fresh: list[tuple[Found, Note]] = field(default_factory=list)
+    fresh: list[tuple[FoundFile, Note]] = field(default_factory=list)
     """Files that name no memory: new ones."""
     held: set[MemoryId] = field(default_factory=set)
     """Memories whose files are there, but not to be touched."""
@@ -127,7 +119,7 @@ class Pairing(Struct):
 
 
 def pair(
-    found: Sequence[Found], entries: Mapping[MemoryId, Entry], heirs: Mapping[MemoryId, MemoryId]
+    found: Sequence[FoundFile], entries: Mapping[MemoryId, Entry], heirs: Mapping[MemoryId, MemoryId]
 ) -> Pairing:
     """
     Return what each file stands for.
@@ -137,8 +129,8 @@ def pair(
     """
     pairing = Pairing()
     by_path = {_same(entry.path): memory_id for memory_id, entry in entries.items()}
-    by_id: defaultdict[MemoryId, list[tuple[Found, Note]]] = defaultdict(list)
-    without: list[tuple[Found, Note]] = []
+    by_id: defaultdict[MemoryId, list[tuple[FoundFile, Note]]] = defaultdict(list)
+    without: list[tuple[FoundFile, Note]] = []
     for one in found:
         if one.note is None:
             _set_aside(pairing, one, by_path)
@@ -162,7 +154,7 @@ def pair(
 
 
 def _claim(
-    pairing: Pairing, memory_id: MemoryId, files: Sequence[tuple[Found, Note]], entry: Entry | None
+    pairing: Pairing, memory_id: MemoryId, files: Sequence[tuple[FoundFile, Note]], entry: Entry | None
 ) -> None:
     """Let the file that was there before stand for the memory; the others are copies of it."""
     first = files[0]
@@ -181,7 +173,7 @@ def _claim(
     pairing.claims[memory_id] = Claim(memory_id=memory_id, found=first[0], note=first[1], entry=entry)
 
 
-def _set_aside(pairing: Pairing, file: Found, by_path: Mapping[str, MemoryId]) -> None:
+def _set_aside(pairing: Pairing, file: FoundFile, by_path: Mapping[str, MemoryId]) -> None:
     known = by_path.get(_same(file.path))
     pairing.troubles.append(
         NotebookChange(act=NotebookAct.UNREADABLE, path=file.path, memory_id=known, why=file.why)

@@ -1,9 +1,9 @@
 """
 Bring a notebook and a scope of a store to the same state: open it, see that it is ours, run both halves.
 
-Calls `take` for what the person changed, then `give` for what the memories are
-now. Refuses what would end badly: a folder full of somebody's notes, a notebook of another scope, one that
-another store has written, or one most of which is gone. Only one sync runs on a store at a time.
+First come the person's changes (`from_files`), then the memories as they are now (`to_files`). What would end
+badly is refused: a folder full of somebody's notes, a notebook of another scope, one that another store has
+written, or one most of which is gone. Only one sync runs on a store at a time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from engramdb.clock import Clock
 from engramdb.errors import InvalidContent, InvalidScope
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.lease import held
-from engramdb.notebook.folder import Folder, Found, translated
-from engramdb.notebook.give import Giving
-from engramdb.notebook.memories import Hand
+from engramdb.notebook.folder import Folder, translate_errors
+from engramdb.notebook.from_files import Deletions, FromFiles, hold_what_is_elsewhere
+from engramdb.notebook.memories import ScopeMemories
+from engramdb.notebook.note import FoundFile
 from engramdb.notebook.state import STATE_FILE, State, pair, read_state, write_state
-from engramdb.notebook.take import Deletions, Taking, hold_what_is_elsewhere
+from engramdb.notebook.to_files import ToFiles
 from engramdb.values import Actor, MemoryId, NotebookReport, Scope
 
 LEASE = "sync of a notebook"
@@ -54,36 +55,35 @@ def sync_folder(
     progress: Callable[[int], None] | None,
 ) -> NotebookReport:
     """Sync a folder with a scope, and return what that did."""
-    hand = Hand(
+    memories = ScopeMemories(
         pipeline=parts.pipeline, clock=parts.clock, actor=parts.actor, scope=scope, writer=parts.writer
     )
     deletions = Deletions.of(delete=delete, many=delete_many)
-    return synced(path, hand, dry_run=dry_run, deletions=deletions, adopt=adopt, progress=progress)
+    return _sync(path, memories, dry_run=dry_run, deletions=deletions, adopt=adopt, progress=progress)
 
 
-def synced(
+def _sync(
     path: Path,
-    hand: Hand,
+    memories: ScopeMemories,
     *,
     dry_run: bool,
     deletions: Deletions,
     adopt: bool,
     progress: Callable[[int], None] | None,
 ) -> NotebookReport:
-    """Sync a folder with the scope in hand, and return what that did."""
-    folder, store = folder_at(path), hand.pipeline.store
-    with held(store, LEASE, minutes=LEASE_MINUTES, clock=hand.clock.now) as lease:
-        state = _opened(folder, hand.scope, adopt=adopt)
-        _check_store(state, hand)
+    folder, store = folder_at(path), memories.pipeline.store
+    with held(store, LEASE, minutes=LEASE_MINUTES, clock=memories.clock.now) as lease:
+        state = _open_state(folder, memories.scope, adopt=adopt)
+        _check_store(state, memories)
         if not dry_run:
-            _begun(folder, state)
+            _prepare_folder(folder, state)
         found = folder.notes()
-        pairing = pair(found, state.memories, _heirs(found, state, hand))
+        pairing = pair(found, state.memories, _heirs(found, state, memories))
         hold_what_is_elsewhere(pairing, folder, state.memories)
-        living = {memory.id: memory for memory in hand.shown()}
+        living = {memory.id: memory for memory in memories.shown()}
         deletions.check([one for one in pairing.missing if one in living], of=len(state.memories))
-        taken = Taking(
-            hand=hand,
+        taken = FromFiles(
+            memories=memories,
             living=living,
             folder=folder,
             state=state,
@@ -91,15 +91,15 @@ def synced(
             dry_run=dry_run,
             delete=deletions.are_meant,
         )
-        taken.all()
+        taken.run()
         shown = lease.renewed_by(store, progress)
-        return Giving(hand=hand, folder=folder, state=state, taken=taken, progress=shown).all()
+        return ToFiles(memories=memories, folder=folder, state=state, taken=taken, progress=shown).run()
 
 
 def folder_at(path: Path) -> Folder:
     """Return the folder of a notebook; that it may be reached through a link is its owner's choice."""
     try:
-        with translated():
+        with translate_errors():
             root = path.expanduser().resolve()
             is_something_else = root.exists() and not root.is_dir()
     except RuntimeError as exc:
@@ -109,7 +109,7 @@ def folder_at(path: Path) -> Folder:
     return Folder(root)
 
 
-def _opened(folder: Folder, scope: Scope, *, adopt: bool) -> State:
+def _open_state(folder: Folder, scope: Scope, *, adopt: bool) -> State:
     """Return what the last sync left; raises where the folder is somebody else's."""
     content = folder.read(STATE_FILE)
     if content is None:
@@ -127,24 +127,24 @@ def _opened(folder: Folder, scope: Scope, *, adopt: bool) -> State:
     return state
 
 
-def _begun(folder: Folder, state: State) -> None:
+def _prepare_folder(folder: Folder, state: State) -> None:
     """Clear up after a sync that was killed, and mark the folder as ours before anything is written."""
     folder.clear_away()
     if not state.memories:
         folder.set_state(write_state(state))
 
 
-def _check_store(state: State, hand: Hand) -> None:
+def _check_store(state: State, memories: ScopeMemories) -> None:
     """Raise where a notebook was written from another store: every file would seem to be out of date."""
-    if state.memories and not any(hand.is_known(one) for one in state.memories):
+    if state.memories and not any(memories.is_known(one) for one in state.memories):
         raise InvalidContent(
             "none of the notebook's memories is in this store",
             hint=f"Name the store that it was written from, or remove {STATE_FILE} and adopt the folder.",
         )
 
 
-def _heirs(found: Sequence[Found], state: State, hand: Hand) -> dict[MemoryId, MemoryId]:
+def _heirs(found: Sequence[FoundFile], state: State, memories: ScopeMemories) -> dict[MemoryId, MemoryId]:
     """Return what took the place of memories that files name and the last sync did not know."""
     told = {one.note.id for one in found if one.note is not None and one.note.id is not None}
-    standing = {one: hand.standing(one) for one in told if one not in state.memories}
+    standing = {one: memories.standing(one) for one in told if one not in state.memories}
     return {one: heir.id for one, heir in standing.items() if heir is not None and heir.id != one}

@@ -1,4 +1,10 @@
-"""First half of a sync: edits in files become changes of memories."""
+"""
+The first half of a sync: what a person changed in the files becomes a change of the memories.
+
+Edited words are a correction, edited labels a change of labels, a new file a new statement, a deleted one a
+memory to be forgotten where that was asked for. Words that the store does not hold afterwards are kept in a
+copy beside the file before anything is written over it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +15,18 @@ from typing import Self
 from msgspec import Struct, field
 
 from engramdb.errors import InvalidContent, MemoryChanged, SecurityError, StatusNotAllowed
-from engramdb.notebook.folder import Folder, Found
-from engramdb.notebook.memories import Hand, is_withheld
-from engramdb.notebook.note import EDITABLE, SHOWN_ONLY, Note, labels_of, same_label, truth, words_mark
+from engramdb.notebook.folder import Folder
+from engramdb.notebook.memories import ScopeMemories, is_withheld
+from engramdb.notebook.note import (
+    EDITABLE,
+    SHOWN_ONLY,
+    FoundFile,
+    Note,
+    labels_of,
+    same_label,
+    truth,
+    words_mark,
+)
 from engramdb.notebook.state import Claim, Entry, Pairing, Passed, State
 from engramdb.text.fields import share
 from engramdb.text.front_matter import Value
@@ -59,9 +74,9 @@ def _usable(name: str, value: Value) -> str | None:
 
 # Memories that had a file and seem to have none: is it gone, or only not where it was?
 
-FEW = 5
-"""So many may go from a larger notebook without a question, whatever share of it they are."""
-LARGEST_SHARE = 0.2
+MAX_GONE = 5
+"""Notes that may go from a larger notebook without a question, whatever share of it they are."""
+MAX_SHARE_GONE = 0.2
 
 
 class Deletions(Enum):
@@ -110,15 +125,8 @@ def _hold(pairing: Pairing, memory_id: MemoryId, act: NotebookAct, path: str, *,
 
 
 def _is_too_many(gone: int, total: int) -> bool:
-    return gone > 1 and (2 * gone > total or (gone > FEW and gone > LARGEST_SHARE * total))
+    return gone > 1 and (2 * gone > total or (gone > MAX_GONE and gone > MAX_SHARE_GONE * total))
 
-
-# The first half of a sync: what a person changed in the files becomes a change of the memories.
-#
-# Used by `engine.notebook.sync`. Edited words are a correction, edited labels a change of labels, a new
-# file a
-# new statement, a deleted one a memory to be forgotten where that was asked for. Words that the store
-# does not hold afterwards are kept in a copy beside the file before anything is written over it.
 
 EDITED = "edited in the notebook"
 DELETED = "deleted from the notebook"
@@ -134,10 +142,10 @@ _SAID = frozenset(
 )
 
 
-class Taking(Struct):
+class FromFiles(Struct):
     """Files on their way into the store, and what is known about them afterwards."""
 
-    hand: Hand
+    memories: ScopeMemories
     living: dict[MemoryId, Memory]
     """What is held to be true, as it was when the sync began."""
     folder: Folder
@@ -159,7 +167,7 @@ class Taking(Struct):
     touched: set[MemoryId] = field(default_factory=set)
     """What a dry run would have changed, and so cannot say more about."""
 
-    def all(self) -> None:
+    def run(self) -> None:
         """Take every file."""
         self.changes += self.pairing.troubles
         for memory_id in self.pairing.missing:
@@ -179,7 +187,7 @@ class Taking(Struct):
         if is_same and claim.memory_id in self.living:
             self.files[claim.memory_id] = claim
             return
-        standing = self.hand.standing(claim.memory_id)
+        standing = self.memories.standing(claim.memory_id)
         if standing is None:
             self._gone(claim)
         elif not claim.note.body:
@@ -215,7 +223,7 @@ class Taking(Struct):
             return standing
         self.has_changed = True
         try:
-            corrected = self.hand.correct(standing, claim.note.body, reason=EDITED)
+            corrected = self.memories.correct(standing, claim.note.body, reason=EDITED)
         except MemoryChanged:  # since it was looked at, by another program: look again
             self._take(claim)
             return None
@@ -239,14 +247,16 @@ class Taking(Struct):
             self.touched.add(standing.id)
             self.has_changed = True
             try:
-                standing = standing if self.dry_run else self.hand.label(standing, name, value, reason=EDITED)
+                standing = (
+                    standing if self.dry_run else self.memories.label(standing, name, value, reason=EDITED)
+                )
             except (SecurityError, StatusNotAllowed) as exc:
                 self._note(NotebookAct.NOT_TAKEN, path, standing.id, why=f"{name}: {exc.code}")
             else:
                 self._note(NotebookAct.RELABELLED, path, standing.id, why=name)
         return standing
 
-    def _fresh(self, found: Found, note: Note) -> None:
+    def _fresh(self, found: FoundFile, note: Note) -> None:
         """Take a new file to the write pipeline, once for the same words."""
         if not note.body:
             return
@@ -260,7 +270,7 @@ class Taking(Struct):
             return
         self.has_changed = True
         try:
-            memory = self.hand.admit(note)
+            memory = self.memories.admit(note)
         except SecurityError as exc:
             self.passed[found.path] = Passed(file=found.mark, why=exc.code)
             self._note(NotebookAct.REFUSED, found.path, why=exc.code)
@@ -276,7 +286,7 @@ class Taking(Struct):
     def _missed(self, memory_id: MemoryId) -> None:
         """Forget what was deleted, if that was asked for and the person had seen it as it is."""
         entry = self.state.memories[memory_id]
-        memory = self.hand.standing(memory_id)
+        memory = self.memories.standing(memory_id)
         if memory is None or memory.id != memory_id:
             return
         if not self.delete or words_mark(memory.content) != entry.words:
@@ -284,7 +294,7 @@ class Taking(Struct):
             return
         try:
             if not self.dry_run:
-                self.hand.forget(memory, reason=DELETED)
+                self.memories.forget(memory, reason=DELETED)
         except MemoryChanged:  # since it was looked at: nobody has seen it as it is, so it stays
             self.restoring.add(memory_id)
             return
@@ -294,7 +304,7 @@ class Taking(Struct):
 
     def _copied(self, claim: Claim) -> None:
         """Let the copy of a note go where its memory must not stand in a file any more."""
-        standing = self.hand.standing(claim.memory_id)
+        standing = self.memories.standing(claim.memory_id)
         if standing is not None and is_withheld(standing):
             if words_mark(claim.note.body) != words_mark(standing.content):
                 self._conflict(claim, standing)
@@ -304,7 +314,7 @@ class Taking(Struct):
 
     def _gone(self, claim: Claim) -> None:
         """Let go of a file whose memory went; one that no sync has written is not ours to remove."""
-        if claim.entry is None or not self.hand.is_known(claim.memory_id):
+        if claim.entry is None or not self.memories.is_known(claim.memory_id):
             self._hold(claim, NotebookAct.UNKNOWN)
             return
         self._keep_words(claim)
@@ -336,7 +346,7 @@ class Taking(Struct):
         self.pairing.held.add(claim.memory_id)
         self._note(act, claim.found.path, claim.memory_id, why=why)
 
-    def _is_passed(self, found: Found) -> bool:
+    def _is_passed(self, found: FoundFile) -> bool:
         """Return whether a file was looked at before as it is, and remember it for the next time."""
         told = self.state.passed.get(found.path)
         if told is None or told.file != found.mark:

@@ -1,9 +1,9 @@
 """
 The second half of a sync: the memories as they are now become files and pages.
 
-Used by `engine.notebook.sync` when the person's changes are in the store. A file is written only where it
-differs, in its place and with what its owner added; one whose memory is not to be shown any more is removed.
-The state of the notebook is written last, so a sync that is killed at any moment can be run again.
+It begins when the person's changes are in the store. A file is written only where it differs, in its place
+and with what its owner added; one whose memory is not to be shown any more is removed. The state of the
+notebook is written last, so a sync that is killed at any moment can be run again.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from msgspec.structs import replace
 from engramdb.errors import InvalidContent
 from engramdb.notebook.file_names import fact_path, wiki_link
 from engramdb.notebook.folder import Folder
-from engramdb.notebook.memories import Hand, is_withheld
+from engramdb.notebook.from_files import FromFiles
+from engramdb.notebook.memories import ScopeMemories, is_withheld
 from engramdb.notebook.note import file_mark, labels_of, shows, tags_of, words_mark, write_note
 from engramdb.notebook.pages import (
     EntityPage,
     Fact,
     PageFiles,
-    boxes_written,
-    entities_written,
     entity_pages,
-    profile_written,
+    render_box_pages,
+    render_entity_pages,
+    render_profile,
 )
 from engramdb.notebook.state import Claim, Entry, State, write_state
-from engramdb.notebook.take import Taking
 from engramdb.values import Entity, Memory, MemoryId, NotebookAct, NotebookChange, NotebookReport
 
-MOST_CHANGES = 1000
-"""So many changes are named in a report; all of them are counted."""
+MAX_CHANGES = 1000
+"""Changes named in a report; all of them are counted."""
 SENSITIVE = "too sensitive for a file; it is in the store"
 """Why a file goes although its memory stays."""
 
 
-class Giving(Struct):
+class ToFiles(Struct):
     """Memories on their way into files."""
 
-    hand: Hand
+    memories: ScopeMemories
     folder: Folder
     state: State
-    taken: Taking
+    taken: FromFiles
     progress: Callable[[int], None]
     entries: dict[MemoryId, Entry] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
@@ -54,22 +54,22 @@ class Giving(Struct):
     def _dry_run(self) -> bool:
         return self.taken.dry_run
 
-    def all(self) -> NotebookReport:
+    def run(self) -> NotebookReport:
         """Write what differs, remove what is gone, and say what was done in both halves."""
-        living = list(self.hand.shown() if self.taken.has_changed else self.taken.living.values())
+        living = list(self.memories.shown() if self.taken.has_changed else self.taken.living.values())
         shown = [memory for memory in living if not is_withheld(memory)]
         self.withheld = {memory.id for memory in living}.difference(memory.id for memory in shown)
-        spoken_of = self.hand.entities_of(shown)
+        spoken_of = self.memories.entities_of(shown)
         pages = entity_pages(list(zip(shown, spoken_of, strict=True)))
         for memory, entities in zip(shown, spoken_of, strict=True):
-            self._give(memory, entities, pages)
+            self._write_memory(memory, entities, pages)
             self.progress(1)
-        self._let_go({memory.id for memory in shown})
+        self._remove_gone({memory.id for memory in shown})
         files = PageFiles(self.folder, self.state.pages, self._dry_run)
         files.write(
-            boxes_written(self.facts, self.hand.boxes())
-            | entities_written(self.facts, pages)
-            | profile_written(self.facts, pages)
+            render_box_pages(self.facts, self.memories.boxes())
+            | render_entity_pages(self.facts, pages)
+            | render_profile(self.facts, pages)
         )
         self.taken.changes += files.edited
         if not self._dry_run:
@@ -78,7 +78,9 @@ class Giving(Struct):
 
     # --- one memory -----------------------------------------------------------------------------------------
 
-    def _give(self, memory: Memory, entities: tuple[Entity, ...], pages: Mapping[str, EntityPage]) -> None:
+    def _write_memory(
+        self, memory: Memory, entities: tuple[Entity, ...], pages: Mapping[str, EntityPage]
+    ) -> None:
         entry = self.state.memories.get(memory.id)
         if memory.id in self.taken.pairing.held:
             if entry is not None:
@@ -87,13 +89,10 @@ class Giving(Struct):
             return
         links = _links(entities, pages)
         claim = self.taken.files.get(memory.id)
-        if claim is None:
-            path = self._give_new(memory, links, entry)
-        else:
-            path = self._give_again(memory, links, claim)
+        path = self._create(memory, links, entry) if claim is None else self._update(memory, links, claim)
         self.facts.append(Fact(memory=memory, path=path, entities=entities))
 
-    def _give_new(self, memory: Memory, links: Sequence[str], entry: Entry | None) -> str:
+    def _create(self, memory: Memory, links: Sequence[str], entry: Entry | None) -> str:
         """Write a file that is not there, where it was if it was anywhere."""
         path = self._free_path(memory, entry)
         content = write_note(memory, entities=links, like=None, old_tags=()).encode()
@@ -107,7 +106,7 @@ class Giving(Struct):
             self._note(NotebookAct.BUSY, path, memory.id)
         return path
 
-    def _give_again(self, memory: Memory, links: Sequence[str], claim: Claim) -> str:
+    def _update(self, memory: Memory, links: Sequence[str], claim: Claim) -> str:
         """Bring a file up to date, unless it shows the memory already."""
         path, mark = claim.found.path, claim.found.mark
         named = memory.id if claim.entry is None else claim.entry.named
@@ -138,7 +137,7 @@ class Giving(Struct):
         self._enter(memory, path, content, links, named=memory.id)
         return path
 
-    def _let_go(self, shown: set[MemoryId]) -> None:
+    def _remove_gone(self, shown: set[MemoryId]) -> None:
         """Remove the files of memories that are not to be shown any more."""
         gone = [claim for memory_id, claim in self.taken.files.items() if memory_id not in shown]
         for claim in (*self.taken.leaving, *gone):
@@ -179,14 +178,14 @@ class Giving(Struct):
 
     def _old_tags(self, claim: Claim, memory: Memory) -> tuple[str, ...]:
         """Return the tags that the file has from what it stood for before."""
-        old = None if claim.memory_id == memory.id else self.hand.get(claim.memory_id)
+        old = None if claim.memory_id == memory.id else self.memories.get(claim.memory_id)
         return () if old is None else tags_of(old)
 
     def _tells_of_the_gone(self, named: MemoryId, memory: Memory) -> bool:
         """Return whether a file is called after a memory whose words must not be found any more."""
         if named == memory.id:
             return False
-        first = self.hand.get(named)
+        first = self.memories.get(named)
         return first is not None and not first.status.is_indexed
 
     def _enter(
@@ -221,7 +220,7 @@ class Giving(Struct):
             withheld=len(self.withheld),
             open_copies=self.folder.copies(),
             counts=dict(sorted(counts.items())),
-            changes=tuple(first[:MOST_CHANGES]),
+            changes=tuple(first[:MAX_CHANGES]),
         )
 
 
