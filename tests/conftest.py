@@ -38,6 +38,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), *filter(None, [os
 # Hundreds of commands are started: without compiled modules each would take twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".cache" / "pycache"))
+sys.dont_write_bytecode = False  # the tests themselves are compiled once too, and not by every process
 
 # Commands show times by the reader's clock; the reader of the tests lives in UTC.
 os.environ["TZ"] = "UTC"
@@ -49,6 +50,15 @@ if hasattr(time, "tzset"):
 is_main = threading.current_thread() is threading.main_thread()
 if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
+
+gc.disable()  # until everything is collected: what is imported stays, and need not be looked through
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector look only at what tests make."""
+    gc.freeze()
+    gc.enable()
+
 
 settings.register_profile(
     "engram",
