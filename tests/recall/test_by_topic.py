@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb.verbs import shared as signals
+from engramdb.verbs import wording as signals
 
 if TYPE_CHECKING:
     from engramdb import Engram, Hit

@@ -23,7 +23,7 @@ from engramdb.hooks.state import PART
 from engramdb.lifecycle.access_log import READ_NOTES
 from engramdb.testing import TinyEmbedder
 from engramdb.values import IndexReport, PartHealth, SchedulerState, StatusReport
-from engramdb.verbs.shared import PARTS
+from engramdb.verbs.wording import PARTS
 
 if TYPE_CHECKING:
     from .conftest import Command

@@ -29,7 +29,7 @@ from engramdb.errors import InvalidQuery
 from engramdb.text.normalize import counted
 from engramdb.values import Edge, EdgeType, Erasure, HistoryEvent, Memory, SecurityTier, Status
 from engramdb.verbs.errors import FAILED
-from engramdb.verbs.shared import hidden_scope
+from engramdb.verbs.wording import hidden_scope
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram

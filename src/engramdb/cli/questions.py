@@ -42,8 +42,8 @@ from engramdb.values import (
     Timeline,
     TimelineEntry,
 )
-from engramdb.verbs import shared
-from engramdb.verbs.shared import is_far_off
+from engramdb.verbs import wording
+from engramdb.verbs.wording import is_far_off
 
 _UNDER_CONTENT = " " * 16
 """As wide as the score, the short id and the gaps behind them."""
@@ -129,7 +129,7 @@ def _about(hit: Hit) -> str:
 
 def _why(hit: Hit) -> str:
     """Return what spoke for a hit; a policy may give one that nothing speaks for, rather than nothing."""
-    found_by = shared.words(hit.reasons)
+    found_by = wording.words(hit.reasons)
     return f"found by {', '.join(found_by)}" if found_by else "nothing speaks for it"
 
 

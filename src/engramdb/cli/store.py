@@ -34,8 +34,8 @@ from engramdb.values import (
     StatusReport,
 )
 from engramdb.verbs.errors import FAILED
-from engramdb.verbs.shared import part
 from engramdb.verbs.store import Enriched, Rebuilt
+from engramdb.verbs.wording import part
 
 _LEVEL = "level: "
 """What the engine puts before the name of a level where it counts them."""

@@ -22,8 +22,8 @@ from engramdb.http.telemetry import HEALTH, METRICS, Health
 from engramdb.values import Memory
 from engramdb.values.query import MAX_LIMIT
 from engramdb.verbs.errors import ANSWERS
+from engramdb.verbs.meanings import field_meanings, summary
 from engramdb.verbs.schema import flat_schema, in_order, is_choice, request_schemas
-from engramdb.verbs.shared import field_meanings, summary
 from engramdb.verbs.table import VERBS
 from engramdb.verbs.verb import Field, Page, Request, Route, Verb, fields_of, flat_fields, is_struct
 

@@ -43,9 +43,9 @@ from engramdb.values import (
 )
 from engramdb.values.dream import DreamReport, StepReport
 from engramdb.values.recall import TimelineEntry
-from engramdb.verbs.shared import is_far_off
 from engramdb.verbs.table import in_order
 from engramdb.verbs.verb import Verb, flat_fields
+from engramdb.verbs.wording import is_far_off
 
 # --- memories -----------------------------------------------------------------------------------------------
 

@@ -21,10 +21,10 @@ from starlette.staticfiles import StaticFiles
 from engramdb import __version__
 from engramdb.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery
 from engramdb.values import Recall
-from engramdb.verbs import shared
+from engramdb.verbs import wording
 from engramdb.verbs.errors import answer_for
 from engramdb.verbs.sample_life import is_empty, load_sample_life
-from engramdb.verbs.shared import hidden_scope
+from engramdb.verbs.wording import hidden_scope
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
@@ -182,8 +182,8 @@ class _Renderer:
         environment.filters |= {
             "minute": _minute,
             "day": _day,
-            "found_by": shared.phrase,
-            "signal_words": shared.words,
+            "found_by": wording.phrase,
+            "signal_words": wording.words,
         }
         self._template = environment.get_template("page.html")
 

@@ -1,73 +1,13 @@
-"""What all surfaces share: help texts, parts, notices."""
+"""What people are told in the same words everywhere: parts of the store, signals of a recall."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import itertools
-import textwrap
-from collections.abc import Iterable, Sequence
-from types import ModuleType
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
-from engramdb.policy import aging
 from engramdb.values import Reason, Recall, Scope
-
-# What fields and constants mean, in the words that stand below them in the source.
-
-BALANCED = "Dates, fading and importance decide together; what a person asked to remember does not fade away."
-"""The preset that has no constant of its own: everything at its default."""
-
-
-def field_meanings(owner: type) -> dict[str, str]:
-    """Return the string literal below each field of a class."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
-    assert isinstance(definition, ast.ClassDef)  # noqa: S101 - the source of a class
-    return _literals(definition.body)
-
-
-def constant_meanings(module: ModuleType) -> dict[str, str]:
-    """Return the string literal below each constant of a module."""
-    return _literals(ast.parse(inspect.getsource(module)).body)
-
-
-def preset_sentence(name: str) -> str:
-    """Return what a preset is like, in one sentence."""
-    return constant_meanings(aging).get(name.upper(), BALANCED)
-
-
-def summary(owner: type) -> str:
-    """Return the first paragraph of a class's docstring as one line."""
-    return (inspect.getdoc(owner) or "").partition("\n\n")[0].replace("\n", " ")
-
-
-def _literals(body: Sequence[ast.stmt]) -> dict[str, str]:
-    found = {}
-    for statement, below in itertools.pairwise(body):
-        name, text = _assigned(statement), _text(below)
-        if name is not None and text is not None:
-            found[name] = text
-    return found
-
-
-def _assigned(statement: ast.stmt) -> str | None:
-    """Return the name that a statement gives a value to, where it is one name."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    if isinstance(statement, ast.AnnAssign):
-        targets = [statement.target]
-    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
-
-
-def _text(statement: ast.stmt) -> str | None:
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-        value = statement.value.value
-        return value if isinstance(value, str) else None
-    return None
-
-
-# What the parts of a store are called and what they do, for whoever reads `engram status`.
 
 
 class Part(Struct, frozen=True):
@@ -105,16 +45,11 @@ def part(name: str) -> Part:
     return PARTS.get(name, Part(name))
 
 
-# Notice that other scopes hold memories, where somebody may be looking in the wrong one.
-
-
 def hidden_scope(names: Iterable[str], scope: Scope) -> str | None:
     """Return the first of the scopes in words that this scope does not see, if there is one."""
     seen = {str(one) for one in scope.visible()}
     return next((name for name in names if name not in seen), None)
 
-
-# Say when an answer holds nothing that fits well, so that nobody relies on the nearest of what does not.
 
 FITS_FROM: Final = 0.4
 """
@@ -127,9 +62,6 @@ docs/lab/0018-recall.md: 1.6 % of a conversation's own questions, 75 % of anothe
 def is_far_off(answer: Recall) -> bool:
     """Say whether there are hits, and none that fits well."""
     return bool(answer.hits) and answer.quality.strategy == "score" and answer.hits[0].score < FITS_FROM
-
-
-# What each index and signal of a recall looks at, in a person's words.
 
 
 class Wording(Struct, frozen=True):
