@@ -21,7 +21,7 @@ from engramdb.http.auth import NamedTokens, Tokens
 from engramdb.mcp.tool import Visit
 from engramdb.mcp.tools import tool_set
 from engramdb.testing import TinyEmbedder
-from engramdb.values import GLOBAL, Scope
+from engramdb.values import GLOBAL, Memory, Scope
 from engramdb.verbs.fields import OneMemory, Text
 from engramdb.verbs.verb import Command, Route, about, verb, withdraw
 
@@ -38,9 +38,16 @@ class Praise(Struct, frozen=True):
 
 
 def praise(
-    engram: Engram, memory_id: str, words: str, *, loud: bool = False, scope: Scope | None = None
+    engram: Engram,
+    memory_id: str,
+    words: str,
+    *,
+    loud: bool = False,
+    if_still: Memory | None = None,
+    scope: Scope | None = None,
 ) -> Praise:
-    """Stand for a method that somebody adds to the engine."""
+    """Stand for a method that somebody adds to the engine; whatever changes one memory takes `if_still`."""
+    assert if_still is None
     memory = engram.get(memory_id, scope=scope)
     return Praise(memory.content, words, loud)
 
@@ -142,7 +149,7 @@ def test_authorization_knows_it(
     """It writes, so a token that only reads is refused; and it stays inside the token's scope."""
     memory = engram.remember("Ada plays the cello", scope=Scope(user="bob"))
     named = NamedTokens(tmp_path)
-    token = named.add("one", scope=scope, read_only=read_only, narrower=True, now=datetime.now(UTC))
+    token = named.add("one", scope=scope, read_only=read_only, narrower=False, now=datetime.now(UTC))
     client = TestClient(create_app(engram, access=Access(tokens=Tokens("own", named))), base_url=ADDRESS)
     body = {"id": memory.id, "words": "well said"}
     if scope == GLOBAL:

@@ -629,7 +629,7 @@ def plain_tool(declared: Verb) -> Tool:
     shown = {("memory" if name == "id" else name): name for name in names if name not in HIDDEN}
     arguments = {name: MEMORY if field == "id" else Argument() for name, field in shown.items()}
     return Tool(
-        verb=declared, description="".join(declared.help.split()), arguments=arguments, render=_as_data
+        verb=declared, description=" ".join(declared.help.split()), arguments=arguments, render=_as_data
     )
 
 

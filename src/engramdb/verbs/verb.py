@@ -198,7 +198,7 @@ class Verb(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def changes_one_memory(self) -> bool:
-        """Whether it changes the memory named by `id`, and so takes `If-Match`."""
+        """Whether it changes the memory named by `id`: it takes `If-Match`, and its method `if_still`."""
         return self.writes and any(one.engine_name == "memory_id" for one in fields_of(self.request))
 
     def is_write(self, options: Mapping[str, Any]) -> bool:
