@@ -10,8 +10,8 @@ from functools import cache
 from engramdb.erasable_cache import cached
 from engramdb.text.lexicons import LANGUAGES, any_pattern, word_set
 from engramdb.text.name_runs import (
-    Placed,
     CapitalizedRun,
+    Placed,
     Word,
     capitals_prove_nothing,
     run_mention,

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
+from msgspec import Struct
+
 from engramdb.text import calendar
 from engramdb.text import moment_words as words
 from engramdb.text.calendar import Direction, Stretch
@@ -131,25 +133,63 @@ _ARTICLE = r"(?:\b(?:im|el|la) |\bl['’])?"
 _NOT_EVERY = "".join(f"(?<!{word} )" for word in words.EVERY_WEEK)
 
 
-def _rules_of(said: TimeWords, frame: TimeFrame) -> Iterator[MomentRule]:
-    """Yield the rules that every language with spaces has."""
-    rows = (said.months, said.weekdays, said.seasons)
-    months, weekdays, seasons = (row.replace("/", " ").split() for row in rows)
-    month, weekday, season = any_of(months), any_of(weekdays), any_of(seasons)
-    sides = (
-        f"(?P<is_since>{frame.since})|(?P<is_before>{frame.before})|(?P<is_after>{frame.after})|"
-        f"(?P<is_until>{frame.until})"
-    )
+class _Pieces(Struct, frozen=True, kw_only=True):
+    """Pieces of pattern that the rules of one language share."""
+
+    sides: str
+    """Since, before, after, until."""
+    of: str
+    year: str
+    year_2: str
+    third: str
+    """Early, in the middle of, late."""
+    step: str
+    """Last, next or this, in front."""
+    behind: str
+    """Last or next, behind."""
+
+
+def _pieces(frame: TimeFrame) -> _Pieces:
     of = f"(?:(?:{frame.of}) )?" if frame.of else ""
     year, year_2 = (
         rf"(?: {of}(?P<{name}>(?:19|20)\d\d)\b(?: (?:{frame.year})\b)?)?" for name in ("year", "year2")
     )
-    third = f"(?:(?P<early>{frame.early})|(?P<middle>{frame.middle})|(?P<end>{frame.late}))"
-    step = f"(?:(?P<last>{frame.last})|(?P<coming>{frame.coming})|(?P<current>{frame.current}))"
-    behind = rf" (?:(?P<was>{frame.last})|(?P<comes>{frame.coming}))\b"
+    return _Pieces(
+        sides=f"(?P<is_since>{frame.since})|(?P<is_before>{frame.before})|(?P<is_after>{frame.after})|"
+        f"(?P<is_until>{frame.until})",
+        of=of,
+        year=year,
+        year_2=year_2,
+        third=f"(?:(?P<early>{frame.early})|(?P<middle>{frame.middle})|(?P<end>{frame.late}))",
+        step=f"(?:(?P<last>{frame.last})|(?P<coming>{frame.coming})|(?P<current>{frame.current}))",
+        behind=rf" (?:(?P<was>{frame.last})|(?P<comes>{frame.coming}))\b",
+    )
 
+
+def _rules_of(said: TimeWords, frame: TimeFrame) -> Iterator[MomentRule]:
+    """Yield the rules that every language with spaces has."""
+    shared = _pieces(frame)
+    yield from _month_rules(said.months.replace("/", " ").split(), frame, shared)
+    yield from _day_and_season_rules(said, frame, shared)
+    yield rule_by_piece(
+        "19 20",
+        year_of,
+        rf"\b(?:{shared.sides}|{frame.in_year}) (?:(?:{frame.year}) )?(?P<year>(?:19|20)\d\d)(?![-./]?\d)\b"
+        rf"(?: (?:{frame.year})\b)?",
+    )
+    units = "|".join(frame.of_units.split())
+    yield rule(
+        words.OF_UNITS,
+        _of_unit,
+        rf"\b(?:(?:{shared.sides}) )?{shared.third} {frame.of_unit}(?P<unit>{units})\b",
+    )
+    yield _frame(frame.last_keys, last_units, rf"\b{frame.last_units}\b")
+
+
+def _month_rules(months: list[str], frame: TimeFrame, shared: _Pieces) -> Iterator[MomentRule]:
+    sides, of, year, month = shared.sides, shared.of, shared.year, any_of(months)
     yield rule(months, _month, rf"\b(?:{sides}|{frame.in_month}) (?P<month>{month})\b{year}(?! \d)")
-    yield rule(months, _month, rf"\b(?:(?:{sides}) )?{third} ?(?P<month>{month})\b{year}")
+    yield rule(months, _month, rf"\b(?:(?:{sides}) )?{shared.third} ?(?P<month>{month})\b{year}")
     yield rule(
         months,
         date_of,
@@ -159,29 +199,22 @@ def _rules_of(said: TimeWords, frame: TimeFrame) -> Iterator[MomentRule]:
         months,
         _span,
         rf"\b(?:{frame.between}) (?P<month>{month})\b{year} (?:{frame.joint}) "
-        rf"(?P<month2>{month})\b{year_2}",
+        rf"(?P<month2>{month})\b{shared.year_2}",
     )
+
+
+def _day_and_season_rules(said: TimeWords, frame: TimeFrame, shared: _Pieces) -> Iterator[MomentRule]:
+    weekdays, seasons = (row.replace("/", " ").split() for row in (said.weekdays, said.seasons))
+    weekday, season = any_of(weekdays), any_of(seasons)
     yield rule(
         weekdays,
         _weekday,
-        rf"{_NOT_EVERY}\b(?:(?:{sides}|{frame.on_weekday}) )?(?:{step} )?"
-        rf"(?P<weekday>{weekday})\b(?:{behind})?",
+        rf"{_NOT_EVERY}\b(?:(?:{shared.sides}|{frame.on_weekday}) )?(?:{shared.step} )?"
+        rf"(?P<weekday>{weekday})\b(?:{shared.behind})?",
     )
-    yield rule(seasons, _season, rf"\b(?:{frame.in_season})(?P<season>{season})\b{year}")
-    yield rule(seasons, _season, rf"{_ARTICLE}\b{step} (?P<season>{season})\b")
-    yield rule(seasons, _season, rf"{_ARTICLE}\b(?P<season>{season})\b{behind}")
-    yield rule_by_piece(
-        "19 20",
-        year_of,
-        rf"\b(?:{sides}|{frame.in_year}) (?:(?:{frame.year}) )?(?P<year>(?:19|20)\d\d)(?![-./]?\d)\b"
-        rf"(?: (?:{frame.year})\b)?",
-    )
-    yield rule(
-        words.OF_UNITS,
-        _of_unit,
-        rf"\b(?:(?:{sides}) )?{third} {frame.of_unit}(?P<unit>{'|'.join(frame.of_units.split())})\b",
-    )
-    yield _frame(frame.last_keys, last_units, rf"\b{frame.last_units}\b")
+    yield rule(seasons, _season, rf"\b(?:{frame.in_season})(?P<season>{season})\b{shared.year}")
+    yield rule(seasons, _season, rf"{_ARTICLE}\b{shared.step} (?P<season>{season})\b")
+    yield rule(seasons, _season, rf"{_ARTICLE}\b(?P<season>{season})\b{shared.behind}")
 
 
 FRAME_RULES = (
