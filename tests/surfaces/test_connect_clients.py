@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb.connect.clients import CLIENTS, MAC, WINDOWS, Machine, parts_of
-from engramdb.connect.entries import CannotEdit, JsonServer, Own
-from engramdb.connect.plan import Doing, carry_out, to_connect
+from engramdb.connect.entries import OwnEntries
+from engramdb.connect.parts import CannotEdit, JsonServer
+from engramdb.connect.plan import FileAction, carry_out, to_connect
 
 if TYPE_CHECKING:
     from .conftest import Command
@@ -146,7 +147,7 @@ def test_entries_of_an_earlier_version_are_recognized_and_mended(
     client: str, command: tuple[str, ...], person: Path, engram_command: Command
 ) -> None:
     """Connecting again puts today's command in their place; connecting for the third time changes nothing."""
-    old = Own(command=command, python="/opt/venv/bin/python", options=("--user", "maya"))
+    old = OwnEntries(command=command, python="/opt/venv/bin/python", options=("--user", "maya"))
     machine = Machine(home=person, environment={}, system="linux")
     parts = parts_of(client, old, machine, folder=None, server="engram", with_hooks=True)
     for path, part in parts.items():
@@ -317,7 +318,7 @@ def test_a_file_that_changed_while_we_asked_is_not_overwritten(person: Path) -> 
     with pytest.raises(CannotEdit):
         carry_out(change)
 
-    assert change.doing is Doing.CHANGE
+    assert change.action is FileAction.CHANGE
     assert path.read_text(encoding="utf-8") == '{"a": 1}'
 
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb.connect import json_edit
-from engramdb.connect.entries import Hooks, JsonServer, TomlServer, is_our_hook, own, read_json
+from engramdb.connect.entries import is_our_hook, own_entries
+from engramdb.connect.parts import HookEntries, JsonServer, TomlServer, read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from .conftest import Command
 
-OURS = own(store="/x/memory.db", scope={"user": "maya"}, environment={})
+OURS = own_entries(store="/x/memory.db", scope={"user": "maya"}, environment={})
 SERVER = JsonServer(key="mcpServers", name="engram", entry=OURS.server())
 TABLE = TomlServer(key="mcp_servers", name="engram", entry=OURS.server())
 
@@ -42,8 +43,8 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
     ids=["comma", "inner-comma", "comments-behind-braces", "crlf", "byte-order-mark"],
 )
-@pytest.mark.parametrize("part", [SERVER, Hooks.of(OURS)], ids=["server", "hooks"])
-def test_what_was_put_in_comes_out_to_the_byte(part: JsonServer | Hooks, text: str) -> None:
+@pytest.mark.parametrize("part", [SERVER, HookEntries.of(OURS)], ids=["server", "hooks"])
+def test_what_was_put_in_comes_out_to_the_byte(part: JsonServer | HookEntries, text: str) -> None:
     """Commas and comments are theirs, wherever they stand; no copy of the file is needed for it."""
     put = part.put(text)
 
@@ -56,7 +57,7 @@ def test_a_hook_of_ours_among_those_of_others_leaves_them_as_they_are() -> None:
     ours = json.dumps(OURS.hook("Stop")["hooks"][0])
     text = '{\n  "hooks": {"Stop": [{"hooks": [\n    {"command": "lint"}, // ours\n    %s,\n  ]}]}\n}\n'
 
-    left = Hooks.of(OURS).take_out(text % ours, None)
+    left = HookEntries.of(OURS).take_out(text % ours, None)
 
     assert left == text.replace("    %s,\n", "")
     assert read_json(left)["hooks"]["Stop"] == [{"hooks": [{"command": "lint"}]}]

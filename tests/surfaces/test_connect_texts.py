@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb.connect import json_edit
-from engramdb.connect.entries import CannotEdit, Hooks, JsonServer, Own, TomlServer, read_json
+from engramdb.connect.entries import OwnEntries
 from engramdb.connect.json_edit import Unreadable, parse
+from engramdb.connect.parts import CannotEdit, HookEntries, JsonServer, TomlServer, read_json
 
 ENTRY = {"command": "/opt/engram", "args": ["mcp", "--user", "maya"]}
-OWN = Own(command=("/opt/engram",), python="/opt/python", options=("--user", "maya"))
-HOOKS = Hooks.of(OWN)
+OWN = OwnEntries(command=("/opt/engram",), python="/opt/python", options=("--user", "maya"))
+HOOKS = HookEntries.of(OWN)
 
 scalars = st.none() | st.booleans() | st.integers(-9, 99) | st.text(st.characters(codec="utf-8"), max_size=6)
 names = st.sampled_from(["a", "b", "engram", "mcpServers", "hooks", "Stop", "ü", 'q"uote'])

@@ -15,14 +15,23 @@ from msgspec import Struct
 from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import out, show_table, talk, visible, warning, write_json
 from engramdb.connect.clients import CLIENTS, Machine, parts_of
-from engramdb.connect.entries import NAME, CannotEdit, Hooks, Part, Several, own
-from engramdb.connect.plan import Change, Doing, carry_out, drop_copy, read_file, to_connect, to_remove
+from engramdb.connect.entries import NAME, own_entries
+from engramdb.connect.parts import CannotEdit, CombinedPart, ConfigPart, HookEntries
+from engramdb.connect.plan import (
+    FileAction,
+    FileChange,
+    carry_out,
+    drop_copy,
+    read_file,
+    to_connect,
+    to_remove,
+)
 from engramdb.errors import InvalidSettings
 from engramdb.hooks.events import CLAUDE_CODE, PROGRAMS, HookCall
 from engramdb.hooks.project import AUTO
 from engramdb.verbs.errors import FAILED
 
-_DONE = {Doing.MAKE: "made", Doing.CHANGE: "changed", Doing.DELETE: "deleted"}
+_DONE = {FileAction.MAKE: "made", FileAction.CHANGE: "changed", FileAction.DELETE: "deleted"}
 _FLEETING = (f"{os.sep}uv{os.sep}archive-", f"{os.sep}pipx{os.sep}.cache{os.sep}")
 """In the paths of environments that `uvx` and `pipx run` make for one command."""
 
@@ -31,7 +40,7 @@ class Report(Struct, frozen=True):
     """One file, as JSON shows it."""
 
     path: str
-    doing: str
+    action: str
     is_done: bool
     diff: str
     reason: str = ""
@@ -76,7 +85,7 @@ def connect(
         _check_auto(shared.project, _known(client))
     parts = _parts(shared, _known(client), place, name, with_hooks=remove or not no_hooks)
     changes = [(to_remove if remove else to_connect)(path, part) for path, part in parts.items()]
-    wanted = [change.doing not in (Doing.NOTHING, Doing.REFUSE) for change in changes]
+    wanted = [change.action not in (FileAction.NOTHING, FileAction.REFUSE) for change in changes]
     if not shared.json:
         _show(changes)
     is_agreed = any(wanted) and (yes or (not shared.json and _agrees()))
@@ -87,7 +96,7 @@ def connect(
         _conclude(changes, done, client=str(client), undo=None if remove else _undo(client, place, name))
         if any(wanted) and not is_agreed:
             talk(f"Nothing was written.{'' if sys.stdin.isatty() else ' Say --yes to write it.'}")
-    if any(change.doing is Doing.REFUSE for change in changes) or (is_agreed and done != wanted):
+    if any(change.action is FileAction.REFUSE for change in changes) or (is_agreed and done != wanted):
         raise click.exceptions.Exit(FAILED)
 
 
@@ -113,19 +122,19 @@ def _machine() -> Machine:
 
 def _parts(
     shared: Shared, client: str, folder: Path | None, name: str, *, with_hooks: bool
-) -> dict[Path, Part]:
+) -> dict[Path, ConfigPart]:
     scope = {part: getattr(shared, part) for part in ("project", "squad", "agent", "channel", "user")}
-    ours = own(store=shared.store, scope=scope, environment=os.environ)
+    ours = own_entries(store=shared.store, scope=scope, environment=os.environ)
     return parts_of(client, ours, _machine(), folder=folder, server=name, with_hooks=with_hooks)
 
 
-def _show(changes: list[Change]) -> None:
+def _show(changes: list[FileChange]) -> None:
     for change in changes:
-        if change.doing is Doing.REFUSE:
+        if change.action is FileAction.REFUSE:
             talk(warning(f"{change.path} is left alone: {change.reason}"))
             talk("To do it yourself, put this in:")
             out(change.snippet)
-        elif change.doing is not Doing.NOTHING:
+        elif change.action is not FileAction.NOTHING:
             out(visible(change.diff) or f"{change.path} becomes empty")
 
 
@@ -135,15 +144,15 @@ def _agrees() -> bool:
     return click.confirm("Write this?", err=True)
 
 
-def _do(change: Change, *, remove: bool) -> bool:
+def _do(change: FileChange, *, remove: bool) -> bool:
     try:
         carry_out(change)
     except CannotEdit as exc:
         talk(warning(f"{change.path} is left alone: {exc}"))
         return False
-    if remove and change.doing is not Doing.REFUSE:
+    if remove and change.action is not FileAction.REFUSE:
         drop_copy(change)
-    return change.doing not in (Doing.NOTHING, Doing.REFUSE)
+    return change.action not in (FileAction.NOTHING, FileAction.REFUSE)
 
 
 def _undo(client: str | None, folder: Path | None, name: str) -> str:
@@ -153,15 +162,15 @@ def _undo(client: str | None, folder: Path | None, name: str) -> str:
     return shlex.join(["engram", "connect", str(client), *where, *called, "--remove"])
 
 
-def _conclude(changes: list[Change], done: list[bool], *, client: str, undo: str | None) -> None:
+def _conclude(changes: list[FileChange], done: list[bool], *, client: str, undo: str | None) -> None:
     """Tell what came of it, and what to do next; what was removed has nothing to undo."""
     for change, is_done in zip(changes, done, strict=True):
-        if is_done or change.doing is Doing.NOTHING:
-            talk(f"{change.path}: {_DONE.get(change.doing) or _unchanged(undo is None)}")
+        if is_done or change.action is FileAction.NOTHING:
+            talk(f"{change.path}: {_DONE.get(change.action) or _unchanged(undo is None)}")
     title = CLIENTS[client].title
     if any(done):
-        talk(f"Start {title} anew for it to notice.{f' To undo: {undo}' if undo else ''}")
-    if undo and any(done[1:]) and CLIENTS[client].remark:  # behind the server come the hooks
+        talk(f"Restart {title} for it to take effect.{f' To undo: {undo}' if undo else ''}")
+    if undo and any(done[1:]) and CLIENTS[client].remark:  # the hooks come after the server
         talk(CLIENTS[client].remark)
     if any(done) and undo:
         for doubt in _doubts(title):
@@ -182,11 +191,11 @@ def _unchanged(remove: bool) -> str:
     return "nothing of ours is in it" if remove else "is as it should be"
 
 
-def _report(change: Change, *, is_done: bool) -> Report:
-    shown = "" if change.doing in (Doing.NOTHING, Doing.REFUSE) else change.diff
+def _report(change: FileChange, *, is_done: bool) -> Report:
+    shown = "" if change.action in (FileAction.NOTHING, FileAction.REFUSE) else change.diff
     return Report(
         path=str(change.path),
-        doing=change.doing,
+        action=change.action,
         is_done=is_done,
         diff=shown,
         reason=change.reason,
@@ -213,13 +222,13 @@ def _list(shared: Shared, folder: Path | None, name: str) -> None:
         talk("Nothing is connected. Try: engram connect claude-code")
 
 
-def _state(path: Path, part: Part) -> str:
+def _state(path: Path, part: ConfigPart) -> str:
     """Return how a file stands to us: connected, not readable, or nothing."""
     try:
         raw = read_file(path)
         text = "" if raw is None else raw.decode("utf-8", "replace")
-        parts = part.parts if isinstance(part, Several) else (part,)
-        found = ["hooks" if isinstance(one, Hooks) else "server" for one in parts if one.is_in(text)]
+        parts = part.parts if isinstance(part, CombinedPart) else (part,)
+        found = ["hooks" if isinstance(one, HookEntries) else "server" for one in parts if one.is_in(text)]
     except CannotEdit as exc:
         return f"not readable: {exc}"
     return ", ".join(found)

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct
 
-from engramdb.connect.entries import Hooks, JsonServer, Several, TomlServer
+from engramdb.connect.entries import OwnEntries
+from engramdb.connect.parts import CombinedPart, ConfigPart, HookEntries, JsonServer, TomlServer
 from engramdb.errors import InvalidSettings
 from engramdb.hooks.events import CLAUDE_CODE, CODEX, PROGRAMS
-
-if TYPE_CHECKING:
-    from engramdb.connect.entries import Own, Part
 
 MAC, WINDOWS = "darwin", "win32"
 PASSED_ON: Final = tuple(
@@ -76,7 +74,7 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 def _opencode_file(settings: Path) -> Path:
-    """Return the file of opencode; it reads both, and whoever writes comments has the other one."""
+    """Return the file of opencode; it reads both, and one of them may hold comments."""
     plain, commented = (settings / "opencode" / f"opencode.{end}" for end in ("json", "jsonc"))
     return commented if commented.is_file() and not plain.is_file() else plain
 
@@ -161,8 +159,8 @@ CLIENTS: Final[dict[str, Client]] = {
 
 
 def parts_of(
-    name: str, own: Own, machine: Machine, *, folder: Path | None, server: str, with_hooks: bool
-) -> dict[Path, Part]:
+    name: str, own: OwnEntries, machine: Machine, *, folder: Path | None, server: str, with_hooks: bool
+) -> dict[Path, ConfigPart]:
     """Return what of ours stands in which file of a program."""
     client = CLIENTS[name]
     if folder is not None and client.in_folder is None:
@@ -173,12 +171,12 @@ def parts_of(
     path = client.personal(machine) if folder is None else folder / str(client.in_folder)
     entry = {**client.more, **client.shaped(own.server(variable_as=client.variable_as))}
     form = TomlServer if client.is_toml else JsonServer
-    ours: Part = form(key=client.key, name=server, entry=entry)
+    ours: ConfigPart = form(key=client.key, name=server, entry=entry)
     if not with_hooks or name not in PROGRAMS:
         return {path: ours}
-    hooks = Hooks.of(own, PROGRAMS[name])
+    hooks = HookEntries.of(own, PROGRAMS[name])
     settings = _HOOK_FILES[name](machine, folder) if name in _HOOK_FILES else path
-    return {path: Several((ours, hooks))} if settings == path else {path: ours, settings: hooks}
+    return {path: CombinedPart((ours, hooks))} if settings == path else {path: ours, settings: hooks}
 
 
 def _claude_settings(machine: Machine, folder: Path | None) -> Path:

@@ -1,4 +1,9 @@
-"""Edit JSON with comments in place."""
+"""
+Edit JSON with comments and trailing commas, and leave the rest of the text, to the last blank and comment.
+
+Stricter than some programs: what cannot be read is refused, so that nothing is guessed. What is put in takes
+the file's own indentation and line ends; taking it out again gives the text of before.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-# Read JSON as editors write it, with comments and trailing commas, and know where everything stands.
-#
-# Called by `json_edit`, which changes the text at these places and nowhere else; knows nothing of what the
-# file is for. Stricter than some programs: what it cannot read it refuses, so that nothing is guessed.
-
-DEEPEST = 100
+MAX_DEPTH = 100
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _SCALAR = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
@@ -63,7 +63,7 @@ def skip(text: str, at: int) -> int:
 
 
 def _value(text: str, at: int, depth: int) -> tuple[Node, int]:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise _wrong(text, at, "it is nested too deeply")
     mark = text[at : at + 1]
     if mark == "{":
@@ -123,12 +123,6 @@ def _decoded(text: str, found: re.Match[str]) -> Any:
 def _wrong(text: str, at: int, what: str) -> Unreadable:
     return Unreadable(f"line {text.count(chr(10), 0, at) + 1}: {what}")
 
-
-# Change one thing in a JSON text and leave the rest, to the last blank and comment.
-#
-# Used by `servers` and `hook_entries`. Each function takes a text and returns a text; what is put in is
-# written
-# in the indentation and the line ends that the file has. Taking out what was put in gives the text of before.
 
 Path = tuple[str | int, ...]
 _INDENTED = re.compile(r"\n([ \t]+)\S")
@@ -214,13 +208,13 @@ def _insert(text: str, holder: Node, inner: Sequence[Node], lead: str, value: An
 
 
 def _insert_first(text: str, holder: Node, lead: str, value: Any) -> str:
-    """Put a value into an object or list that holds none, behind the comments that it may hold."""
+    """Put a value into an object or list that holds none, after the comments that it may hold."""
     inside = text[holder.start + 1 : holder.end - 1]
     outer = _indent_at(text, holder.start)
     indent, line = outer + _unit(text), _newline(text)
-    kept = inside.rstrip()
+    comments = inside.rstrip()
     new = f"{line}{indent}{lead}{_written(text, value, indent)}{line}{outer}"
-    return f"{text[: holder.start + 1]}{kept}{new}{text[holder.end - 1 :]}"
+    return f"{text[: holder.start + 1]}{comments}{new}{text[holder.end - 1 :]}"
 
 
 def _without(text: str, holder: Node, spans: Sequence[tuple[int, int]], number: int) -> str:

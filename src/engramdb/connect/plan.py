@@ -1,4 +1,9 @@
-"""Plan changes to configuration files, and carry them out whole or not at all."""
+"""
+Plan changes to configuration files, show them, and carry them out whole or not at all.
+
+Removing our part gives back the file of before, to the byte, where nobody else has changed it since: the copy
+beside it, with our part put in, is then the same as what is there. Otherwise only our part is taken out.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +15,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.connect.entries import CannotEdit
-
-if TYPE_CHECKING:
-    from engramdb.connect.entries import Part
-
-
-# Say what would change in which file, before anything does.
-#
-# Called by `engram connect`; reads files and writes none. Taking ourselves out gives back the file of
-# before to
-# the byte where nobody else has changed it since: the copy beside it, with our entry put in, is then the same
-# as what is there. Otherwise only our entry is taken out of what is there now.
+from engramdb.connect.parts import CannotEdit, ConfigPart
 
 BACKUP = ".before-engram"
-MOST_BYTES = 20_000_000
-_SHOWN_AROUND = 2
-_WIDEST = 200
+MAX_BYTES = 20_000_000
+_CONTEXT_LINES = 2
+_MAX_LINE_CHARACTERS = 200
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
-class Doing(StrEnum):
+class FileAction(StrEnum):
     """What would happen to a file."""
 
     NOTHING = "nothing"
@@ -45,15 +38,15 @@ class Doing(StrEnum):
     REFUSE = "refuse"
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class FileChange(Struct, frozen=True, kw_only=True):
     """One file: what it holds, what it would hold, or why it is left alone."""
 
     path: Path
-    doing: Doing
+    action: FileAction
     before: bytes | None = None
     after: bytes | None = None
     is_copied: bool = False
-    """Whether the file as it is now is to be kept beside it."""
+    """Whether the file as it is now is copied beside it first."""
     reason: str = ""
     snippet: str = ""
 
@@ -62,24 +55,26 @@ class Change(Struct, frozen=True, kw_only=True):
         """The difference, as `diff -u` shows it; very long lines are cut."""
         old, new = (_lines(one) for one in (self.before, self.after))
         names = (str(self.path), str(self.path))
-        rows = difflib.unified_diff(old, new, *names, n=_SHOWN_AROUND, lineterm="")
-        return "\n".join(row if len(row) <= _WIDEST else row[: _WIDEST - 1] + "…" for row in rows)
+        rows = difflib.unified_diff(old, new, *names, n=_CONTEXT_LINES, lineterm="")
+        return "\n".join(
+            row if len(row) <= _MAX_LINE_CHARACTERS else row[: _MAX_LINE_CHARACTERS - 1] + "…" for row in rows
+        )
 
 
-def to_connect(path: Path, part: Part) -> Change:
+def to_connect(path: Path, part: ConfigPart) -> FileChange:
     """
-    Return the change that puts our part into a file; the file from before we came is kept beside it.
+    Return the change that puts our part into a file; the file of before is copied beside it.
 
-    Where we are in it already, that copy was made when we came, or there was no file then to be kept: a copy
-    of one with our part in it would bring that back when we go.
+    Where our part is in it already, that copy was made when it came, or there was no file then: a copy of one
+    with our part in it would bring that back when it is removed.
     """
     change = _planned(path, part, part.put)
-    if change.doing is not Doing.CHANGE:
+    if change.action is not FileAction.CHANGE:
         return change
     return replace(change, is_copied=not part.is_in(_text_of(change.before) or ""))
 
 
-def to_remove(path: Path, part: Part) -> Change:
+def to_remove(path: Path, part: ConfigPart) -> FileChange:
     """Return the change that takes our part out of a file."""
 
     def without(text: str) -> str | None:
@@ -105,7 +100,7 @@ def read_file(path: Path) -> bytes | None:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise CannotEdit("it is not a plain file")
-        if path.stat().st_size > MOST_BYTES:
+        if path.stat().st_size > MAX_BYTES:
             raise CannotEdit("it is too large to be a configuration")
         return path.read_bytes()
     except FileNotFoundError:
@@ -114,7 +109,7 @@ def read_file(path: Path) -> bytes | None:
         raise CannotEdit(f"it cannot be read: {exc.strerror}") from exc
 
 
-def _planned(path: Path, part: Part, edit: Callable[[str], str | None]) -> Change:
+def _planned(path: Path, part: ConfigPart, edit: Callable[[str], str | None]) -> FileChange:
     before: bytes | None = None
     try:
         before = read_file(path)
@@ -123,22 +118,24 @@ def _planned(path: Path, part: Part, edit: Callable[[str], str | None]) -> Chang
         if before is not None and edited != text:
             _check_unlocked(path)
     except CannotEdit as exc:
-        return Change(path=path, doing=Doing.REFUSE, before=before, reason=str(exc), snippet=part.snippet())
+        return FileChange(
+            path=path, action=FileAction.REFUSE, before=before, reason=str(exc), snippet=part.snippet()
+        )
     if edited is None:
-        return Change(path=path, doing=Doing.DELETE, before=before)
+        return FileChange(path=path, action=FileAction.DELETE, before=before)
     if edited == text:
-        return Change(path=path, doing=Doing.NOTHING, before=before, after=before)
-    doing = Doing.MAKE if before is None else Doing.CHANGE
-    return Change(path=path, doing=doing, before=before, after=edited.encode())
+        return FileChange(path=path, action=FileAction.NOTHING, before=before, after=before)
+    action = FileAction.MAKE if before is None else FileAction.CHANGE
+    return FileChange(path=path, action=action, before=before, after=edited.encode())
 
 
 def _check_unlocked(path: Path) -> None:
-    """Raise where nobody may write a file: we could replace it, and whoever manages it would put it back."""
+    """Raise where nobody may write a file: we could replace it, and its manager would put it back."""
     if not path.stat().st_mode & _WRITABLE:
         raise CannotEdit("it is read-only")
 
 
-def _put_back(original: str, text: str, part: Part) -> str:
+def _put_back(original: str, text: str, part: ConfigPart) -> str:
     """Return the file of before with the entry of ours that the present one has."""
     try:
         return part.like_in(text).put(original)
@@ -146,8 +143,8 @@ def _put_back(original: str, text: str, part: Part) -> str:
         return ""
 
 
-def _is_only_ours(text: str, part: Part) -> bool:
-    """Say whether a file is exactly what we would make where there was none."""
+def _is_only_ours(text: str, part: ConfigPart) -> bool:
+    """Return whether a file is exactly what we would make where there was none."""
     return _put_back("", text, part) == text
 
 
@@ -164,14 +161,12 @@ def _lines(raw: bytes | None) -> list[str]:
     return [] if raw is None else raw.decode("utf-8", "replace").splitlines()
 
 
-# Carry out a planned change, whole or not at all.
-
 _NEW_FILE = 0o600
 
 
-def carry_out(change: Change) -> None:
+def carry_out(change: FileChange) -> None:
     """Make a change; raises `CannotEdit` where that is no longer safe or not possible."""
-    if change.doing in (Doing.NOTHING, Doing.REFUSE):
+    if change.action in (FileAction.NOTHING, FileAction.REFUSE):
         return
     if read_file(change.path) != change.before:
         raise CannotEdit("it has changed in the meantime; try again")
@@ -183,13 +178,13 @@ def carry_out(change: Change) -> None:
         raise CannotEdit(f"it cannot be written: {exc.strerror}") from exc
 
 
-def drop_copy(change: Change) -> None:
-    """Delete the copy that was kept beside a file: nothing of ours is in it any more."""
+def drop_copy(change: FileChange) -> None:
+    """Delete the copy beside a file: nothing of ours is in it any more."""
     with suppress(OSError):
         backup_of(change.path).unlink(missing_ok=True)
 
 
-def _carry_out(change: Change) -> None:
+def _carry_out(change: FileChange) -> None:
     target = Path(os.path.realpath(change.path))
     if change.after is None:
         target.unlink()
