@@ -28,7 +28,7 @@ from engramdb.index.vector import VectorIndex
 from engramdb.lifecycle.drafts import born
 from engramdb.models.registry import open_embedder
 from engramdb.policy import CapturePolicy
-from engramdb.store.sqlite.precision import decode_quantised, encode, row_bytes, turn, turn_back
+from engramdb.store.sqlite.precision import decode_quantized, encode, rotate, rotate_back, row_bytes
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import ManualClock
 from engramdb.text.terms import passage
@@ -102,7 +102,7 @@ def at(vectors: Floats, bits: int) -> Floats:
     """Return what an index is given of vectors stored so; with 32 bits, what the embedder gave."""
     if bits == 32:
         return vectors
-    given = decode_quantised(encode(vectors, bits=bits), dimension=vectors.shape[1])
+    given = decode_quantized(encode(vectors, bits=bits), dimension=vectors.shape[1])
     return np.asarray(given.numbers * given.scales[:, None], np.float32)
 
 
@@ -174,7 +174,7 @@ def _nearest(vectors: Floats, upper: Sequence[float]) -> Floats:
 
 def turned(way: Way) -> Way:
     """Return the way with the codec's rotation before and after."""
-    return lambda vectors, bits: turn_back(way(turn(vectors), bits))
+    return lambda vectors, bits: rotate_back(way(rotate(vectors), bits))
 
 
 def around_mean(vectors: Floats, bits: int) -> Floats:
@@ -284,7 +284,7 @@ def in_store(corpus: Corpus, folder: Path) -> list[dict[str, Any]]:
             tx.vectors.put(space, keys, corpus.turns)
         begun = time.process_time()
         with store.atomic() as tx:
-            tx.vectors.requantise(space, keys, bits)
+            tx.vectors.requantize(space, keys, bits)
         spent = time.process_time() - begun
         lines.append(
             {"bits": bits, **_read(store, identity, space, keys), "µs to requantise": 1e6 * spent / len(keys)}

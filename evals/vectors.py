@@ -125,9 +125,9 @@ def starts(store: SqliteStore, points: Points) -> dict[str, float]:
         return processor_ms(lambda: ask(index, store, query, Filters()))
 
     cold = first()
-    kept = VectorIndex(IDENTITY, memory_bytes=BUDGET, kept=shelf.of)
+    kept = VectorIndex(IDENTITY, memory_bytes=BUDGET, snapshots=shelf.of)
     load = processor_ms(lambda: kept.load(store, stop=threading.Event()))
-    resumed = float(np.median([first(kept=shelf.of) for _ in range(3)]))
+    resumed = float(np.median([first(snapshots=shelf.of) for _ in range(3)]))
     return {"first question ms": cold, "load and keep ms": load, "first from snapshot ms": resumed}
 
 

@@ -66,7 +66,7 @@ class StoreCorrupt(StorageError):
 
 
 class DiskFull(StorageError):
-    """There was no room for the write; nothing of it was kept."""
+    """There was no room for the write; nothing of it was stored."""
 
     code = "E1003"
     default_hint = "Free some disk space and try again: what was saved before is intact."
@@ -305,7 +305,7 @@ class MemoryChanged(SystemError_):
     """The memory is no longer as the caller has seen it; nothing was written."""
 
     code = "E5014"
-    default_hint = "Look at it again, and decide anew."
+    default_hint = "Read it again, then retry."
 
 
 class ChatError(EngramError):

@@ -72,7 +72,7 @@ class Health:
         self._note(part, failure=error)
 
     def is_failing(self, part: str) -> bool:
-        """Say whether the part's last attempt failed."""
+        """Return whether the part's last attempt failed."""
         with self._lock:
             return part in self._parts and self._parts[part].is_failing
 

@@ -2,7 +2,7 @@
 The background worker: one supervised thread that runs named jobs.
 
 Every thread of the engine is a `Worker`. A job that fails is tried again after a pause that doubles; one that
-keeps crashing is given up, and `status` says so. Nobody waits forever: `wait` and `close` take a limit, and a
+keeps crashing is given up, and `status` says so. No one waits forever: `wait` and `close` take a limit, and a
 forked child, which has no such thread, waits for nothing.
 """
 

@@ -300,7 +300,7 @@ def test_stray_vectors_are_dropped_and_others_kept(store: Store) -> None:
         keys = [add(tx, memory("kept")), add(tx, memory("gone", status=Status.FORGOTTEN))]
         tx.vectors.put(space, keys, np.ones((2, 3), np.float32))
 
-        tx.vectors.drop_stray()
+        tx.vectors.drop_orphans()
 
         assert tx.vectors.fetch(space, keys)[0] == keys[:1]
 

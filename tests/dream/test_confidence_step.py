@@ -16,7 +16,7 @@ from engramdb.dream.confidence import ConfidenceStep
 from engramdb.dream.gaps import GapsStep
 from engramdb.dream.probe import ProbeStep
 from engramdb.dream.tree import TreeStep
-from engramdb.index.domains import domain_of
+from engramdb.index.domains import measure_domain
 from engramdb.policy import PRESETS, InsightPolicy
 from engramdb.recall.answerability import Evidence, assess
 from engramdb.store.contract import SummaryNode
@@ -123,7 +123,7 @@ def node(**numbers: Any) -> SummaryNode:
 
 def measured(**numbers: Any) -> Domain:
     """The same as a reader sees it."""
-    return domain_of(node(**numbers), POLICY, NOW)
+    return measure_domain(node(**numbers), POLICY, NOW)
 
 
 def test_more_and_surer_members_make_a_domain_deeper() -> None:

@@ -21,7 +21,7 @@ from engramdb.dream.summaries import (
     short_fact,
 )
 from engramdb.dream.tree import TreeStep
-from engramdb.index.domains import summaries
+from engramdb.index.domains import find_summaries
 from engramdb.policy import PRESETS, InsightPolicy
 from engramdb.testing import ScriptedChat
 from engramdb.text.tokens import count_tokens
@@ -224,7 +224,7 @@ def test_an_interrupted_growth_ends_like_a_whole_one(engram: Engram) -> None:
     take(engram, TreeStep())
     resumed = stored_words(engram)
     with engram._parts.store.atomic() as tx:
-        tx.tree.keep(Scope(), [])
+        tx.tree.drop_all_except(Scope(), [])
     take(engram, TreeStep())
 
     assert resumed == stored_words(engram)
@@ -245,8 +245,8 @@ def test_summaries_that_fit_a_question_come_first(engram: Engram) -> None:
     (asked,) = engram._parts.embedder.embed_queries(["Atlas server logs errors every night"])
 
     with engram._parts.store.read() as tx:
-        fitting = summaries(tx, Scope(), asked, "cluster", 1)
-        largest = summaries(tx, Scope(), None, "cluster", 1)
+        fitting = find_summaries(tx, Scope(), asked, "cluster", 1)
+        largest = find_summaries(tx, Scope(), None, "cluster", 1)
 
     assert "Atlas" in fitting[0].text
     assert largest[0].members >= fitting[0].members
@@ -260,7 +260,7 @@ def test_a_chat_model_words_domains_and_may_not_add_to_them(engram: Engram) -> N
     take(engram, TreeStep(), chat=good)
     worded = [node.text for node in shown(engram, Breadth.DOMAIN)]
     with engram._parts.store.atomic() as tx:
-        tx.tree.keep(Scope(), [])
+        tx.tree.drop_all_except(Scope(), [])
     bad = ScriptedChat(lambda _: "Lena moved to Kyoto with 12 roses")
 
     take(engram, TreeStep(), chat=bad)

@@ -21,7 +21,7 @@ from engramdb.index.backend import (
     choose_backend,
     shortlist_size,
 )
-from engramdb.store.sqlite.precision import quantise
+from engramdb.store.sqlite.precision import quantize
 
 from .made import DIMENSION, FAMILY, families
 
@@ -72,7 +72,7 @@ def test_more_results_take_a_longer_shortlist(*, from_memory: bool) -> None:
 
 def backends(count: int) -> list[VectorBackend]:
     """Both built-in backends with the same rows."""
-    rows, vectors = np.arange(count * FAMILY), quantise(families(count))
+    rows, vectors = np.arange(count * FAMILY), quantize(families(count))
     resident = VectorRows(DIMENSION)
     resident.put(rows, vectors)
     return [resident, build_codes(resident.read, np.ones(len(rows), np.bool_))]
@@ -107,7 +107,7 @@ def test_a_restored_backend_proposes_the_same(count: int, dimension: int, seed: 
     """Taking a snapshot and restoring it changes no answer, whatever the size and the dimension."""
     vectors = families(count, seed=seed, dimension=dimension)
     resident = VectorRows(dimension)
-    resident.put(np.arange(len(vectors)), quantise(vectors))
+    resident.put(np.arange(len(vectors)), quantize(vectors))
     codes = build_codes(resident.read, np.ones(len(vectors), np.bool_))
     allowed = np.random.default_rng(seed).random(len(vectors)) < 0.7
 
@@ -127,7 +127,7 @@ def test_a_restored_backend_takes_in_more() -> None:
 
     again = SignCodes.restore(codes.snapshot())
     for one in (codes, again):
-        one.put(np.arange(100, 400), quantise(vectors[100:400]))
+        one.put(np.arange(100, 400), quantize(vectors[100:400]))
 
     allowed = np.ones(400, np.bool_)
     for query in vectors[::40]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engramdb.index.vector import VectorIndex
-from engramdb.store.sqlite.precision import quantise
+from engramdb.store.sqlite.precision import quantize
 from engramdb.values import GLOBAL, Filters, Kind, Layer, MemoryType, Scope, Status
 
 from .made import ANN, IDENTITY, NOW, add, families, loaded, open_store, unit_rows
@@ -55,7 +55,7 @@ class Filled:
             some = [keys[row] for row in embedded]
             tx.vectors.put(tx.vectors.make_space(IDENTITY), some, vectors[embedded])
             self.memories = tx.memories.by_keys(some)
-        kept = unit_rows(quantise(vectors).numbers.astype(np.float32))
+        kept = unit_rows(quantize(vectors).numbers.astype(np.float32))
         self.vectors = dict(zip(keys, kept, strict=True))
         self.indexes = [loaded(store), loaded(store, memory_bytes=0)]
 

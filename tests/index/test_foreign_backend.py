@@ -12,7 +12,7 @@ import pytest
 from engramdb.index import foreign
 from engramdb.index.foreign import BackendRefusal, ForeignBackend
 from engramdb.store.contract import QuantizedVectors
-from engramdb.store.sqlite.precision import quantise
+from engramdb.store.sqlite.precision import quantize
 from engramdb.testing import ManualClock
 from engramdb.values import GLOBAL, Filters
 
@@ -139,7 +139,7 @@ def test_what_a_stranger_is_given_is_audited_in_counts(store: SqliteStore) -> No
 
 def test_changing_what_it_was_given_changes_nothing_of_ours(store: SqliteStore) -> None:
     """The stranger gets copies."""
-    vectors = quantise(families(1))
+    vectors = quantize(families(1))
     before = vectors.numbers.copy()
     fenced = Fenced()
 
@@ -187,7 +187,7 @@ def test_a_slow_stranger_is_not_waited_for_twice(store: SqliteStore) -> None:
     """After one question ran out of time, others do not wait until the stranger is back."""
     fenced = Fenced(timeout_seconds=1)
     allowed, query = np.ones(FAMILY, np.bool_), families(1)[0]
-    fenced.backend.put(np.arange(FAMILY), quantise(families(1)))
+    fenced.backend.put(np.arange(FAMILY), quantize(families(1)))
 
     fenced.stranger.gate.clear()
     late = fenced.backend.shortlist(query, allowed, 3)
@@ -213,11 +213,11 @@ def test_a_stranger_that_cannot_keep_up_is_given_up() -> None:
     """The vectors that wait for it do not pile up without end."""
     fenced = Fenced(timeout_seconds=0.01)
     fenced.stranger.gate.clear()
-    fenced.backend.put(np.arange(FAMILY), quantise(families(1)))
+    fenced.backend.put(np.arange(FAMILY), quantize(families(1)))
     fenced.backend.shortlist(families(1)[0], np.ones(FAMILY, np.bool_), 3)
 
-    for _ in range(foreign.MOST_WAITING + 2):
-        fenced.backend.put(np.arange(FAMILY), quantise(families(1)))
+    for _ in range(foreign.MAX_QUEUED_BATCHES + 2):
+        fenced.backend.put(np.arange(FAMILY), quantize(families(1)))
     refused = fenced.backend.shortlist(families(1)[0], np.ones(FAMILY, np.bool_), 3)
     fenced.stranger.gate.set()
 

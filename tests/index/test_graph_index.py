@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from engramdb.errors import StoreCorrupt
 from engramdb.index.graph import STEP_ROWS, Graph, GraphIndex, Steps
 from engramdb.store.contract import EdgeColumns
-from engramdb.store.sqlite.edges import KEPT_CHANGES
+from engramdb.store.sqlite.edges import MAX_REMOVAL_AGE_CHANGES
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.values import (
     GLOBAL,
@@ -414,7 +414,7 @@ def test_an_index_that_missed_a_removal_reads_everything_again(world: World) -> 
     world.activate({1: 1.0}, index=index)
 
     world.unlink(1, 2)
-    world.pass_time(KEPT_CHANGES)
+    world.pass_time(MAX_REMOVAL_AGE_CHANGES)
     world.unlink(1, 3)
     with world.store.read() as tx:
         _, in_the_feed = tx.edges.changes(since=0, limit=10)

@@ -108,10 +108,10 @@ def test_a_restored_index_catches_up(store: SqliteStore) -> None:
 
 def test_the_next_start_begins_with_the_kept_snapshot(store: SqliteStore, shelf: Shelf) -> None:
     """Loading keeps a snapshot; a later index reads it instead of the memories, and gets its vectors then."""
-    vectors = families(mirror.KEPT_ROWS // FAMILY)
+    vectors = families(mirror.MIN_SNAPSHOT_ROWS // FAMILY)
     keys = fill(store, vectors)
-    loaded(store, kept=shelf.of)
-    index = VectorIndex(IDENTITY, memory_bytes=10**9, kept=shelf.of, patience_seconds=0)
+    loaded(store, snapshots=shelf.of)
+    index = VectorIndex(IDENTITY, memory_bytes=10**9, snapshots=shelf.of, patience_seconds=0)
 
     with store.read() as tx:
         first = index.search(tx, vectors[7], scope=GLOBAL, filters=Filters(), limit=FAMILY)
@@ -129,7 +129,7 @@ def test_small_stores_keep_no_snapshot(store: SqliteStore, shelf: Shelf) -> None
     """Where loading is quick, nothing is stored twice."""
     fill(store, families(MANY))
 
-    loaded(store, kept=shelf.of)
+    loaded(store, snapshots=shelf.of)
 
     assert shelf.parts == {}
 
@@ -151,9 +151,9 @@ def test_a_snapshot_that_cannot_be_read_is_passed_over(
     """It is derived: the index reads the memories instead, and says the same."""
     vectors = families(MANY)
     keys = fill(store, vectors)
-    shelf.parts[1] = spoil(snapshots.cut(loaded(store).snapshot()))
+    shelf.parts[1] = spoil(snapshots.split_snapshot(loaded(store).snapshot()))
 
-    index = VectorIndex(IDENTITY, memory_bytes=10**9, kept=shelf.of, patience_seconds=60)
+    index = VectorIndex(IDENTITY, memory_bytes=10**9, snapshots=shelf.of, patience_seconds=60)
 
     assert ask(index, store, vectors[5], limit=1) == [keys[5]]
     assert shelf.loads == 1
@@ -169,8 +169,8 @@ def test_parts_make_the_same_snapshot_again(store: SqliteStore) -> None:
         tx.vectors.put(space, keys[:500], vectors[:500])
     snapshot = loaded(store).snapshot()
 
-    parts = snapshots.cut(snapshot)
-    again = snapshots.join(parts)
+    parts = snapshots.split_snapshot(snapshot)
+    again = snapshots.join_snapshot(parts)
 
     assert len(parts) == 2
     assert again.keys.tolist() == sorted(keys)

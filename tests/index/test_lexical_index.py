@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Draft, Engram, Filters, Scope, Settings
-from engramdb.index.lexical import LexicalIndex, affordable
+from engramdb.index.lexical import LexicalIndex, searchable_terms
 from engramdb.testing import TinyEmbedder
 from engramdb.values import GLOBAL
 
@@ -92,5 +92,5 @@ def test_the_affordable_terms_are_the_rarest() -> None:
     """Terms are taken rarest first until looking through their memories would cost too much."""
     frequencies = {"rare": 3, "uncommon": 900, "common": 100_000}
 
-    assert affordable(["rare", "uncommon", "common"], frequencies) == ["rare", "uncommon"]
-    assert affordable(["common"], frequencies) == []
+    assert searchable_terms(["rare", "uncommon", "common"], frequencies) == ["rare", "uncommon"]
+    assert searchable_terms(["common"], frequencies) == []

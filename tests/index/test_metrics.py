@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engramdb.index.backend import METRICS, similarities
 from engramdb.index.vector import VectorIndex
-from engramdb.store.sqlite.precision import quantise
+from engramdb.store.sqlite.precision import quantize
 from engramdb.values import GLOBAL, EmbedderIdentity, Filters
 
 from .made import DIMENSION, families, fill, open_store
@@ -38,7 +38,7 @@ def by_the_book(metric: str, row: NDArray[np.float64], query: NDArray[np.float64
 def test_scores_are_those_of_the_formula(metric: str, seed: int, length: float) -> None:
     """For vectors of any length, and for many questions at once."""
     rng = np.random.default_rng(seed)
-    kept = quantise((rng.normal(size=(30, 24)) * length).astype(np.float32))
+    kept = quantize((rng.normal(size=(30, 24)) * length).astype(np.float32))
     queries = rng.normal(size=(3, 24)).astype(np.float32)
 
     scores = similarities(metric, kept, queries)
@@ -55,7 +55,7 @@ def test_on_vectors_of_length_one_three_metrics_say_the_same(metric: str) -> Non
     raw = rng.normal(size=(50, 32)).astype(np.float32)
     rows = raw / np.linalg.norm(raw, axis=1, keepdims=True)
 
-    scores = similarities(metric, quantise(rows[1:]), rows[:1])
+    scores = similarities(metric, quantize(rows[1:]), rows[:1])
 
     np.testing.assert_allclose(scores[0], rows[1:] @ rows[0], atol=0.02)
 
@@ -68,7 +68,7 @@ def test_a_space_is_searched_by_its_own_metric(metric: Any, tmp_path: Path) -> N
     identity = EmbedderIdentity(name="long", dimension=DIMENSION, revision="1", metric=metric)
     store = open_store(tmp_path / "memory.db")
     fill(store, vectors, identity=identity)
-    kept = quantise(vectors)
+    kept = quantize(vectors)
     rows = kept.numbers.astype(np.float64) * kept.scales[:, None]
     index = VectorIndex(identity, memory_bytes=0)
 

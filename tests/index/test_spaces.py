@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb.errors import EmbedderUnavailable
-from engramdb.index.spaces import LEAST_SHARED, Scale, VectorSpaces, fit_scale
+from engramdb.index.spaces import MIN_SHARED, Scale, VectorSpaces, fit_scale
 from engramdb.store.contract import ScoredKey
 from engramdb.testing import TinyEmbedder
 from engramdb.values import GLOBAL, EmbedderIdentity, Filters, Scope
@@ -132,7 +132,7 @@ def test_memories_in_both_spaces_teach_the_scale() -> None:
     )
 
 
-@pytest.mark.parametrize("shared", [0, LEAST_SHARED - 1])
+@pytest.mark.parametrize("shared", [0, MIN_SHARED - 1])
 def test_too_few_memories_in_both_spaces_leave_the_floors(shared: int) -> None:
     """What is unrelated in one space is unrelated in the other, and the same stays the same."""
     scores = dict.fromkeys(range(shared), 0.5)

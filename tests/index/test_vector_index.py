@@ -12,7 +12,7 @@ import pytest
 from engramdb.errors import DimensionMismatch
 from engramdb.index import backend, mirror
 from engramdb.index.vector import VectorIndex
-from engramdb.store.sqlite.precision import quantise
+from engramdb.store.sqlite.precision import quantize
 from engramdb.values import GLOBAL, Filters, Status
 
 from .made import ANN, DIMENSION, IDENTITY, add, ask, families, fill, loaded, open_store, unit, unit_rows
@@ -70,7 +70,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
             for n in range(ROWS)
         ]
         tx.vectors.put(tx.vectors.make_space(IDENTITY), keys, vectors)
-    kept = quantise(vectors)
+    kept = quantize(vectors)
     exact = unit_rows(kept.numbers.astype(np.float32))
     yield Corpus(store, np.array(keys, np.int64), exact, is_rare, is_anns)
     store.close()

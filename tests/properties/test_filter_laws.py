@@ -187,7 +187,7 @@ def test_whatever_reads_the_store_and_the_definition_agree_on_words(
             newest = [one.key for one in tx.terms.newest("tea", scope=scope, filters=asked, limit=50)]
             found = [one.key for one in tx.terms.search({"tea": 1.0}, scope=scope, filters=asked, limit=50)]
             passing = tx.memories.keys_passing(scope=scope, filters=asked, limit=50)
-            chosen = tx.candidates.passing(keys, scope=scope, filters=asked)
+            chosen = tx.candidates.filter_keys(keys, scope=scope, filters=asked)
             ids = [memory.id for memory in tx.memories.by_keys(expected).values()]
             wrong = tx.traits.count_wrong()
         store.close()

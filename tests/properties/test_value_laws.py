@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engramdb.errors import EdgeNotAllowed, StatusNotAllowed
 from engramdb.recall.fuse import fuse
 from engramdb.store.contract import ScoredKey
-from engramdb.store.sqlite.precision import quantise
+from engramdb.store.sqlite.precision import quantize
 from engramdb.values import Actor, ActorKind, Edge, EdgeType, Status, check_edge, check_move, new_id
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -105,7 +105,7 @@ def test_eight_bits_are_off_by_half_a_step_at_most(rows: list[list[float]]) -> N
     """Each number comes back within half of the row's largest number over 127."""
     vectors = np.array(rows, np.float32)
 
-    stored = quantise(vectors)
+    stored = quantize(vectors)
     back = stored.numbers.astype(np.float32) * stored.scales[:, None]
 
     step = np.abs(vectors).max(axis=1, keepdims=True) / 127

@@ -102,6 +102,6 @@ def test_when_a_turn_was_said_is_told_only_to_who_may_see_it(store: SqliteStore)
     with store.atomic() as tx:
         tx.turns.add(turn)
 
-        told = {scope: tx.turns.said_at(turn.id, scope=scope) for scope in (home, inside, other, GLOBAL)}
+        told = {scope: tx.turns.time_of(turn.id, scope=scope) for scope in (home, inside, other, GLOBAL)}
         assert told == {home: said, inside: said, other: None, GLOBAL: None}
-        assert tx.turns.said_at(new_id(NOW), scope=home) is None
+        assert tx.turns.time_of(new_id(NOW), scope=home) is None

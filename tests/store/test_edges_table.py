@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from engramdb.store.sqlite.edges import KEPT_CHANGES
+from engramdb.store.sqlite.edges import MAX_REMOVAL_AGE_CHANGES
 from engramdb.store.sqlite.migrations import (
     m001_first_layout,
     m002_entities_and_capture_state,
@@ -170,7 +170,7 @@ def test_removals_are_dropped_after_a_while_and_late_readers_can_tell(
     unlink(store, a, b)
     with store.read() as tx:
         before = tx.edges.pruned_change()
-    pass_time(store_path, KEPT_CHANGES)
+    pass_time(store_path, MAX_REMOVAL_AGE_CHANGES)
 
     unlink(store, b, c)
 

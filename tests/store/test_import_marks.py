@@ -29,6 +29,6 @@ def test_a_mark_leads_to_the_memory_that_its_record_became(store_path: Path) -> 
             at=NOW,
         )
 
-        became = tx.imports.became([b"statement", b"message", b"unknown"])
+        became = tx.imports.memories_of([b"statement", b"message", b"unknown"])
 
     assert became == {b"statement": memory_id}

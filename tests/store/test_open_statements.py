@@ -38,19 +38,19 @@ def add(store: SqliteStore, text: str) -> None:
     with store.atomic() as tx:
         known = Memory(id=new_id(NOW), content=text, created_at=NOW, updated_at=NOW, traits=TRAITS)
         tx.memories.add(known, fingerprint=text.encode())
-        tx.shelf.put(("notes",), text, text, scope=GLOBAL, now=NOW)
+        tx.documents.put(("notes",), text, text, scope=GLOBAL, now=NOW)
 
 
 def statement(tx: Transaction) -> Any:
     """Any statement of which one row was read, as a loop leaves it that raises."""
-    rows = tx.shelf._connection.execute("SELECT id FROM memories")  # type: ignore[attr-defined]
+    rows = tx.documents._connection.execute("SELECT id FROM memories")  # type: ignore[attr-defined]
     next(rows)
     return rows
 
 
 def shelf(tx: Transaction) -> Any:
     """Documents that somebody stopped reading."""
-    walk = tx.shelf.walk(DocumentRange(scope=GLOBAL, now=NOW))
+    walk = tx.documents.iterate(DocumentRange(scope=GLOBAL, now=NOW))
     next(walk)
     return walk
 

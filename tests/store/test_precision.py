@@ -19,9 +19,9 @@ from engramdb.store.sqlite.precision import (
     PRECISIONS,
     bits_of,
     decode,
-    decode_quantised,
+    decode_quantized,
     encode,
-    quantise,
+    quantize,
     row_bytes,
 )
 from engramdb.store.sqlite.store import SqliteStore
@@ -140,7 +140,7 @@ def test_blobs_of_all_precisions_are_read_together(vectors: Floats, chosen: list
     dimension = vectors.shape[1]
     blobs = [encode(row[None], bits=bits)[0] for row, bits in zip(vectors, chosen, strict=False)]
 
-    together = decode_quantised(blobs, dimension=dimension)
+    together = decode_quantized(blobs, dimension=dimension)
 
     for row, (blob, bits) in enumerate(zip(blobs, chosen, strict=False)):
         alone = decode(blobs[row : row + 1], dimension=dimension)
@@ -180,7 +180,7 @@ def test_a_few_large_numbers_do_not_spoil_the_rest(bits: int) -> None:
 @pytest.mark.parametrize("bits", PRECISIONS)
 def test_a_vector_of_nothing_stays_nothing(bits: int) -> None:
     """Zeros are no direction, and no precision makes one up."""
-    back = decode_quantised(encode(np.zeros((2, 9), np.float32), bits=bits), dimension=9)
+    back = decode_quantized(encode(np.zeros((2, 9), np.float32), bits=bits), dimension=9)
 
     assert not floats(back).any()
 
@@ -247,13 +247,13 @@ def test_fewer_bits_are_stored_and_readers_notice_little(store: SqliteStore) -> 
     space, keys = fill(store, vectors)
 
     with store.atomic() as tx:
-        changed = tx.vectors.requantise(space, [*keys[:10], 999], 4)
+        changed = tx.vectors.requantize(space, [*keys[:10], 999], 4)
 
     after = fetched(store, space, keys)
     with store.read() as tx:
         feed = tx.vectors.changes(space, dimension=DIMENSION, since=0, limit=100)
     assert changed == 10
-    assert np.array_equal(after[10:], floats(quantise(vectors[10:])))
+    assert np.array_equal(after[10:], floats(quantize(vectors[10:])))
     assert cosines(after[:10], vectors[:10]).min() > 0.98
     assert np.array_equal(floats(feed.vectors), after)
     assert feed.has_vector.all()
@@ -265,12 +265,12 @@ def test_lost_bits_do_not_come_back_by_asking(store: SqliteStore) -> None:
     space, keys = fill(store, vectors)
 
     with store.atomic() as tx:
-        counts = [tx.vectors.requantise(space, keys, bits) for bits in (8, 2, 2, 4, 8, 32)]
+        counts = [tx.vectors.requantize(space, keys, bits) for bits in (8, 2, 2, 4, 8, 32)]
         tx.vectors.put(space, keys[:1], vectors[:1])
 
     after = fetched(store, space, keys)
     assert counts == [0, 5, 0, 0, 0, 0]
-    assert np.array_equal(after[:1], floats(quantise(vectors[:1])))
+    assert np.array_equal(after[:1], floats(quantize(vectors[:1])))
     assert cosines(after[1:], vectors[1:]).max() < 0.97
 
 
@@ -280,8 +280,8 @@ def test_going_down_in_steps_is_as_good_as_at_once(store: SqliteStore) -> None:
     space, keys = fill(store, vectors)
 
     with store.atomic() as tx:
-        tx.vectors.requantise(space, keys, 4)
-        tx.vectors.requantise(space, keys, 2)
+        tx.vectors.requantize(space, keys, 4)
+        tx.vectors.requantize(space, keys, 2)
 
     in_steps = fetched(store, space, keys)
     at_once = decode(encode(vectors, bits=2), dimension=DIMENSION)
@@ -300,7 +300,7 @@ def test_a_reader_keeps_the_better_vectors_it_holds(store: SqliteStore) -> None:
         cursor = tx.vectors.latest_change()
 
     with store.atomic() as tx:
-        tx.vectors.requantise(space, keys, 4)
+        tx.vectors.requantize(space, keys, 4)
 
     with store.read() as tx:
         assert tx.vectors.latest_change() == cursor
@@ -323,16 +323,16 @@ def test_short_vectors_keep_their_bits(store: SqliteStore) -> None:
     space, keys = fill(store, random_units(4, 3), short)
 
     with store.atomic() as tx:
-        changed = tx.vectors.requantise(space, keys, 1)
+        changed = tx.vectors.requantize(space, keys, 1)
 
     assert changed == 0
-    assert np.array_equal(fetched(store, space, keys), floats(quantise(random_units(4, 3))))
+    assert np.array_equal(fetched(store, space, keys), floats(quantize(random_units(4, 3))))
 
 
 def test_a_precision_that_does_not_exist_is_refused(store: SqliteStore) -> None:
     """Three bits are a mistake of the caller's, also where nothing would have changed."""
     with pytest.raises(ValueError, match="3 bits"), store.atomic() as tx:
-        tx.vectors.requantise(tx.vectors.make_space(SPACE), [], 3)
+        tx.vectors.requantize(tx.vectors.make_space(SPACE), [], 3)
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\0" * 4, b"\0" * (row_bytes(DIMENSION, 8) - 1)])
@@ -357,7 +357,7 @@ def test_damage_is_not_rewritten_as_if_it_were_a_vector(store_path: Path, store:
     connection.execute("UPDATE vectors SET vector = zeroblob(50) WHERE memory = ?", (keys[1],))
 
     with pytest.raises(StoreCorrupt), store.atomic() as tx:
-        tx.vectors.requantise(space, keys, 4)
+        tx.vectors.requantize(space, keys, 4)
 
     lengths = [
         length for (length,) in connection.execute("SELECT length(vector) FROM vectors ORDER BY memory")
@@ -387,7 +387,7 @@ def test_an_engine_finds_neighbours_among_vectors_of_few_bits(store_path: Path, 
         with engram._parts.store.atomic() as tx:
             space = tx.vectors.space(identity)
             assert space is not None
-            changed = tx.vectors.requantise(space, list(range(1, 100)), bits)
+            changed = tx.vectors.requantize(space, list(range(1, 100)), bits)
 
     with Engram.open(store_path, background=False) as engram:
         asked = engram._parts.embedder.embed_documents(STATEMENTS)

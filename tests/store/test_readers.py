@@ -57,7 +57,7 @@ def test_a_snapshot_inside_a_snapshot_does_not_wait_for_itself(store: SqliteStor
 def test_too_many_readers_are_told_so(store: SqliteStore) -> None:
     """After its patience the one too many gets an error with a code, and the others are unharmed."""
     with ExitStack() as held:
-        for _ in range(readers.MOST):
+        for _ in range(readers.MAX_READERS):
             held.enter_context(store.read())
 
         with pytest.raises(StoreBusy), store.read():

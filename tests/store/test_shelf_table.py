@@ -53,7 +53,7 @@ def scope() -> Scope:
 def keys(store: SqliteStore, corner: DocumentRange) -> list[str]:
     """Return the keys of a part of the shelf, in order."""
     with store.read() as tx:
-        return [item.key for item in tx.shelf.walk(corner)]
+        return [item.key for item in tx.documents.iterate(corner)]
 
 
 @settings(max_examples=40)
@@ -61,8 +61,8 @@ def keys(store: SqliteStore, corner: DocumentRange) -> list[str]:
 def test_a_document_comes_back_as_it_went_in(store: SqliteStore, value: Any) -> None:
     """Large numbers, odd characters and deep nesting are the same afterwards, types included."""
     with store.atomic() as tx:
-        tx.shelf.put(("exact",), "one", {"v": value}, scope=GLOBAL, now=NOON)
-        found = tx.shelf.get(("exact",), "one", scope=GLOBAL, now=NOON)
+        tx.documents.put(("exact",), "one", {"v": value}, scope=GLOBAL, now=NOON)
+        found = tx.documents.get(("exact",), "one", scope=GLOBAL, now=NOON)
 
     assert found is not None
     assert repr(found.value) == repr({"v": value})
@@ -71,9 +71,9 @@ def test_a_document_comes_back_as_it_went_in(store: SqliteStore, value: Any) -> 
 def test_half_a_surrogate_pair_survives(store: SqliteStore, scope: Scope) -> None:
     """What UTF-8 cannot hold is escaped, not lost: another program's document is not ours to mend."""
     with store.atomic() as tx:
-        tx.shelf.put(("odd",), "one", {"text": "half \ud800 pair"}, scope=scope, now=NOON)
+        tx.documents.put(("odd",), "one", {"text": "half \ud800 pair"}, scope=scope, now=NOON)
 
-        (found,) = tx.shelf.walk(DocumentRange(scope=scope, now=NOON))
+        (found,) = tx.documents.iterate(DocumentRange(scope=scope, now=NOON))
 
     assert found.value == {"text": "half \ud800 pair"}
 
@@ -87,7 +87,7 @@ def test_a_place_holds_what_lies_below_it_and_nothing_else(
     own = Scope(user=f"user {next(NUMBERS)}")
     with store.atomic() as tx:
         for number, place in enumerate(places):
-            tx.shelf.put(place, str(number), number, scope=own, now=NOON)
+            tx.documents.put(place, str(number), number, scope=own, now=NOON)
 
     found = keys(store, DocumentRange(scope=own, now=NOON, place=prefix))
 
@@ -99,8 +99,8 @@ def test_overwriting_keeps_number_and_beginning(store: SqliteStore, scope: Scope
     later = NOON + timedelta(hours=1)
     with store.atomic() as tx:
         for key in ("first", "second"):
-            tx.shelf.put(("a",), key, 1, scope=scope, now=NOON)
-        changed = tx.shelf.put(("a",), "first", 2, scope=scope, now=later)
+            tx.documents.put(("a",), key, 1, scope=scope, now=NOON)
+        changed = tx.documents.put(("a",), "first", 2, scope=scope, now=later)
 
     assert (changed.value, changed.created_at, changed.updated_at) == (2, NOON, later)
     assert keys(store, DocumentRange(scope=scope, now=later)) == ["first", "second"]
@@ -109,15 +109,15 @@ def test_overwriting_keeps_number_and_beginning(store: SqliteStore, scope: Scope
 def test_what_has_expired_is_on_no_answer(store: SqliteStore, scope: Scope) -> None:
     """The moment counts, and not whether somebody has cleared away since."""
     with store.atomic() as tx:
-        tx.shelf.put(("a",), "short", 1, scope=scope, now=NOON, lifetime=timedelta(minutes=5))
-        tx.shelf.put(("b",), "long", 1, scope=scope, now=NOON)
+        tx.documents.put(("a",), "short", 1, scope=scope, now=NOON, lifetime=timedelta(minutes=5))
+        tx.documents.put(("b",), "long", 1, scope=scope, now=NOON)
     over = NOON + timedelta(minutes=5)
 
     with store.read() as tx:
-        places = tx.shelf.places(DocumentRange(scope=scope, now=over))
-        pointers = tx.shelf.pointers(DocumentRange(scope=scope, now=over))
-        got = tx.shelf.get(("a",), "short", scope=scope, now=over)
-        latest = tx.shelf.latest(DocumentRange(scope=scope, now=over), limit=9)
+        places = tx.documents.places(DocumentRange(scope=scope, now=over))
+        pointers = tx.documents.pointers(DocumentRange(scope=scope, now=over))
+        got = tx.documents.get(("a",), "short", scope=scope, now=over)
+        latest = tx.documents.latest(DocumentRange(scope=scope, now=over), limit=9)
 
     assert keys(store, DocumentRange(scope=scope, now=over)) == ["long"]
     assert (places, len(pointers), got, [item.key for item in latest]) == ([("b",)], 1, None, ["long"])
@@ -126,10 +126,10 @@ def test_what_has_expired_is_on_no_answer(store: SqliteStore, scope: Scope) -> N
 def test_touching_lets_a_lifetime_begin_again(store: SqliteStore, scope: Scope) -> None:
     """Only what has a lifetime is touched."""
     with store.atomic() as tx:
-        short = tx.shelf.put(("a",), "short", 1, scope=scope, now=NOON, lifetime=timedelta(minutes=5))
-        endless = tx.shelf.put(("a",), "endless", 1, scope=scope, now=NOON)
+        short = tx.documents.put(("a",), "short", 1, scope=scope, now=NOON, lifetime=timedelta(minutes=5))
+        endless = tx.documents.put(("a",), "endless", 1, scope=scope, now=NOON)
 
-        touched = tx.shelf.touch([short.id, endless.id], now=NOON + timedelta(minutes=4))
+        touched = tx.documents.touch([short.id, endless.id], now=NOON + timedelta(minutes=4))
 
     assert [(item.key, item.expires_at) for item in touched] == [("short", NOON + timedelta(minutes=9))]
 
@@ -141,7 +141,7 @@ def test_a_scope_sees_neither_wider_nor_narrower_documents(store: SqliteStore) -
     beside = Scope(project=f"{name} b", user="ann")
     with store.atomic() as tx:
         for key, scope in (("wide", wide), ("narrow", narrow), ("beside", beside)):
-            tx.shelf.put(("a",), key, 1, scope=scope, now=NOON)
+            tx.documents.put(("a",), key, 1, scope=scope, now=NOON)
 
     assert keys(store, DocumentRange(scope=wide, now=NOON)) == ["wide"]
     assert keys(store, DocumentRange(scope=narrow, now=NOON)) == ["narrow"]
@@ -152,6 +152,6 @@ def test_a_scope_sees_neither_wider_nor_narrower_documents(store: SqliteStore) -
 def test_a_document_has_a_largest_size(store: SqliteStore, scope: Scope) -> None:
     """A program gone wild does not fill the file with one call."""
     with store.atomic() as tx, pytest.raises(ContentTooLarge):
-        tx.shelf.put(("a",), "huge", "x" * shelf.MAX_DOCUMENT_BYTES, scope=scope, now=NOON)
+        tx.documents.put(("a",), "huge", "x" * shelf.MAX_DOCUMENT_BYTES, scope=scope, now=NOON)
 
     assert keys(store, DocumentRange(scope=scope, now=NOON)) == []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb.store.sqlite.edges import fold_path, marks
-from engramdb.store.sqlite.filters import FEW
+from engramdb.store.sqlite.edges import fold_path, trait_marks
+from engramdb.store.sqlite.filters import FEW_MEMORIES
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.values import GLOBAL, Filters, Memory, Provenance, Scope, Status, Traits, new_id
 
@@ -114,7 +114,7 @@ def test_erasing_leaves_no_word_behind(store: SqliteStore) -> None:
     key, memory = keep(store)
 
     with store.atomic() as tx:
-        tx.memories.blank(memory.id)
+        tx.memories.erase_words(memory.id)
 
     assert entered(store, key) == set()
     with store.read() as tx:
@@ -173,7 +173,7 @@ def test_a_word_that_everyone_uses_is_not_looked_through(store: SqliteStore) -> 
     """Where no word of the filters is rare, the keys are not listed, however few would pass."""
     key, _ = keep(store)
     with store.atomic() as tx:
-        rows = ((f"lib/{number}.py", key) for number in range(FEW + 1))
+        rows = ((f"lib/{number}.py", key) for number in range(FEW_MEMORIES + 1))
         tx.traits._connection.executemany("INSERT INTO memory_traits VALUES ('path', ?, ?)", rows)
 
     with store.read() as tx:
@@ -213,4 +213,4 @@ def test_a_path_has_one_form(written: str, folded: str) -> None:
 
 def test_what_was_not_inferred_is_not_entered() -> None:
     """A bare statement has no marks."""
-    assert list(marks(Traits(), None)) == []
+    assert list(trait_marks(Traits(), None)) == []

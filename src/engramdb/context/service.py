@@ -22,7 +22,7 @@ from engramdb.context.history import HistoryMessage, ModelSummaries, parse_histo
 from engramdb.context.sections import StandingMemories
 from engramdb.errors import EmbeddingError, InvalidQuery
 from engramdb.health import CHAT, Health
-from engramdb.index.domains import summaries
+from engramdb.index.domains import find_summaries
 from engramdb.lifecycle.access_log import AccessRecorder
 from engramdb.models.capabilities import Capabilities, TokenCounter, capabilities, counter_for
 from engramdb.models.chat import CallLog, ChatModel
@@ -236,7 +236,7 @@ class ContextService:
             with contextlib.suppress(EmbeddingError):  # without a vector the largest come first
                 (vector,) = self._parts.embedder.embed_queries([message])
                 space = tx.vectors.space(self._parts.embedder.identity)
-            return summaries(tx, place, vector, breadth, SUMMARIES_LOOKED_AT, space=space)
+            return find_summaries(tx, place, vector, breadth, SUMMARIES_LOOKED_AT, space=space)
 
     def _gaps(self, place: Scope) -> Sequence[Gap]:
         with self._parts.store.read() as tx:
@@ -258,7 +258,7 @@ class ContextService:
             while len(self._questions_asked) > MAX_SESSIONS:
                 self._questions_asked.popitem(last=False)
         with self._parts.store.atomic() as tx:
-            tx.gaps.asked([gap.id for gap in gaps], at=self._parts.clock.now())
+            tx.gaps.mark_asked([gap.id for gap in gaps], at=self._parts.clock.now())
 
 
 def fixed_text(fixed: str | Sequence[str]) -> str:

@@ -20,11 +20,11 @@ from engramdb.values.query import MAX_LIMIT, MAX_QUERY_CHARACTERS
 
 # The indexes of recall, narrowed to the memories of a few documents.
 #
-# Used by `search`. Without this, the few documents of one place would drown among a hundred thousand other
-# memories before a filter saw them. Each index is wrapped and asked as ever; none is changed or copied.
+# Without this, the few documents of one place would drown among a hundred thousand other memories before a
+# filter saw them. Each index is wrapped and asked as ever; none is changed or copied.
 
-MOST_BY_WORDS = 8192
-"""So many memories with the words are looked through for those of the corner."""
+MAX_WORD_MATCHES = 8192
+"""Memories with the words that are searched for those of the range."""
 
 
 class _WordsAmong(Struct, frozen=True):
@@ -40,10 +40,10 @@ class _WordsAmong(Struct, frozen=True):
         size = limit
         while True:
             found = self.inner.search(tx, text, scope=scope, filters=filters, limit=size)
-            kept = [one for one in found if one.key in self.keys]
-            if len(kept) >= min(limit, len(self.keys)) or len(found) < size or size >= MOST_BY_WORDS:
-                return kept[:limit]
-            size = min(size * 8, MOST_BY_WORDS)
+            matching = [one for one in found if one.key in self.keys]
+            if len(matching) >= min(limit, len(self.keys)) or len(found) < size or size >= MAX_WORD_MATCHES:
+                return matching[:limit]
+            size = min(size * 8, MAX_WORD_MATCHES)
 
 
 class _VectorsAmong(Struct, frozen=True):
@@ -105,7 +105,7 @@ class _LinksAmong(Struct, frozen=True):
         return [one for one in found if one.key in self.keys]
 
 
-def among(sources: Sources, keys: Sequence[int]) -> Sources:
+def narrow_sources(sources: Sources, keys: Sequence[int]) -> Sources:
     """Return the sources of recall, narrowed to these memories."""
     chosen = frozenset(keys)
     return replace(
@@ -116,41 +116,43 @@ def among(sources: Sources, keys: Sequence[int]) -> Sources:
     )
 
 
-# Find documents by what they mean: recall, among the memories that documents of one corner point to.
+# Find documents by what they mean: recall, among the memories that the documents of one range point to.
 #
-# Used by `reads`; `among` narrows the indexes to these memories. Several documents may point to one
-# memory, and each is given its score. What was superseded is not found, unless a caller follows it to what
-# took its place.
+# Used by `reads`; `among` narrows the indexes to these memories. Several documents may point to one memory,
+# and each is given its score. What was superseded is not found, unless a caller follows it to what took its
+# place.
 
-FINDABLE = frozenset({Status.ACTIVE, Status.CHALLENGED, Status.MERGED, Status.ARCHIVED})
-"""A document is found by its words whatever ageing or a dream did to it, unless it was replaced."""
-_SPARE = 10
-"""So many more are asked for than wanted: signals may add memories of other corners."""
-_LONGEST_CHAIN = 50
+FINDABLE_STATUSES = frozenset({Status.ACTIVE, Status.CHALLENGED, Status.MERGED, Status.ARCHIVED})
+"""A document is found by its words whatever aging or a dream did to it, unless it was replaced."""
+_OVERFETCH = 10
+"""Requested beyond what is wanted: signals may add memories of other ranges."""
+_MAX_CHAIN = 50
 
 
-def recalled(
+def recall_pointers(
     query: str, pointers: Sequence[Pointer], sources: Sources, *, wanted: int, now: datetime
 ) -> list[Recall]:
     """Ask for the memories of these pointers, once in every scope that they are of."""
     by_scope: defaultdict[int, dict[int, str]] = defaultdict(dict)
     scopes = {id(pointer.scope): pointer.scope for pointer in pointers}  # few: the store shares them
     for pointer in pointers:
-        if pointer.key is not None and pointer.memory_id is not None and pointer.status in FINDABLE:
+        if pointer.key is not None and pointer.memory_id is not None and pointer.status in FINDABLE_STATUSES:
             by_scope[id(pointer.scope)][pointer.key] = pointer.memory_id
     text = query.strip()[-MAX_QUERY_CHARACTERS:]
     answers = []
     for number, keys in by_scope.items():
-        limit = min(MAX_LIMIT, min(len(keys), wanted) + _SPARE)
-        asked = Query(text=text, scope=scopes[number], filters=Filters(statuses=FINDABLE), limit=limit)
-        answer = recall(asked, among(sources, list(keys)), now=now)
+        limit = min(MAX_LIMIT, min(len(keys), wanted) + _OVERFETCH)
+        asked = Query(
+            text=text, scope=scopes[number], filters=Filters(statuses=FINDABLE_STATUSES), limit=limit
+        )
+        answer = recall(asked, narrow_sources(sources, list(keys)), now=now)
         own = set(keys.values())
         hits = tuple(hit for hit in answer.hits if hit.memory.id in own)
         answers.append(replace(answer, hits=hits))
     return answers
 
 
-def ordered(pointers: Sequence[Pointer], hits: Sequence[Hit]) -> list[tuple[int, float | None]]:
+def rank_documents(pointers: Sequence[Pointer], hits: Sequence[Hit]) -> list[tuple[int, float | None]]:
     """
     Return documents by number with their scores, best first.
 
@@ -171,18 +173,18 @@ def ordered(pointers: Sequence[Pointer], hits: Sequence[Hit]) -> list[tuple[int,
     return [*sorted(fitting, key=lambda pair: -(pair[1] or 0.0)), *others, *untold]
 
 
-def followed(tx: Transaction, pointers: Sequence[Pointer]) -> list[Pointer]:
+def follow_pointers(tx: Transaction, pointers: Sequence[Pointer]) -> list[Pointer]:
     """Return the pointers with what stands today for memories that were superseded or merged."""
-    return [_latest(tx, one) if one.status in (Status.SUPERSEDED, Status.MERGED) else one for one in pointers]
+    return [_follow(tx, one) if one.status in (Status.SUPERSEDED, Status.MERGED) else one for one in pointers]
 
 
-def _latest(tx: Transaction, pointer: Pointer) -> Pointer:
+def _follow(tx: Transaction, pointer: Pointer) -> Pointer:
     memory = tx.memories.get(pointer.memory_id or "", scope=pointer.scope)
-    for _ in range(_LONGEST_CHAIN):
+    for _ in range(_MAX_CHAIN):
         if memory is None or memory.superseded_by is None:
             break
         memory = tx.memories.get(memory.superseded_by, scope=pointer.scope)
     if memory is None:
         return pointer
-    key = tx.shelf.key_of(memory.id)
+    key = tx.documents.key_of(memory.id)
     return pointer._replace(memory_id=memory.id, key=key, status=memory.status)

@@ -12,8 +12,14 @@ from msgspec.structs import replace
 
 from engramdb.capture.reading import TurnReader
 from engramdb.clock import Clock
-from engramdb.documents.search import followed, ordered, recalled
-from engramdb.documents.write import REMOVED, DocumentWrite, check_names, ready, unsettled
+from engramdb.documents.search import follow_pointers, rank_documents, recall_pointers
+from engramdb.documents.write import (
+    REMOVED_REASON,
+    DocumentWrite,
+    check_names,
+    document_gate,
+    prepare_document,
+)
 from engramdb.errors import EngramError, InvalidQuery, InvalidScope
 from engramdb.health import Health
 from engramdb.lifecycle.access_log import AccessRecorder
@@ -61,11 +67,11 @@ class DocumentParts(Protocol):
         """Have what waits embedded in the background, where there is one."""
 
 
-Keeps = Callable[[Document], bool]
+DocumentFilter = Callable[[Document], bool]
 REFRESH_SHARE = 0.01
 """A lifetime begins again once more than this share of it has passed: reading must not always write."""
 PRUNED_AT_ONCE = 100
-"""So many expired documents leave with one write, so that none takes long."""
+"""Expired documents removed per write, so that none takes long."""
 
 
 class DocumentStore:
@@ -80,14 +86,14 @@ class DocumentStore:
         self._parts = parts
         self._scope = scope
         self._actor = actor
-        self._pipeline = unsettled(parts.pipeline)
+        self._pipeline = document_gate(parts.pipeline)
 
     def get(
         self, place: tuple[str, ...], key: str, *, refresh: bool = False, scope: Scope | None = None
     ) -> Document | None:
         """Return a document, or None; with `refresh` its lifetime begins again."""
         with self._parts.store.read() as tx:
-            item = tx.shelf.get(place, key, scope=self._in(scope), now=self._parts.clock.now())
+            item = tx.documents.get(place, key, scope=self._in(scope), now=self._parts.clock.now())
         if item is not None and refresh:
             self._refresh([item])
         return item
@@ -98,7 +104,7 @@ class DocumentStore:
         *,
         limit: int | None = None,
         offset: int = 0,
-        keep: Keeps | None = None,
+        keep: DocumentFilter | None = None,
         refresh: bool = False,
         within: bool = False,
         scope: Scope | None = None,
@@ -106,11 +112,11 @@ class DocumentStore:
         """Return the documents of a place and below it, first stored first; `keep` says which count."""
         _check_page(limit, offset)
         end = None if limit is None else offset + limit
-        corner = self._corner(place, scope, within=within)
+        document_range = self._range(place, scope, within=within)
         skipped = offset if keep is None else 0
         with (
             self._parts.store.read() as tx,
-            contextlib.closing(tx.shelf.walk(corner, offset=skipped)) as walk,
+            contextlib.closing(tx.documents.iterate(document_range, offset=skipped)) as walk,
         ):
             if keep is None:
                 found = list(islice(walk, limit))
@@ -125,7 +131,7 @@ class DocumentStore:
     ) -> Sequence[Document]:
         """Return the documents of a place that were stored last, the oldest of them first."""
         with self._parts.store.read() as tx:
-            found = tx.shelf.latest(self._corner(place, scope, within=within), limit=limit)
+            found = tx.documents.latest(self._range(place, scope, within=within), limit=limit)
         return list(reversed(found))
 
     def places(
@@ -133,19 +139,19 @@ class DocumentStore:
     ) -> Sequence[tuple[str, ...]]:
         """Return the places that hold a document, this one and those below it, in order."""
         with self._parts.store.read() as tx:
-            return tx.shelf.places(self._corner(place, scope, within=within))
+            return tx.documents.places(self._range(place, scope, within=within))
 
     def find(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> Sequence[Document]:
         """Return what goes by a key in a place or below it, in this scope and every narrower one."""
         check_names([key])
-        corner = replace(self._corner(place, scope, within=True), key=key)
+        document_range = replace(self._range(place, scope, within=True), key=key)
         with self._parts.store.read() as tx:
-            return list(tx.shelf.walk(corner))
+            return list(tx.documents.iterate(document_range))
 
     def holders(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[Document]:
         """Return the documents that point to a memory and belong to this scope or a narrower one."""
         with self._parts.store.read() as tx:
-            found = tx.shelf.holders(memory_id)
+            found = tx.documents.pointing_to(memory_id)
         return [item for item in found if item.scope.sees(self._in(scope))]
 
     def search(
@@ -155,7 +161,7 @@ class DocumentStore:
         *,
         limit: int = 10,
         offset: int = 0,
-        keep: Keeps | None = None,
+        keep: DocumentFilter | None = None,
         refresh: bool = False,
         follow: bool = False,
         within: bool = False,
@@ -171,23 +177,25 @@ class DocumentStore:
             raise InvalidQuery("the query is empty", hint="Ask for something, or use `list`.")
         _check_page(limit, offset)
         self._parts.turn_reader.wait()
-        corner = self._corner(place, scope, within=within)
+        document_range = self._range(place, scope, within=within)
         with self._parts.store.read() as tx:
-            pointers = list(tx.shelf.pointers(corner))
-            pointers = followed(tx, pointers) if follow else pointers
+            pointers = list(tx.documents.pointers(document_range))
+            pointers = follow_pointers(tx, pointers) if follow else pointers
         end = offset + limit
         found: Sequence[DocumentHit] = []
         for wanted in (end, MAX_LIMIT):
             with self._parts.health.watch("recall"):
-                answers = recalled(query, pointers, self._parts.sources, wanted=wanted, now=corner.now)
+                answers = recall_pointers(
+                    query, pointers, self._parts.sources, wanted=wanted, now=document_range.now
+                )
             hits = [hit for answer in answers for hit in answer.hits]
-            found = self._documents(ordered(pointers, hits), corner.now, keep=keep, end=end)
+            found = self._documents(rank_documents(pointers, hits), document_range.now, keep=keep, end=end)
             if len(hits) < wanted or len([one for one in found if one.score]) >= end:
                 break
         for answer in answers:
             self._parts.answers.add(answer)
         current = {pointer.id: pointer.memory_id for pointer in pointers}
-        shown = [_pointing_to(hit, current[hit.item.id]) for hit in found[offset:end]]
+        shown = [_with_memory_id(hit, current[hit.item.id]) for hit in found[offset:end]]
         self._given(shown, hits)
         if refresh:
             self._refresh([hit.item for hit in shown])
@@ -221,7 +229,7 @@ class DocumentStore:
         """Put and remove documents in one write, in this order, and return what lies or lay there."""
         place, now = self._in(scope), self._parts.clock.now()
         wanted = [
-            ready(one, self._pipeline, scope=self._inner(one.scope, place), now=now)
+            prepare_document(one, self._pipeline, scope=self._inner(one.scope, place), now=now)
             if isinstance(one, PutDocument)
             else one
             for one in changes
@@ -243,7 +251,7 @@ class DocumentStore:
         return done
 
     def remove(self, place: tuple[str, ...], key: str, *, scope: Scope | None = None) -> bool:
-        """Take a document away and forget what was remembered of it; says whether there was one."""
+        """Take a document away and forget what was remembered of it; returns whether there was one."""
         (item,) = self.write([RemoveDocument(place=place, key=key)], scope=scope)
         return item is not None
 
@@ -254,15 +262,17 @@ class DocumentStore:
         Turns stay, and so does what was read out of them.
         """
         now = self._parts.clock.now()
-        corner = DocumentRange(scope=self._in(scope), now=now, place=place, within=within)
+        document_range = DocumentRange(scope=self._in(scope), now=now, place=place, within=within)
         self._parts.write_notes()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
-            items = list(tx.shelf.walk(corner))
-            DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).drop(items, REMOVED)
+            items = list(tx.documents.iterate(document_range))
+            DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).drop(
+                items, REMOVED_REASON
+            )
         return len(items)
 
     def take_back(
-        self, place: tuple[str, ...], *, most: int = 1, scope: Scope | None = None
+        self, place: tuple[str, ...], *, limit: int = 1, scope: Scope | None = None
     ) -> Sequence[Document]:
         """
         Take the latest documents of a place away, and return them, the last one first.
@@ -270,10 +280,10 @@ class DocumentStore:
         The turns that they were heard as leave with them, and what was read out of these alone.
         """
         now = self._parts.clock.now()
-        corner = DocumentRange(scope=self._in(scope), now=now, place=place)
+        document_range = DocumentRange(scope=self._in(scope), now=now, place=place)
         self._parts.write_notes()
         with self._parts.health.watch("write"), self._parts.store.atomic() as tx:
-            latest = tx.shelf.latest(corner, limit=most)
+            latest = tx.documents.latest(document_range, limit=limit)
             for item in latest:
                 DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).unsay(item)
         return latest
@@ -288,7 +298,7 @@ class DocumentStore:
         now, total = self._parts.clock.now(), 0
         while True:
             with self._parts.store.read() as tx:
-                if not tx.shelf.expired(now, limit=1):
+                if not tx.documents.expired(now, limit=1):
                     return total
             with self._parts.store.atomic() as tx:
                 shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
@@ -299,7 +309,7 @@ class DocumentStore:
         ranked: Sequence[tuple[int, float | None]],
         now: datetime,
         *,
-        keep: Keeps | None,
+        keep: DocumentFilter | None,
         end: int,
     ) -> Sequence[DocumentHit]:
         """Return the best documents that count, fetched a page at a time until there are enough."""
@@ -308,7 +318,7 @@ class DocumentStore:
         with self._parts.store.read() as tx:
             for start in range(0, len(ranked), page):
                 part = ranked[start : start + page]
-                items = tx.shelf.by_ids([number for number, _ in part], now=now)
+                items = tx.documents.by_ids([number for number, _ in part], now=now)
                 found += [
                     DocumentHit(item=items[number], score=score)
                     for number, score in part
@@ -328,15 +338,15 @@ class DocumentStore:
     def _refresh(self, items: Sequence[Document]) -> None:
         """Let lifetimes begin again, of those that have used up some of theirs."""
         now = self._parts.clock.now()
-        due = [item for item in items if _is_worn(item, now)]
+        due = [item for item in items if _needs_refresh(item, now)]
         if not due:
             return
         with self._parts.store.atomic() as tx:
             shelving = DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now)
-            for item in tx.shelf.touch([item.id for item in due], now=now):
+            for item in tx.documents.touch([item.id for item in due], now=now):
                 shelving.align(item.memory_id, item.scope)
 
-    def _corner(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> DocumentRange:
+    def _range(self, place: tuple[str, ...], scope: Scope | None, *, within: bool) -> DocumentRange:
         return DocumentRange(scope=self._in(scope), now=self._parts.clock.now(), place=place, within=within)
 
     def _in(self, scope: Scope | None) -> Scope:
@@ -357,13 +367,13 @@ def _check_page(limit: int | None, offset: int) -> None:
         raise InvalidQuery(f"limit={limit} and offset={offset} must not be negative")
 
 
-def _is_worn(item: Document, now: datetime) -> bool:
+def _needs_refresh(item: Document, now: datetime) -> bool:
     if item.lifetime is None or item.expires_at is None:
         return False
     return now + item.lifetime - item.expires_at > item.lifetime * REFRESH_SHARE
 
 
-def _pointing_to(hit: DocumentHit, memory_id: MemoryId | None) -> DocumentHit:
+def _with_memory_id(hit: DocumentHit, memory_id: MemoryId | None) -> DocumentHit:
     """Return the hit with the memory that stands for its document today."""
     return (
         hit if memory_id == hit.item.memory_id else replace(hit, item=replace(hit.item, memory_id=memory_id))

@@ -35,30 +35,30 @@ from engramdb.values import (
     Turn,
     new_id,
 )
-from engramdb.values.memory import SHELVED
+from engramdb.values.memory import DOCUMENT_EXTRACTOR
 from engramdb.values.query import MAX_LIMIT
 
-# Make a document ready for the shelf: checked, and what it says gone through the first half of admission.
+# Prepare a document: check it, and take what it says through the first half of admission.
 #
-# Called by `writes` before any write, so that an embedder that takes its time holds nobody up;
-# `shelving` does the rest. A document that JSON cannot hold raises here; one whose text may not be
-# remembered is ready all the same, with the code of the reason.
+# Called by `writes` before any write, so that an embedder that takes its time holds no one up; `shelving`
+# does the rest. A document that JSON cannot hold raises here; one whose text may not be remembered is ready
+# all the same, with the code of the reason.
 
 MAX_NAME_CHARACTERS = 1000
 """Of a key, and of each name in a place."""
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 
-def unsettled(pipeline: WritePipeline) -> WritePipeline:
+def document_gate(pipeline: WritePipeline) -> WritePipeline:
     """Return admission for documents: it takes the same words for the same, and compares nothing else."""
     policy = replace(pipeline.policy, conflict_above=1.0, same_above=1.0, version_overlap_above=1.0)
     return replace(pipeline, policy=policy, judge=None)
 
 
-def plain(value: Any, *, depth: int = 0) -> Any:
+def to_plain_json(value: Any, *, depth: int = 0) -> Any:
     """Return the value as JSON will give it back; raises for what JSON cannot hold."""
-    if depth > _DEEPEST:
-        raise InvalidContent(f"the document is nested more than {_DEEPEST} levels deep")
+    if depth > _MAX_DEPTH:
+        raise InvalidContent(f"the document is nested more than {_MAX_DEPTH} levels deep")
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -66,11 +66,11 @@ def plain(value: Any, *, depth: int = 0) -> Any:
             raise InvalidContent(f"the document holds {value}, which is no JSON number")
         return value
     if isinstance(value, list | tuple):
-        return [plain(one, depth=depth + 1) for one in value]
+        return [to_plain_json(one, depth=depth + 1) for one in value]
     if isinstance(value, dict):
         if not all(isinstance(name, str) for name in value):
             raise InvalidContent("the document has a field whose name is not text")
-        return {name: plain(one, depth=depth + 1) for name, one in value.items()}
+        return {name: to_plain_json(one, depth=depth + 1) for name, one in value.items()}
     raise InvalidContent(
         f"the document holds a {type(value).__name__}, which is not JSON",
         hint="Use texts, numbers, true, false, null, lists and objects.",
@@ -88,19 +88,21 @@ class PreparedDocument(Struct, frozen=True, kw_only=True):
     """The code of the reason why nothing may be remembered of it."""
 
 
-def ready(putting: PutDocument, pipeline: WritePipeline, *, scope: Scope, now: datetime) -> PreparedDocument:
-    """Check a document and its statement, and embed it; raises where it cannot lie on the shelf."""
+def prepare_document(
+    putting: PutDocument, pipeline: WritePipeline, *, scope: Scope, now: datetime
+) -> PreparedDocument:
+    """Check a document and its statement, and embed it; raises where it cannot be stored."""
     check_names((*putting.place, putting.key or ""))
-    made = PreparedDocument(putting=putting, value=plain(putting.value), scope=scope)
+    made = PreparedDocument(putting=putting, value=to_plain_json(putting.value), scope=scope)
     text = None if putting.memory_id is not None or putting.text is None else clean(putting.text)
     if not text or not is_text(text):
         return made
     draft = Draft(
-        content=fitting(text, pipeline.policy.max_memory_bytes),
+        content=fit_text(text, pipeline.policy.max_memory_bytes),
         scope=scope,
         provenance=Provenance(source=putting.source),
         forget_after=None if putting.lifetime is None else now + putting.lifetime,
-        extractor=SHELVED,
+        extractor=DOCUMENT_EXTRACTOR,
     )
     refusals: list[EngramError] = []
     prepared = prepare([draft], pipeline, now=now, on_rejection=refusals.append)
@@ -120,7 +122,7 @@ def check_names(names: Sequence[str]) -> None:
             )
 
 
-def fitting(text: str, max_bytes: int) -> str:
+def fit_text(text: str, max_bytes: int) -> str:
     """Return as much of the beginning of a text as may be stored, up to a space where there is one."""
     written = text.encode(errors="replace")
     if len(written) <= max_bytes:
@@ -129,24 +131,23 @@ def fitting(text: str, max_bytes: int) -> str:
     return cut.rsplit(None, 1)[0] if " " in cut else cut
 
 
-# Put a document on the shelf, or take it away, and let what is remembered of it follow.
+# Store or remove a document, and let what is remembered of it follow.
 #
-# Used by `writes` inside one write. The text of a document goes through admission like every statement, but
-# is not settled against its neighbours: two documents stay two, and a program that changes its mind
-# overwrites one of them, which corrects the memory. Only what the shelf itself has made, and no other
-# document points to, is corrected or forgotten with a document. What admission refuses stays a document,
-# unremembered.
+# The text of a document goes through admission like every statement, but is not settled against its
+# neighbors: two documents stay two, and a program that changes its data overwrites one of them, which
+# corrects the memory. Only what the document store itself has made, and no other document points to, is
+# corrected or forgotten with a document. What admission refuses stays a document, unremembered.
 
-PRUNING = Actor(name="shelf", kind=ActorKind.RULE)
-REMOVED = "its document was taken from the shelf"
-EXPIRED = "its document has expired"
-UNSAID = "the message was taken back"
-OVERWRITTEN = "its document was overwritten"
+PRUNE_ACTOR = Actor(name="shelf", kind=ActorKind.RULE)
+REMOVED_REASON = "its document was removed"
+EXPIRED_REASON = "its document has expired"
+UNSAID_REASON = "the message was taken back"
+OVERWRITTEN_REASON = "its document was overwritten"
 ENDS_WITH = "it ends with its last document"
 
 
 class DocumentWrite(Struct, kw_only=True):
-    """One write to the shelf, and the turns that were heard in it."""
+    """One write to the document store, and the turns that were heard in it."""
 
     tx: Transaction
     pipeline: WritePipeline
@@ -167,7 +168,7 @@ class DocumentWrite(Struct, kw_only=True):
         memory_id = self._remembered(ready, old)
         key = (memory_id or new_id(self.now)) if putting.key is None else putting.key
         old = old or self._under(key, ready)
-        item = self.tx.shelf.put(
+        item = self.tx.documents.put(
             putting.place,
             key,
             ready.value,
@@ -177,21 +178,21 @@ class DocumentWrite(Struct, kw_only=True):
             turn_id=None if turn is None else turn.id,
             lifetime=putting.lifetime,
         )
-        self._let_go(old, OVERWRITTEN)
+        self._let_go(old, OVERWRITTEN_REASON)
         self.align(item.memory_id, scope)
         self._note(Action.SHELVE, item, {} if ready.refusal is None else {"refused": ready.refusal})
         return item
 
     def remove(self, removing: RemoveDocument, scope: Scope) -> Document | None:
-        """Take a document from the shelf, and forget what was made of it."""
-        item = self.tx.shelf.occupied(removing.place, removing.key, scope=scope)
+        """Take a document from the document store, and forget what was made of it."""
+        item = self.tx.documents.get_any(removing.place, removing.key, scope=scope)
         if item is not None:
-            self.drop([item], REMOVED)
+            self.drop([item], REMOVED_REASON)
         return item
 
     def drop(self, items: Sequence[Document], reason: str) -> None:
-        """Take documents from the shelf, and forget what was made of them."""
-        self.tx.shelf.drop([item.id for item in items])
+        """Take documents from the document store, and forget what was made of them."""
+        self.tx.documents.drop([item.id for item in items])
         for item in items:
             self._let_go(item, reason)
             self._note(Action.UNSHELVE, item, {})
@@ -199,7 +200,7 @@ class DocumentWrite(Struct, kw_only=True):
     def unsay(self, item: Document) -> None:
         """Take the message of a document back: the turn, and what was read out of it alone."""
         turn = None if item.turn_id is None else self.tx.turns.get(item.turn_id, scope=item.scope)
-        self.drop([item], UNSAID)
+        self.drop([item], UNSAID_REASON)
         if turn is None:
             return
         if turn.session is not None:
@@ -207,37 +208,37 @@ class DocumentWrite(Struct, kw_only=True):
             said = self.tx.memories.list(scope=item.scope, filters=filters, limit=MAX_LIMIT, before=None)
             for memory in said:
                 if _is_read_from(memory, turn) and memory.scope == item.scope:
-                    self._forget(memory, UNSAID)
+                    self._forget(memory, UNSAID_REASON)
         self.tx.erasures.drop_turns([turn.id])
 
     def prune(self, *, limit: int) -> int:
         """Take documents away whose time is over, and return how many."""
-        items = self.tx.shelf.expired(self.now, limit=limit)
+        items = self.tx.documents.expired(self.now, limit=limit)
         if items:
-            by_rule = DocumentWrite(tx=self.tx, pipeline=self.pipeline, actor=PRUNING, now=self.now)
-            by_rule.drop(items, EXPIRED)
+            by_rule = DocumentWrite(tx=self.tx, pipeline=self.pipeline, actor=PRUNE_ACTOR, now=self.now)
+            by_rule.drop(items, EXPIRED_REASON)
         return len(items)
 
     def align(self, memory_id: MemoryId | None, scope: Scope) -> None:
-        """Let a memory that the shelf has made end with the last of its documents."""
+        """Let a memory that the document store has made end with the last of its documents."""
         memory = None if memory_id is None else self.tx.memories.get(memory_id, scope=scope)
-        if memory is None or not _is_own(memory):
+        if memory is None or not _is_document_memory(memory):
             return
-        ends = [item.expires_at for item in self.tx.shelf.holders(memory.id)]
+        ends = [item.expires_at for item in self.tx.documents.pointing_to(memory.id)]
         dated = [end for end in ends if end is not None]
         last = max(dated) if dated and len(dated) == len(ends) else None
         self._writer.update(memory, Action.SHELVE, reason=ENDS_WITH, forget_after=last)
 
     def _under(self, key: str | None, ready: PreparedDocument) -> Document | None:
         """Return what lies where a document is to be put."""
-        return None if key is None else self.tx.shelf.occupied(ready.putting.place, key, scope=ready.scope)
+        return None if key is None else self.tx.documents.get_any(ready.putting.place, key, scope=ready.scope)
 
     def _observed(self, ready: PreparedDocument) -> Turn | None:
         said = ready.putting.said
         if said is None or not clean(said.content) or not is_text(said.content):
             return None
         turn = observe(
-            fitting(said.content, self.pipeline.policy.max_turn_bytes),
+            fit_text(said.content, self.pipeline.policy.max_turn_bytes),
             role=said.role,
             speaker=said.speaker,
             session=said.session,
@@ -259,8 +260,8 @@ class DocumentWrite(Struct, kw_only=True):
             return None
         (candidate,) = ready.prepared.candidates
         known = self._memory_of(old)
-        if known is not None and known.status.is_indexed and _says(known, candidate.fingerprint):
-            return known.id  # no new evidence, also where somebody has corrected it since
+        if known is not None and known.status.is_indexed and _says_text(known, candidate.fingerprint):
+            return known.id  # no new evidence, also where someone has corrected it since
         admission = self._admitted(ready.prepared, None if old is None else self._leaving(known, old))
         self.is_all_embedded &= admission.is_embedded
         return admission.memory.id
@@ -273,9 +274,9 @@ class DocumentWrite(Struct, kw_only=True):
         return put_in_place(
             self.tx,
             leaving,
-            _in_the_place_of(leaving, prepared),
+            _as_new_version(leaving, prepared),
             self.pipeline,
-            reason=OVERWRITTEN,
+            reason=OVERWRITTEN_REASON,
             actor=self.actor,
             now=self.now,
         )
@@ -286,16 +287,16 @@ class DocumentWrite(Struct, kw_only=True):
         return self.tx.memories.get(item.memory_id, scope=item.scope)
 
     def _leaving(self, memory: Memory | None, item: Document) -> Memory | None:
-        """Return a memory that is the shelf's own and that no other document points to."""
-        if memory is None or memory.status.is_terminal or not _is_own(memory):
+        """Return a memory that is the document store's own and that no other document points to."""
+        if memory is None or memory.status.is_terminal or not _is_document_memory(memory):
             return None
-        others = [one for one in self.tx.shelf.holders(memory.id) if one.id != item.id]
+        others = [one for one in self.tx.documents.pointing_to(memory.id) if one.id != item.id]
         return None if others else memory
 
     def _let_go(self, item: Document | None, reason: str) -> None:
         """Forget what was made of a document that is gone or says something else now."""
         memory = self._memory_of(item)
-        if memory is None or item is None or self.tx.shelf.holders(memory.id):
+        if memory is None or item is None or self.tx.documents.pointing_to(memory.id):
             return
         if self._leaving(memory, item) is not None:
             self._forget(memory, reason)
@@ -312,22 +313,22 @@ class DocumentWrite(Struct, kw_only=True):
         )
 
 
-def _is_own(memory: Memory) -> bool:
-    """Say whether the shelf has made a memory, and nobody else vouches for it."""
-    return memory.extractor == SHELVED and not memory.provenance.turns and not memory.pinned
+def _is_document_memory(memory: Memory) -> bool:
+    """Return whether the document store has made a memory, and no one else vouches for it."""
+    return memory.extractor == DOCUMENT_EXTRACTOR and not memory.provenance.turns and not memory.pinned
 
 
 def _is_read_from(memory: Memory, turn: Turn) -> bool:
-    """Say whether a memory was read out of a turn, and nobody has stated it before or since."""
+    """Return whether a memory was read out of a turn, and no one has stated it before or since."""
     is_read = memory.extractor is not None and not memory.reinforcements and not memory.pinned
     return is_read and memory.provenance.turns == (turn.id,)
 
 
-def _says(memory: Memory, mark: bytes) -> bool:
+def _says_text(memory: Memory, mark: bytes) -> bool:
     return fingerprint(memory.content, speaker=memory.provenance.speaker) == mark
 
 
-def _in_the_place_of(old: Memory, prepared: Prepared) -> Prepared:
+def _as_new_version(old: Memory, prepared: Prepared) -> Prepared:
     """Return the statement that was prepared as a new version of an old one."""
     (candidate,) = prepared.candidates
     memory = candidate.memory.evolve(

@@ -404,7 +404,7 @@ def _link_sources(write: StepWrite, proposal: Derive, memory: Memory, sources: S
 
 def _refuse_what_was_taken_back(write: StepWrite, statement: DerivedDraft, sources: Sequence[Memory]) -> None:
     """Drop what was said once and taken back; what only faded may be said again on new ground."""
-    for gone in write.tx.dreams.taken_back(statement.fingerprint, scope=statement.memory.scope):
+    for gone in write.tx.dreams.withdrawn_memories(statement.fingerprint, scope=statement.memory.scope):
         if gone.status in _FADED and max(one.created_at for one in sources) > gone.updated_at:
             continue
         if not _left_by_a_dream(write.tx, gone):

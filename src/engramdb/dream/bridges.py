@@ -46,7 +46,7 @@ _MEMORIES_CHECKED = 20
 def propose_late_links(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
     """Yield links from older statements to the entities whose names they hold."""
     with dreaming.store.read() as tx:
-        fresh = tx.gleanings.names(scope=scope, since=dreaming.since)
+        fresh = tx.dream_reads.names(scope=scope, since=dreaming.since)
     for name in fresh:
         found = [
             memory for memory in _unlinked_statements(dreaming, scope, name) if _uses_as_name(memory, name)
@@ -66,7 +66,7 @@ def _unlinked_statements(dreaming: Dreaming, scope: Scope, name: UniqueName) -> 
     words, after, left = _name_terms(name), 0, MENTIONS_REACH
     while words and left > 0:
         with dreaming.store.read() as tx:
-            page = tx.gleanings.unlinked(
+            page = tx.dream_reads.unlinked(
                 name, words, scope=scope, after_key=after, limit=min(PAGE_ROWS, left)
             )
         yield from (memory for memory in page.values() if is_usable_source(memory))
@@ -107,8 +107,8 @@ def link_to_entity(tx: Transaction, entity_id: str, memory: Memory, *, name: str
 def propose_duplicate_questions(dreaming: Dreaming, scope: Scope) -> Iterator[SideWrite]:
     """Yield a question for every two entities of a scope that may be one."""
     with dreaming.store.read() as tx:
-        pairs = {(one, other) for _, one, other in tx.gleanings.shared_names(scope=scope)}
-        pairs |= set(_given_and_full_names(tx.gleanings.names(scope=scope, since=None)))
+        pairs = {(one, other) for _, one, other in tx.dream_reads.shared_names(scope=scope)}
+        pairs |= set(_given_and_full_names(tx.dream_reads.names(scope=scope, since=None)))
         found = [_duplicate_question(tx, pair, scope, now=dreaming.now) for pair in sorted(pairs)]
         asked = [gap for gap in found if gap is not None and tx.gaps.is_news(gap)]
     for gap in asked:
@@ -209,7 +209,7 @@ class BridgesStep:
         """Yield the links, pair by pair."""
         for scope in scopes_to_visit(dreaming, changed=True):
             with dreaming.store.read() as tx:
-                spoken = tx.gleanings.mentions(scope=scope)
+                spoken = tx.dream_reads.mentions(scope=scope)
             bridged: set[frozenset[str]] = set()
             topics: Topics = {}
             for keys in _entity_pairs(spoken, max_mentions=MAX_BRIDGE_MENTIONS).values():

@@ -20,7 +20,7 @@ from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming
 from engramdb.dream.summaries import needs_words
 from engramdb.dream.tree import StoredTree, load_tree, propose_storing, summary_writer
-from engramdb.index.domains import confidence_of
+from engramdb.index.domains import domain_confidence
 from engramdb.store.contract import ClusterStats, SummaryNode, Transaction
 from engramdb.values import Breadth, Scope
 
@@ -46,7 +46,7 @@ class ConfidenceStep:
                 return
             with dreaming.store.read() as tx:
                 tree = load_tree(tx, scope)
-                readings = tx.tree.readings(scope)
+                readings = tx.tree.cluster_stats(scope)
                 changed = list(_changed_domains(tree, readings))
             for node in changed:
                 yield SideWrite(what="measure", reason=MEASURED_REASON, write=partial(_store_numbers, node))
@@ -108,7 +108,7 @@ def _split_weak_domains(dreaming: Dreaming, scope: Scope) -> Iterator[Proposal]:
         words = summary_writer(dreaming, tx, scope, tree.nodes)
         found = []
         for node in tree.domains():
-            is_weak = confidence_of(node, policy, dreaming.now) < WEAK_BELOW
+            is_weak = domain_confidence(node, policy, dreaming.now) < WEAK_BELOW
             if is_weak and not node.grain and node.members > size and not needs_words(node) and words.space:
                 keys = sorted(key for one in tree.clusters_of(node.id) for key in tree.members[one])
                 on = load_scope_vectors(tx, words.space, keys, scope=scope)

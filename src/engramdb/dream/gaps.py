@@ -251,7 +251,7 @@ def _find_questions(tx: Transaction, scope: Scope, dreaming: Dreaming) -> dict[s
     missing = partial(_missing_fields, tx, scope, dreaming)
     kinds = list(EXPECTED_FIELDS)
     least = GAP_MENTIONS
-    spoken_of = tx.gaps.spoken_of(scope, kinds, least=least, limit=MAX_ENTITIES)
+    spoken_of = tx.gaps.mentioned_entities(scope, kinds, least=least, limit=MAX_ENTITIES)
     gaps = [gap for entity_id, keys in spoken_of.items() for gap in missing(entity_id, keys)]
     gaps += _contradiction_questions(tx, scope, dreaming)
     return {gap.id: gap for gap in gaps}

@@ -69,10 +69,10 @@ def is_usable_source(memory: Memory) -> bool:
 def scopes_to_visit(dreaming: Dreaming, *, changed: bool = False) -> list[Scope]:
     """Return the scopes to look at; with `changed`, those in which anything has changed since last time."""
     with dreaming.store.read() as tx:
-        every = tx.gleanings.scopes()
+        every = tx.dream_reads.scopes()
         if not changed or not dreaming.cursor:
             return every
-        return [scope for scope in every if tx.gleanings.is_changed(scope, since=dreaming.cursor)]
+        return [scope for scope in every if tx.dream_reads.has_changed(scope, since=dreaming.cursor)]
 
 
 def usable_statements(
@@ -84,8 +84,8 @@ def usable_statements(
         if dreaming.is_stopped():  # asked before every page, which also shows that the run is alive
             raise Skipped("stopped before its end")
         with dreaming.store.read() as tx:
-            page = tx.gleanings.page(
-                scope=scope, sift=matching or DreamFilter(), after_key=after, limit=PAGE_ROWS
+            page = tx.dream_reads.page(
+                scope=scope, matching=matching or DreamFilter(), after_key=after, limit=PAGE_ROWS
             )
         yield from ((key, memory) for key, memory in page.items() if is_usable_source(memory))
         if len(page) < PAGE_ROWS:
@@ -109,7 +109,7 @@ def earlier_derivations(dreaming: Dreaming, maker: str, scope: Scope) -> list[Ea
                 has_lost_source=any(status in _UNDONE for status in made.sources.values()),
                 is_refused=_is_refused(tx, made.memory),
             )
-            for made in tx.gleanings.made(maker, scope=scope)
+            for made in tx.dream_reads.derived_by(maker, scope=scope)
         ]
 
 

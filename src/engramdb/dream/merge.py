@@ -197,7 +197,7 @@ def _strongest_with_weaker(
 def _mergeable(kept: Memory, others: Sequence[Memory], dreaming: Dreaming) -> list[Memory]:
     """Return those that may become one with the keeper: none where they are too few for the policy."""
     with dreaming.store.read() as tx:
-        apart = tx.dreams.kept_apart([kept.id])
+        apart = tx.dreams.split_pairs([kept.id])
         before = len(tx.dreams.merges_into(kept.id))
     losers = [other for other in others if frozenset((kept.id, other.id)) not in apart]
     return losers if 1 + before + len(losers) >= dreaming.policy.dream.merge_least else []

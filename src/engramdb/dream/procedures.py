@@ -254,7 +254,7 @@ def _store_counts(tx: Transaction, *, memory: Memory, counts: tuple[int, int], n
 def _recurring_in_runs(dreaming: Dreaming, scope: Scope) -> Iterator[RecurringSteps]:
     """Yield the stretches of runs that recurred in a scope."""
     with dreaming.store.read() as tx:
-        every = tx.gleanings.runs(scope=scope)
+        every = tx.dream_reads.tool_runs(scope=scope)
         tools = usable_by_key(tx, sorted({run.key for run in every}))
     runs = [(run.at, run) for run in every if run.key in tools]
     silence = timedelta(minutes=OCCASION_MINUTES)

@@ -281,8 +281,8 @@ def _profiles_to_write(
 ) -> Iterator[tuple[Derive, Entity | None]]:
     """Yield what every profile of a scope that may have changed should say now."""
     with dreaming.store.read() as tx:
-        mentions = tx.gleanings.mentions(scope=scope)
-        ids = tx.gleanings.entity_ids(np.unique(mentions.entities).tolist())
+        mentions = tx.dream_reads.mentions(scope=scope)
+        ids = tx.dream_reads.entity_ids(np.unique(mentions.entities).tolist())
     shaken = {name for name, one in known.items() if one.has_lost_source}
     for key, told in _entities_to_update(
         mentions, dreaming, shaken={key for key, one in ids.items() if one in shaken}

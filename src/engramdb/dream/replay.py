@@ -162,7 +162,7 @@ def _choose_memories(dreaming: Dreaming) -> tuple[list[int], bool]:
         return [], False
     fading = _fading_memories(dreaming, resting, room)
     with dreaming.store.read() as tx:
-        received = tx.replays.received(limit=room)
+        received = tx.replays.received_unreplayed(limit=room)
         since = dreaming.since or dreaming.now - timedelta(hours=REPLAY_HOURS)
         fresh = tx.replays.fresh(since=since, limit=policy.replay_most)
     ordered = dict.fromkeys(key for key in (*received, *fading, *fresh) if key not in resting)

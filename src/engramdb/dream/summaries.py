@@ -185,7 +185,9 @@ class SummaryWriter(Struct, frozen=True, kw_only=True):
             for cluster in group.clusters
         }
         read = tx.memories.by_keys([key for keys in voices.values() for key in keys[:CLUSTER_FACTS]])
-        names = names_by_memory(tx.tree.namings([key for key, one in weights.items() if one.is_quotable]))
+        names = names_by_memory(
+            tx.tree.entity_namings([key for key, one in weights.items() if one.is_quotable])
+        )
         clusters, best, quoted = (
             list[SummaryNode](),
             list[tuple[str, ShortFact]](),

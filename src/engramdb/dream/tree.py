@@ -183,7 +183,7 @@ def _plan_rebuild(
     tx: Transaction, usable: Sequence[int], words: SummaryWriter, policy: InsightPolicy, *, had_tree: bool
 ) -> _Plan:
     on = load_scope_vectors(tx, words.space, usable, scope=words.scope)
-    groups = grow_domains(on, tx.tree.namings(on.keys.tolist()), policy)
+    groups = grow_domains(on, tx.tree.entity_namings(on.keys.tolist()), policy)
     return _Plan(is_rebuild=True, groups=groups, on=on, is_stale=had_tree)
 
 
@@ -290,8 +290,8 @@ def _propose_scope_summary(
         weights = tx.tree.weights(quoted)
         is_sound = all(key in weights and weights[key].is_quotable for key in quoted)
         is_changed = tx.tree.put(node if is_sound else without_words(node))
-        tx.tree.quote(words.scope, quoted)
-        return tx.tree.keep(words.scope, kept) > 0 or is_changed
+        tx.tree.set_quoted(words.scope, quoted)
+        return tx.tree.drop_all_except(words.scope, kept) > 0 or is_changed
 
     return SideWrite(what="overview", reason=SCOPE_REASON, write=finish)
 

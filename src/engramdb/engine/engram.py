@@ -532,10 +532,10 @@ class Engram:
 
     def domains(self, *, scope: Scope | None = None) -> Sequence[Domain]:
         """Return the fields of knowledge that the last dream found, the best known first."""
-        from engramdb.index.domains import domains  # noqa: PLC0415 - few processes ask
+        from engramdb.index.domains import list_domains  # noqa: PLC0415 - few processes ask
 
         with self._parts.store.read() as tx:
-            return domains(tx, self._in(scope), self._parts.policy.insight, self._now())
+            return list_domains(tx, self._in(scope), self._parts.policy.insight, self._now())
 
     def summaries(
         self,
@@ -546,7 +546,7 @@ class Engram:
         scope: Scope | None = None,
     ) -> Sequence[Summary]:
         """Return what is known in short: by cluster, by domain or all of it, what fits the question first."""
-        from engramdb.index.domains import summaries  # noqa: PLC0415 - few processes ask
+        from engramdb.index.domains import find_summaries  # noqa: PLC0415 - few processes ask
 
         if breadth not in [one.value for one in Breadth]:
             raise InvalidQuery(f"no breadth is called {breadth!r}", hint=f"Use one of {', '.join(Breadth)}.")
@@ -557,7 +557,7 @@ class Engram:
         with self._parts.store.read() as tx:
             if vector is not None:
                 space = tx.vectors.space(self._parts.embedder.identity)
-            return summaries(tx, place, vector, breadth, limit, space=space)
+            return find_summaries(tx, place, vector, breadth, limit, space=space)
 
     # --- prompts and agents ---------------------------------------------------------------------------------
 

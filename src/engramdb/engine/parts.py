@@ -117,7 +117,7 @@ class Parts:
             memory_bytes=self.settings.vector_memory_megabytes * 1_000_000,
             older=older_embedders(self.settings) if self._own.embedder is None else (),
             foreign=self.foreign,
-            kept=lambda tx: tx.snapshots,
+            snapshots=lambda tx: tx.snapshots,
         )
 
     @lazy_property
@@ -397,7 +397,7 @@ class Parts:
         """Save what a short process has read of a large index: the next one starts there."""
         with contextlib.suppress(EngramError), self.health.watch("index snapshot"):
             if self.spaces.state() is not None:
-                self.spaces.keep(self.store)
+                self.spaces.save_snapshot(self.store)
 
 
 def assemble(

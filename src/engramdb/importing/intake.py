@@ -201,7 +201,7 @@ class CarriedLinks:
         if not due:
             return 0
         ends = {key for one in due for key in (one.source, one.link.to)}
-        became = tx.imports.became([self._met[key].mark for key in ends])
+        became = tx.imports.memories_of([self._met[key].mark for key in ends])
         here = {key: became[self._met[key].mark] for key in ends if self._met[key].mark in became}
         return sum(
             _set(tx, one, here, scope=self._met[one.source].scope, actor=actor, now=now) for one in due
@@ -317,7 +317,7 @@ class Intake:
         """Return the items that no import has brought, each once."""
         first = {item.mark: item for item in reversed(items)}
         with self._pipeline.store.read() as tx:
-            known = tx.imports.known(list(first))
+            known = tx.imports.known_marks(list(first))
         fresh = [item for item in items if item.mark not in known and first[item.mark] is item]
         self.tally.counts["already"] += len(items) - len(fresh)
         return fresh
@@ -333,7 +333,7 @@ class Intake:
         """Store the items with their marks; says False, and writes nothing, if one was brought meanwhile."""
         prepared, admitted, refusals = self._prepared(items, now=now, enrich=enrich)
         with self._pipeline.store.atomic() as tx:
-            if tx.imports.known([item.mark for item in items]):
+            if tx.imports.known_marks([item.mark for item in items]):
                 return False
             admissions = save(tx, prepared, self._pipeline, actor=self._actor, now=now)
             noted = [

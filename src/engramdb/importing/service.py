@@ -191,7 +191,7 @@ def _unknown(
 
     Turns and messages of the same words are paired off by number: a person may well say "yes" twice.
     """
-    known = tx.imports.known(list(marked))
+    known = tx.imports.known_marks(list(marked))
     spoken_for = Counter(_words(message) for mark, message in marked.items() if mark in known)
     for mark, message in marked.items():
         if mark in known:

@@ -28,15 +28,15 @@ _BLOCK_ROWS = 1024  # as floating-point numbers a block stays in the processor's
 
 def similarities(metric: str, vectors: QuantizedVectors, queries: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return how near each vector is to each query: a row for every query."""
-    asked = _asked(metric, queries)
+    asked = _prepared_queries(metric, queries)
     scores = np.empty((len(queries), len(vectors)), np.float32)
     for start in range(0, len(vectors), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
-        scores[:, block] = _score(metric, vectors.numbers[block], vectors.scales[block], asked)
+        scores[:, block] = _similarity_scores(metric, vectors.numbers[block], vectors.scales[block], asked)
     return scores
 
 
-def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the rows with the length one; a row of zeros stays as it is."""
     scaled: NDArray[np.float32] = rows / _lengths(rows)[:, None]
     return scaled
@@ -51,13 +51,13 @@ def check_dimension(vectors: NDArray[np.float32], dimension: int) -> None:
         )
 
 
-def _asked(metric: str, queries: NDArray[np.float32]) -> NDArray[np.float32]:
+def _prepared_queries(metric: str, queries: NDArray[np.float32]) -> NDArray[np.float32]:
     if metric == "cosine":
-        return unit(queries)
+        return unit_rows(queries)
     return _signs(queries) if metric == "hamming" else queries
 
 
-def _score(
+def _similarity_scores(
     metric: str, numbers: NDArray[np.int8], scales: NDArray[np.float32], asked: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     rows = numbers.astype(np.float32)
@@ -98,12 +98,12 @@ def _signs(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 # docs/decisions/0008-vector-backends.md.
 
 EXACT_ROWS: Final = 4096
-"""Up to so many rows every vector is scored: 0.7 ms, and choosing among them first would save little."""
+"""Up to this many rows every vector is scored: 0.7 ms, and choosing among them first would save little."""
 MIN_SHORTLIST: Final = 500
 """Rows scored exactly for a question: 500 by bits hold 99.7 % of the true top ten on e5."""
 SHORTLIST_PER_RESULT: Final = 20
 STORED_PER_RESULT: Final = 8
-"""And so many for each result: fewer where they are read from the store, which costs ten times more."""
+"""And this many for each result: fewer where they are read from the store, which costs ten times more."""
 _SCALE_BYTES: Final = 4
 
 
@@ -116,7 +116,7 @@ class VectorBackend(Protocol):
         ...
 
     def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
-        """Take in the vectors of these rows, in place of any earlier ones; a row of zeros has none."""
+        """Add the vectors of these rows, in place of any earlier ones; a row of zeros has none."""
         ...
 
     def shortlist(
@@ -148,7 +148,7 @@ def choose_backend(
     count: int, dimension: int, memory_bytes: int, selectivity: float = 1.0, *, metric: str = "cosine"
 ) -> BackendChoice:
     """
-    Return how to look through so many vectors, a share of which passes the filter.
+    Return how to search `count` vectors, a share of which passes the filter.
 
     Few rows are scored one and all. Of many, the nearest by their bits are, unless the metric looks at
     more than directions: then all are, and stay in memory whatever they take. A vector that must be read
@@ -162,14 +162,14 @@ def choose_backend(
 
 
 def shortlist_size(limit: int, *, from_memory: bool) -> int:
-    """Return how many rows to score exactly for so many results."""
+    """Return how many rows to score exactly for `limit` results."""
     return max(MIN_SHORTLIST, limit * (SHORTLIST_PER_RESULT if from_memory else STORED_PER_RESULT))
 
 
 # The different numbers of an array, and where each stands first.
 
 
-def distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def first_occurrences(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Return every number once, in ascending order, and the place where it stands first."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
@@ -245,7 +245,7 @@ class SignCodes:
         return codes
 
     def _encode(self, vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
-        bits = np.packbits(unit(vectors) > self._mean, axis=1)
+        bits = np.packbits(unit_rows(vectors) > self._mean, axis=1)
         padded = np.zeros((len(vectors), len(self._words) * _WORD_BYTES), np.uint8)
         padded[:, : bits.shape[1]] = bits
         return padded.view(np.uint64).T
@@ -257,7 +257,7 @@ def build_codes(
     """Return the sign bits of all rows around the mean of those that have a vector, spread over all."""
     filled = np.flatnonzero(has_vector)
     sample = read(filled[:: max(1, len(filled) // _MEAN_ROWS)])
-    codes = SignCodes(unit(sample.numbers.astype(np.float32)).mean(axis=0), len(has_vector))
+    codes = SignCodes(unit_rows(sample.numbers.astype(np.float32)).mean(axis=0), len(has_vector))
     for start in range(0, len(has_vector), _READ_ROWS):
         rows = np.arange(start, min(start + _READ_ROWS, len(has_vector)))
         codes.put(rows, read(rows))
@@ -286,13 +286,13 @@ def _smallest(distances: NDArray[np.uint16], count: int) -> NDArray[np.intp]:
 
 # Eight-bit vectors held in memory, row for row beside the roster.
 #
-# The vector backend of small stores, for which every allowed row is worth an exact look, and in larger
-# ones what the index scores its shortlist from, without asking the store. Knows rows, not memories.
+# The vector backend of small stores, for which every allowed row is worth an exact look, and in larger ones
+# what the index scores its shortlist from, without asking the store. Knows rows, not memories.
 
 _FIRST_CAPACITY = 1024
 _GROWTH = 1.5
 _COMPARED_ROWS = 2_048  # times a few hundred vectors: a few megabytes at once
-_SCALE_BYTES_RESIDENT = 4
+_ROW_SCALE_BYTES = 4
 
 
 class VectorRows:
@@ -310,7 +310,7 @@ class VectorRows:
     @property
     def bytes(self) -> int:
         """How much memory the rows in use take."""
-        return self._length * (self._numbers.shape[1] + _SCALE_BYTES_RESIDENT)
+        return self._length * (self._numbers.shape[1] + _ROW_SCALE_BYTES)
 
     def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
         """Set the vectors of these rows, with room made for them."""
@@ -363,8 +363,8 @@ class VectorRows:
     @classmethod
     def restore(cls, snapshot: BackendSnapshot, *, metric: str = "cosine") -> VectorRows:
         """Return the vectors that a snapshot was taken of."""
-        scales = np.ascontiguousarray(snapshot.rows[:, :_SCALE_BYTES_RESIDENT]).view("<f4")
-        numbers = snapshot.rows[:, _SCALE_BYTES_RESIDENT:].view(np.int8)
+        scales = np.ascontiguousarray(snapshot.rows[:, :_ROW_SCALE_BYTES]).view("<f4")
+        numbers = snapshot.rows[:, _ROW_SCALE_BYTES:].view(np.int8)
         resident = cls(numbers.shape[1], metric=metric)
         resident.put(
             np.arange(len(numbers)), QuantizedVectors(numbers, scales.reshape(-1).astype(np.float32))

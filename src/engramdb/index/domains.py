@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEPTH_FULL = 8.0
-"""So many well believed memories make two thirds of a domain's depth."""
+"""Well-believed memories that make two thirds of a domain's depth."""
 
-STALE_KEEPS = 0.5
+STALE_SHARE = 0.5
 """What confidence keeps of itself however old a domain is: old knowledge is less sure, not unknown."""
 _SECONDS_PER_DAY = 86_400
 
 
-def summaries(
+def find_summaries(
     tx: Transaction,
     scope: Scope,
     query_vector: NDArray[np.float32] | None = None,
@@ -45,22 +45,22 @@ def summaries(
     compared and come last.
     """
     nodes = [node for node in tx.tree.visible(scope, Breadth(breadth)) if node.summary]
-    near = {node.id: _nearness(node, query_vector, space) for node in nodes}
+    near = {node.id: _query_similarity(node, query_vector, space) for node in nodes}
     ranked = sorted(nodes, key=lambda node: (-(near[node.id] or -1.0), -node.members, node.id))
-    return [_summary(node, near[node.id]) for node in ranked[:limit]]
+    return [_to_summary(node, near[node.id]) for node in ranked[:limit]]
 
 
-def domains(tx: Transaction, scope: Scope, policy: InsightPolicy, now: datetime) -> list[Domain]:
+def list_domains(tx: Transaction, scope: Scope, policy: InsightPolicy, now: datetime) -> list[Domain]:
     """Return the domains that a reader in this scope may see, the best known first."""
     nodes = tx.tree.visible(scope, Breadth.DOMAIN)
     clusters: dict[str, int] = {}
     for node in tx.tree.visible(scope, Breadth.CLUSTER):
         clusters[node.parent or ""] = clusters.get(node.parent or "", 0) + 1
-    found = [domain_of(node, policy, now, clusters=clusters.get(node.id, 0)) for node in nodes]
+    found = [measure_domain(node, policy, now, clusters=clusters.get(node.id, 0)) for node in nodes]
     return sorted(found, key=lambda domain: (-domain.confidence, -domain.members, domain.id))
 
 
-def domain_of(
+def measure_domain(
     node: SummaryNode, policy: InsightPolicy, now: datetime, *, clusters: int = 0, gaps: int = 0
 ) -> Domain:
     """Return a domain with its numbers at a moment."""
@@ -69,24 +69,24 @@ def domain_of(
         title=node.title,
         members=node.members,
         clusters=clusters,
-        depth=depth(node.members * node.certainty),
+        depth=knowledge_depth(node.members * node.certainty),
         freshness=freshness(node, policy, now),
-        uncertainty=uncertainty(node),
-        confidence=confidence_of(node, policy, now),
+        uncertainty=doubt_share(node),
+        confidence=domain_confidence(node, policy, now),
         gaps=gaps,
         latest_at=node.latest_at,
         scope=node.scope,
     )
 
 
-def confidence_of(node: SummaryNode, policy: InsightPolicy, now: datetime) -> float:
+def domain_confidence(node: SummaryNode, policy: InsightPolicy, now: datetime) -> float:
     """Return depth, freshness and the lack of uncertainty in one number."""
-    fresh = STALE_KEEPS + (1 - STALE_KEEPS) * freshness(node, policy, now)
-    return depth(node.members * node.certainty) * fresh * (1 - uncertainty(node))
+    fresh = STALE_SHARE + (1 - STALE_SHARE) * freshness(node, policy, now)
+    return knowledge_depth(node.members * node.certainty) * fresh * (1 - doubt_share(node))
 
 
-def depth(believed: float) -> float:
-    """Return how deep so many believed memories go: each further one adds less."""
+def knowledge_depth(believed: float) -> float:
+    """Return the depth of knowledge from believed memories: each further one adds less."""
     return 1 - math.exp(-believed / DEPTH_FULL)
 
 
@@ -96,18 +96,20 @@ def freshness(node: SummaryNode, policy: InsightPolicy, now: datetime) -> float:
     return float(0.5 ** (idle / policy.fresh_half_life_days))
 
 
-def uncertainty(node: SummaryNode) -> float:
+def doubt_share(node: SummaryNode) -> float:
     """Return the share of members that are in doubt."""
     return min(1.0, node.doubted / node.members) if node.members else 0.0
 
 
-def _nearness(node: SummaryNode, query: NDArray[np.float32] | None, space: int | None) -> float | None:
+def _query_similarity(
+    node: SummaryNode, query: NDArray[np.float32] | None, space: int | None
+) -> float | None:
     if query is None or node.centroid is None or node.centroid.shape != query.shape:
         return None
     return None if space is not None and node.space != space else float(node.centroid @ query)
 
 
-def _summary(node: SummaryNode, near: float | None) -> Summary:
+def _to_summary(node: SummaryNode, near: float | None) -> Summary:
     return Summary(
         id=node.id,
         breadth=node.breadth,

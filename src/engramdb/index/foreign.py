@@ -2,8 +2,8 @@
 Let a backend that is not ours propose rows, without trusting it.
 
 Wrapped around a user's own index by the engine, and asked by the vector index in place of its own
-backend. The stranger sees row numbers and eight-bit vectors: no ids, no words, no full precision. It
-works in a thread of its own, answers so many questions a minute, and what it is given is audited in
+backend. The foreign backend sees row numbers and eight-bit vectors: no ids, no words, no full precision. It
+runs in its own thread, is rate-limited, and what it is given is audited in
 counts. When it is slow, fails or proposes too little, the built-in backend answers and the answer says
 so. What it proposes is checked against the filter and scored by us.
 """
@@ -26,9 +26,9 @@ from engramdb.store.contract import QuantizedVectors
 
 QUERIES_PER_MINUTE: Final = 100
 TIMEOUT_SECONDS: Final = 0.25
-MOST_WAITING: Final = 256
-"""Batches of vectors that may wait for a slow stranger; beyond, it has fallen behind for good."""
-MOST_ASKED: Final = 4
+MAX_QUEUED_BATCHES: Final = 256
+"""Batches of vectors that may wait for a slow backend; beyond, it has fallen behind for good."""
+MAX_OVERFETCH: Final = 4
 """Times as many rows are asked for as needed when a filter will drop some; narrower filters are ours."""
 _LEVELS = np.float32(127)
 
@@ -37,7 +37,7 @@ class ProposesRows(Protocol):
     """What a user's own index has to offer; called from one thread, one call after another."""
 
     def put(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
-        """Take in the vectors of these rows, in place of any earlier ones; a row of zeros has none."""
+        """Add the vectors of these rows, in place of any earlier ones; a row of zeros has none."""
         ...
 
     def shortlist(self, query: QuantizedVectors, count: int) -> NDArray[np.intp]:
@@ -52,13 +52,13 @@ class TellsTime(Protocol):
 
 
 class BackendRefusal(Struct, frozen=True):
-    """Why the stranger's answer was not used."""
+    """Why the backend's answer was not used."""
 
     reason: str
 
 
 class ForeignBackend:
-    """A user's own index behind a fence."""
+    """A user's own index, behind a guard."""
 
     def __init__(
         self,
@@ -72,9 +72,9 @@ class ForeignBackend:
         """Begin with nothing; `audit` is told what was exchanged, in counts, with no lock held."""
         self._backend = backend
         self._audit = audit
-        self._allowance = _Allowance(rate, clock)
+        self._allowance = _RateLimit(rate, clock)
         self._timeout_seconds = timeout_seconds
-        self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue(MOST_WAITING)
+        self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue(MAX_QUEUED_BATCHES)
         self._lock = threading.Lock()
         self._abandoned = 0
         self._failure = ""
@@ -97,12 +97,12 @@ class ForeignBackend:
             self._audit("foreign index refused", {"queries": 1})
             return BackendRefusal("the foreign index was asked more often than it may be")
         there = int(np.count_nonzero(allowed))
-        asked = min(-(-count * len(allowed) // max(1, there)), MOST_ASKED * count)
-        ticket = _Ticket()
-        self._call(partial(self._answer, ticket, _quantised(query), asked))
+        asked = min(-(-count * len(allowed) // max(1, there)), MAX_OVERFETCH * count)
+        ticket = _PendingAnswer()
+        self._call(partial(self._answer, ticket, _quantize_query(query), asked))
         if not self._wait(ticket):
             return BackendRefusal(self._failure or "the foreign index did not answer in time")
-        rows, wanted = _checked(ticket.rows, allowed), min(count, there)
+        rows, wanted = _valid_rows(ticket.rows, allowed), min(count, there)
         if len(rows) < wanted:
             return BackendRefusal(
                 self._failure or f"the foreign index proposed {len(rows)} memories of {wanted}"
@@ -110,7 +110,7 @@ class ForeignBackend:
         return rows
 
     def close(self) -> None:
-        """Let the thread end, once the stranger returns."""
+        """Let the thread end, once the backend returns."""
         self._failure = "the foreign index was closed"
         with suppress(queue.Full):  # then it is stuck, and ends with the process
             self._calls.put_nowait(None)
@@ -122,8 +122,8 @@ class ForeignBackend:
             except queue.Full:
                 self._failure = "the foreign index fell behind"
 
-    def _wait(self, ticket: _Ticket) -> bool:
-        """Say whether the answer came in time; one that did not keeps others from asking for now."""
+    def _wait(self, ticket: _PendingAnswer) -> bool:
+        """Return whether the answer came in time; one that did not keeps others from asking for now."""
         if self._failure or ticket.done.wait(self._timeout_seconds):
             return ticket.done.is_set()
         with self._lock:
@@ -131,13 +131,13 @@ class ForeignBackend:
             self._abandoned += ticket.is_abandoned
         return False
 
-    # --- in the stranger's thread ---------------------------------------------------------------------------
+    # --- in the backend's thread ----------------------------------------------------------------------------
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
             try:
                 call()
-            except Exception as exc:  # noqa: BLE001 - a stranger's code may raise anything
+            except Exception as exc:  # noqa: BLE001 - foreign code may raise anything
                 self._failure = f"the foreign index failed with {type(exc).__name__}"
 
     def _hand_over(self, rows: NDArray[np.intp], vectors: QuantizedVectors) -> None:
@@ -145,7 +145,7 @@ class ForeignBackend:
             self._backend.put(rows, vectors)
             self._audit("foreign index fed", {"vectors": len(rows)})
 
-    def _answer(self, ticket: _Ticket, query: QuantizedVectors, count: int) -> None:
+    def _answer(self, ticket: _PendingAnswer, query: QuantizedVectors, count: int) -> None:
         try:
             if not self._failure:
                 ticket.rows = self._backend.shortlist(query, count)
@@ -156,7 +156,7 @@ class ForeignBackend:
                 self._abandoned -= ticket.is_abandoned
 
 
-class _Ticket(Struct):
+class _PendingAnswer(Struct):
     """One question on its way."""
 
     rows: object = ()
@@ -164,8 +164,8 @@ class _Ticket(Struct):
     done: threading.Event = field(default_factory=threading.Event)
 
 
-class _Allowance:
-    """So many a minute, saved up to a minute's worth."""
+class _RateLimit:
+    """A rate per minute, with a minute's worth of burst."""
 
     def __init__(self, per_minute: float, clock: TellsTime) -> None:
         self._per_minute = per_minute
@@ -186,12 +186,12 @@ class _Allowance:
             return True
 
 
-def _quantised(query: NDArray[np.float32]) -> QuantizedVectors:
+def _quantize_query(query: NDArray[np.float32]) -> QuantizedVectors:
     scale = np.float32(np.abs(query).max(initial=0)) / _LEVELS or np.float32(1)
     return QuantizedVectors(np.rint(query / scale).astype(np.int8)[None, :], np.array([scale], np.float32))
 
 
-def _checked(proposed: object, allowed: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _valid_rows(proposed: object, allowed: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return what is a row and allowed, whatever was proposed."""
     rows = np.asarray(proposed)
     if rows.ndim != 1 or not np.issubdtype(rows.dtype, np.integer):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.errors import StoreCorrupt
-from engramdb.index.backend import distinct
+from engramdb.index.backend import first_occurrences
 from engramdb.store.contract import EdgeColumns, ScoredKey, SharedEntities, Store, Transaction
 from engramdb.values import EdgeType, Filters, Scope
 
@@ -22,14 +22,14 @@ from engramdb.values import EdgeType, Filters, Scope
 #
 # Kept by the graph index and fed from the store's changes of links. A link is two steps, one each way, and
 # steps lie side by side by the memory that they leave. A graph never changes: taking links in gives another
-# that shares the arrays and sets the few memories concerned apart, until there are enough of them to be worth
-# laying everything out anew. Why arrays and not dicts: docs/lab/0014-graph.md.
+# that shares the arrays and sets the few memories concerned apart, until there are enough of them to be
+# worth laying everything out again. Why arrays and not dicts: docs/lab/0014-graph.md.
 
 KINDS = tuple((one, is_forward) for one in EdgeType for is_forward in (True, False))
 """What a step's number stands for: a type of link, walked from source to target or back."""
 _FORWARD = {one.value: number for number, (one, is_forward) in enumerate(KINDS) if is_forward}
-SHARE_APART = 8
-"""Everything is laid out anew once an eighth of the memories would be set apart."""
+DELTA_DIVISOR = 8
+"""Everything is laid out again once an eighth of the memories would be set apart."""
 
 
 class Steps(Struct, frozen=True):
@@ -87,7 +87,7 @@ class Layout:
 
     def __init__(self, steps: Steps) -> None:
         """Lay out steps that are sorted by origin."""
-        self.nodes, starts = distinct(steps.origins)
+        self.nodes, starts = first_occurrences(steps.origins)
         self._bounds = np.append(starts, len(steps)).astype(np.int64)
         self._others, self._kinds, self._weights = steps.others, steps.kinds, steps.weights
 
@@ -155,10 +155,10 @@ class Graph(Struct, frozen=True):
 
     def after(self, steps: Steps) -> Graph:
         """Return the graph after these steps were set, in order; one that weighs nothing is taken away."""
-        touched, _ = distinct(steps.origins)
+        touched, _ = first_occurrences(steps.origins)
         fresh = Steps.joined([self.leaving(touched), steps]).latest()
         keys = touched.tolist()
-        if len(self.apart.keys() | keys) * SHARE_APART > len(self.layout.nodes):
+        if len(self.apart.keys() | keys) * DELTA_DIVISOR > len(self.layout.nodes):
             joined = Steps.joined([self._without(keys), fresh])
             return Graph(Layout(joined[np.argsort(joined.origins, kind="stable")]))
         starts, ends = (np.searchsorted(fresh.origins, touched, side).tolist() for side in ("left", "right"))
@@ -173,15 +173,16 @@ class Graph(Struct, frozen=True):
 
 # Let activation spread from memories to those that they lead to, weaker with every hop.
 #
-# Called by the graph index, which says where steps lead and what the reader may see; knows no store. A memory
-# keeps the strongest activation that reaches it, not the sum, so neither circles nor crowds make it grow.
-# Nothing passes through a memory that the reader may not see, or the answer would tell what lies behind it.
+# Called by the graph index, which says where steps lead and what the reader may see; knows no store. A
+# memory keeps the strongest activation that reaches it, not the sum, so neither circles nor crowds make it
+# grow. Nothing passes through a memory that the reader may not see, or the answer would tell what lies
+# behind it.
 
 Gains = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
 """Memories that activation reaches, and how much of it; a memory may stand there more than once."""
 
 MAX_MENTIONS = 63
-"""An entity that more memories speak of links none; with the usual floor and decay nothing would be left."""
+"""An entity that more memories mention links none; with the usual floor and decay nothing would be left."""
 
 SPARE = 16
 """Keys looked at beyond what should do: asking the store once more costs as much as a dozen keys."""
@@ -195,7 +196,7 @@ class VisibilityCache:
         self._known: dict[int, bool] = {}
 
     def first(self, keys: Sequence[int], wanted: int) -> list[int]:
-        """Return the first so many of the keys that may be seen."""
+        """Return the first `wanted` of the keys that are visible."""
         seen: list[int] = []
         start, size = 0, wanted
         while start < len(keys) and len(seen) < wanted:
@@ -238,54 +239,54 @@ def spread(
         passing = {key: level * decay for key, level in frontier.items() if level * decay >= floor}
         if not passing:
             break
-        best = best_of(*gains(passing, floor), floor=floor)
+        best = largest_gains(*gains(passing, floor), floor=floor)
         stronger = [key for key, level in best.items() if level > levels.get(key, 0.0)]
         frontier = {key: best[key] for key in sight.first(stronger, wanted + len(seeds))}
         levels |= frontier
-        floor = max(floor, _last_wanted(levels, seeds, wanted))
+        floor = max(floor, _lowest_needed(levels, seeds, wanted))
     return {key: level for key, level in levels.items() if key not in seeds}
 
 
-def _last_wanted(levels: Mapping[int, float], seeds: Mapping[int, float], wanted: int) -> float:
+def _lowest_needed(levels: Mapping[int, float], seeds: Mapping[int, float], wanted: int) -> float:
     """Return the activation of the last of the strongest that are wanted, 0 while there are fewer."""
     strongest = heapq.nlargest(wanted, (level for key, level in levels.items() if key not in seeds))
     return strongest[-1] if len(strongest) == wanted else 0.0
 
 
-def best_of(keys: NDArray[np.int64], gains: NDArray[np.float64], *, floor: float) -> dict[int, float]:
+def largest_gains(keys: NDArray[np.int64], gains: NDArray[np.float64], *, floor: float) -> dict[int, float]:
     """Return the largest gain of each memory, strongest first; none below the floor."""
     is_strong = gains >= floor
     keys, gains = keys[is_strong], gains[is_strong]
     order = np.lexsort((keys, -gains))
     keys, gains = keys[order], gains[order]
-    _, first = distinct(keys)
+    _, first = first_occurrences(keys)
     first.sort()
     return dict(zip(keys[first].tolist(), gains[first].tolist(), strict=True))
 
 
 def along_steps(steps: Steps, frontier: Mapping[int, float], shares: NDArray[np.float64]) -> Gains:
     """Return what the frontier gives on over its steps; `shares` says how much each kind of step carries."""
-    return steps.others, levels_of(steps.origins, frontier) * shares[steps.kinds] * steps.weights
+    return steps.others, activation_of(steps.origins, frontier) * shares[steps.kinds] * steps.weights
 
 
 def along_entities(shared: SharedEntities, frontier: Mapping[int, float]) -> Gains:
     """
-    Return what the frontier gives on to memories that speak of the same entities.
+    Return what the frontier gives on to memories that mention the same entities.
 
     A link over an entity weighs `1 / log2(1 + mentions)`: 0.63 where two memories share it, 0.17 where 63 do.
     """
     weights = 1 / np.log2(1 + np.maximum(shared.mentions, 2))
-    return shared.others, levels_of(shared.origins, frontier) * weights
+    return shared.others, activation_of(shared.origins, frontier) * weights
 
 
-def most_mentions(level: float, least: float) -> int:
+def max_mentions(level: float, least: float) -> int:
     """Return of how many memories an entity may be known for this level to give on `least` over it."""
     if level >= least * math.log2(1 + MAX_MENTIONS):
         return MAX_MENTIONS
     return int(2 ** (level / least)) - 1
 
 
-def levels_of(keys: NDArray[np.int64], frontier: Mapping[int, float]) -> NDArray[np.float64]:
+def activation_of(keys: NDArray[np.int64], frontier: Mapping[int, float]) -> NDArray[np.float64]:
     """Return the activation of each key, all of which are in the frontier."""
     known = np.array(sorted(frontier), np.int64)
     levels = np.array([frontier[key] for key in known.tolist()], np.float64)
@@ -295,11 +296,10 @@ def levels_of(keys: NDArray[np.int64], frontier: Mapping[int, float]) -> NDArray
 # The graph index: which memories are linked to those that were found, over a link or two?
 #
 # Asked by `recall` with what the other indexes found; fed from the store's changes of links, its own
-# process's
-# writes and others' alike. While a large graph is still being loaded, the store is asked for the links of
-# each
-# hop instead. Memories that speak of the same entity can count as linked too. What the reader may not see is
-# neither found nor passed through. How fast it is, and what the numbers rest on: docs/lab/0014-graph.md.
+# process's writes and others' alike. While a large graph is still being loaded, the store is asked for the
+# links of each hop instead. Memories that mention the same entity can count as linked too. What the reader
+# may not see is neither found nor passed through. How fast it is, and what the numbers rest on:
+# docs/lab/0014-graph.md.
 
 STEP_ROWS = 20_000
 """Changes of links read at a time; where more than these are still to be read, the store answers."""
@@ -369,20 +369,20 @@ class GraphIndex:
         what falls below the floor goes no further. Scope and statuses bind every hop, the other filters only
         what is returned. The transaction must be a snapshot, not a write.
         """
-        ways = _Ways(tx, self._leaving(tx), _shares(types))
-        passable = _passable(filters)
+        ways = _Ways(tx, self._leaving(tx), _type_shares(types))
+        passable = _pass_through_filters(filters)
         is_narrow = passable != filters
         levels = spread(
             seeds,
             gains=ways.over_links_and_entities if through_entities else ways.over_links,
-            sight=_sight(tx, scope, passable),
+            sight=_visibility(tx, scope, passable),
             hops=hops,
             decay=decay,
             floor=floor,
             wanted=max(NARROW_WIDTH, limit) if is_narrow else limit,
         )
         reached = sorted(levels, key=lambda key: (-levels[key], key))
-        wanted = _sight(tx, scope, filters).first(reached, limit) if is_narrow else reached[:limit]
+        wanted = _visibility(tx, scope, filters).first(reached, limit) if is_narrow else reached[:limit]
         return [ScoredKey(key, levels[key]) for key in wanted]
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
@@ -390,7 +390,7 @@ class GraphIndex:
         parts = []
         with store.read() as tx:
             cursor = tx.edges.latest_change()
-            for steps in _changes(tx, since=0):
+            for steps in _changed_steps(tx, since=0):
                 if stop.is_set():
                     return
                 parts.append(steps)
@@ -416,10 +416,10 @@ class GraphIndex:
             return self._graph.leaving
 
     def _catch_up(self, tx: Transaction) -> None:
-        """Take in what changed since, or everything if a removal may have been missed."""
+        """Add what changed since, or everything if a removal may have been missed."""
         has_missed = self._cursor < tx.edges.pruned_change()
         graph, since = (Graph(), 0) if has_missed else (self._graph, self._cursor)
-        self._graph = graph.after(Steps.joined(list(_changes(tx, since=since))))
+        self._graph = graph.after(Steps.joined(list(_changed_steps(tx, since=since))))
         self._cursor, self._is_loaded = tx.edges.latest_change(), True
 
 
@@ -436,15 +436,15 @@ class _Ways(Struct, frozen=True):
         return along_steps(steps, frontier, self.shares)
 
     def over_links_and_entities(self, frontier: Mapping[int, float], least: float) -> Gains:
-        """Return what the frontier gives on over links, and to memories that speak of the same entities."""
+        """Return what the frontier gives on over links, and to memories that mention the same entities."""
         others, gains = self.over_links(frontier, least)
-        most = {key: most_mentions(level, least) for key, level in frontier.items()}
+        most = {key: max_mentions(level, least) for key, level in frontier.items()}
         shared = self.tx.edges.sharing_entities(most, limit=MAX_SHARED)
         more_others, more_gains = along_entities(shared, frontier)
         return np.concatenate([others, more_others]), np.concatenate([gains, more_gains])
 
 
-def _changes(tx: Transaction, *, since: int) -> Iterator[Steps]:
+def _changed_steps(tx: Transaction, *, since: int) -> Iterator[Steps]:
     """Yield the steps along the links that changed after a cursor, at least once."""
     while True:
         since, edges = tx.edges.changes(since=since, limit=STEP_ROWS)
@@ -458,17 +458,17 @@ def _stored_steps(tx: Transaction, keys: NDArray[np.int64]) -> Steps:
     return steps[np.isin(steps.origins, keys)]
 
 
-def _passable(filters: Filters) -> Filters:
+def _pass_through_filters(filters: Filters) -> Filters:
     """Return what a memory must be to pass activation on: every filter but those that only choose answers."""
     none = frozenset[Any]()
     return replace(filters, layers=none, types=none, kinds=none, categories=none, since=None, until=None)
 
 
-def _sight(tx: Transaction, scope: Scope, filters: Filters) -> VisibilityCache:
-    return VisibilityCache(lambda keys: tx.candidates.passing(keys, scope=scope, filters=filters))
+def _visibility(tx: Transaction, scope: Scope, filters: Filters) -> VisibilityCache:
+    return VisibilityCache(lambda keys: tx.candidates.filter_keys(keys, scope=scope, filters=filters))
 
 
-def _shares(types: Collection[EdgeType] | None) -> NDArray[np.float64]:
+def _type_shares(types: Collection[EdgeType] | None) -> NDArray[np.float64]:
     """Return how much each kind of step carries, nothing for types that are not asked for."""
     asked = [SHARES.get(kind, 1.0) if types is None or kind[0] in types else 0.0 for kind in KINDS]
     return np.array(asked, np.float64)

@@ -23,7 +23,7 @@ MAX_TERMS = 48
 MAX_HOLDERS = 5000
 """In how many memories the asked terms may stand, added up: about 4 ms."""
 EXACT_MEMORIES = 5000
-"""Up to so many memories words are counted anew after every change, so that scores are exact."""
+"""Up to this many memories, words are counted again after every change, so that scores are exact."""
 STALE_GROWTH = 1.2
 """In larger stores counts are asked again when there were a fifth more changes: they need not be exact."""
 _MAX_REMEMBERED = 50_000
@@ -45,7 +45,7 @@ class LexicalIndex:
         frequencies = self._count(tx, query_terms(text)[:MAX_TERMS])
         shares = coverage_shares(frequencies, self._memories)
         present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
-        chosen = affordable(present, frequencies)
+        chosen = searchable_terms(present, frequencies)
         if chosen:
             weights = {term: shares[term] for term in chosen}
             return tx.terms.search(weights, scope=scope, filters=filters, limit=limit)
@@ -70,7 +70,7 @@ class LexicalIndex:
             return {term: known.get(term, 0) for term in terms}
 
     def _is_stale(self, latest: int) -> bool:
-        """Say whether the counts are too old: any change in a small store, a fifth more in a large one."""
+        """Return whether the counts are too old: any change in a small store, a fifth more in a large one."""
         if len(self._frequencies) > _MAX_REMEMBERED:
             return True
         allowed = self._counted_at * STALE_GROWTH if self._memories > EXACT_MEMORIES else self._counted_at
@@ -87,7 +87,7 @@ def coverage_shares(frequencies: Mapping[str, int], memories: int) -> dict[str, 
     return {term: value / total for term, value in rarity.items()}
 
 
-def affordable(terms: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
+def searchable_terms(terms: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
     """Return the leading terms, rarest first, that stand in no more memories than a search may look at."""
     chosen, held = [], 0
     for term in terms:

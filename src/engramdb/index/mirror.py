@@ -32,10 +32,8 @@ from engramdb.values import EmbedderIdentity
 
 # The vector index at rest: enough to answer at once after a start, without reading every memory again.
 #
-# Taken by the mirror and kept by whatever the engine gives it, in parts of some thousand rows, so that no
-# part is too large for a database and the bits of one erased memory can be wiped in place. Only columns
-# and codes are kept; the vectors themselves are in the store already. What was changed since then comes by
-# the feed of changes. Measured: docs/lab/0015-vector-indexes.md.
+# Only columns and codes are kept; the vectors themselves are in the store already. What was changed since
+# then comes by the feed of changes. Measured: docs/lab/0015-vector-indexes.md.
 
 PART_ROWS: Final = 8192
 """Rows in a part: half a megabyte, so that wiping a row touches little."""
@@ -52,7 +50,7 @@ class IndexSnapshot(Struct, frozen=True):
 
 
 class SnapshotStore(Protocol):
-    """Where snapshots are kept, one for each space; wiping the codes of erased memories is its duty."""
+    """Where snapshots are stored, one for each space; it must wipe the codes of erased memories."""
 
     def load_snapshot(self, space: int) -> Sequence[SnapshotPart]:
         """Return the parts in order, or none."""
@@ -74,7 +72,7 @@ class _SnapshotHead(Struct, frozen=True):
 _read_head = msgspec.json.Decoder(_SnapshotHead).decode
 
 
-def cut(snapshot: IndexSnapshot) -> list[SnapshotPart]:
+def split_snapshot(snapshot: IndexSnapshot) -> list[SnapshotPart]:
     """Return a snapshot as parts, in the order of the keys of its rows."""
     keys = snapshot.keys
     head = msgspec.json.encode(
@@ -88,7 +86,7 @@ def cut(snapshot: IndexSnapshot) -> list[SnapshotPart]:
     return parts
 
 
-def join(parts: Sequence[SnapshotPart]) -> IndexSnapshot:
+def join_snapshot(parts: Sequence[SnapshotPart]) -> IndexSnapshot:
     """Return the snapshot that was cut into these parts; raises `StoreCorrupt` if they do not fit."""
     try:
         head = _read_head(parts[0].head)
@@ -96,27 +94,27 @@ def join(parts: Sequence[SnapshotPart]) -> IndexSnapshot:
             cursor=parts[0].cursor,
             scan=head.scan,
             keys=np.concatenate([part.keys for part in parts]),
-            roster=BackendSnapshot(head.roster, _rows([part.columns for part in parts], head.rows)),
-            backend=BackendSnapshot(head.backend, _rows([part.codes for part in parts], head.rows)),
+            roster=BackendSnapshot(head.roster, _row_bytes([part.columns for part in parts], head.rows)),
+            backend=BackendSnapshot(head.backend, _row_bytes([part.codes for part in parts], head.rows)),
         )
     except (msgspec.MsgspecError, ValueError) as exc:
         raise StoreCorrupt("a snapshot of the vector index cannot be read") from exc
 
 
-def _rows(blobs: Sequence[bytes], length: int) -> NDArray[np.uint8]:
+def _row_bytes(blobs: Sequence[bytes], length: int) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(blobs), np.uint8).reshape(length, -1)
 
 
-# What the store knows of one space, kept in memory and true to it.
+# What the store knows of one space, mirrored in memory.
 #
 # Held by the vector index, which looks at it through a `View`: the rows of one moment, and how to find the
-# near ones among them. The store's feed of changes brings in what any process wrote. A view that is
-# current is handed out without a lock, and a new backend is built while the old one goes on answering.
+# near ones among them. The store's feed of changes brings in what any process wrote. A view that is current
+# is handed out without a lock, and a new backend is built while the old one goes on answering.
 
 STEP_ROWS: Final = 20_000
 """Changes read at a time, about a tenth of a second: others get their turn in between."""
-KEPT_ROWS: Final = 50_000
-"""From so many memories on a snapshot is kept: fewer load in less than half a second without one."""
+MIN_SNAPSHOT_ROWS: Final = 50_000
+"""From this many memories on a snapshot is saved: fewer load in less than half a second without one."""
 
 
 class MirrorView(Struct, frozen=True):
@@ -137,13 +135,13 @@ class Mirror:
         identity: EmbedderIdentity,
         *,
         memory_bytes: int,
-        kept: Callable[[Transaction], SnapshotStore] | None = None,
+        snapshots: Callable[[Transaction], SnapshotStore] | None = None,
         listener: Callable[[NDArray[np.intp], QuantizedVectors], None] | None = None,
     ) -> None:
         self._identity = identity
         self._memory_bytes = memory_bytes
-        self._kept = kept
-        self._kept_cursor = 0
+        self._snapshots = snapshots
+        self._snapshot_cursor = 0
         self._listener = listener
         self._feeding = threading.Lock()
         self._switching = threading.Lock()
@@ -158,7 +156,7 @@ class Mirror:
         return self._view
 
     def looks_at_all(self, view: MirrorView, allowed: NDArray[np.bool_]) -> bool:
-        """Say whether so few rows are allowed that each is worth an exact look."""
+        """Return whether so few rows are allowed that each is worth an exact look."""
         share = int(np.count_nonzero(allowed)) / max(1, int(np.count_nonzero(view.columns.has_vector)))
         memory_bytes = 0 if view.resident is None else self._memory_bytes
         return self._choose(view, memory_bytes, share).scan == "exact"
@@ -182,25 +180,25 @@ class Mirror:
                 self._advance(tx, space, tx.vectors.latest_change())
         if not stop.is_set():
             self._fill(store)
-            self.keep(store)
+            self.save_snapshot(store)
 
     def rebuild(self, store: Store) -> None:
-        """Choose and make the backend anew from the store's vectors; until then the old one answers."""
+        """Choose and rebuild the backend from the store's vectors; until then the old one answers."""
         with self._switching:
-            self._swap(lambda at: self._anew(store, at))
+            self._swap(lambda at: self._rebuild_backend(store, at))
 
-    def keep(self, store: Store) -> None:
-        """Keep a snapshot for the next start, if there is a place for it and enough has changed."""
-        if self._kept is None or len(self._view.columns.keys) < KEPT_ROWS:
+    def save_snapshot(self, store: Store) -> None:
+        """Save a snapshot for the next start, if there is a place for it and enough has changed."""
+        if self._snapshots is None or len(self._view.columns.keys) < MIN_SNAPSHOT_ROWS:
             return
-        if self._view.cursor - self._kept_cursor <= STEP_ROWS:
+        if self._view.cursor - self._snapshot_cursor <= STEP_ROWS:
             return
         snapshot = self.snapshot()
         if snapshot.scan == "compressed":  # exact ones hold the vectors, which the store has already
             with store.atomic() as tx:
                 space = tx.vectors.make_space(self._identity)
-                self._kept(tx).save_snapshot(space, cut(snapshot))
-            self._kept_cursor = snapshot.cursor
+                self._snapshots(tx).save_snapshot(space, split_snapshot(snapshot))
+            self._snapshot_cursor = snapshot.cursor
 
     def snapshot(self) -> IndexSnapshot:
         """Return everything that answering takes, as it is now."""
@@ -227,10 +225,10 @@ class Mirror:
     # --- feeding --------------------------------------------------------------------------------------------
 
     def _advance(self, tx: Transaction, space: int, latest: int) -> bool:
-        """Take in the next changes and say whether there may be more."""
+        """Add the next changes and return whether there may be more."""
         with self._feeding:
-            if self._view.cursor == 0 and self._kept is not None:
-                self._resume(self._kept(tx).load_snapshot(space), latest)
+            if self._view.cursor == 0 and self._snapshots is not None:
+                self._resume(self._snapshots(tx).load_snapshot(space), latest)
             since = self._view.cursor
             changes = tx.vectors.changes(
                 space, dimension=self._identity.dimension, since=since, limit=STEP_ROWS
@@ -242,11 +240,11 @@ class Mirror:
         return is_more
 
     def _resume(self, parts: Sequence[SnapshotPart], latest: int) -> None:
-        """Begin with the kept snapshot, if there is one that can be read."""
+        """Begin with the stored snapshot, if there is one that can be read."""
         if parts and parts[0].cursor <= latest:
             with suppress(StoreCorrupt):  # it is derived: reading everything again gives the same
-                self._view = self._restored(join(parts))
-                self._kept_cursor = self._view.cursor
+                self._view = self._restored(join_snapshot(parts))
+                self._snapshot_cursor = self._view.cursor
 
     def _restored(self, snapshot: IndexSnapshot) -> MirrorView:
         roster = Roster.restore(snapshot.roster)
@@ -276,9 +274,9 @@ class Mirror:
         wanted = self._choose(view, self._memory_bytes)
         is_exact, has_vectors = view.backend is view.resident, view.resident is not None
         is_due = (is_exact and wanted.scan == "compressed") or (has_vectors and not wanted.keeps_vectors)
-        if is_due and self._switching.acquire(blocking=False):  # unless somebody is at it already
+        if is_due and self._switching.acquire(blocking=False):  # unless someone is at it already
             try:
-                self._swap(lambda at: _compressed(at, wanted))
+                self._swap(lambda at: _compress(at, wanted))
             finally:
                 self._switching.release()
 
@@ -300,12 +298,12 @@ class Mirror:
             self._late = None
 
     def _fill(self, store: Store) -> None:
-        """Bring in the vectors, where a kept snapshot came without them and there is room."""
+        """Bring in the vectors, where a snapshot came without them and there is room."""
         if self._view.resident is None and self._choose(self._view, self._memory_bytes).keeps_vectors:
             with self._switching:
                 self._swap(lambda at: (at.backend, self._all_vectors(store, at)))
 
-    def _anew(self, store: Store, view: MirrorView) -> tuple[VectorBackend, VectorRows | None]:
+    def _rebuild_backend(self, store: Store, view: MirrorView) -> tuple[VectorBackend, VectorRows | None]:
         wanted = self._choose(view, self._memory_bytes)
         resident = self._all_vectors(store, view) if wanted.keeps_vectors else None
         if wanted.scan == "exact" and resident is not None:
@@ -338,7 +336,7 @@ class Mirror:
         return VectorRows(self._identity.dimension, metric=self._identity.metric)
 
 
-def _compressed(view: MirrorView, wanted: BackendChoice) -> tuple[VectorBackend, VectorRows | None]:
+def _compress(view: MirrorView, wanted: BackendChoice) -> tuple[VectorBackend, VectorRows | None]:
     """Return codes for a view's vectors, made if need be, and the vectors if they may stay."""
     backend = view.backend
     if view.resident is not None and backend is view.resident:

@@ -39,10 +39,10 @@ def embed_pending(
 
 
 def rebuild(store: Store, embedder: Embedder, *, progress: Callable[[int], None] | None = None) -> int:
-    """Make terms, traits and vectors of every memory anew, and return how many memories there were."""
+    """Rebuild terms, traits and vectors of every memory, and return the number of memories."""
     rebuild_terms(store)
     with store.atomic() as tx:
-        tx.vectors.drop_stray()
+        tx.vectors.drop_orphans()
         tx.traits.rebuild()
     done, after = 0, 0
     while True:
@@ -58,7 +58,7 @@ def rebuild(store: Store, embedder: Embedder, *, progress: Callable[[int], None]
 
 
 def rebuild_terms(store: Store) -> None:
-    """Make the text index anew in one write: readers see the old one until it is done."""
+    """Rebuild the text index in one write: readers see the old one until it is done."""
     with store.atomic() as tx:
         tx.terms.clear(version=TERMS_VERSION)
         after = 0

@@ -97,7 +97,7 @@ class Roster:
 
     def __init__(self) -> None:
         self._categories = Categories()
-        self._columns = _empty(_FIRST_CAPACITY)
+        self._columns = _empty_columns(_FIRST_CAPACITY)
         self._row_of_key = np.full(_FIRST_CAPACITY, NOWHERE, np.int32)
         self._length = 0
 
@@ -106,10 +106,10 @@ class Roster:
 
     def columns(self) -> RosterColumns:
         """Return the rows of this moment; later changes of a row show, later rows do not."""
-        return _slice(self._columns, self._length)
+        return _first_rows(self._columns, self._length)
 
     def apply(self, changes: Changes) -> NDArray[np.intp]:
-        """Take in changed and new memories and return the row of each."""
+        """Add changed and new memories and return the row of each."""
         fresh = self._encode(changes)
         rows = self.rows_of(fresh.keys)
         is_new = rows == NOWHERE
@@ -135,26 +135,26 @@ class Roster:
             keys=changes.keys,
             scopes=changes.scopes,
             when=changes.when,
-            statuses=_numbers(changes.statuses, _STATUSES),
-            layers=_numbers(changes.layers, _LAYERS),
-            types=_numbers(changes.types, _TYPES),
-            kinds=_numbers(changes.kinds, _KINDS),
+            statuses=_enum_numbers(changes.statuses, _STATUSES),
+            layers=_enum_numbers(changes.layers, _LAYERS),
+            types=_enum_numbers(changes.types, _TYPES),
+            kinds=_enum_numbers(changes.kinds, _KINDS),
             categories=self._categories.numbers(changes.categories),
             has_vector=changes.has_vector,
         )
 
     def mask(self, columns: RosterColumns, *, scopes: Sequence[int], filters: Filters) -> NDArray[np.bool_]:
         """Return which rows have a vector, lie in one of the scopes and pass the filters."""
-        allowed = columns.has_vector & _among(columns.scopes, scopes)
-        allowed &= _among(columns.statuses, [_STATUSES[status] for status in filters.statuses])
+        allowed = columns.has_vector & _is_one_of(columns.scopes, scopes)
+        allowed &= _is_one_of(columns.statuses, [_STATUSES[status] for status in filters.statuses])
         if filters.layers:
-            allowed &= _among(columns.layers, [_LAYERS[layer] for layer in filters.layers])
+            allowed &= _is_one_of(columns.layers, [_LAYERS[layer] for layer in filters.layers])
         if filters.types:
-            allowed &= _among(columns.types, [_TYPES[one] for one in filters.types])
+            allowed &= _is_one_of(columns.types, [_TYPES[one] for one in filters.types])
         if filters.kinds:
-            allowed &= _among(columns.kinds, [_KINDS[kind] for kind in filters.kinds])
+            allowed &= _is_one_of(columns.kinds, [_KINDS[kind] for kind in filters.kinds])
         if filters.categories:
-            allowed &= _among(columns.categories, self._categories.known(filters.categories))
+            allowed &= _is_one_of(columns.categories, self._categories.known(filters.categories))
         if filters.since is not None:
             allowed &= columns.when >= to_microseconds(filters.since)
         if filters.until is not None:
@@ -167,9 +167,9 @@ class Roster:
         if not without.any():
             return np.empty(0, np.int64)
         indexed = [number for name, number in _STATUSES.items() if Status(name).is_indexed]
-        without &= _among(columns.statuses, indexed)
+        without &= _is_one_of(columns.statuses, indexed)
         if scopes is not None:
-            without &= _among(columns.scopes, scopes)
+            without &= _is_one_of(columns.scopes, scopes)
         return columns.keys[without]
 
     def snapshot(self) -> BackendSnapshot:
@@ -207,7 +207,7 @@ class Roster:
     def _grow(self, length: int, *, highest_key: int) -> None:
         capacity = len(self._columns.keys)
         if length > capacity:
-            larger = _empty(max(2 * capacity, length))
+            larger = _empty_columns(max(2 * capacity, length))
             for name in _LAYOUT:
                 getattr(larger, name)[: self._length] = getattr(self._columns, name)[: self._length]
             self._columns = larger
@@ -217,22 +217,22 @@ class Roster:
             self._row_of_key[: len(known)] = known
 
 
-def _empty(capacity: int) -> RosterColumns:
+def _empty_columns(capacity: int) -> RosterColumns:
     return RosterColumns(**{name: np.zeros(capacity, dtype) for name, dtype in _LAYOUT.items()})
 
 
-def _slice(columns: RosterColumns, length: int) -> RosterColumns:
+def _first_rows(columns: RosterColumns, length: int) -> RosterColumns:
     return RosterColumns(**{name: getattr(columns, name)[:length] for name in _LAYOUT})
 
 
-def _numbers(names: Sequence[str], known: dict[str, int]) -> NDArray[np.uint8]:
+def _enum_numbers(names: Sequence[str], known: dict[str, int]) -> NDArray[np.uint8]:
     try:
         return np.fromiter(map(known.__getitem__, names), np.uint8, len(names))
     except KeyError as exc:
         raise StoreCorrupt(f"a memory has the unknown mark {exc}") from exc
 
 
-def _among(column: NDArray[np.generic], numbers: Sequence[int]) -> NDArray[np.bool_]:
+def _is_one_of(column: NDArray[np.generic], numbers: Sequence[int]) -> NDArray[np.bool_]:
     """Return where the column holds one of a few numbers; comparing one by one beats `np.isin` here."""
     found = np.zeros(len(column), np.bool_)
     for number in numbers:

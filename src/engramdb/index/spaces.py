@@ -23,7 +23,7 @@ from engramdb.values import EmbedderIdentity, Filters, Scope
 
 SAMPLE: Final = 128
 """Memories scored in both spaces; twice as many changed nothing."""
-LEAST_SHARED: Final = 32
+MIN_SHARED: Final = 32
 """With fewer, a chance sample is worse than the floors."""
 
 
@@ -45,7 +45,7 @@ def fit_scale(
     shared = sorted(older.keys() & newer.keys())
     before = np.array([older[key] for key in shared])
     after = np.array([newer[key] for key in shared])
-    if len(shared) >= LEAST_SHARED and before.std() > 0:
+    if len(shared) >= MIN_SHARED and before.std() > 0:
         factor = float(after.std() / before.std())
         return Scale(factor, float(after.mean()) - factor * float(before.mean()))
     factor = (1 - floors[1]) / (1 - floors[0])
@@ -54,13 +54,13 @@ def fit_scale(
 
 # The vector indexes by space: that of the present embedder, and older ones while they are needed.
 #
-# Asked by `recall` and admission in place of a single index. A changed embedder begins a new, empty space.
-# While its memories are embedded anew, those that still wait are looked up where they have a vector, with
-# the older embedder, and their scores are put on the newer one's scale. Some embedders learn their
-# dimension only by being asked, so an index is made when its space is first known.
+# A changed embedder begins a new, empty space. While its memories are embedded again, those that still wait
+# are looked up where they have a vector, with the older embedder, and their scores are put on the newer
+# one's scale. Some embedders learn their dimension only by being asked, so an index is made when its space
+# is first known.
 
 
-class SpeaksIn(Protocol):
+class NamesSpace(Protocol):
     """The part of an embedder that names its space and says where unrelated texts lie in it."""
 
     @property
@@ -69,7 +69,7 @@ class SpeaksIn(Protocol):
     def similarity_floor(self) -> float: ...
 
 
-class EmbedsOlderQueries(SpeaksIn, Protocol):
+class EmbedsOlderQueries(NamesSpace, Protocol):
     """The part of an older embedder that asking its space takes."""
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
@@ -80,19 +80,19 @@ class VectorSpaces:
 
     def __init__(
         self,
-        embedder: SpeaksIn,
+        embedder: NamesSpace,
         *,
         memory_bytes: int,
         older: Sequence[EmbedsOlderQueries] = (),
         foreign: ForeignBackend | None = None,
-        kept: Callable[[Transaction], SnapshotStore] | None = None,
+        snapshots: Callable[[Transaction], SnapshotStore] | None = None,
     ) -> None:
         """`older` are embedders whose spaces may hold what the present one lacks, the latest first."""
         self._embedder = embedder
         self._older = older
         self._memory_bytes = memory_bytes
         self._foreign = foreign
-        self._kept = kept
+        self._snapshots = snapshots
         self._lock = threading.Lock()
         self._indexes: dict[EmbedderIdentity, VectorIndex] = {}
         self._latest: EmbedderIdentity | None = None
@@ -143,12 +143,12 @@ class VectorSpaces:
                     index.load(store, stop=stop)
 
     def rebuild(self, store: Store) -> None:
-        """Make the index of the embedder's space anew, while the old one goes on answering."""
+        """Rebuild the index of the embedder's space, while the old one goes on answering."""
         self._current().rebuild(store)
 
-    def keep(self, store: Store) -> None:
+    def save_snapshot(self, store: Store) -> None:
         """Keep a snapshot of the embedder's space for the next start, if that is worth it."""
-        self._current().keep(store)
+        self._current().save_snapshot(store)
 
     def state(self) -> IndexState | None:
         """Return how much of the present space is loaded, or None if none was asked for."""
@@ -185,7 +185,7 @@ class VectorSpaces:
             floors=(embedder.similarity_floor, self._embedder.similarity_floor),
         )
         merged = Nearest(
-            _merge(nearest.found, scale(answer.found), limit=asked.limit, also=asked.also),
+            _merge_found(nearest.found, scale(answer.found), limit=asked.limit, also=asked.also),
             waiting=waiting,
             unread=max(nearest.unread, answer.unread),
             borrowed=nearest.borrowed + nearest.waiting - waiting,
@@ -210,7 +210,7 @@ class VectorSpaces:
                     identity,
                     memory_bytes=self._memory_bytes,
                     foreign=self._foreign if identity == self._latest else None,
-                    kept=self._kept,
+                    snapshots=self._snapshots,
                 )
             return self._indexes[identity]
 
@@ -249,7 +249,7 @@ class _SpaceQuery(Struct, frozen=True):
         return replace(self, among=np.intersect1d(keys, self.among))
 
 
-def _merge(
+def _merge_found(
     found: Sequence[ScoredKey], borrowed: Sequence[ScoredKey], *, limit: int, also: Sequence[int]
 ) -> list[ScoredKey]:
     """Return the best few of both, best first, with all that were asked for by name after them."""

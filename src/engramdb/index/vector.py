@@ -26,7 +26,7 @@ from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.values import EmbedderIdentity, Filters, Scope
 
 MANY_VECTORS: Final = 8
-"""From so many on, comparing vectors with every row in one pass beats looking each up by its bits."""
+"""From this many on, comparing vectors with every row in one pass beats looking each up by its bits."""
 PATIENCE_SECONDS: Final = 1.0
 """How long a question waits for the index to load; about 200,000 memories come in meanwhile."""
 
@@ -69,7 +69,7 @@ class VectorIndex:
         memory_bytes: int,
         patience_seconds: float = PATIENCE_SECONDS,
         foreign: ForeignBackend | None = None,
-        kept: Callable[[Transaction], SnapshotStore] | None = None,
+        snapshots: Callable[[Transaction], SnapshotStore] | None = None,
     ) -> None:
         self._identity = identity
         self._patience_seconds = patience_seconds
@@ -77,7 +77,7 @@ class VectorIndex:
         self._mirror = Mirror(
             identity,
             memory_bytes=memory_bytes,
-            kept=kept if foreign is None else None,  # a snapshot has no vectors to hand on
+            snapshots=snapshots if foreign is None else None,  # a snapshot has no vectors to hand on
             listener=None if foreign is None else foreign.put,
         )
 
@@ -106,7 +106,7 @@ class VectorIndex:
         scopes = tx.scopes.visible(scope)
         allowed = self._allowed(view, scopes, filters, among)
         rows, notes = self._shortlist(view, query, allowed, limit)
-        look = _Look(tx, space, view, self._identity.metric)
+        look = _IndexReader(tx, space, view, self._identity.metric)
         found = look.best(rows, query, limit)
         others = sorted(set(also) - {one.key for one in found})
         return Nearest(
@@ -132,12 +132,12 @@ class VectorIndex:
         view = self._mirror.caught_up(tx, space)
         allowed = self._allowed(view, [owner], Filters(), None)
         if len(vectors) < MANY_VECTORS or view.resident is None:
-            look = _Look(tx, space, view, self._identity.metric)
+            look = _IndexReader(tx, space, view, self._identity.metric)
             rows = [self._shortlist(view, vector, allowed, limit)[0] for vector in vectors]
             return [look.best(near, vector, limit) for near, vector in zip(rows, vectors, strict=True)]
         scores, places = view.resident.best(np.flatnonzero(allowed), vectors, limit)
         keys = view.columns.keys[places]
-        return [_best(key, score, limit) for key, score in zip(keys, scores, strict=True)]
+        return [_top(key, score, limit) for key, score in zip(keys, scores, strict=True)]
 
     def waiting(self, tx: Transaction, *, scope: Scope) -> NDArray[np.int64] | None:
         """Return the keys that this scope may see and that wait to be embedded; None if all do."""
@@ -147,7 +147,7 @@ class VectorIndex:
         return view.roster.waiting(view.columns, scopes=tx.scopes.visible(scope))
 
     def is_complete(self, tx: Transaction) -> bool:
-        """Say whether every memory that should have a vector here has one, as far as is known."""
+        """Return whether every memory that should have a vector here has one, as far as is known."""
         view = self._mirror.view
         has_space = self._mirror.is_loaded and tx.vectors.space(self._identity) is not None
         return has_space and not len(view.roster.waiting(view.columns))
@@ -172,7 +172,7 @@ class VectorIndex:
         space = tx.vectors.space(self._identity)
         if space is None:
             return {}
-        look = _Look(tx, space, self._mirror.view, self._identity.metric)
+        look = _IndexReader(tx, space, self._mirror.view, self._identity.metric)
         return {one.key: one.score for one in look.scored(keys, query)}
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
@@ -180,12 +180,12 @@ class VectorIndex:
         self._mirror.load(store, stop=stop)
 
     def rebuild(self, store: Store) -> None:
-        """Make the backend anew from the store's vectors, while the old one goes on answering."""
+        """Rebuild the backend from the store's vectors, while the old one goes on answering."""
         self._mirror.rebuild(store)
 
-    def keep(self, store: Store) -> None:
+    def save_snapshot(self, store: Store) -> None:
         """Keep a snapshot for the next start, if that is worth it."""
-        self._mirror.keep(store)
+        self._mirror.save_snapshot(store)
 
     def snapshot(self) -> IndexSnapshot:
         """Return everything that answering takes, as it is now."""
@@ -232,7 +232,7 @@ class VectorIndex:
         return proposed, ()
 
 
-class _Look(Struct, frozen=True):
+class _IndexReader(Struct, frozen=True):
     """One question's look at the store and at its mirror."""
 
     tx: Transaction
@@ -245,7 +245,7 @@ class _Look(Struct, frozen=True):
         keys = self.view.columns.keys[rows]
         if self.view.resident is None:
             return self._best_stored(keys, query, limit)
-        return _best(keys, self.view.resident.scores(rows, query), limit)
+        return _top(keys, self.view.resident.scores(rows, query), limit)
 
     def scored(self, keys: Sequence[int], query: NDArray[np.float32]) -> list[ScoredKey]:
         """Return the given memories with their scores, those without a vector left out."""
@@ -266,7 +266,7 @@ class _Look(Struct, frozen=True):
     ) -> list[ScoredKey]:
         stored, vectors = self.tx.vectors.fetch(self.space, keys.tolist())
         (scores,) = similarities(self.metric, vectors, query[None, :])
-        return _best(np.array(stored, np.int64), scores, limit)
+        return _top(np.array(stored, np.int64), scores, limit)
 
 
 def _known_rows(view: MirrorView, keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -276,7 +276,7 @@ def _known_rows(view: MirrorView, keys: NDArray[np.int64]) -> tuple[NDArray[np.i
     return rows[is_known], is_known
 
 
-def _best(keys: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> list[ScoredKey]:
+def _top(keys: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> list[ScoredKey]:
     """Return the best few, best first; equal scores in the order of their keys."""
     if len(scores) > limit:
         top = np.argpartition(-scores, limit - 1)[:limit]

@@ -20,7 +20,7 @@ from engramdb.integrations.documents import latest
 from engramdb.lifecycle.drafts import Draft
 from engramdb.text.sentences import sentences
 from engramdb.values import Document, Hit, Provenance, PutDocument, RemoveDocument, Role, Source, Turn
-from engramdb.values.memory import SHELVED
+from engramdb.values.memory import DOCUMENT_EXTRACTOR
 from engramdb.values.query import MAX_LIMIT, MAX_QUERY_CHARACTERS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Records:
             scope=self._scope,
             importance=importance,
             provenance=Provenance(source=Source.INGEST),
-            extractor=SHELVED,  # it leaves with the record, unless somebody else states it too
+            extractor=DOCUMENT_EXTRACTOR,  # it leaves with the record, unless somebody else states it too
         )
         (statement,) = self._engram.remember_many([draft])
         return statement

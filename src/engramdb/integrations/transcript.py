@@ -80,7 +80,7 @@ class Transcript:
                 break
             same += 1
         if known[same:]:
-            self._engram.documents.take_back(self._place, most=len(known) - same, scope=self._scope)
+            self._engram.documents.take_back(self._place, limit=len(known) - same, scope=self._scope)
         self.add(messages[same:])
 
     def _putting(self, message: Message) -> PutDocument:

@@ -35,7 +35,7 @@ from engramdb.values import (
     Scope,
     Status,
 )
-from engramdb.values.memory import SHELVED
+from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 if TYPE_CHECKING:
     import numpy as np
@@ -281,7 +281,7 @@ def _replacement(old: Memory, text: str, now: datetime) -> Draft:
         occurred_at=old.occurred_at,
         valid_from=now,
         # A document ends, but not what somebody has put in the place of what it says.
-        forget_after=None if old.extractor == SHELVED else old.forget_after,
+        forget_after=None if old.extractor == DOCUMENT_EXTRACTOR else old.forget_after,
         importance=old.importance,
         pinned=old.pinned,
         supersedes=old.id,

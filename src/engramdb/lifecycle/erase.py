@@ -68,7 +68,7 @@ def erase_memory(memory_id: MemoryId, order: Order) -> Erasure:
         if not order.dry_run:
             _take(tx, doomed, order)
             tx.erasures.drop_turns(turns)
-            tx.erasures.drop_minds(holders)
+            tx.erasures.drop_attention(holders)
         return found
 
 
@@ -112,7 +112,7 @@ def _with_kin(tx: Transaction, memory: Memory) -> list[Memory]:
     """Return a memory and everything that says the same or rests on it, however far."""
     found, waiting = {memory.id: memory}, [memory]
     while waiting:
-        for one in tx.erasures.kin(waiting.pop()):
+        for one in tx.erasures.copies_of(waiting.pop()):
             if one.id not in found:
                 found[one.id] = one
                 waiting.append(one)
@@ -124,11 +124,11 @@ def _holders(
 ) -> Sequence[Scope]:
     """Return whose minds hold any of it; an agent that loses its thread begins anew."""
     references = [*(one.id for one in doomed), *turns]
-    return tx.erasures.minds(references, [one.content for one in doomed], scope=scope)
+    return tx.erasures.attention_scopes(references, [one.content for one in doomed], scope=scope)
 
 
 def _take(tx: Transaction, doomed: Sequence[Memory], order: Order) -> None:
     writer = MemoryWriter(tx, order.actor, order.now)
     for memory in doomed:
-        tx.erasures.strike(memory.id, now=order.now)
+        tx.erasures.delete_notes(memory.id, now=order.now)
         writer.erase(memory, reason=order.reason)

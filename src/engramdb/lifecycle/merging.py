@@ -35,7 +35,7 @@ def merge(
 
     Raises `StatusNotAllowed` where one of the others is pinned or was taken apart from the keeper before.
     """
-    apart = writer.tx.dreams.kept_apart([keeper.id])
+    apart = writer.tx.dreams.split_pairs([keeper.id])
     if any(one.pinned or frozenset((keeper.id, one.id)) in apart for one in losers):
         raise StatusNotAllowed("a memory that is pinned, or was taken apart, is not merged")
     said = 1 + len(writer.tx.dreams.merges_into(keeper.id))

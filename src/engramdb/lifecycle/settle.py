@@ -57,7 +57,7 @@ class Order:
         """Return when the turn was said that a memory was read out of; a correction of it has none."""
         if memory.extractor is None or not memory.provenance.turns:
             return None
-        return self._tx.turns.said_at(memory.provenance.turns[0], scope=memory.scope)
+        return self._tx.turns.time_of(memory.provenance.turns[0], scope=memory.scope)
 
 
 def _held_from(memory: Memory) -> datetime:

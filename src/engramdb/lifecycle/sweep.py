@@ -252,7 +252,7 @@ def _cool(sweeper: Sweeper, tally: _Tally, page: Population) -> None:
                 started = time.perf_counter()
                 space = tx.vectors.space(sweeper.identity)
                 if space is not None:
-                    tally.requantised += tx.vectors.requantise(space, chosen, int(few))
+                    tally.requantised += tx.vectors.requantize(space, chosen, int(few))
             tally.took(time.perf_counter() - started, len(chosen))
 
 

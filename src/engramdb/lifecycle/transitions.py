@@ -194,7 +194,7 @@ class MemoryWriter(Struct, frozen=True):
             self._by_rule().erase(derived, reason=SOURCE_FORGOTTEN)
         for edge in self.tx.edges.of(memory.id):
             self.tx.edges.remove(edge.source, edge.target, edge.type)
-        self.tx.memories.blank(memory.id)
+        self.tx.memories.erase_words(memory.id)
         self._note(memory, gone, Action.ERASE, reason)
         return gone
 

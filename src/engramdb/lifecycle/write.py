@@ -30,7 +30,7 @@ from engramdb.values import (
     Status,
     new_id,
 )
-from engramdb.values.memory import SHELVED
+from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 WEAKEN_BY = 0.2
 """What a contradiction takes from the confidence of a statement that stays (seed 003)."""
@@ -321,7 +321,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         provenance=_with_evidence(known.provenance, new.provenance),
         updated_at=write.now,
     )
-    if known.extractor == SHELVED != new.extractor:
+    if known.extractor == DOCUMENT_EXTRACTOR != new.extractor:
         stronger = _own_statement(stronger, new)
     write.writer.write(known, stronger, action=Action.REINFORCE, reason=reason)
     return Admission(stronger, Outcome.REINFORCED)

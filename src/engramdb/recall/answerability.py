@@ -11,7 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from engramdb.errors import EmbeddingError
-from engramdb.index.domains import STALE_KEEPS, domain_of
+from engramdb.index.domains import STALE_SHARE, measure_domain
 from engramdb.index.spaces import VectorSpaces
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.drafts import INJECTION
@@ -167,7 +167,7 @@ def _doubt(fits: Sequence[Hit], domain: Domain | None) -> float:
 
 
 def _fresh(domain: Domain | None) -> float:
-    return 1.0 if domain is None else STALE_KEEPS + (1 - STALE_KEEPS) * domain.freshness
+    return 1.0 if domain is None else STALE_SHARE + (1 - STALE_SHARE) * domain.freshness
 
 
 def believed(memory: Memory) -> float:
@@ -266,4 +266,4 @@ def _domain_of(tx: Transaction, fits: Sequence[Hit], parts: ConfidenceParts, now
         return None
     winner = min(votes, key=lambda node: (-votes[node], node))
     node = next(one for one in homes.values() if one.id == winner)
-    return domain_of(node, parts.policy.insight, now)
+    return measure_domain(node, parts.policy.insight, now)

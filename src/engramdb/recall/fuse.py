@@ -266,7 +266,7 @@ def unhelpful(
     since = now - timedelta(days=SUPPRESS_DAYS)
     asked = fingerprint(question)
     found = set()
-    for one in tx.feedback.against(keys, since=since):
+    for one in tx.feedback.objections(keys, since=since):
         is_alike = one.question == asked
         if not is_alike and vector is not None and one.vector is not None:
             is_alike = one.space == tx.vectors.space(embedder.identity) and (

@@ -140,7 +140,7 @@ def surround(
     if not above or not policy.session_reach:
         return {}
     best: defaultdict[tuple[int, int], float] = defaultdict(float)
-    beside = tx.candidates.beside(
+    beside = tx.candidates.session_neighbors(
         list(above), reach=len(policy.session_reach), scope=query.scope, filters=query.filters
     )
     for seed, neighbour, distance in beside:
@@ -328,7 +328,7 @@ def _nearest(
     size = limit
     while True:
         nearest = search(limit=size)
-        passing = tx.candidates.passing([one.key for one in nearest.found], scope=scope, filters=filters)
+        passing = tx.candidates.filter_keys([one.key for one in nearest.found], scope=scope, filters=filters)
         found = [one for one in nearest.found if one.key in passing]
         if len(found) >= limit or len(nearest.found) < size:
             return replace(nearest, found=found)

@@ -31,7 +31,7 @@ class Importance(Struct, frozen=True, kw_only=True):
 
 
 class ForecastChange(Struct, frozen=True, kw_only=True):
-    """One thing that will happen to a memory if nobody recalls, confirms or changes it."""
+    """One thing that will happen to a memory if no one recalls, confirms or changes it."""
 
     at: datetime
     """When it will happen."""

@@ -13,7 +13,7 @@ from engramdb.values.turn import Role
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """One document as it lies on the shelf."""
+    """One document as stored."""
 
     id: int
     """Its number; documents that came later have larger ones."""
@@ -52,7 +52,7 @@ class DocumentMessage(Struct, frozen=True, kw_only=True):
 
 
 class PutDocument(Struct, frozen=True, kw_only=True):
-    """A document to be put in place of what lies under its key; without one, its memory's id."""
+    """A document that replaces what is stored under its key; without a key, its memory's id."""
 
     place: tuple[str, ...]
     key: str | None
@@ -69,7 +69,7 @@ class PutDocument(Struct, frozen=True, kw_only=True):
 
 
 class RemoveDocument(Struct, frozen=True, kw_only=True):
-    """A document to be taken from the shelf."""
+    """A document to remove."""
 
     place: tuple[str, ...]
     key: str

@@ -11,7 +11,7 @@ from msgspec import Struct
 from engramdb.values.memory import Layer, Memory, MemoryId
 from engramdb.values.scope import GLOBAL, Scope
 
-# Entity: a person, project, tool or place that memories speak of, under whatever names.
+# Entity: a person, project, tool or place that memories mention, under whatever names.
 
 
 class EntityType(StrEnum):
@@ -73,7 +73,7 @@ class Relation(Struct, frozen=True, kw_only=True):
 
 
 class Companion(Struct, frozen=True, kw_only=True):
-    """Another entity, and how many memories speak of both."""
+    """Another entity, and how many memories mention both."""
 
     entity: Entity
     """The other entity."""
@@ -93,7 +93,7 @@ class EntityProfile(Struct, frozen=True, kw_only=True):
     companions: tuple[Companion, ...] = ()
     """Who is mentioned together with it, the most frequent first."""
     months: Mapping[str, int]
-    """Its timeline: how many memories speak of it, by the month they are about (`2026-01`), oldest first."""
+    """Its timeline: how many memories mention it, by the month they are about (`2026-01`), oldest first."""
     namesakes: tuple[Entity, ...] = ()
     """Others that go by the name that was asked for; ask for them by id."""
 

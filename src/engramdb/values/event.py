@@ -14,8 +14,8 @@ from engramdb.values.status import Actor, Status
 
 # What happened: the history of one memory and the audit trail of the whole store.
 #
-# Written in the same transaction as the change they describe. Neither ever holds memory text, so
-# erasing a memory does not have to rewrite them.
+# Written in the same transaction as the change they describe. Neither ever holds memory text, so erasing a
+# memory does not have to rewrite them.
 
 
 class Action(StrEnum):
@@ -115,6 +115,6 @@ class Erasure(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     """Whether nothing was erased and this only counts."""
     is_file_clean: bool = False
-    """Whether the file was written anew, so that not a byte of the words is left in it."""
+    """Whether the file was written again, so that not a byte of the words is left in it."""
     why: str = ""
     """Why it is not clean."""

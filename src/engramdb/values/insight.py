@@ -10,16 +10,15 @@ from msgspec import Struct
 from engramdb.values.memory import MemoryId
 from engramdb.values.scope import GLOBAL, Scope
 
-# What is known about the knowledge: summaries at three breadths, domains with their numbers, and how sure an
-# answer can be.
+# What is known about the knowledge: summaries at three breadths, domains with their numbers, and how sure
+# an answer can be.
 #
 # Made by the dream, read by `engram.confidence`, `domains` and the context room. A summary speaks in the
-# words
-# of its members and never of confidential ones.
+# words of its members and never of confidential ones.
 
 
 class Breadth(StrEnum):
-    """How much of a scope one summary speaks of."""
+    """How much of a scope one summary mentions."""
 
     CLUSTER = "cluster"
     DOMAIN = "domain"
@@ -107,10 +106,10 @@ class Confidence(Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why, in a sentence."""
     missing: tuple[str, ...] = ()
-    """Parts that could not answer, so that the judgement rests on less."""
+    """Parts that could not answer, so that the judgment rests on less."""
 
 
-# A gap: something that should be known and is not, as a question for whoever can answer it.
+# A gap: something that should be known and is not, as a question.
 
 
 class GapKind(StrEnum):

@@ -55,8 +55,8 @@ def new_id(now: datetime) -> str:
 
 # Memory: one atomic statement with a life of its own, and the small values that it is made of.
 #
-# Built by `capture`, kept by `store`, read by every room. Frozen: a change is a new value, written with
-# a history row. Knows no clock and does no I/O; times are UTC and come from whoever builds it.
+# Frozen: a change is a new value, written with a history row. Knows no clock and does no I/O; times are UTC
+# and come from the caller.
 
 
 class Layer(StrEnum):
@@ -160,8 +160,8 @@ SUMMED_UP = "session-"
 """How the extractor of a memory begins that sums up a session."""
 DREAMT = "dream."
 """How the extractor of a memory begins that a dream has stated."""
-SHELVED = "shelf"
-"""What the extractor of a memory is called that only documents on the shelf state."""
+DOCUMENT_EXTRACTOR = "shelf"
+"""The extractor of a memory that only stored documents state."""
 
 
 class Provenance(Struct, frozen=True, kw_only=True):
@@ -358,7 +358,7 @@ class Memory(Struct, frozen=True, kw_only=True):
 
     @property
     def last_stated_at(self) -> datetime:
-        """When it was last said, or the moment that it is about where nobody said it again."""
+        """When it was last said, or the moment that it is about where no one said it again."""
         return max(self.when, self.confirmed_at or self.when)
 
     @property
@@ -368,11 +368,11 @@ class Memory(Struct, frozen=True, kw_only=True):
 
     @property
     def stated(self) -> Memory:
-        """The same without what recalls and feedback count: equal for two looks if nobody changed it."""
+        """The same without what recalls and feedback count: equal for two looks if no one changed it."""
         return self.evolve(access=AccessLog(), stability=0.0, strength=0.0, helped=0, unhelpful=0)
 
     def is_over(self, now: datetime) -> bool:
-        """Say whether its last day has passed: it is gone then, whenever a sweep comes to take it away."""
+        """Return whether its last day has passed: it is gone then, whenever a sweep comes to take it away."""
         is_standing = self.status in (Status.ACTIVE, Status.CHALLENGED) and not self.pinned
         return is_standing and self.forget_after is not None and self.forget_after <= now
 

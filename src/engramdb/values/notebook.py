@@ -34,7 +34,7 @@ class NotebookAct(StrEnum):
     CONFLICT = "conflict"
     """Both sides had changed: the file shows the memory, and `copy` holds what the file had said."""
     PAGE_EDITED = "page edited"
-    """A generated page had been edited: it was made anew, and `copy` holds the edited one."""
+    """A generated page had been edited: it was written again, and `copy` holds the edited one."""
     NOT_TAKEN = "not taken"
     """Something in its front matter cannot be changed there."""
     REFUSED = "refused"
@@ -99,7 +99,7 @@ class NotebookReport(Struct, frozen=True, kw_only=True):
     withheld: int = 0
     """Memories that are too sensitive to be written out."""
     open_copies: tuple[str, ...] = ()
-    """Copies beside files that nobody has dealt with yet, from this sync or earlier ones."""
+    """Copies beside files that no one has dealt with yet, from this sync or earlier ones."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """How often each act occurred."""
     changes: tuple[NotebookChange, ...] = ()
@@ -118,7 +118,7 @@ class ExportedMemory(Struct, frozen=True, kw_only=True):
 
     memory: Memory
     entities: tuple[str, ...] = ()
-    """What it speaks of."""
+    """What it mentions."""
     history: tuple[HistoryEvent, ...] = ()
     """What happened to it, if that was asked for."""
     links: tuple[Edge, ...] = ()

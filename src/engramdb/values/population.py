@@ -24,7 +24,7 @@ STATUSES = tuple(Status)
 SOURCES = tuple(Source)
 NEVER = np.iinfo(np.int64).max
 """A moment that does not come: no date to forget after."""
-RECENT_MOST = 20
+MAX_RECENT = 20
 """How many recalls are remembered one by one."""
 _MICROSECONDS_PER_DAY = 86_400e6
 
@@ -73,7 +73,7 @@ class Population(Struct, frozen=True, kw_only=True):
     held: Flags
     """Whether a person chose the layer, so that rules leave it."""
     extracted: Flags
-    """Whether it was read out of a turn; otherwise somebody asked to remember it."""
+    """Whether it was read out of a turn; otherwise someone asked to remember it."""
     episodes: Flags
     session_ended: Ints
     """When the last turn of its session was; never, where the session has a summary or there is none."""
@@ -198,7 +198,7 @@ def recalled_at(
         access=AccessLog(
             count=log.count + 1,
             last_at=now,
-            recent=(*log.recent, now)[-RECENT_MOST:],
+            recent=(*log.recent, now)[-MAX_RECENT:],
             sessions=log.sessions + is_new_session,
         ),
         stability=max(memory.stability, min(stability_most, memory.stability + stability_per_recall)),

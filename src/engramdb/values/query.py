@@ -81,7 +81,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     technologies: Annotated[
         frozenset[str], _filter("Filter by technology, in any spelling", "technology")
     ] = frozenset()
-    """`k8s` finds what speaks of Kubernetes."""
+    """`k8s` finds what mentions Kubernetes."""
     paths: Annotated[
         frozenset[str], _filter("Filter by file named, or folder of it", "path", metavar="PATH")
     ] = frozenset()
@@ -127,7 +127,7 @@ class Filters(Struct, frozen=True, kw_only=True):
 
 
 def check_limit(limit: int) -> None:
-    """Raise where so many entries are not given at once."""
+    """Raise where `limit` is outside what one answer may hold."""
     if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         raise InvalidQuery(f"limit={str(limit)[:40]} is outside 1 to {MAX_LIMIT}")
 

@@ -13,8 +13,8 @@ from engramdb.values.query import Query
 
 # What `recall` answers: the hits with their reasons, and how good the answer is.
 #
-# Built by the recall pipeline, shown unchanged by every surface. An answer that lost an index says so
-# in `quality.missing`; an empty answer is never the same as a failed one.
+# Built by the recall pipeline, shown unchanged by every surface. An answer that lost an index says so in
+# `quality.missing`; an empty answer is never the same as a failed one.
 
 
 class Level(StrEnum):

@@ -135,7 +135,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     awaiting_enrichment: int = 0
     """Memories whose words were not looked at yet for people, topics and the like."""
     awaiting_reading: int = 0
-    """Turns that nobody has read statements out of yet."""
+    """Turns that no one has read statements out of yet."""
     chat: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """What the chat model was asked in this process, by purpose: calls, failures, tokens, milliseconds."""
     recalls: Mapping[str, float] = field(default_factory=dict)

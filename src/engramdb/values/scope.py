@@ -36,7 +36,7 @@ class Scope(Struct, frozen=True, kw_only=True):
         return (self.project, self.squad, self.agent, self.channel, self.user)
 
     def sees(self, other: Scope) -> bool:
-        """Say whether a reader in this scope may see what was stored in the other."""
+        """Return whether a reader in this scope may see what was stored in the other."""
         pairs = zip(self.parts, other.parts, strict=True)
         return all(theirs is None or theirs == mine for mine, theirs in pairs)
 

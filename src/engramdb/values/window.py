@@ -50,7 +50,7 @@ class Fate(StrEnum):
 
 
 class WorkingLine(Struct, frozen=True, kw_only=True):
-    """One thing that an agent has in mind: its words, where they come from, how active they are."""
+    """One item of working memory: its words, where they come from, how active they are."""
 
     text: str
     source: str = "explicit"
@@ -169,7 +169,7 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 def _alternating(messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
-    """Return the messages with neighbours of one role joined: some interfaces refuse two in a row."""
+    """Return the messages with neighbors of one role joined: some interfaces refuse two in a row."""
     joined: list[ChatMessage] = []
     for message in messages:
         if joined and joined[-1].role == message.role:

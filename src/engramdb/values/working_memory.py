@@ -12,7 +12,7 @@ from engramdb.values.scope import GLOBAL, Scope
 
 
 class SlotSource(StrEnum):
-    """How something came to mind."""
+    """How an item entered working memory."""
 
     SENSORY = "sensory"
     RECALL = "recall"
@@ -34,18 +34,18 @@ class TopicShift(StrEnum):
 
 
 class Restored(StrEnum):
-    """In what state a mind came back."""
+    """In what state working memory came back."""
 
     HELD = "held"
     """It was here all along."""
     FULL = "full"
     DECAYED = "decayed"
     FRESH = "fresh"
-    """Nothing was kept, or it was too old; the day begins with a morning recall."""
+    """Nothing was stored, or it was too old; the day begins with a morning recall."""
 
 
 class Slot(Struct, frozen=True, kw_only=True):
-    """One thing in mind: a memory, a turn or an open question by its id, or words of its own."""
+    """One item: a memory, a turn or an open question by its id, or words of its own."""
 
     source: SlotSource
     """How it came to mind."""
@@ -76,7 +76,7 @@ class Slot(Struct, frozen=True, kw_only=True):
 
     @property
     def is_explicit(self) -> bool:
-        """Whether somebody put it there on purpose."""
+        """Whether someone put it there on purpose."""
         return self.source is SlotSource.EXPLICIT
 
 
@@ -92,7 +92,7 @@ class WorkingItem(Struct, frozen=True, kw_only=True):
 
 
 class WorkingMemory(Struct, frozen=True, kw_only=True):
-    """What an agent has in mind now, the most active first."""
+    """The working memory of an agent now, the most active first."""
 
     scope: Scope = GLOBAL
     """Whose working memory it is."""

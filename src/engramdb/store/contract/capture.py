@@ -1,4 +1,7 @@
-"""The store's contract for what capture must not lose: pending turns, imports, minds, the feed of changes."""
+"""
+The store's contract for what capture must not lose: pending turns, imports, working memory, the feed of
+changes.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
 
 # What a dream gleans from a store: the memories of exactly one scope, in pages, and what was made of them.
 #
-# Part of `store.contract`; read by the steps of `dream`. Nothing here looks at a wider scope, because what is
-# concluded in one must not rest on another.
+# Part of `store.contract`; read by the steps of `dream`. Nothing here looks at a wider scope, because what
+# is concluded in one must not rest on another.
 
 
 class DreamFilter(Struct, frozen=True, kw_only=True):
@@ -76,7 +79,7 @@ class UniqueName(Struct, frozen=True):
 
 
 class Mentions(Struct, frozen=True):
-    """Which statements speak of which entities of their scope, as columns, by memory."""
+    """Which statements mention which entities of their scope, as columns, by memory."""
 
     memories: NDArray[np.int64]
     entities: NDArray[np.int64]
@@ -94,19 +97,19 @@ class DreamReads(Protocol):
         """Return the scopes that hold an active memory, in the order in which they were first used."""
         ...
 
-    def is_changed(self, scope: Scope, *, since: int) -> bool:
-        """Say whether any memory of a scope has a later change than this."""
+    def has_changed(self, scope: Scope, *, since: int) -> bool:
+        """Return whether any memory of a scope has a later change than this."""
         ...
 
-    def page(self, *, scope: Scope, sift: DreamFilter, after_key: int, limit: int) -> dict[int, Memory]:
+    def page(self, *, scope: Scope, matching: DreamFilter, after_key: int, limit: int) -> dict[int, Memory]:
         """Return the next active memories of a scope, by key."""
         ...
 
-    def made(self, maker: str, *, scope: Scope) -> list[DerivedMemory]:
+    def derived_by(self, maker: str, *, scope: Scope) -> list[DerivedMemory]:
         """Return what makers whose name begins so have stated, in any status but erased, oldest first."""
         ...
 
-    def runs(self, *, scope: Scope) -> list[ToolRun]:
+    def tool_runs(self, *, scope: Scope) -> list[ToolRun]:
         """Return every run of a tool that an active memory counts, in the order of time."""
         ...
 
@@ -115,7 +118,7 @@ class DreamReads(Protocol):
         ...
 
     def mentions(self, *, scope: Scope) -> Mentions:
-        """Return which active statements of a scope, none of a dream's, speak of which of its entities."""
+        """Return which active statements of a scope, none of a dream's, mention which of its entities."""
         ...
 
     def entity_ids(self, keys: Sequence[int]) -> dict[int, str]:
@@ -153,11 +156,11 @@ class Imported(Struct, frozen=True, kw_only=True):
 class Imports(Protocol):
     """Records by their marks."""
 
-    def known(self, marks: Sequence[bytes]) -> set[bytes]:
+    def known_marks(self, marks: Sequence[bytes]) -> set[bytes]:
         """Return those of the marks that an import has left before."""
         ...
 
-    def became(self, marks: Sequence[bytes]) -> dict[bytes, MemoryId]:
+    def memories_of(self, marks: Sequence[bytes]) -> dict[bytes, MemoryId]:
         """Return the memories that the records of these marks became, as far as they became one."""
         ...
 
@@ -174,11 +177,11 @@ class Imports(Protocol):
         ...
 
 
-# The table of minds: what each agent attends to, so that it is there again after a pause or a crash.
+# Working memory at rest: what each agent attends to, so that it is back after a pause or a crash.
 
 
 class TopicSnapshot(Struct, frozen=True, kw_only=True, eq=False):
-    """What was in mind on one topic, and the vectors of what was said last, one to a row."""
+    """The slots of one topic, and the vectors of what was said last, one per row."""
 
     slots: tuple[Slot, ...]
     vectors: NDArray[np.float32]
@@ -188,37 +191,37 @@ class TopicSnapshot(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class AttentionSnapshot(Struct, frozen=True, kw_only=True, eq=False):
-    """One agent's mind at rest."""
+    """One agent's working memory at rest."""
 
     topics: tuple[TopicSnapshot, ...]
     """Those that were left, the latest last, and then the present one."""
     at: datetime
     embedder: EmbedderIdentity | None = None
     stamp: int = 0
-    """Given by the store at every save: another stamp means that somebody else saved since."""
+    """Given by the store at every save: another stamp means that someone else saved since."""
 
 
 class Attention(Protocol):
-    """Minds by scope; the agent is part of it."""
+    """Snapshots by scope; the agent is part of it."""
 
     def get(self, scope: Scope) -> AttentionSnapshot | None:
-        """Return the mind of exactly this scope, if one was kept."""
+        """Return the snapshot of exactly this scope, if there is one."""
         ...
 
     def stamp(self, scope: Scope) -> int:
         """Return the stamp of the latest save of exactly this scope; 0 if there is none."""
         ...
 
-    def put(self, scope: Scope, mind: AttentionSnapshot) -> int:
-        """Keep a mind in place of its earlier state, and return its stamp."""
+    def put(self, scope: Scope, snapshot: AttentionSnapshot) -> int:
+        """Store a snapshot in place of its earlier state, and return its stamp."""
         ...
 
     def remove(self, scope: Scope) -> int:
-        """Take away the minds of this scope and of every narrower one, words and all; return how many."""
+        """Delete the snapshots of this scope and of every narrower one; return how many."""
         ...
 
     def count(self) -> int:
-        """Return how many minds are kept."""
+        """Return how many snapshots are stored."""
         ...
 
 

@@ -10,15 +10,17 @@ from msgspec import Struct
 
 from engramdb.values import Document, MemoryId, Scope, Status, TurnId
 
-# The shelf: documents by scope, place and key, each with the memory or the turn that was made of it.
+# Documents by scope, place and key, each with the memory or the turn that was made of it.
 #
-# Part of `store.contract`. What has expired, and what was made into a memory that somebody has forgotten
+# Part of `store.contract`. What has expired, and what was made into a memory that someone has forgotten
 # since, is on no answer. Those of narrower scopes are seen only where a call asks for what lies `within` a
 # scope.
 
 
 class DocumentRange(Struct, frozen=True, kw_only=True):
-    """A part of the shelf: places that begin so, in exactly a scope or in it and every narrower one."""
+    """
+    A range of documents: places with this prefix, in exactly a scope or in it and every narrower one.
+    """
 
     scope: Scope
     now: datetime
@@ -46,7 +48,7 @@ class Documents(Protocol):
         """Return the document under a key of exactly this scope."""
         ...
 
-    def occupied(self, place: tuple[str, ...], key: str, *, scope: Scope) -> Document | None:
+    def get_any(self, place: tuple[str, ...], key: str, *, scope: Scope) -> Document | None:
         """Return what lies under a key, also where no reader would be given it any more."""
         ...
 
@@ -66,30 +68,30 @@ class Documents(Protocol):
         ...
 
     def drop(self, numbers: Sequence[int]) -> int:
-        """Take documents from the shelf, and return how many there were."""
+        """Delete documents, and return how many there were."""
         ...
 
     def by_ids(self, numbers: Sequence[int], *, now: datetime) -> dict[int, Document]:
         """Return the documents that are there, by number."""
         ...
 
-    def walk(self, corner: DocumentRange, *, offset: int = 0) -> Generator[Document, None, None]:
+    def iterate(self, document_range: DocumentRange, *, offset: int = 0) -> Generator[Document, None, None]:
         """Yield documents, the first stored first; to be closed before the transaction ends."""
         ...
 
-    def latest(self, corner: DocumentRange, *, limit: int) -> Sequence[Document]:
+    def latest(self, document_range: DocumentRange, *, limit: int) -> Sequence[Document]:
         """Return the documents that were stored last, the last one first."""
         ...
 
-    def pointers(self, corner: DocumentRange) -> Sequence[Pointer]:
+    def pointers(self, document_range: DocumentRange) -> Sequence[Pointer]:
         """Return which memories the documents point to, the first stored first."""
         ...
 
-    def places(self, corner: DocumentRange) -> Sequence[tuple[str, ...]]:
+    def places(self, document_range: DocumentRange) -> Sequence[tuple[str, ...]]:
         """Return the places that hold a document, in order."""
         ...
 
-    def holders(self, memory_id: MemoryId) -> Sequence[Document]:
+    def pointing_to(self, memory_id: MemoryId) -> Sequence[Document]:
         """Return every document that points to a memory."""
         ...
 
@@ -136,7 +138,7 @@ class Replies(Protocol):
         ...
 
     def begin(self, caller: str, key: str, *, request: bytes, at: datetime) -> None:
-        """Note that a request is under way; one that was under way before is noted anew."""
+        """Note that a request is under way; one that was under way before starts over."""
         ...
 
     def finish(

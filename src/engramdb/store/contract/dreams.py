@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 # The tables of the slow path: who is at work, how far runs came, what was merged, and what a run looks at.
 #
-# Part of `store.contract`. Reports hold ids and reasons, never the words of a memory; a merge holds what the
-# keeper was given, so that it can be taken back to the letter.
+# Part of `store.contract`. Reports hold ids and reasons, never the words of a memory; a merge holds what
+# the keeper was given, so that it can be taken back to the letter.
 
 
 class DreamRun(Struct, frozen=True, kw_only=True):
-    """A dream as it is kept: `step` is the one that it is in, `finished_at` None while it is not done."""
+    """A dream as stored: `step` is the one that it is in, `finished_at` None while it is not done."""
 
     started_at: datetime
     policy: str
@@ -102,7 +102,7 @@ class Leases(Protocol):
         ...
 
     def renew(self, kind: str, owner: str, *, until: datetime) -> bool:
-        """Hold it for longer; says False where somebody else has taken it over."""
+        """Hold it for longer; says False where someone else has taken it over."""
         ...
 
     def release(self, kind: str, owner: str) -> None:
@@ -149,7 +149,7 @@ class Dreams(Protocol):
         """Return the pairs of active memories of one scope that are linked as contradicting, oldest first."""
         ...
 
-    def taken_back(self, fingerprint: bytes, *, scope: Scope) -> Sequence[Memory]:
+    def withdrawn_memories(self, fingerprint: bytes, *, scope: Scope) -> Sequence[Memory]:
         """Return the memories of exactly this scope that once said this and are not active any more."""
         ...
 
@@ -169,25 +169,24 @@ class Dreams(Protocol):
         """Note that a merge was taken back, so that no rule makes it again."""
         ...
 
-    def kept_apart(self, memory_ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
-        """Return the pairs with any of these memories whose merge somebody took back."""
+    def split_pairs(self, memory_ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
+        """Return the pairs with any of these memories whose merge someone took back."""
         ...
 
     def count_old(self, table: str, *, before: datetime, keep: int) -> int:
-        """Return how many notes of a table may go: older than that, and not among the latest so many."""
+        """Return how many rows of a table may go: older than `before`, and not among the latest `keep`."""
         ...
 
     def drop_old(self, table: str, *, before: datetime, keep: int, limit: int) -> int:
-        """Drop the oldest of them, at most so many, and return how many went."""
+        """Drop the oldest of them, at most `limit`, and return how many went."""
         ...
 
 
 # The tables of insight: open questions, and the tree of summaries over the memories of each scope.
 #
-# Part of `store.contract`; both are derived, and the next dream makes them anew. Neither may outlive what it
-# speaks of: a memory that is forgotten takes its questions along and blanks every summary above it, in the
-# same
-# write, by whichever path it leaves.
+# Part of `store.contract`; both are derived, and the next dream makes them again. Neither may outlive what
+# it mentions: a memory that is forgotten takes its questions along and blanks every summary above it, in
+# the same write, by whichever path it leaves.
 
 
 class SummaryNode(Struct, frozen=True, kw_only=True):
@@ -246,22 +245,22 @@ class Gaps(Protocol):
 
     def put(self, gap: Gap) -> bool:
         """
-        Ask a question, and say whether that changed anything.
+        Ask a question, and return whether that changed anything.
 
         One that a person closed stays closed, and none is asked about what is no longer believed or disputed.
         """
         ...
 
     def is_news(self, gap: Gap) -> bool:
-        """Say whether asking this question would change anything."""
+        """Return whether asking this question would change anything."""
         ...
 
     def close(self, gap_id: str, *, at: datetime, by: ActorKind, because: str) -> bool:
-        """Note that a question is settled, and say whether it was open."""
+        """Note that a question is settled, and return whether it was open."""
         ...
 
-    def asked(self, gap_ids: Sequence[str], *, at: datetime) -> None:
-        """Note that these questions were put to somebody."""
+    def mark_asked(self, gap_ids: Sequence[str], *, at: datetime) -> None:
+        """Note that these questions were put to someone."""
         ...
 
     def get(self, gap_id: str, *, scope: Scope) -> Gap | None:
@@ -292,13 +291,13 @@ class Gaps(Protocol):
         """Return pairs of living memories of exactly this scope that are linked as contradicting."""
         ...
 
-    def spoken_of(
+    def mentioned_entities(
         self, scope: Scope, kinds: Sequence[EntityType], *, least: int, limit: int
     ) -> dict[str, list[int]]:
         """
-        Return the entities of exactly this scope that so many usable memories speak of, with their keys.
+        Return entities of exactly this scope that at least `least` usable memories mention, with their keys.
 
-        The most spoken of come first, and of each the newest memories.
+        The most mentioned come first, and of each the newest memories.
         """
         ...
 
@@ -311,10 +310,10 @@ class Replays(Protocol):
         ...
 
     def mark(self, keys: Sequence[int], *, at: datetime) -> bool:
-        """Note that these memories are replayed at this moment, and say whether that was news of any."""
+        """Note that these memories are replayed at this moment, and return whether that was news of any."""
         ...
 
-    def received(self, *, limit: int) -> Sequence[int]:
+    def received_unreplayed(self, *, limit: int) -> Sequence[int]:
         """Return the keys of active memories that came from others and were never replayed, oldest first."""
         ...
 
@@ -343,18 +342,18 @@ class Tree(Protocol):
         ...
 
     def put(self, node: SummaryNode) -> bool:
-        """Store a node in place of its earlier state, and say whether anything but the moment differs."""
+        """Store a node in place of its earlier state, and return whether anything but the moment differs."""
         ...
 
     def assign(self, node_id: str, quoted: Mapping[int, int]) -> bool:
         """
-        Make these memories the members of a cluster, and say whether any was not.
+        Make these memories the members of a cluster, and return whether any was not.
 
         The number is the highest level that quotes each.
         """
         ...
 
-    def quote(self, scope: Scope, keys: Sequence[int]) -> None:
+    def set_quoted(self, scope: Scope, keys: Sequence[int]) -> None:
         """Note that the summary of exactly this scope quotes these members, and no others."""
         ...
 
@@ -362,7 +361,7 @@ class Tree(Protocol):
         """Drop these nodes, and return how many there were."""
         ...
 
-    def keep(self, scope: Scope, node_ids: Sequence[str]) -> int:
+    def drop_all_except(self, scope: Scope, node_ids: Sequence[str]) -> int:
         """Drop every node of exactly this scope but these, and return how many that were."""
         ...
 
@@ -386,11 +385,11 @@ class Tree(Protocol):
         """Return how much each of these memories matters, those that still belong into a tree."""
         ...
 
-    def namings(self, keys: Sequence[int]) -> Sequence[EntityNaming]:
+    def entity_namings(self, keys: Sequence[int]) -> Sequence[EntityNaming]:
         """Return which of these memories name which entities of their own scope."""
         ...
 
-    def readings(self, scope: Scope) -> dict[str, ClusterStats]:
+    def cluster_stats(self, scope: Scope) -> dict[str, ClusterStats]:
         """Return what the members of every cluster of exactly this scope amount to now."""
         ...
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # The tables that memories are found by: terms, vectors, links, traits, and what recall asks before it
 # fetches.
 #
-# Part of `store.contract`; all of it is derived and can be made anew, except the links.
+# Part of `store.contract`; all of it is derived and can be made again, except the links.
 
 
 class Terms(Protocol):
@@ -96,7 +96,7 @@ class Vectors(Protocol):
         """Store one vector per memory in place of any earlier one, and mark the memories as changed."""
         ...
 
-    def requantise(self, space: int, keys: Sequence[int], bits: int) -> int:
+    def requantize(self, space: int, keys: Sequence[int], bits: int) -> int:
         """
         Store these memories' vectors with 8, 4, 2 or 1 bits a number, and return how many changed.
 
@@ -112,7 +112,7 @@ class Vectors(Protocol):
         """Drop all vectors of all spaces, for a rebuild."""
         ...
 
-    def drop_stray(self) -> None:
+    def drop_orphans(self) -> None:
         """Drop the vectors of memories that should have none."""
         ...
 
@@ -160,19 +160,19 @@ class Candidates(Protocol):
         """Return what ranking needs to know of memories that were found."""
         ...
 
-    def passing(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
+    def filter_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
         """Return which of these memories the scope may see and the filters let through."""
         ...
 
-    def beside(
+    def session_neighbors(
         self, keys: Sequence[int], *, reach: int, scope: Scope, filters: Filters
     ) -> list[tuple[int, int, int]]:
-        """Return (memory, neighbour, distance) for the active memories beside each in its own session."""
+        """Return (memory, neighbor, distance) for the active memories beside each in its own session."""
         ...
 
 
 class TraitRows(Protocol):
-    """What filters look memories up by; derived, and kept true by every write of a memory."""
+    """What filters look memories up by; derived, and updated by every write of a memory."""
 
     @property
     def is_current(self) -> bool:
@@ -180,7 +180,7 @@ class TraitRows(Protocol):
         ...
 
     def rebuild(self) -> int:
-        """Fill the table anew from the memories, inside a write, and return how many rows it has."""
+        """Rebuild the table from the memories, inside a write, and return its number of rows."""
         ...
 
     def count_wrong(self) -> int:
@@ -216,7 +216,7 @@ class Edges(Protocol):
         ...
 
     def changes(self, *, since: int, limit: int) -> tuple[int, EdgeColumns]:
-        """Return a new cursor and the links that changed after the given one, in order; 0 begins anew."""
+        """Return a new cursor and the links that changed after the given one, in order; 0 starts over."""
         ...
 
     def touching(self, keys: Sequence[int]) -> EdgeColumns:
@@ -224,7 +224,7 @@ class Edges(Protocol):
         ...
 
     def sharing_entities(self, most_mentions: Mapping[int, int], *, limit: int) -> SharedEntities:
-        """Return who speaks of the same as these memories, of what at most so many speak of; rarest first."""
+        """Return memories that share an entity with these, of entities with few mentions; rarest first."""
         ...
 
 
@@ -277,13 +277,13 @@ class Feedback(Protocol):
         """Note that a memory helped or did not; the question is its fingerprint and its vector."""
         ...
 
-    def against(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:
+    def objections(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:
         """Return the questions for which these memories were of no help since then."""
         ...
 
 
 class Ages(Protocol):
-    """Memories as the columns that ageing computes with, and the count of their recalls."""
+    """Memories as the columns that aging computes with, and the count of their recalls."""
 
     def page(
         self,
@@ -314,7 +314,7 @@ class Ages(Protocol):
 
 
 class Sweeps(Protocol):
-    """How far each ageing sweep came."""
+    """How far each aging sweep came."""
 
     def latest(self) -> Sweep | None:
         """Return the sweep that was begun last."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# What a store hands out besides values: rows and columns that indexes and ageing compute with.
+# What a store hands out besides values: rows and columns that indexes and aging compute with.
 #
 # Used by the tables of the contract and by the rooms above; no SQL, no driver's types.
 
@@ -105,7 +105,7 @@ class Sketch(Struct, frozen=True):
 
 
 class Appearance(Struct, frozen=True):
-    """A memory that speaks of an entity, the layer that it is in and the moment that it is about."""
+    """A memory that mentions an entity, the layer that it is in and the moment that it is about."""
 
     key: int
     layer: Layer
@@ -121,7 +121,7 @@ class RecallCount(Struct, frozen=True):
 
 
 class Sweep(Struct, frozen=True, kw_only=True):
-    """How far an ageing sweep came; `finished_at` is None while it is not done."""
+    """How far an aging sweep came; `finished_at` is None while it is not done."""
 
     started_at: datetime
     policy: str
@@ -149,18 +149,17 @@ class EdgeColumns(Struct, frozen=True):
 
 
 class SharedEntities(Struct, frozen=True):
-    """Pairs of memories that speak of the same entity, and how many memories speak of it."""
+    """Pairs of memories that mention the same entity, and how many memories mention it."""
 
     origins: NDArray[np.int64]
     others: NDArray[np.int64]
     mentions: NDArray[np.int64]
 
 
-# The tables of what is known: memories, turns, boxes, entities and the scopes they are kept in.
+# The tables of what is known: memories, turns, boxes, entities and their scopes.
 #
 # Part of `store.contract`. A memory has an `id`, which users see, and a `key`, a small ever-growing number
-# that
-# indexes use.
+# that indexes use.
 
 
 class Memories(Protocol):
@@ -186,12 +185,12 @@ class Memories(Protocol):
         """Return the active memory of exactly this scope with this fingerprint."""
         ...
 
-    def blank(self, memory_id: MemoryId) -> None:
+    def erase_words(self, memory_id: MemoryId) -> None:
         """Take every word of a memory out of its row and out of the notes about who was given it."""
         ...
 
     def has_active_twin(self, memory_id: MemoryId) -> bool:
-        """Say whether another memory of the same scope is active with the same fingerprint."""
+        """Return whether another memory of the same scope is active with the same fingerprint."""
         ...
 
     def unenriched(self, *, limit: int) -> dict[int, Memory]:
@@ -278,7 +277,7 @@ class Turns(Protocol):
         """Return a turn that this scope may see."""
         ...
 
-    def said_at(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
+    def time_of(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
         """Return when a turn was said, where this scope may see it."""
         ...
 
@@ -296,7 +295,7 @@ class Turns(Protocol):
         self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
     ) -> Sequence[Turn]:
         """
-        Take the oldest turns that nobody has read yet, for a while, and return them in order.
+        Take the oldest turns that no one has read yet, for a while, and return them in order.
 
         All of them are of one scope and session: the given one, or that of the oldest.
         """
@@ -336,7 +335,7 @@ class Boxes(Protocol):
 
 
 class HandedOut(Protocol):
-    """Which memories were given to whom, so that their echo is not taken for news."""
+    """Which memories were given to which reader, so that their echo is not taken for news."""
 
     def add(self, memory_ids: Iterable[MemoryId], *, scope: Scope, session: str, at: datetime) -> None:
         """Note that these memories were given to a reader in this scope."""
@@ -352,7 +351,7 @@ class HandedOut(Protocol):
 
 
 class Entities(Protocol):
-    """What memories speak of; readers see a name only while a memory that uses it may be found."""
+    """What memories mention; readers see a name only while a memory that uses it may be found."""
 
     def add(self, entity: Entity) -> None:
         """Store a new entity under all its names."""
@@ -363,11 +362,14 @@ class Entities(Protocol):
         ...
 
     def link(self, entity_id: str, memory_id: MemoryId, *, name: str, at: datetime) -> bool:
-        """Note that a memory calls an entity so; say whether that is the first time that it speaks of it."""
+        """
+        Note that a memory calls an entity so; return whether that is the first time that it mentions
+        it.
+        """
         ...
 
     def unlink(self, memory_id: MemoryId) -> None:
-        """Take a memory's mentions away, and every name and entity that no other memory speaks of."""
+        """Take a memory's mentions away, and every name and entity that no other memory mentions."""
         ...
 
     def candidates(self, mention: Mention, *, scope: Scope) -> Sequence[Entity]:
@@ -379,7 +381,7 @@ class Entities(Protocol):
         ...
 
     def by_name(self, name: str, *, scope: Scope) -> Sequence[Entity]:
-        """Return the entities that go by this name, however it is written."""
+        """Return the entities that go by this name, in any spelling."""
         ...
 
     def starting_with(self, text: str, *, scope: Scope, limit: int) -> Sequence[Entity]:
@@ -391,7 +393,7 @@ class Entities(Protocol):
         ...
 
     def of_memory(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Entity]:
-        """Return what a memory speaks of."""
+        """Return what a memory mentions."""
         ...
 
     def named(
@@ -410,7 +412,7 @@ class Entities(Protocol):
         ...
 
     def memories_of(self, entity_id: str, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int]:
-        """Return the keys of the memories that speak of an entity, the latest stored first."""
+        """Return the keys of the memories that mention an entity, the latest stored first."""
         ...
 
     def appearances(
@@ -421,13 +423,13 @@ class Entities(Protocol):
         filters: Filters,
         alive_at: datetime | None = None,
     ) -> Sequence[Appearance]:
-        """Return every memory that speaks of one of these, those about the latest moment first."""
+        """Return every memory that mentions one of these, those about the latest moment first."""
         ...
 
     def companions(
         self, entity_ids: Sequence[str], keys: Sequence[int], *, scope: Scope, limit: int
     ) -> Sequence[tuple[Entity, int]]:
-        """Return who else these memories speak of, and how many of them do, the most frequent first."""
+        """Return who else these memories mention, and how many of them do, the most frequent first."""
         ...
 
     def count(self) -> int:
@@ -435,7 +437,7 @@ class Entities(Protocol):
         ...
 
     def is_empty(self) -> bool:
-        """Say whether nothing was ever named, so that nothing need be looked up."""
+        """Return whether nothing was ever named, so that nothing need be looked up."""
         ...
 
 

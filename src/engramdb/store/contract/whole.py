@@ -58,13 +58,13 @@ class PartTallies(Protocol):
         ...
 
 
-# What erasing has to reach beside a memory's own row: evidence, conclusions, notes, questions, minds, names.
+# What erasing has to reach beside a memory's row: evidence, conclusions, notes, questions, slots, names.
 
 
 class Erasures(Protocol):
     """Finds what holds the words of a memory or of a user, and takes it away."""
 
-    def kin(self, memory: Memory) -> Sequence[Memory]:
+    def copies_of(self, memory: Memory) -> Sequence[Memory]:
         """Return what says the same as a memory, was merged into it or concluded from it, in its scope."""
         ...
 
@@ -76,20 +76,25 @@ class Erasures(Protocol):
         """
         ...
 
-    def minds(self, references: Sequence[str], texts: Sequence[str], *, scope: Scope) -> Sequence[Scope]:
-        """Return whose minds, in a scope and narrower ones, point to one of these or hold such words."""
+    def attention_scopes(
+        self, references: Sequence[str], texts: Sequence[str], *, scope: Scope
+    ) -> Sequence[Scope]:
+        """
+        Return the scopes, this and narrower ones, whose working memory points to one of these or
+        holds such words.
+        """
         ...
 
     def count_gaps(self, memory_ids: Sequence[MemoryId]) -> int:
         """Return how many questions, open or closed, are about any of these memories."""
         ...
 
-    def strike(self, memory_id: MemoryId, *, now: datetime) -> None:
+    def delete_notes(self, memory_id: MemoryId, *, now: datetime) -> None:
         """Take away what is noted about a memory: feedback, questions, reasons, the topics of its box."""
         ...
 
-    def drop_minds(self, scopes: Sequence[Scope]) -> None:
-        """Drop the minds of exactly these scopes."""
+    def drop_attention(self, scopes: Sequence[Scope]) -> None:
+        """Drop the working memory of exactly these scopes."""
         ...
 
     def drop_turns(self, turn_ids: Sequence[TurnId]) -> int:
@@ -113,7 +118,7 @@ class Erasures(Protocol):
         ...
 
     def clear(self, scope: Scope) -> None:
-        """Drop turns, questions, summaries, boxes, minds and names of exactly this scope."""
+        """Drop turns, questions, summaries, boxes, working memory and names of exactly this scope."""
         ...
 
     def rename_user(self, scope: Scope, token: str) -> None:
@@ -174,7 +179,7 @@ class Transaction(Protocol):
     @property
     def replays(self) -> Replays: ...
     @property
-    def gleanings(self) -> DreamReads: ...
+    def dream_reads(self) -> DreamReads: ...
     @property
     def attention(self) -> Attention: ...
     @property
@@ -184,7 +189,7 @@ class Transaction(Protocol):
     @property
     def parts(self) -> PartTallies: ...
     @property
-    def shelf(self) -> Documents: ...
+    def documents(self) -> Documents: ...
     @property
     def replies(self) -> Replies: ...
     @property
@@ -192,7 +197,7 @@ class Transaction(Protocol):
 
 
 class Store(Protocol):
-    """One place where memories are kept."""
+    """One place where memories are stored."""
 
     @property
     def location(self) -> str:
@@ -220,9 +225,9 @@ class Store(Protocol):
         ...
 
     def scrub(self) -> None:
-        """Leave nothing of what was deleted in the store's files; raises where somebody still reads it."""
+        """Leave nothing of what was deleted in the store's files; raises where someone still reads it."""
         ...
 
     def close(self) -> None:
-        """Let go of the store; nothing that was acknowledged is pending."""
+        """Release the store; nothing that was acknowledged is pending."""
         ...

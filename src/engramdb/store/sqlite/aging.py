@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engramdb.store.contract import RecallCount, Sweep
-from engramdb.store.sqlite.connection import readable
-from engramdb.store.sqlite.filters import VISIBLE, names
+from engramdb.store.sqlite.connection import corrupt_on_error
+from engramdb.store.sqlite.filters import VISIBLE, scope_columns
 from engramdb.store.sqlite.rows import (
     from_json,
     from_microseconds,
@@ -19,18 +19,18 @@ from engramdb.store.sqlite.rows import (
     to_microseconds,
 )
 from engramdb.values import Scope, Status
-from engramdb.values.population import LAYERS, NEVER, RECENT_MOST, SOURCES, STATUSES, Population
+from engramdb.values.population import LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES, Population
 
 if TYPE_CHECKING:
     import apsw
 
 
-# Memories as the columns that ageing computes with, read in pages of keys, and the count of their recalls.
+# Memories as the columns that aging computes with, read in pages of keys, and the count of their recalls.
 #
-# Read by the sweep and the forecast; recalls are counted by the engine, a batch to a write. Counting neither
-# marks a memory as changed nor touches an index: being read is no news about what it says.
+# Read by the sweep and the forecast; recalls are counted by the engine, a batch to a write. Counting
+# neither marks a memory as changed nor touches an index: being read is no news about what it says.
 
-_AGEING = to_json([Status.ACTIVE, Status.CHALLENGED, Status.SUPERSEDED, Status.ARCHIVED])
+_AGING = to_json([Status.ACTIVE, Status.CHALLENGED, Status.SUPERSEDED, Status.ARCHIVED])
 _SELECT = (
     "SELECT m.key, m.created_at, max(m.created_at, coalesce(m.confirmed_at, 0)), "
     f"coalesce(m.access_last_at, m.created_at), coalesce(m.forget_after, {NEVER}), m.updated_at, "
@@ -76,9 +76,9 @@ class AgesTable:
         session_ends: Mapping[tuple[int, str], int] | None = None,
     ) -> Population:
         """Return the next memories that can age, of the whole store or of what a scope may see."""
-        sql, parameters = f"{_SELECT} AND m.key > ?", [_AGEING, after_key]
+        sql, parameters = f"{_SELECT} AND m.key > ?", [_AGING, after_key]
         if scope is not None:
-            sql, parameters = f"{sql} AND m.scope IN ({VISIBLE})", [*parameters, *names(scope)]
+            sql, parameters = f"{sql} AND m.scope IN ({VISIBLE})", [*parameters, *scope_columns(scope)]
         rows = self._connection.execute(f"{sql} ORDER BY m.key LIMIT ?", (*parameters, limit)).fetchall()
         return self._population(rows, session_ends or {})
 
@@ -87,7 +87,7 @@ class AgesTable:
     ) -> Population:
         """Return these memories, where they can still age."""
         sql = f"{_SELECT} AND m.key IN (SELECT value FROM json_each(?)) ORDER BY m.key"
-        rows = self._connection.execute(sql, (_AGEING, to_json(list(keys)))).fetchall()
+        rows = self._connection.execute(sql, (_AGING, to_json(list(keys)))).fetchall()
         return self._population(rows, session_ends or {})
 
     def session_ends(self, *, before: int) -> dict[tuple[int, str], int]:
@@ -109,14 +109,14 @@ class AgesTable:
             for session in one.sessions:
                 self._connection.execute(_SEEN, (key, session))
                 new_sessions += self._connection.changes()
-            recent = to_json(sorted([*known, *moments])[-RECENT_MOST:])
+            recent = to_json(sorted([*known, *moments])[-MAX_RECENT:])
             gained = stability_per_recall * len(moments)
             counted = (len(moments), new_sessions, max(moments), recent, stability_most, gained, key)
             self._connection.execute(_COUNT, counted)
 
     def _population(self, rows: list[Any], session_ends: Mapping[tuple[int, str], int]) -> Population:
         pairs: list[Any] = self._connection.execute(_PROJECTS).fetchall()
-        with readable("memories"):
+        with corrupt_on_error("memories"):
             return _population(rows, dict(pairs), session_ends)
 
 
@@ -161,9 +161,9 @@ def _population(
     )
 
 
-# The table `sweeps`: how far each ageing sweep came, so that an interrupted one goes on where it stopped.
+# The table `sweeps`: how far each aging sweep came, so that an interrupted one goes on where it stopped.
 
-_COLUMNS_SWEEPS = "key, started_at, finished_at, policy, after_key, looked_at, by_rule"
+_SWEEP_COLUMNS = "key, started_at, finished_at, policy, after_key, looked_at, by_rule"
 
 
 class SweepsTable:
@@ -174,11 +174,11 @@ class SweepsTable:
 
     def latest(self) -> Sweep | None:
         """Return the sweep that was begun last."""
-        sql = f"SELECT {_COLUMNS_SWEEPS} FROM sweeps ORDER BY key DESC LIMIT 1"
+        sql = f"SELECT {_SWEEP_COLUMNS} FROM sweeps ORDER BY key DESC LIMIT 1"
         row: Any = self._connection.execute(sql).fetchone()
         if row is None:
             return None
-        with readable("sweeps"):
+        with corrupt_on_error("sweeps"):
             return Sweep(
                 key=row[0],
                 started_at=from_microseconds(row[1]),
@@ -196,6 +196,6 @@ class SweepsTable:
             optional_to_microseconds(sweep.finished_at),
             *(sweep.policy, sweep.after_key, sweep.looked_at, to_json(sweep.by_rule)),
         )
-        sql = f"INSERT OR REPLACE INTO sweeps ({_COLUMNS_SWEEPS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        sql = f"INSERT OR REPLACE INTO sweeps ({_SWEEP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._connection.execute(sql, (sweep.key or None, *row))
         return sweep if sweep.key else sweep.at(self._connection.last_insert_rowid())

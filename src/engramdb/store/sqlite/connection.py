@@ -28,7 +28,7 @@ from engramdb.errors import (
 
 # Which store files this process has open, so that it never opens one of them beside SQLite.
 
-LOOKING = threading.RLock()
+OPENING_LOCK = threading.RLock()
 """Held from the look at a file until it is entered here."""
 
 _open: dict[tuple[int, int], tuple[int, bool]] = {}
@@ -37,27 +37,27 @@ _open: dict[tuple[int, int], tuple[int, bool]] = {}
 
 def is_plain_file(path: Path) -> bool | None:
     """Return whether a file that this process has open is plain; None where it does not have it open."""
-    known = _open.get(_number(path))
+    known = _open.get(_file_number(path))
     return None if known is None else known[1]
 
 
-def enter(path: Path, *, plain: bool) -> tuple[int, int]:
+def register_open(path: Path, *, plain: bool) -> tuple[int, int]:
     """Note that SQLite has opened a file, and return the number to `leave` with."""
-    with LOOKING:
-        number = _number(path)
+    with OPENING_LOCK:
+        number = _file_number(path)
         _open[number] = (_open.get(number, (0, plain))[0] + 1, plain)
         return number
 
 
-def leave(number: tuple[int, int]) -> None:
+def register_closed(number: tuple[int, int]) -> None:
     """Note that a store has let go of its file."""
-    with LOOKING:
+    with OPENING_LOCK:
         count, plain = _open.pop(number)
         if count > 1:
             _open[number] = (count - 1, plain)
 
 
-def _number(path: Path) -> tuple[int, int]:
+def _file_number(path: Path) -> tuple[int, int]:
     found = path.stat()
     return found.st_dev, found.st_ino
 
@@ -82,7 +82,7 @@ NOT_A_VALUE = (ValueError, TypeError, KeyError, OverflowError, msgspec.DecodeErr
 
 
 @contextmanager
-def readable(table: str) -> Iterator[None]:
+def corrupt_on_error(table: str) -> Iterator[None]:
     """Raise `StoreCorrupt` where a row of the table cannot be made into a value."""
     try:
         yield
@@ -91,7 +91,7 @@ def readable(table: str) -> Iterator[None]:
 
 
 @contextmanager
-def translated(location: str) -> Iterator[None]:
+def translate_errors(location: str) -> Iterator[None]:
     """Raise the matching Engram error for whatever the driver raises inside the block."""
     try:
         yield
@@ -146,7 +146,7 @@ class WriteQueue:
             self._line.append(called)
         try:
             has_turn = called.wait(self._timeout_seconds) or not self._step_out(called)
-        except BaseException:  # interrupted: nobody may be called who is not there
+        except BaseException:  # interrupted: no one may be called who is not there
             if not self._step_out(called):
                 self._leave()
             raise
@@ -171,9 +171,9 @@ class WriteQueue:
 
 # Open one SQLite connection the way that Engram needs it.
 #
-# Called by the store for its writer and for each reader. Deleted bytes are overwritten, foreign keys
-# hold, and a wait for another process is short naps instead of SQLite's growing ones, so that several
-# writers take turns. The key goes in raw: stretching a passphrase would cost 40 to 200 ms an open.
+# Deleted bytes are overwritten, foreign keys hold, and a wait for another process is short naps instead of
+# SQLite's growing ones, so that several writers take turns. The key goes in raw: stretching a passphrase
+# would cost 40 to 200 ms an open.
 
 _MAGIC = b"SQLite format 3\x00"
 _PAGE_BYTES = 4096
@@ -194,7 +194,7 @@ def connect(
     try:
         if key:
             connection.pragma("key", f"raw:{key.hex()}")
-        connection.set_busy_handler(_patience(busy_timeout_seconds))
+        connection.set_busy_handler(_busy_handler(busy_timeout_seconds))
         # One plan for all values: without statistics in the file another would not be better, and making
         # it took thirty times as long as looking a memory up.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -214,14 +214,14 @@ def connect(
 
 def is_held_open(connection: apsw.Connection) -> bool:
     """
-    Say whether a statement is open though no transaction is, which keeps a connection at an old snapshot.
+    Return whether a statement is open though no transaction is, which keeps a connection at an old snapshot.
 
     So a loop over rows leaves it that stopped or raised, for as long as anybody holds on to the error.
     """
     return connection.txn_state() != apsw.SQLITE_TXN_NONE
 
 
-def only(connection: apsw.Connection, sql: str, parameters: Sequence[Any] = ()) -> Any:
+def single_value(connection: apsw.Connection, sql: str, parameters: Sequence[Any] = ()) -> Any:
     """Return the one value of a query that always has one."""
     return connection.execute(sql, parameters).fetchall()[0][0]
 
@@ -229,7 +229,7 @@ def only(connection: apsw.Connection, sql: str, parameters: Sequence[Any] = ()) 
 def _check_file(path: Path, key: bytes) -> None:
     """Raise what a look at the file's first bytes can tell, before SQLite touches it."""
     try:
-        size, is_plain = _look_at(path)
+        size, is_plain = _probe_file(path)
     except OSError as exc:
         raise StoreUnreadable(f"{path}: {exc.strerror}") from exc
     if not size:
@@ -242,7 +242,7 @@ def _check_file(path: Path, key: bytes) -> None:
         raise StoreLocked(f"{path} is encrypted, or not a database")
 
 
-def _look_at(path: Path) -> tuple[int, bool]:
+def _probe_file(path: Path) -> tuple[int, bool]:
     """Return the file's size, 0 where it is still to be made, and whether it is plain."""
     if "\0" in str(path):
         raise StoreUnreadable(f"the path {str(path)!r} holds a NUL character")
@@ -279,7 +279,7 @@ def _prove_readable(connection: apsw.Connection, path: Path, *, has_key: bool) -
         raise NotAnEngramStore(f"{path} is not a database") from exc
 
 
-def _patience(timeout_seconds: float) -> Callable[[int], bool]:
+def _busy_handler(timeout_seconds: float) -> Callable[[int], bool]:
     """Return a busy handler that naps for a few milliseconds at a time until the timeout."""
     started = 0.0
 
@@ -295,18 +295,20 @@ def _patience(timeout_seconds: float) -> Callable[[int], bool]:
     return nap
 
 
-# The connections that a store reads with: opened as they are needed, a few kept open for the next question.
+# The connections that a store reads with: opened as they are needed, a few stay open for the next question.
 
-MOST = 32
+MAX_READERS = 32
 """Connections at the same time: every one holds files and a cache of its own."""
 
 
 class Readers:
     """Reading connections, lent to one thread at a time."""
 
-    def __init__(self, connect: Callable[[], apsw.Connection], *, kept: int, patience_seconds: float) -> None:
+    def __init__(
+        self, connect: Callable[[], apsw.Connection], *, max_idle: int, patience_seconds: float
+    ) -> None:
         self._connect = connect
-        self._kept = kept
+        self._max_idle = max_idle
         self._patience_seconds = patience_seconds
         self._free: list[apsw.Connection] = []
         self._lent = 0
@@ -315,8 +317,8 @@ class Readers:
     def take(self) -> apsw.Connection:
         """Return a connection for this thread; waits where too many are in use."""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._lent < MOST, self._patience_seconds):
-                raise StoreBusy(f"{MOST} readers are busy", hint="Ask from fewer threads at once.")
+            if not self._changed.wait_for(lambda: self._lent < MAX_READERS, self._patience_seconds):
+                raise StoreBusy(f"{MAX_READERS} readers are busy", hint="Ask from fewer threads at once.")
             self._lent += 1
             if self._free:
                 return self._free.pop()
@@ -327,13 +329,13 @@ class Readers:
             raise
 
     def give_back(self, connection: apsw.Connection) -> None:
-        """Take a connection back; one more than are kept is closed, and so is one that stayed in the past."""
+        """Take a connection back; one above `max_idle` is closed, and so is one left at an old snapshot."""
         is_current = not is_held_open(connection)
         with self._changed:
-            is_kept = is_current and len(self._free) < self._kept
-            if is_kept:
+            stays_open = is_current and len(self._free) < self._max_idle
+            if stays_open:
                 self._free.append(connection)
-        if not is_kept:
+        if not stays_open:
             connection.close()
         self._returned()
 

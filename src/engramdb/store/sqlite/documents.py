@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from engramdb.errors import ContentTooLarge
 from engramdb.store.contract.documents import DocumentRange, Pointer
-from engramdb.store.sqlite.connection import only, readable
-from engramdb.store.sqlite.filters import ScopesTable, names
+from engramdb.store.sqlite.connection import corrupt_on_error, single_value
+from engramdb.store.sqlite.filters import ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import (
     from_microseconds,
     optional_from_microseconds,
@@ -65,11 +65,11 @@ class DocumentsTable:
 
     def get(self, place: tuple[str, ...], key: str, *, scope: Scope, now: datetime) -> Document | None:
         """Return the document under a key of exactly this scope."""
-        return self._one(f"{_ONE} AND {_IS_SHOWN}", place, key, scope, [to_microseconds(now)])
+        return self._one(f"{_ONE_DOCUMENT} AND {_IS_SHOWN}", place, key, scope, [to_microseconds(now)])
 
-    def occupied(self, place: tuple[str, ...], key: str, *, scope: Scope) -> Document | None:
+    def get_any(self, place: tuple[str, ...], key: str, *, scope: Scope) -> Document | None:
         """Return what lies under a key, also where no reader would be given it any more."""
-        return self._one(_ONE, place, key, scope, [])
+        return self._one(_ONE_DOCUMENT, place, key, scope, [])
 
     def put(
         self,
@@ -84,16 +84,16 @@ class DocumentsTable:
         lifetime: timedelta | None = None,
     ) -> Document:
         """Put a document in place of what lies under its key, which keeps its number and beginning."""
-        moment, length = to_microseconds(now), _in_microseconds(lifetime)
+        moment, length = to_microseconds(now), _lifetime_microseconds(lifetime)
         ends = None if length is None else moment + length
-        own = (self._scopes.make(scope), to_path(place), key, to_document(value), memory_id, turn_id)
+        own = (self._scopes.make(scope), to_path(place), key, to_json_text(value), memory_id, turn_id)
         self._connection.execute(_PUT, (*own, moment, moment, ends, length))
-        put = self.occupied(place, key, scope=scope)
+        put = self.get_any(place, key, scope=scope)
         assert put is not None  # noqa: S101 - it was written in this transaction
         return put
 
     def drop(self, numbers: Sequence[int]) -> int:
-        """Take documents from the shelf, and return how many there were."""
+        """Delete documents, and return how many there were."""
         sql = "DELETE FROM shelf WHERE id IN (SELECT value FROM json_each(?))"
         self._connection.execute(sql, (to_json(list(numbers)),))
         return self._connection.changes()
@@ -104,40 +104,40 @@ class DocumentsTable:
         found = self._many(sql, [to_json(list(numbers)), to_microseconds(now)])
         return {item.id: item for item in found}
 
-    def walk(self, corner: DocumentRange, *, offset: int = 0) -> Generator[Document, None, None]:
+    def iterate(self, document_range: DocumentRange, *, offset: int = 0) -> Generator[Document, None, None]:
         """Yield documents, the first stored first; to be closed before the transaction ends."""
-        condition, bound = self._where(corner)
+        condition, bound = self._where(document_range)
         sql = f"{_SELECT} WHERE {condition} ORDER BY d.id LIMIT -1 OFFSET ?"
         return self._many(sql, [*bound, offset])
 
-    def latest(self, corner: DocumentRange, *, limit: int) -> Sequence[Document]:
+    def latest(self, document_range: DocumentRange, *, limit: int) -> Sequence[Document]:
         """Return the documents that were stored last, the last one first."""
-        condition, bound = self._where(corner)
+        condition, bound = self._where(document_range)
         return list(self._many(f"{_SELECT} WHERE {condition} ORDER BY d.id DESC LIMIT ?", [*bound, limit]))
 
-    def pointers(self, corner: DocumentRange) -> Sequence[Pointer]:
+    def pointers(self, document_range: DocumentRange) -> Sequence[Pointer]:
         """Return which memories the documents point to, the first stored first."""
-        condition, bound = self._where(corner)
+        condition, bound = self._where(document_range)
         sql = f"{_POINTERS} WHERE {condition} ORDER BY d.id"
         rows: list[Any] = self._connection.execute(sql, bound).fetchall()
-        with readable("shelf"):
+        with corrupt_on_error("shelf"):
             scopes = {number: self._scopes.get(number) for number in {row[1] for row in rows}}
             return [
                 Pointer(number, scopes[scope], memory, key, _STATUSES[status])
                 for number, scope, memory, key, status in rows
             ]
 
-    def places(self, corner: DocumentRange) -> Sequence[tuple[str, ...]]:
+    def places(self, document_range: DocumentRange) -> Sequence[tuple[str, ...]]:
         """Return the places that hold a document, in order."""
-        condition, bound = self._where(corner)
+        condition, bound = self._where(document_range)
         sql = (
             f"SELECT DISTINCT d.place FROM shelf d LEFT JOIN memories m ON m.id = d.memory WHERE {condition}"
         )
         rows: list[Any] = self._connection.execute(sql, bound).fetchall()
-        with readable("shelf"):
+        with corrupt_on_error("shelf"):
             return sorted(tuple(json.loads(place)) for (place,) in rows)
 
-    def holders(self, memory_id: MemoryId) -> Sequence[Document]:
+    def pointing_to(self, memory_id: MemoryId) -> Sequence[Document]:
         """Return every document that points to a memory."""
         return list(self._many(f"{_SELECT} WHERE d.memory = ? ORDER BY d.id", [memory_id]))
 
@@ -159,7 +159,7 @@ class DocumentsTable:
 
     def count(self) -> int:
         """Return how many documents there are."""
-        return int(only(self._connection, "SELECT count(*) FROM shelf"))
+        return int(single_value(self._connection, "SELECT count(*) FROM shelf"))
 
     def _one(
         self, sql: str, place: tuple[str, ...], key: str, scope: Scope, more: Iterable[Any]
@@ -170,31 +170,36 @@ class DocumentsTable:
     def _many(self, sql: str, bound: Sequence[Any]) -> Generator[Document, None, None]:
         cursor = self._connection.execute(sql, bound)
         try:
-            with readable("shelf"):
+            with corrupt_on_error("shelf"):
                 for row in cursor:
-                    yield _item(row)
+                    yield _document(row)
         finally:
             cursor.close()  # a statement left open would keep its reader at an old snapshot
 
-    def _where(self, corner: DocumentRange) -> Clause:
-        """Return the condition of a part of the shelf, over `shelf d`, `scopes s` and `memories m`."""
-        clauses: list[Clause] = [(_IS_SHOWN, [to_microseconds(corner.now)])]
-        if corner.within:
-            clauses.append((_WITHIN, [name for name in names(corner.scope) for _ in range(2)]))
+    def _where(self, document_range: DocumentRange) -> Clause:
+        """
+        Return the condition of a range, over `shelf d`, `scopes s` and `memories
+        m`.
+        """
+        clauses: list[Clause] = [(_IS_SHOWN, [to_microseconds(document_range.now)])]
+        if document_range.within:
+            clauses.append(
+                (_WITHIN, [name for name in scope_columns(document_range.scope) for _ in range(2)])
+            )
         else:
-            clauses.append(("d.scope = ?", [self._scopes.find(corner.scope)]))
-        if corner.place:
-            path = to_path(corner.place)
+            clauses.append(("d.scope = ?", [self._scopes.find(document_range.scope)]))
+        if document_range.place:
+            path = to_path(document_range.place)
             start = path[:-1]
             # What lies below continues with a comma, and "-" is the next character after it.
             below = [path, f"{start},", f"{start}-"]
             clauses.append(("(d.place = ? OR (d.place >= ? AND d.place < ?))", below))
-        if corner.key is not None:
-            clauses.append(("d.key = ?", [corner.key]))
+        if document_range.key is not None:
+            clauses.append(("d.key = ?", [document_range.key]))
         return " AND ".join(text for text, _ in clauses), [one for _, bound in clauses for one in bound]
 
 
-_ONE = f"{_SELECT} WHERE d.scope = ? AND d.place = ? AND d.key = ?"
+_ONE_DOCUMENT = f"{_SELECT} WHERE d.scope = ? AND d.place = ? AND d.key = ?"
 
 
 def to_path(place: Sequence[str]) -> str:
@@ -202,7 +207,7 @@ def to_path(place: Sequence[str]) -> str:
     return json.dumps(list(place), ensure_ascii=False, separators=(",", ":"))
 
 
-def to_document(value: Any) -> str:
+def to_json_text(value: Any) -> str:
     """Return a document as stored; half a surrogate pair, which UTF-8 cannot hold, is escaped."""
     written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if not is_text(written):
@@ -213,11 +218,11 @@ def to_document(value: Any) -> str:
     return written
 
 
-def _in_microseconds(lifetime: timedelta | None) -> int | None:
+def _lifetime_microseconds(lifetime: timedelta | None) -> int | None:
     return None if lifetime is None else lifetime // timedelta(microseconds=1)
 
 
-def _item(row: Sequence[Any]) -> Document:
+def _document(row: Sequence[Any]) -> Document:
     number, place, key, value, memory, turn, created_at, updated_at, expires_at, lifetime = row[:10]
     return Document(
         id=number,

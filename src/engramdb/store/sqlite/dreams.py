@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engramdb.store.contract import DreamRun, MergeRecord, Objection, Outline, StepMark
-from engramdb.store.sqlite.connection import readable
+from engramdb.store.sqlite.connection import corrupt_on_error
 from engramdb.store.sqlite.edges import PATH
 from engramdb.store.sqlite.filters import ScopesTable
 from engramdb.store.sqlite.rows import (
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 # The tables `leases`, `dreams`, `dream_steps` and `merges`, and what a dream reads of the others.
 #
-# Called through the store. A lease is taken and renewed inside a write, so two processes cannot both have it.
+# Called through the store. A lease is taken and renewed inside a write, so two processes cannot both have
+# it.
 
 _read_report = msgspec.json.Decoder(DreamReport).decode
 _RUN = "key, started_at, finished_at, policy, steps, step, report"
@@ -102,7 +103,7 @@ class LeasesTable:
         return True
 
     def renew(self, kind: str, owner: str, *, until: datetime) -> bool:
-        """Hold it for longer; says False where somebody else has taken it over."""
+        """Hold it for longer; says False where someone else has taken it over."""
         sql = "UPDATE leases SET expires_at = ? WHERE kind = ? AND owner = ? RETURNING kind"
         return bool(self._connection.execute(sql, (to_microseconds(until), kind, owner)).fetchall())
 
@@ -134,7 +135,7 @@ class DreamsTable:
         earlier, named = ("", []) if before is None else ("WHERE key < ?", [before])
         sql = f"SELECT {_RUN} FROM dreams {earlier} ORDER BY key DESC LIMIT ?"
         rows: list[Any] = self._connection.execute(sql, (*named, limit)).fetchall()
-        with readable("dreams"):
+        with corrupt_on_error("dreams"):
             return [
                 DreamRun(
                     started_at=from_microseconds(started),
@@ -174,13 +175,13 @@ class DreamsTable:
     def fresh_scopes(self, *, since: int) -> Sequence[Scope]:
         """Return the scopes in which an active memory has changed since this change."""
         rows: list[Any] = self._connection.execute(_SCOPES, (since,)).fetchall()
-        with readable("scopes"):
+        with corrupt_on_error("scopes"):
             return [scope_from(row) for row in rows]
 
     def outlines(self, scope: Scope, *, since: int) -> Sequence[Outline]:
         """Return the active memories of exactly this scope that nothing warns of, in order of their keys."""
         rows = self._connection.execute(_OUTLINES, (since, self._scopes.find(scope)))
-        with readable("memories"):
+        with corrupt_on_error("memories"):
             return [_outline(row) for row in rows]
 
     def open_contradictions(self) -> Sequence[tuple[int, int]]:
@@ -188,7 +189,7 @@ class DreamsTable:
         pairs: list[Any] = self._connection.execute(_CONTRADICTIONS).fetchall()
         return pairs
 
-    def taken_back(self, fingerprint: bytes, *, scope: Scope) -> Sequence[Memory]:
+    def withdrawn_memories(self, fingerprint: bytes, *, scope: Scope) -> Sequence[Memory]:
         """Return the memories of exactly this scope that once said this and are not active any more."""
         sql = (
             f"SELECT {SELECTED} FROM memories m JOIN scopes s ON s.id = m.scope "
@@ -209,42 +210,44 @@ class DreamsTable:
     def merges_into(self, memory_id: MemoryId) -> Sequence[MergeRecord]:
         """Return what was merged into a memory and not taken back, oldest first."""
         sql = f"{_MERGES} WHERE k.id = ? AND g.undone_at IS NULL ORDER BY g.key"
-        return _merges(self._connection.execute(sql, (memory_id,)).fetchall())
+        return _merge_records(self._connection.execute(sql, (memory_id,)).fetchall())
 
     def merge_of(self, memory_id: MemoryId) -> MergeRecord | None:
         """Return the merge by which a memory was lost, unless it was taken back."""
         sql = f"{_MERGES} WHERE l.id = ? AND g.undone_at IS NULL ORDER BY g.key DESC LIMIT 1"
-        found = _merges(self._connection.execute(sql, (memory_id,)).fetchall())
+        found = _merge_records(self._connection.execute(sql, (memory_id,)).fetchall())
         return found[0] if found else None
 
     def undo_merge(self, key: int, *, at: datetime) -> None:
         """Note that a merge was taken back, so that no rule makes it again."""
         self._connection.execute("UPDATE merges SET undone_at = ? WHERE key = ?", (to_microseconds(at), key))
 
-    def kept_apart(self, memory_ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
-        """Return the pairs with any of these memories whose merge somebody took back."""
+    def split_pairs(self, memory_ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
+        """Return the pairs with any of these memories whose merge someone took back."""
         among = "(SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(?1)))"
         is_apart = "(g.undone_at IS NOT NULL OR l.status = 'active')"  # brought back in whatever way
         sql = f"{_MERGES} WHERE {is_apart} AND (g.keeper IN {among} OR g.loser IN {among})"
         rows = self._connection.execute(sql, (to_json(list(memory_ids)),)).fetchall()
-        return {frozenset((one.keeper, one.loser)) for one in _merges(rows)}
+        return {frozenset((one.keeper, one.loser)) for one in _merge_records(rows)}
 
     # --- what may go ----------------------------------------------------------------------------------------
 
     def count_old(self, table: str, *, before: datetime, keep: int) -> int:
-        """Return how many notes of a table may go: older than that, and not among the latest so many."""
+        """Return how many rows of a table may go: older than `before`, and not among the latest `keep`."""
         return len(self._old(table, before, keep, _NO_LIMIT))
 
     def drop_old(self, table: str, *, before: datetime, keep: int, limit: int) -> int:
-        """Drop the oldest of them, at most so many, and return how many went."""
+        """Drop the oldest of them, at most `limit`, and return how many went."""
         rows = self._old(table, before, keep, limit)
         self._connection.executemany(_DROP[table], rows)
         return len(rows)
 
     def _old(self, table: str, before: datetime, keep: int, limit: int) -> list[Any]:
         sql = _OLD[table]
-        kept = (keep,) if sql.count("?") == 3 else ()
-        rows: list[Any] = self._connection.execute(sql, (to_microseconds(before), *kept, limit)).fetchall()
+        kept_rows = (keep,) if sql.count("?") == 3 else ()
+        rows: list[Any] = self._connection.execute(
+            sql, (to_microseconds(before), *kept_rows, limit)
+        ).fetchall()
         return rows
 
 
@@ -271,8 +274,8 @@ def _outline(row: Sequence[Any]) -> Outline:
     )
 
 
-def _merges(rows: Sequence[Any]) -> list[MergeRecord]:
-    with readable("merges"):
+def _merge_records(rows: Sequence[Any]) -> list[MergeRecord]:
+    with corrupt_on_error("merges"):
         return [
             MergeRecord(
                 key=key,
@@ -301,7 +304,7 @@ _NAMING_FILES = (
     f"SELECT DISTINCT m.key FROM memories m JOIN memory_traits t ON t.memory = m.key AND t.kind = '{PATH}' "
     f"WHERE m.key > ? AND m.layer = '{Layer.CODEBASE}' AND {_USABLE} ORDER BY m.key LIMIT ?"
 )
-MOVING = 0.6
+MOVING_AROUSAL = 0.6
 """From this arousal on a memory is replayed before others of its age."""
 
 
@@ -318,7 +321,7 @@ class ReplaysTable:
         return {key: from_microseconds(at) for key, at in rows}
 
     def mark(self, keys: Sequence[int], *, at: datetime) -> bool:
-        """Note that these memories are replayed at this moment, and say whether that was news of any."""
+        """Note that these memories are replayed at this moment, and return whether that was news of any."""
         sql = (
             "INSERT INTO replays (memory, at) VALUES (?1, ?2) "
             "ON CONFLICT (memory) DO UPDATE SET at = ?2 WHERE at <> ?2"
@@ -327,14 +330,16 @@ class ReplaysTable:
         self._connection.executemany(sql, [(key, to_microseconds(at)) for key in keys])
         return self._connection.total_changes() > before
 
-    def received(self, *, limit: int) -> Sequence[int]:
+    def received_unreplayed(self, *, limit: int) -> Sequence[int]:
         """Return the keys of active memories that came from others and were never replayed, oldest first."""
         rows: list[Any] = self._connection.execute(_RECEIVED, (limit,)).fetchall()
         return [key for (key,) in rows]
 
     def fresh(self, *, since: datetime, limit: int) -> Sequence[int]:
         """Return the keys of active memories stored since then, the most moving and then the newest first."""
-        rows: list[Any] = self._connection.execute(_FRESH, (to_microseconds(since), MOVING, limit)).fetchall()
+        rows: list[Any] = self._connection.execute(
+            _FRESH, (to_microseconds(since), MOVING_AROUSAL, limit)
+        ).fetchall()
         return [key for (key,) in rows]
 
     def naming_files(self, *, after_key: int, limit: int) -> Sequence[int]:
@@ -346,7 +351,7 @@ class ReplaysTable:
 # The table `feedback`: which memory helped or did not, for a question kept as fingerprint and vector only.
 
 _ADD = "INSERT INTO feedback (memory, at, helpful, question, space, vector) VALUES (?, ?, ?, ?, ?, ?)"
-_AGAINST = (
+_OBJECTIONS = (
     "SELECT memory, question, space, vector FROM feedback WHERE helpful = 0 AND at > ? "
     "AND memory IN (SELECT value FROM json_each(?))"
 )
@@ -373,10 +378,10 @@ class FeedbackTable:
         row = (key, to_microseconds(at), int(is_helpful), question, space if blob else None, blob)
         self._connection.execute(_ADD, row)
 
-    def against(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:
+    def objections(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:
         """Return the questions for which these memories were of no help since then."""
         rows: list[Any] = self._connection.execute(
-            _AGAINST, (to_microseconds(since), to_json(list(keys)))
+            _OBJECTIONS, (to_microseconds(since), to_json(list(keys)))
         ).fetchall()
         return [
             Objection(key, question, space, None if blob is None else np.frombuffer(blob, "<f4"))

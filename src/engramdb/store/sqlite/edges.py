@@ -10,19 +10,20 @@ import msgspec
 import numpy as np
 
 from engramdb.store.contract import EdgeColumns, SharedEntities
-from engramdb.store.sqlite.connection import only, readable
+from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.rows import from_microseconds, to_json, to_microseconds
 from engramdb.text.names import fold, fold_name
 from engramdb.values import Edge, EdgeType, EntityType, Memory, MemoryId, Traits, check_edge
 
 # The tables `edges` and `edge_removals`: typed links between memories, and which of them were taken away.
 #
-# Written by admission, by `relate` and by the dream; followed by the graph index of every process through the
-# feed of changes, which names memories by key. A link stands in the feed at its latest change, and a removal
-# for as long as a process may reasonably lag behind; one that lags further is told so, and reads everything.
+# Written by admission, by `relate` and by the dream; followed by the graph index of every process through
+# the feed of changes, which names memories by key. A link stands in the feed at its latest change, and a
+# removal for as long as a process may reasonably lag behind; one that lags further is told so, and reads
+# everything.
 
-KEPT_CHANGES = 50_000
-"""Removals older than so many changes are dropped: a megabyte, and reading all again costs little more."""
+MAX_REMOVAL_AGE_CHANGES = 50_000
+"""Removals older than this many changes are dropped: a megabyte, and reading all again costs little more."""
 
 _INFERENCE = to_json([one for one in EdgeType if one.is_inference])
 _KEY = "(SELECT key FROM memories WHERE id = ?)"
@@ -95,12 +96,12 @@ class EdgesTable:
         for ends in removed:
             change = self._next_changes(1)
             self._connection.execute("INSERT INTO edge_removals VALUES (?, ?, ?, ?)", (change, *ends, kind))
-            self._prune(change - KEPT_CHANGES)
+            self._prune(change - MAX_REMOVAL_AGE_CHANGES)
 
     def of(self, memory_id: MemoryId) -> list[Edge]:
         """Return the links that leave or reach a memory, the latest changed last."""
         rows: list[Any] = self._connection.execute(_OF, (memory_id, memory_id)).fetchall()
-        with readable("edges"):
+        with corrupt_on_error("edges"):
             return [
                 Edge(source=a, target=b, type=EdgeType(kind), weight=weight, created_at=from_microseconds(at))
                 for a, b, kind, weight, at in rows
@@ -108,16 +109,16 @@ class EdgesTable:
 
     def latest_change(self) -> int:
         """Return the cursor of the newest change of a link."""
-        number: int = only(self._connection, _COUNTER, ("edge_change",))
+        number: int = single_value(self._connection, _COUNTER, ("edge_change",))
         return number
 
     def pruned_change(self) -> int:
         """Return the newest removal that the feed has dropped; who stopped before it must begin again."""
-        number: int = only(self._connection, _COUNTER, ("edge_pruned",))
+        number: int = single_value(self._connection, _COUNTER, ("edge_pruned",))
         return number
 
     def changes(self, *, since: int, limit: int) -> tuple[int, EdgeColumns]:
-        """Return a new cursor and the links that changed after the given one, in order; 0 begins anew."""
+        """Return a new cursor and the links that changed after the given one, in order; 0 starts over."""
         rows: list[Any] = self._connection.execute(_CHANGES, (since, limit)).fetchall()
         return rows[-1][0] if rows else since, _columns(rows)
 
@@ -126,7 +127,7 @@ class EdgesTable:
         return _columns(self._connection.execute(_TOUCHING, (to_json(list(keys)),)).fetchall())
 
     def sharing_entities(self, most_mentions: Mapping[int, int], *, limit: int) -> SharedEntities:
-        """Return who speaks of the same as these memories, of what at most so many speak of; rarest first."""
+        """Return memories that share an entity with these, of entities with few mentions; rarest first."""
         asked = to_json({str(key): most for key, most in most_mentions.items()})
         rows: list[Any] = self._connection.execute(_SHARING, (asked, limit)).fetchall()
         origins, others, mentions = list(zip(*rows, strict=True)) or [()] * 3
@@ -142,8 +143,8 @@ class EdgesTable:
             self._connection.execute("UPDATE counters SET value = ? WHERE name = 'edge_pruned'", (newest,))
 
     def _next_changes(self, count: int) -> int:
-        """Count so many changes and return the number of the last."""
-        number: int = only(self._connection, _NEXT_CHANGES, (count,))
+        """Count `count` changes and return the number of the last."""
+        number: int = single_value(self._connection, _NEXT_CHANGES, (count,))
         return number
 
     def _inferred_from(self, memory_id: MemoryId) -> list[MemoryId]:
@@ -169,12 +170,12 @@ def _columns(rows: Sequence[Any]) -> EdgeColumns:
 # asked for.
 
 TRAITS_VERSION = 1
-"""Of the folding below; a store with another number is filled anew when it is opened."""
+"""Of the folding below; a store with another number is rebuilt when it is opened."""
 
 TECHNOLOGY, PATH, LANGUAGE, SENTIMENT, SPEAKER = "technology", "path", "language", "sentiment", "speaker"
 _INSERT = "INSERT OR IGNORE INTO memory_traits (kind, value, memory) VALUES (?, ?, ?)"
 _VERSION = "SELECT value FROM counters WHERE name = 'traits_version'"
-_TOLD = "SELECT key, traits, speaker FROM memories"
+_EXPECTED = "SELECT key, traits, speaker FROM memories"
 _read_traits = msgspec.json.Decoder(Traits).decode
 
 TraitMark = tuple[str, str]
@@ -197,7 +198,7 @@ def fold_path(path: str) -> str:
     return start + "/".join(parts)
 
 
-def marks(traits: Traits, speaker: str | None) -> Iterator[TraitMark]:
+def trait_marks(traits: Traits, speaker: str | None) -> Iterator[TraitMark]:
     """Yield what a memory can be found by."""
     told = {
         TECHNOLOGY: traits.technologies,
@@ -219,7 +220,7 @@ class TraitsTable:
     @property
     def is_current(self) -> bool:
         """Whether the table was filled by these rules."""
-        version: int = only(self._connection, _VERSION)
+        version: int = single_value(self._connection, _VERSION)
         return version == TRAITS_VERSION
 
     def put(self, key: int, memory: Memory) -> None:
@@ -229,7 +230,7 @@ class TraitsTable:
 
     def add(self, key: int, memory: Memory) -> None:
         """Enter a memory of which nothing was entered yet."""
-        rows = [(kind, word, key) for kind, word in marks(memory.traits, memory.provenance.speaker)]
+        rows = [(kind, word, key) for kind, word in trait_marks(memory.traits, memory.provenance.speaker)]
         self._connection.executemany(_INSERT, rows)
 
     def remove(self, key: int) -> None:
@@ -237,7 +238,7 @@ class TraitsTable:
         self._connection.execute("DELETE FROM memory_traits WHERE memory = ?", (key,))
 
     def rebuild(self) -> int:
-        """Fill the table anew from the memories, inside a write, and return how many rows it has."""
+        """Rebuild the table from the memories, inside a write, and return its number of rows."""
         self._connection.execute("DELETE FROM memory_traits")
         self._connection.executemany(_INSERT, sorted(self._told()))
         self._connection.execute(
@@ -251,11 +252,11 @@ class TraitsTable:
         return len(stored ^ set(self._told()))
 
     def _told(self) -> Iterator[tuple[str, str, int]]:
-        rows: list[Any] = self._connection.execute(_TOLD).fetchall()
-        with readable("memories"):
+        rows: list[Any] = self._connection.execute(_EXPECTED).fetchall()
+        with corrupt_on_error("memories"):
             for key, traits, speaker in rows:
-                yield from ((kind, word, key) for kind, word in marks(_read_traits(traits), speaker))
+                yield from ((kind, word, key) for kind, word in trait_marks(_read_traits(traits), speaker))
 
     def _count(self) -> int:
-        total: int = only(self._connection, "SELECT count(*) FROM memory_traits")
+        total: int = single_value(self._connection, "SELECT count(*) FROM memory_traits")
         return total

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engramdb.store.contract import Appearance
-from engramdb.store.sqlite.connection import only, readable
+from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.filters import (
     AMONG,
     INDEXED,
@@ -15,8 +15,8 @@ from engramdb.store.sqlite.filters import (
     VISIBLE,
     ScopesTable,
     name_folds,
-    names,
-    still_there,
+    not_expired,
+    scope_columns,
     where,
 )
 from engramdb.store.sqlite.rows import from_microseconds, scope_from, to_json, to_microseconds
@@ -86,7 +86,9 @@ _AFTER_UNLINK = (
     "UPDATE entities SET mentions = (SELECT count(DISTINCT memory) FROM entity_mentions x "
     f"WHERE x.entity = entities.key) WHERE key {AMONG}",
 )
-_CALLED = "SELECT n.entity, n.folded FROM entity_names n JOIN entities e ON e.key = n.entity WHERE e.id = ?"
+_NAMES_USED = (
+    "SELECT n.entity, n.folded FROM entity_names n JOIN entities e ON e.key = n.entity WHERE e.id = ?"
+)
 _MENTION = "entity, memory, folded, at"
 _KEY_OF_MEMORY = "(SELECT key FROM memories WHERE id = ?)"
 _LIVE_BY_NAME = f"SELECT n.entity FROM entity_names n WHERE n.scope IN ({VISIBLE}) AND {IS_LIVE_NAME}"
@@ -96,7 +98,7 @@ MAX_COUNTED = 2000
 MAX_NAMESAKES = 20
 """Who is looked at by a part of a name; a question for one of twenty Annas does not say which by it."""
 MAX_CANDIDATES = 50
-"""Of each sort of likeness; whoever shares a first name with fifty others is not told apart by it anyway."""
+"""Per kind of match; a first name shared by fifty others identifies no one anyway."""
 
 
 class EntitiesTable:
@@ -109,18 +111,23 @@ class EntitiesTable:
     def add(self, entity: Entity) -> None:
         """Store a new entity under all its names."""
         columns = "id, scope, name, folded, type, first_seen, last_seen, mentions"
-        row = (entity.id, self._scopes.make(entity.scope), *_values(entity))
+        row = (entity.id, self._scopes.make(entity.scope), *_entity_row(entity))
         self._connection.execute(f"INSERT INTO entities ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         self._add_names(entity)
 
     def update(self, entity: Entity) -> None:
         """Store a changed entity under its id; names are added, never taken away."""
         columns = "name = ?, folded = ?, type = ?, first_seen = ?, last_seen = ?, mentions = ?"
-        self._connection.execute(f"UPDATE entities SET {columns} WHERE id = ?", (*_values(entity), entity.id))
+        self._connection.execute(
+            f"UPDATE entities SET {columns} WHERE id = ?", (*_entity_row(entity), entity.id)
+        )
         self._add_names(entity)
 
     def link(self, entity_id: str, memory_id: MemoryId, *, name: str, at: datetime) -> bool:
-        """Note that a memory calls an entity so; say whether that is the first time that it speaks of it."""
+        """
+        Note that a memory calls an entity so; return whether that is the first time that it mentions
+        it.
+        """
         rows: list[Any] = self._connection.execute(_LINKED, (memory_id, entity_id)).fetchall()
         entity, kind, memory, is_linked = rows[0]
         row = (entity, memory, fold_name(name, EntityType(kind)), to_microseconds(at))
@@ -132,7 +139,7 @@ class EntitiesTable:
         return not is_linked
 
     def unlink(self, memory_id: MemoryId) -> None:
-        """Take a memory's mentions away, and every name and entity that no other memory speaks of."""
+        """Take a memory's mentions away, and every name and entity that no other memory mentions."""
         sql = f"DELETE FROM entity_mentions WHERE memory = {_KEY_OF_MEMORY} RETURNING entity"
         rows: list[Any] = self._connection.execute(sql, (memory_id,)).fetchall()
         touched = to_json(sorted({entity for (entity,) in rows}))
@@ -168,7 +175,7 @@ class EntitiesTable:
         return found[0] if found else None
 
     def by_name(self, name: str, *, scope: Scope) -> Sequence[Entity]:
-        """Return the entities that go by this name, however it is written."""
+        """Return the entities that go by this name, in any spelling."""
         return self.named(name_folds([name]), scope=scope)
 
     def named(
@@ -185,18 +192,22 @@ class EntitiesTable:
         Also the people with a longer name that begins with one of `given` or ends with one of `family`.
         """
         # One query for all three takes three times as long as three.
-        found = self._keys(f"{_LIVE_BY_NAME} AND n.folded {AMONG}", [*names(scope), INDEXED, _set(folded)])
+        found = self._keys(
+            f"{_LIVE_BY_NAME} AND n.folded {AMONG}", [*scope_columns(scope), INDEXED, _name_set(folded)]
+        )
         for sql, parts in ((_GIVEN, given), (_FAMILY, family)):
-            found |= self._keys(sql, [_set(parts), *names(scope), INDEXED, MAX_NAMESAKES])
+            found |= self._keys(sql, [_name_set(parts), *scope_columns(scope), INDEXED, MAX_NAMESAKES])
         if not found:
             return []
-        return self._visible(f"e.key {AMONG}", [_set(found)], scope=scope, limit=MAX_CANDIDATES)
+        return self._visible(f"e.key {AMONG}", [_name_set(found)], scope=scope, limit=MAX_CANDIDATES)
 
     def starting_with(self, text: str, *, scope: Scope, limit: int) -> Sequence[Entity]:
         """Return the entities with a name that begins so, for completion."""
         start = fold_name(text)
         condition = f"e.key IN ({_LIVE_BY_NAME} AND n.folded >= ? AND n.folded < ? || char(1114111))"
-        return self._visible(condition, [*names(scope), INDEXED, start, start], scope=scope, limit=limit)
+        return self._visible(
+            condition, [*scope_columns(scope), INDEXED, start, start], scope=scope, limit=limit
+        )
 
     def list(self, *, scope: Scope, kind: EntityType | None = None, limit: int) -> Sequence[Entity]:
         """Return the entities that this scope may see, the latest mentioned first."""
@@ -204,19 +215,19 @@ class EntitiesTable:
         return self._visible(f"e.type {AMONG}", [wanted], scope=scope, limit=limit)
 
     def of_memory(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Entity]:
-        """Return what a memory speaks of."""
+        """Return what a memory mentions."""
         condition = f"e.key IN (SELECT entity FROM entity_mentions WHERE memory = {_KEY_OF_MEMORY})"
         return self._visible(condition, [memory_id], scope=scope, limit=1000)
 
     def memories_of(self, entity_id: str, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int]:
-        """Return the keys of the memories that speak of an entity, the latest stored first."""
+        """Return the keys of the memories that mention an entity, the latest stored first."""
         condition, parameters = where(scope, filters)
-        # By name and newest first, as the table is sorted: stops early where thousands speak of it.
+        # By name and newest first, as the table is sorted: stops early where thousands mention it.
         sql = (
             "SELECT x.memory FROM entity_mentions x CROSS JOIN memories m ON m.key = x.memory "
             f"WHERE x.entity = ? AND x.folded = ? AND {condition} ORDER BY x.memory DESC LIMIT ?"
         )
-        called: list[Any] = self._connection.execute(_CALLED, (entity_id,)).fetchall()
+        called: list[Any] = self._connection.execute(_NAMES_USED, (entity_id,)).fetchall()
         found: set[int] = set()
         for name in called:
             found |= {key for (key,) in self._connection.execute(sql, (*name, *parameters, limit))}
@@ -230,18 +241,18 @@ class EntitiesTable:
         filters: Filters,
         alive_at: datetime | None = None,
     ) -> Sequence[Appearance]:
-        """Return every memory that speaks of one of these, those about the latest moment first."""
-        condition, parameters = still_there(where(scope, filters), alive_at)
+        """Return every memory that mentions one of these, those about the latest moment first."""
+        condition, parameters = not_expired(where(scope, filters), alive_at)
         sql = f"{_APPEARANCES}{condition} ORDER BY 3 DESC, 1 DESC"
         bound = (to_json(list(entity_ids)), *parameters)
         rows: list[Any] = self._connection.execute(sql, bound).fetchall()
-        with readable("memories"):
+        with corrupt_on_error("memories"):
             return [Appearance(key, Layer(layer), from_microseconds(when)) for key, layer, when in rows]
 
     def companions(
         self, entity_ids: Sequence[str], keys: Sequence[int], *, scope: Scope, limit: int
     ) -> Sequence[tuple[Entity, int]]:
-        """Return who else these memories speak of, and how many of them do, the most frequent first."""
+        """Return who else these memories mention, and how many of them do, the most frequent first."""
         bound = (to_json(list(keys)), to_json(list(entity_ids)), limit)
         rows: list[Any] = self._connection.execute(_COMPANIONS, bound).fetchall()
         counts: dict[str, int] = dict(rows)
@@ -249,12 +260,12 @@ class EntitiesTable:
         return sorted(((one, counts[one.id]) for one in found), key=lambda pair: (-pair[1], pair[0].id))
 
     def is_empty(self) -> bool:
-        """Say whether nothing was ever named, so that nothing need be looked up."""
+        """Return whether nothing was ever named, so that nothing need be looked up."""
         return self._connection.execute("SELECT 1 FROM entities LIMIT 1").fetchone() is None
 
     def count(self) -> int:
         """Return how many entities are stored."""
-        total: int = only(self._connection, "SELECT count(*) FROM entities")
+        total: int = single_value(self._connection, "SELECT count(*) FROM entities")
         return total
 
     def _visible(
@@ -262,7 +273,7 @@ class EntitiesTable:
     ) -> Sequence[Entity]:
         """Return entities with a findable memory, showing only the names that such memories use."""
         seen = f"e.scope IN ({VISIBLE}) AND EXISTS ({_LIVE}) ORDER BY e.last_seen DESC, e.key DESC LIMIT ?"
-        bound = [*parameters, *names(scope), INDEXED, limit]
+        bound = [*parameters, *scope_columns(scope), INDEXED, limit]
         return self._entities(f"{condition} AND {seen}", bound, live=True)
 
     def _entities(self, condition: str, parameters: Sequence[Any], *, live: bool = False) -> Sequence[Entity]:
@@ -274,7 +285,7 @@ class EntitiesTable:
         for entity, folded, name in named:
             called.setdefault(entity, {})[folded] = name
         counts = self._live_counts([row[0] for row in rows if row[6] <= MAX_COUNTED]) if live else {}
-        with readable("entities"):
+        with corrupt_on_error("entities"):
             return [_entity(row, called.get(row[0], {}), counts.get(row[0], row[6])) for row in rows]
 
     def _keys(self, sql: str, bound: Sequence[Any]) -> set[int]:
@@ -297,11 +308,11 @@ class EntitiesTable:
         self._connection.executemany(sql, rows)
 
 
-def _set(members: Iterable[str] | Iterable[int]) -> str:
+def _name_set(members: Iterable[str] | Iterable[int]) -> str:
     return to_json(sorted(set(members)))
 
 
-def _values(entity: Entity) -> tuple[Any, ...]:
+def _entity_row(entity: Entity) -> tuple[Any, ...]:
     moments = (to_microseconds(entity.first_seen), to_microseconds(entity.last_seen))
     return (entity.name, fold_name(entity.name, entity.type), entity.type, *moments, entity.mentions)
 

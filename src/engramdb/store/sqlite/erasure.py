@@ -3,7 +3,7 @@ What erasing reaches across tables: whatever holds the words of a memory, or of 
 
 Called through the store by `capture.erase`. Looks through whole tables where there is no index, because it is
 asked for seldom and must miss nothing. `secure_delete` overwrites what is deleted here; `SqliteStore.scrub`
-writes the file anew afterwards.
+rewrites the file afterwards.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from engramdb.store.sqlite.connection import only
-from engramdb.store.sqlite.filters import ScopesTable, names
+from engramdb.store.sqlite.connection import single_value
+from engramdb.store.sqlite.filters import ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import SELECTED, from_row, scope_from, to_json, to_microseconds
 from engramdb.values import Memory, MemoryId, Scope, TurnId
 
 if TYPE_CHECKING:
     import apsw
 
-LEAST_WORDS = 3
+MIN_WORDS = 3
 """A shorter statement is not looked for inside messages: "tea" stands in too many that are about others."""
 SESSION_MAKER = "session-"
 """How the name of the maker of session summaries begins: they quote the statements of their session."""
 
 _KEY = "(SELECT key FROM memories WHERE id = ?1)"
-_KIN = f"""
+_COPIES = f"""
 SELECT {SELECTED} FROM memories m JOIN scopes s ON s.id = m.scope
 WHERE m.scope = (SELECT scope FROM memories WHERE id = ?1) AND m.id <> ?1 AND m.status <> 'erased' AND (
     m.fingerprint = (SELECT fingerprint FROM memories WHERE id = ?1)
@@ -46,15 +46,15 @@ _WITHIN = (
     "(?1 = '' OR project = ?1) AND (?2 = '' OR squad = ?2) AND (?3 = '' OR agent = ?3) "
     "AND (?4 = '' OR channel = ?4) AND (?5 = '' OR user = ?5)"
 )
-_MINDS = (
+_ATTENTION = (
     "SELECT a.topics, s.project, s.squad, s.agent, s.channel, s.user FROM attention a "
     f"JOIN scopes s ON s.id = a.scope WHERE {_WITHIN}"
 )
 _GAPS = "SELECT DISTINCT gap FROM gap_memories WHERE memory IN (SELECT key FROM memories WHERE id IN "
-_HAS_WORDS = f"length(m.content) - length(replace(m.content, ' ', '')) >= {LEAST_WORDS - 1}"
+_HAS_WORDS = f"length(m.content) - length(replace(m.content, ' ', '')) >= {MIN_WORDS - 1}"
 _QUOTED = "substr(json_quote(m.content), 2, length(json_quote(m.content)) - 2)"
 """The words as they stand inside the JSON of a document."""
-_STRIKE = (
+_DELETE_NOTES = (
     f"DELETE FROM feedback WHERE memory = {_KEY}",
     f"DELETE FROM gaps WHERE id IN (SELECT gap FROM gap_memories WHERE memory = {_KEY})",
     "UPDATE history SET reason = '' WHERE memory_id = ?1",
@@ -62,7 +62,7 @@ _STRIKE = (
     f"SELECT 1 FROM memories m WHERE m.id = ?1 AND {_HAS_WORDS} "
     f"AND instr(lower(shelf.value), lower({_QUOTED})) > 0)",
 )
-_STRIKE_BOX = (
+_CLEAR_BOX_TOPICS = (
     """UPDATE boxes SET topics = '{"all":[],"recent":[]}', sealed_at = coalesce(sealed_at, ?2) """
     "WHERE id = (SELECT box FROM memories WHERE id = ?1)"
 )
@@ -78,24 +78,24 @@ _CLEAR = (
     "UPDATE memories SET box = NULL WHERE scope = ?",
     "DELETE FROM boxes WHERE scope = ?",
 )
-_THEIRS = f"SELECT m.id FROM memories m JOIN scopes s ON s.id = m.scope WHERE {_WITHIN}"
+_OF_USER = f"SELECT m.id FROM memories m JOIN scopes s ON s.id = m.scope WHERE {_WITHIN}"
 _RENAME = (
-    f"UPDATE history SET actor = ?6 WHERE actor = ?5 AND memory_id IN ({_THEIRS})",
-    f"UPDATE audit SET actor = ?6 WHERE actor = ?5 AND target IN ({_THEIRS})",
+    f"UPDATE history SET actor = ?6 WHERE actor = ?5 AND memory_id IN ({_OF_USER})",
+    f"UPDATE audit SET actor = ?6 WHERE actor = ?5 AND target IN ({_OF_USER})",
     f"UPDATE scopes SET user = ?6 WHERE {_WITHIN}",
 )
 
 
 class ErasuresTable:
-    """Not one table but the corners of many."""
+    """Not one table but parts of many."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._scopes = ScopesTable(connection)
 
-    def kin(self, memory: Memory) -> Sequence[Memory]:
+    def copies_of(self, memory: Memory) -> Sequence[Memory]:
         """Return what says the same as a memory, was merged into it or concluded from it, in its scope."""
-        return [from_row(row) for row in self._connection.execute(_KIN, (memory.id,))]
+        return [from_row(row) for row in self._connection.execute(_COPIES, (memory.id,))]
 
     def evidence(self, memory: Memory) -> Sequence[TurnId]:
         """Return the turns that a memory was read from, and those of its scope that hold it word for word."""
@@ -103,16 +103,21 @@ class ErasuresTable:
         read_from = [] if is_concluded else list(memory.provenance.turns)
         found = [turn for (turn,) in self._connection.execute(_STILL_THERE, (to_json(read_from),))]
         for words in {memory.content, memory.verbatim or memory.content}:
-            if len(words.split()) >= LEAST_WORDS:
+            if len(words.split()) >= MIN_WORDS:
                 place = (self._scopes.find(memory.scope), words)
                 found += [turn for (turn,) in self._connection.execute(_WORD_FOR_WORD, place)]
         return list(dict.fromkeys(found))
 
-    def minds(self, references: Sequence[str], texts: Sequence[str], *, scope: Scope) -> Sequence[Scope]:
-        """Return whose minds, in a scope and narrower ones, point to one of these or hold such words."""
-        needles = [*references, *(to_json(text)[1:-1] for text in texts if len(text.split()) >= LEAST_WORDS)]
+    def attention_scopes(
+        self, references: Sequence[str], texts: Sequence[str], *, scope: Scope
+    ) -> Sequence[Scope]:
+        """
+        Return the scopes, this and narrower ones, whose working memory points to one of these or
+        holds such words.
+        """
+        needles = [*references, *(to_json(text)[1:-1] for text in texts if len(text.split()) >= MIN_WORDS)]
         folded = [needle.casefold() for needle in needles]
-        rows: list[Any] = self._connection.execute(_MINDS, names(scope)).fetchall()
+        rows: list[Any] = self._connection.execute(_ATTENTION, scope_columns(scope)).fetchall()
         return [
             scope_from(place)
             for topics, *place in rows
@@ -122,16 +127,16 @@ class ErasuresTable:
     def count_gaps(self, memory_ids: Sequence[MemoryId]) -> int:
         """Return how many questions, open or closed, are about any of these memories."""
         sql = f"SELECT count(*) FROM ({_GAPS} (SELECT value FROM json_each(?))))"
-        return int(only(self._connection, sql, (to_json(list(memory_ids)),)))
+        return int(single_value(self._connection, sql, (to_json(list(memory_ids)),)))
 
-    def strike(self, memory_id: MemoryId, *, now: datetime) -> None:
+    def delete_notes(self, memory_id: MemoryId, *, now: datetime) -> None:
         """Take away what is noted about a memory: feedback, questions, reasons, the topics of its box."""
-        for sql in _STRIKE:
+        for sql in _DELETE_NOTES:
             self._connection.execute(sql, (memory_id,))
-        self._connection.execute(_STRIKE_BOX, (memory_id, to_microseconds(now)))
+        self._connection.execute(_CLEAR_BOX_TOPICS, (memory_id, to_microseconds(now)))
 
-    def drop_minds(self, scopes: Sequence[Scope]) -> None:
-        """Drop the minds of exactly these scopes."""
+    def drop_attention(self, scopes: Sequence[Scope]) -> None:
+        """Drop the working memory of exactly these scopes."""
         numbers = [self._scopes.find(scope) for scope in scopes]
         sql = "DELETE FROM attention WHERE scope IN (SELECT value FROM json_each(?))"
         self._connection.execute(sql, (to_json(numbers),))
@@ -145,7 +150,7 @@ class ErasuresTable:
     def scopes_within(self, scope: Scope) -> Sequence[Scope]:
         """Return the scope and every narrower one, those in which something was ever stored."""
         sql = f"SELECT project, squad, agent, channel, user FROM scopes WHERE {_WITHIN} ORDER BY id"
-        return [scope_from(row) for row in self._connection.execute(sql, names(scope))]
+        return [scope_from(row) for row in self._connection.execute(sql, scope_columns(scope))]
 
     def memories_in(self, scope: Scope) -> Sequence[Memory]:
         """Return every memory of exactly this scope that is not erased."""
@@ -160,15 +165,15 @@ class ErasuresTable:
         return self._count("gaps", scope)
 
     def clear(self, scope: Scope) -> None:
-        """Drop turns, questions, summaries, boxes, minds and names of exactly this scope."""
+        """Drop turns, questions, summaries, boxes, working memory and names of exactly this scope."""
         for sql in _CLEAR:
             self._connection.execute(sql, (self._scopes.find(scope),))
 
     def rename_user(self, scope: Scope, token: str) -> None:
         """Put a token in the place of the user's name, in the scope, every narrower one, and their trail."""
         for sql in _RENAME:
-            self._connection.execute(sql, (*names(scope), token))
+            self._connection.execute(sql, (*scope_columns(scope), token))
 
     def _count(self, table: str, scope: Scope) -> int:
         sql = f"SELECT count(*) FROM {table} WHERE scope = ?"
-        return int(only(self._connection, sql, (self._scopes.find(scope),)))
+        return int(single_value(self._connection, sql, (self._scopes.find(scope),)))

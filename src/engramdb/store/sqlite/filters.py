@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engramdb.store.sqlite.connection import only
+from engramdb.store.sqlite.connection import single_value
 from engramdb.store.sqlite.edges import LANGUAGE, PATH, SENTIMENT, SPEAKER, TECHNOLOGY, fold_path, fold_trait
 from engramdb.store.sqlite.rows import to_json, to_microseconds
 from engramdb.text.names import fold_name
@@ -27,7 +27,7 @@ VISIBLE = (
 _EXACT = "SELECT id FROM scopes WHERE project = ? AND squad = ? AND agent = ? AND channel = ? AND user = ?"
 
 
-def names(scope: Scope) -> tuple[str, ...]:
+def scope_columns(scope: Scope) -> tuple[str, ...]:
     """Return the five columns of a scope, in which an empty text stands for none."""
     return tuple(name or "" for name in scope.parts)
 
@@ -41,12 +41,12 @@ class ScopesTable:
 
     def visible(self, scope: Scope) -> list[int]:
         """Return the numbers of the stored scopes that a reader in this scope may see."""
-        return [number for (number,) in self._connection.execute(VISIBLE, names(scope))]
+        return [number for (number,) in self._connection.execute(VISIBLE, scope_columns(scope))]
 
     def find(self, scope: Scope) -> int | None:
         """Return the number of exactly this scope, if anything was stored in it."""
         if scope not in self._known:
-            row = self._connection.execute(_EXACT, names(scope)).fetchone()
+            row = self._connection.execute(_EXACT, scope_columns(scope)).fetchone()
             if row is None:
                 return None
             self._known[scope] = row[0]
@@ -65,23 +65,22 @@ class ScopesTable:
         if found is not None:
             return found
         columns = "(project, squad, agent, channel, user)"
-        self._connection.execute(f"INSERT INTO scopes {columns} VALUES (?, ?, ?, ?, ?)", names(scope))
+        self._connection.execute(f"INSERT INTO scopes {columns} VALUES (?, ?, ?, ?, ?)", scope_columns(scope))
         return self._connection.last_insert_rowid()
 
 
 # A scope and filters as a WHERE clause over `memories m`, in two forms that let the same memories through.
 #
-# Used by the listing, by the text search and by whoever asks which memories pass. `where` looks at one
-# memory after the other, for those that an index has found already; `where_narrowed` starts from the few
-# that have a rare word, for those that have the whole store before them. Every value is bound; only fixed
-# fragments are joined. Which form pays where: docs/lab/0017-entities-in-recall.md.
+# `where` looks at one memory after the other, for those that an index has found already; `where_narrowed`
+# starts from the few that have a rare word, for those that have the whole store before them. Every value is
+# bound; only fixed fragments are joined. Which form pays where: docs/lab/0017-entities-in-recall.md.
 
 Bound = list[str | int]
 Clause = tuple[str, Bound]
 """A condition and its parameters."""
 
-FEW = 20_000
-"""Up to so many memories with a word are listed, in a few milliseconds; more are asked one by one."""
+FEW_MEMORIES = 20_000
+"""Up to this many memories with a word are listed, in a few milliseconds; more are checked one by one."""
 
 INDEXED = to_json([status for status in Status if status.is_indexed])
 AMONG = "IN (SELECT value FROM json_each(?))"
@@ -106,7 +105,7 @@ _NOT_OVER = (
 )
 
 
-class Holders(NamedTuple):
+class KeysQuery(NamedTuple):
     """Who passes one part of the filters: a query for the keys, its column and its parameters."""
 
     keys: str
@@ -122,31 +121,32 @@ class Holders(NamedTuple):
         return f"m.key IN ({self.keys})", self.parameters
 
     def are_few(self, connection: apsw.Connection) -> bool:
-        """Say whether they are worth listing."""
-        counted = f"SELECT count(*) FROM ({self.keys} LIMIT {FEW + 1})"
-        number: int = only(connection, counted, self.parameters)
-        return number <= FEW
+        """Return whether they are worth listing."""
+        counted = f"SELECT count(*) FROM ({self.keys} LIMIT {FEW_MEMORIES + 1})"
+        number: int = single_value(connection, counted, self.parameters)
+        return number <= FEW_MEMORIES
 
 
 def where(scope: Scope, filters: Filters) -> Clause:
     """Return the condition and its parameters, for memories that come one after the other."""
-    return _joined(scope, filters, [part.one_by_one() for part in _in_words(scope, filters)])
+    return _joined_clauses(scope, filters, [part.one_by_one() for part in _word_holders(scope, filters)])
 
 
 def where_narrowed(connection: apsw.Connection, scope: Scope, filters: Filters) -> Clause:
     """Return the condition and its parameters, for finding the memories that pass among all."""
     parts = [
-        part.listed() if part.are_few(connection) else part.one_by_one() for part in _in_words(scope, filters)
+        part.listed() if part.are_few(connection) else part.one_by_one()
+        for part in _word_holders(scope, filters)
     ]
-    return _joined(scope, filters, parts)
+    return _joined_clauses(scope, filters, parts)
 
 
-def are_few(connection: apsw.Connection, scope: Scope, filters: Filters) -> bool:
-    """Say whether some word of the filters is so rare that few memories can pass."""
-    return any(part.are_few(connection) for part in _in_words(scope, filters))
+def is_selective(connection: apsw.Connection, scope: Scope, filters: Filters) -> bool:
+    """Return whether some word of the filters is so rare that few memories can pass."""
+    return any(part.are_few(connection) for part in _word_holders(scope, filters))
 
 
-def still_there(clause: Clause, at: datetime | None) -> Clause:
+def not_expired(clause: Clause, at: datetime | None) -> Clause:
     """Return the condition with what has a last day that is over left out, where a moment is given."""
     condition, parameters = clause
     if at is None:
@@ -159,13 +159,13 @@ def name_folds(wanted: Iterable[str]) -> set[str]:
     return {fold_name(name, kind) for name in wanted for kind in EntityType}
 
 
-def _joined(scope: Scope, filters: Filters, in_words: Iterable[Clause]) -> Clause:
-    visible: Clause = (f"m.scope IN ({VISIBLE})", [*names(scope)])
-    clauses = [visible, *_columns(filters), *_moments(filters), *in_words]
+def _joined_clauses(scope: Scope, filters: Filters, in_words: Iterable[Clause]) -> Clause:
+    visible: Clause = (f"m.scope IN ({VISIBLE})", [*scope_columns(scope)])
+    clauses = [visible, *_column_clauses(filters), *_time_clauses(filters), *in_words]
     return " AND ".join(text for text, _ in clauses), [one for _, bound in clauses for one in bound]
 
 
-def _columns(filters: Filters) -> Iterator[Clause]:
+def _column_clauses(filters: Filters) -> Iterator[Clause]:
     yield f"m.status {AMONG}", [to_json(sorted(filters.statuses))]
     sets = {
         "layer": filters.layers,
@@ -178,14 +178,14 @@ def _columns(filters: Filters) -> Iterator[Clause]:
             yield f"m.{column} {AMONG}", [to_json(sorted(allowed))]
 
 
-def _moments(filters: Filters) -> Iterator[Clause]:
+def _time_clauses(filters: Filters) -> Iterator[Clause]:
     if filters.since is not None:
         yield "m.when_at >= ?", [to_microseconds(filters.since)]
     if filters.until is not None:
         yield "m.when_at < ?", [to_microseconds(filters.until)]
 
 
-def _in_words(scope: Scope, filters: Filters) -> Iterator[Holders]:
+def _word_holders(scope: Scope, filters: Filters) -> Iterator[KeysQuery]:
     """Yield who passes each part that is about words."""
     sets = {
         TECHNOLOGY: filters.technologies,
@@ -196,19 +196,19 @@ def _in_words(scope: Scope, filters: Filters) -> Iterator[Holders]:
     for kind, words in sets.items():
         if words:
             folded = to_json(sorted({fold_trait(kind, word) for word in words}))
-            yield Holders(_TRAIT, "t.memory", [kind, folded])
+            yield KeysQuery(_TRAIT, "t.memory", [kind, folded])
     if filters.paths:
         paths = sorted({fold_path(path) for path in filters.paths})
         any_of = _PATH.format(" OR ".join([_IS_BELOW] * len(paths)))
-        yield Holders(any_of, "t.memory", [PATH, *(end for path in paths for end in _ends(path))])
+        yield KeysQuery(any_of, "t.memory", [PATH, *(end for path in paths for end in _path_bounds(path))])
     if filters.sessions:
-        yield Holders(_SESSION, "o.key", [to_json(sorted(filters.sessions))])
+        yield KeysQuery(_SESSION, "o.key", [to_json(sorted(filters.sessions))])
     if filters.entities:
         known = [to_json(sorted(name_folds(filters.entities))), INDEXED, to_json(sorted(filters.entities))]
-        yield Holders(_SPEAKING, "x.memory", [*names(scope), *known, *names(scope)])
+        yield KeysQuery(_SPEAKING, "x.memory", [*scope_columns(scope), *known, *scope_columns(scope)])
 
 
-def _ends(path: str) -> tuple[str, str, str]:
+def _path_bounds(path: str) -> tuple[str, str, str]:
     """Return a path, and between what everything below it lies: `0` comes next after the slash."""
     folder = path.rstrip("/")
     return path, f"{folder}/", f"{folder}0"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engramdb.store.contract.dreams import ClusterStats, EntityNaming, MemoryWeight, SummaryNode
-from engramdb.store.sqlite.connection import only, readable
-from engramdb.store.sqlite.filters import AMONG, VISIBLE, ScopesTable, names
+from engramdb.store.sqlite.connection import corrupt_on_error, single_value
+from engramdb.store.sqlite.filters import AMONG, VISIBLE, ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import (
     from_microseconds,
     optional_from_microseconds,
@@ -29,16 +29,14 @@ if TYPE_CHECKING:
 # The tables `gaps` and `gap_memories`: open questions and the memories that each is about.
 #
 # Written by the dream and by whoever answers; read by `engram.gaps` and the context room. A question shows
-# only
-# while all that it is about is still believed or disputed, so settling the ground settles it at once; a
-# trigger
-# deletes it with the first of its memories that is forgotten.
+# only while all that it is about is still believed or disputed, so settling the ground settles it at once;
+# a trigger deletes it with the first of its memories that is forgotten.
 
 _SELECT = (
     "SELECT g.id, g.kind, g.question, g.priority, g.found_at, g.asked_at, g.closed_at, "
     "s.project, s.squad, s.agent, s.channel, s.user FROM gaps g JOIN scopes s ON s.id = g.scope"
 )
-_GROUND_LEFT = (
+_HAS_GROUND = (
     "NOT EXISTS (SELECT 1 FROM gap_memories x JOIN memories m ON m.key = x.memory "
     "WHERE x.gap = g.id AND m.status NOT IN ('active', 'challenged'))"
 )
@@ -71,7 +69,7 @@ _CONTRADICTIONS = (
     "AND o.status IN ('active', 'challenged') AND instr(o.flags, '\"injection\"') = 0 "
     "ORDER BY 2 DESC, 1 DESC LIMIT ?"
 )
-_SPOKEN_OF = (
+_MENTIONED_ENTITIES = (
     "SELECT e.id, m.key FROM entities e JOIN entity_mentions x ON x.entity = e.key "
     "JOIN memories m ON m.key = x.memory AND m.scope = e.scope "
     f"WHERE e.scope = ? AND e.type {AMONG} AND e.mentions >= ? AND m.status = 'active' "
@@ -90,7 +88,7 @@ class GapsTable:
 
     def put(self, gap: Gap) -> bool:
         """
-        Ask a question, and say whether that changed anything.
+        Ask a question, and return whether that changed anything.
 
         One that a person closed stays closed, and none is asked about what is no longer believed or disputed.
         """
@@ -104,8 +102,8 @@ class GapsTable:
         return True
 
     def is_news(self, gap: Gap) -> bool:
-        """Say whether asking this question would change anything."""
-        living: int = only(self._connection, _LIVING, (to_json(list(gap.memories)),))
+        """Return whether asking this question would change anything."""
+        living: int = single_value(self._connection, _LIVING, (to_json(list(gap.memories)),))
         if living < len(set(gap.memories)):
             return False
         state: Any = self._connection.execute(_STATE, (gap.id,)).fetchone()
@@ -118,18 +116,18 @@ class GapsTable:
         return not is_same_ground or state[:3] != (gap.question, gap.priority, None)
 
     def close(self, gap_id: str, *, at: datetime, by: ActorKind, because: str) -> bool:
-        """Note that a question is settled, and say whether it was open."""
+        """Note that a question is settled, and return whether it was open."""
         self._connection.execute(_CLOSE, (to_microseconds(at), by, because, gap_id))
         return self._connection.changes() > 0
 
-    def asked(self, gap_ids: Sequence[str], *, at: datetime) -> None:
-        """Note that these questions were put to somebody."""
+    def mark_asked(self, gap_ids: Sequence[str], *, at: datetime) -> None:
+        """Note that these questions were put to someone."""
         sql = f"UPDATE gaps SET asked_at = ? WHERE id {AMONG}"
         self._connection.execute(sql, (to_microseconds(at), to_json(list(gap_ids))))
 
     def get(self, gap_id: str, *, scope: Scope) -> Gap | None:
         """Return a question that this scope may see, open or closed."""
-        found = self._gaps(f"g.id = ? AND g.scope IN ({VISIBLE})", [gap_id, *names(scope)])
+        found = self._gaps(f"g.id = ? AND g.scope IN ({VISIBLE})", [gap_id, *scope_columns(scope)])
         return found[0] if found else None
 
     def open_for(self, scope: Scope, *, limit: int, after: str | None = None) -> Sequence[Gap]:
@@ -138,11 +136,11 @@ class GapsTable:
 
         With the id of one, open or closed by now, those that follow it.
         """
-        condition = f"g.scope IN ({VISIBLE}) AND g.closed_at IS NULL AND {_GROUND_LEFT}"
+        condition = f"g.scope IN ({VISIBLE}) AND g.closed_at IS NULL AND {_HAS_GROUND}"
         behind = "" if after is None else f"AND {_BEHIND}"
         order = "ORDER BY g.priority DESC, g.found_at, g.id LIMIT ?"
         named = [] if after is None else [after]
-        return self._gaps(f"{condition} {behind} {order}", [*names(scope), *named, limit])
+        return self._gaps(f"{condition} {behind} {order}", [*scope_columns(scope), *named, limit])
 
     def open_in(self, scope: Scope) -> Sequence[Gap]:
         """Return every open question of exactly this scope."""
@@ -151,7 +149,7 @@ class GapsTable:
 
     def count_about(self, memory_ids: Sequence[MemoryId]) -> int:
         """Return how many open questions are about any of these memories."""
-        total: int = only(self._connection, _COUNT_ABOUT, (to_json(list(memory_ids)),))
+        total: int = single_value(self._connection, _COUNT_ABOUT, (to_json(list(memory_ids)),))
         return total
 
     def challenged_in(self, scope: Scope, *, limit: int) -> Sequence[int]:
@@ -166,17 +164,17 @@ class GapsTable:
         ).fetchall()
         return [(first, second) for first, second in rows]
 
-    def spoken_of(
+    def mentioned_entities(
         self, scope: Scope, kinds: Sequence[EntityType], *, least: int, limit: int
     ) -> dict[str, list[int]]:
         """
-        Return the entities of exactly this scope that so many usable memories speak of, with their keys.
+        Return entities of exactly this scope that at least `least` usable memories mention, with their keys.
 
-        The most spoken of come first, and of each the newest memories.
+        The most mentioned come first, and of each the newest memories.
         """
         bound = (self._scopes.find(scope), to_json(list(kinds)), least)
         found: defaultdict[str, list[int]] = defaultdict(list)
-        for entity, key in self._connection.execute(_SPOKEN_OF, bound):
+        for entity, key in self._connection.execute(_MENTIONED_ENTITIES, bound):
             found[entity].append(key)
         often = [entity for entity, keys in found.items() if len(keys) >= least]
         first = sorted(often, key=lambda entity: (-len(found[entity]), entity))[:limit]
@@ -189,7 +187,7 @@ class GapsTable:
         about: defaultdict[str, list[MemoryId]] = defaultdict(list)
         for gap, memory in self._connection.execute(_MEMORIES, (to_json([row[0] for row in rows]),)):
             about[gap].append(memory)
-        with readable("gaps"):
+        with corrupt_on_error("gaps"):
             return [
                 Gap(
                     id=row[0],
@@ -209,21 +207,19 @@ class GapsTable:
 # The tables `tree_nodes` and `tree_members`: summaries of clusters, domains and whole scopes.
 #
 # Written by the dream's steps `tree` and `confidence`; read by the context room and by `engram.confidence`.
-# All
-# of it is derived. Triggers blank what speaks of a memory that is forgotten or no longer believed, so a
-# summary
-# never says what its members do not say any more.
+# All of it is derived. Triggers blank what mentions a memory that is forgotten or no longer believed, so a
+# summary never says what its members do not say any more.
 
 _COLUMNS = (
     *("id", "level", "parent", "title", "summary", "maker", "members", "grain", "is_whole", "space"),
     *("centroid", "certainty", "doubted", "latest_at", "built_at"),
 )
-_SELECT_TREE = (
+_SELECT_NODE = (
     f"SELECT {', '.join(f'n.{name}' for name in _COLUMNS)}, s.project, s.squad, s.agent, s.channel, s.user "
     "FROM tree_nodes n JOIN scopes s ON s.id = n.scope"
 )
 _SET = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
-_PUT_TREE = (
+_PUT_NODE = (
     f"INSERT INTO tree_nodes (scope, {', '.join(_COLUMNS)}) "
     f"VALUES ({', '.join('?' * (len(_COLUMNS) + 1))}) ON CONFLICT (id) DO UPDATE SET {_SET}"
 )
@@ -253,7 +249,7 @@ _QUOTE = (
     "THEN 3 ELSE 2 END WHERE (quoted = 3) <> (memory IN (SELECT value FROM json_each(?1))) "
     "AND node IN (SELECT id FROM tree_nodes WHERE scope = ?2)"
 )
-_HOMES = (
+_CLUSTER_OF = (
     "SELECT m.id, c.parent FROM memories m JOIN tree_members t ON t.memory = m.key "
     f"JOIN tree_nodes c ON c.id = t.node WHERE m.id {AMONG} AND c.parent IS NOT NULL"
 )
@@ -263,7 +259,7 @@ _IN_DOUBT = (
     "JOIN gaps o ON o.id = g.gap WHERE g.memory = m.key AND o.closed_at IS NULL "
     "AND o.kind <> 'missing_field')"
 )
-_READINGS = (
+_CLUSTER_STATS = (
     f"SELECT t.node, count(*), avg(m.confidence * {_TRUST}), sum({_IN_DOUBT}), max({_LATEST}) "
     "FROM tree_members t JOIN tree_nodes n ON n.id = t.node JOIN memories m ON m.key = t.memory "
     "WHERE n.scope = ? GROUP BY t.node"
@@ -273,7 +269,7 @@ _SCOPES = (
     "(SELECT 1 FROM memories m WHERE m.scope = s.id AND m.status IN ('active', 'challenged')) OR EXISTS "
     "(SELECT 1 FROM tree_nodes n WHERE n.scope = s.id) ORDER BY s.id"
 )
-HARDLY_BELIEVED = 0.4
+DOUBTED_BELOW = 0.4
 """Below this confidence a statement is speculative, and its domain less certain for it."""
 _BREADTHS = {breadth.level: breadth for breadth in Breadth}
 
@@ -294,7 +290,7 @@ class TreeTable:
     def visible(self, scope: Scope, breadth: Breadth) -> Sequence[SummaryNode]:
         """Return the nodes of one breadth that a reader in this scope may see."""
         condition = f"n.scope IN ({VISIBLE}) AND n.level = ? ORDER BY n.id"
-        return self._nodes(condition, [*names(scope), breadth.level])
+        return self._nodes(condition, [*scope_columns(scope), breadth.level])
 
     def get(self, node_id: str) -> SummaryNode | None:
         """Return a node as it is now."""
@@ -302,17 +298,17 @@ class TreeTable:
         return found[0] if found else None
 
     def put(self, node: SummaryNode) -> bool:
-        """Store a node in place of its earlier state, and say whether anything but the moment differs."""
-        row = _row(node)
+        """Store a node in place of its earlier state, and return whether anything but the moment differs."""
+        row = _node_row(node)
         known: Any = self._connection.execute(_KNOWN, (node.id,)).fetchone()
         if known == row[:-1]:
             return False
-        self._connection.execute(_PUT_TREE, (self._scopes.make(node.scope), *row))
+        self._connection.execute(_PUT_NODE, (self._scopes.make(node.scope), *row))
         return True
 
     def assign(self, node_id: str, quoted: Mapping[int, int]) -> bool:
         """
-        Make these memories the members of a cluster, and say whether any was not.
+        Make these memories the members of a cluster, and return whether any was not.
 
         The number is the highest level that quotes each.
         """
@@ -321,7 +317,7 @@ class TreeTable:
         self._connection.executemany(_ASSIGN, [(key, node_id, level) for key, level in quoted.items()])
         return self._connection.total_changes() > before
 
-    def quote(self, scope: Scope, keys: Sequence[int]) -> None:
+    def set_quoted(self, scope: Scope, keys: Sequence[int]) -> None:
         """Note that the summary of exactly this scope quotes these members, and no others."""
         bound = (to_json(list(keys)), self._scopes.find(scope))
         self._connection.execute(_QUOTE, bound)
@@ -331,7 +327,7 @@ class TreeTable:
         self._connection.execute(f"DELETE FROM tree_nodes WHERE id {AMONG}", (to_json(list(node_ids)),))
         return self._connection.changes()
 
-    def keep(self, scope: Scope, node_ids: Sequence[str]) -> int:
+    def drop_all_except(self, scope: Scope, node_ids: Sequence[str]) -> int:
         """Drop every node of exactly this scope but these, and return how many that were."""
         sql = f"DELETE FROM tree_nodes WHERE scope = ? AND id NOT {AMONG}"
         self._connection.execute(sql, (self._scopes.find(scope), to_json(list(node_ids))))
@@ -352,7 +348,7 @@ class TreeTable:
 
     def domains_of(self, memory_ids: Sequence[MemoryId]) -> dict[MemoryId, SummaryNode]:
         """Return in which domain each of these memories is, those that are in any."""
-        homes: list[Any] = self._connection.execute(_HOMES, (to_json(list(memory_ids)),)).fetchall()
+        homes: list[Any] = self._connection.execute(_CLUSTER_OF, (to_json(list(memory_ids)),)).fetchall()
         found = self._nodes(f"n.id {AMONG}", [to_json(sorted({home for _, home in homes}))])
         nodes = {node.id: node for node in found}
         return {memory: nodes[home] for memory, home in homes if home in nodes}
@@ -371,16 +367,16 @@ class TreeTable:
             for key, importance, certainty, is_quotable in rows
         }
 
-    def namings(self, keys: Sequence[int]) -> Sequence[EntityNaming]:
+    def entity_namings(self, keys: Sequence[int]) -> Sequence[EntityNaming]:
         """Return which of these memories name which entities of their own scope."""
         rows: list[Any] = self._connection.execute(_NAMINGS, (to_json(list(keys)),)).fetchall()
-        with readable("entities"):
+        with corrupt_on_error("entities"):
             return [EntityNaming(key, entity, name, EntityType(kind)) for key, entity, name, kind, _ in rows]
 
-    def readings(self, scope: Scope) -> dict[str, ClusterStats]:
+    def cluster_stats(self, scope: Scope) -> dict[str, ClusterStats]:
         """Return what the members of every cluster of exactly this scope amount to now."""
-        bound = (HARDLY_BELIEVED, self._scopes.find(scope))
-        rows: list[Any] = self._connection.execute(_READINGS, bound).fetchall()
+        bound = (DOUBTED_BELOW, self._scopes.find(scope))
+        rows: list[Any] = self._connection.execute(_CLUSTER_STATS, bound).fetchall()
         return {
             node: ClusterStats(members, certainty, doubted, at)
             for node, members, certainty, doubted, at in rows
@@ -389,18 +385,18 @@ class TreeTable:
     def scopes(self) -> Sequence[Scope]:
         """Return every scope that has memories for a tree, or a tree."""
         rows: list[Any] = self._connection.execute(_SCOPES).fetchall()
-        with readable("scopes"):
+        with corrupt_on_error("scopes"):
             return [scope_from(row) for row in rows]
 
     def _nodes(self, condition: str, parameters: Sequence[Any]) -> Sequence[SummaryNode]:
-        rows: list[Any] = self._connection.execute(f"{_SELECT_TREE} WHERE {condition}", parameters).fetchall()
-        scopes: dict[Any, Scope] = {}  # one for thousands of rows: making each anew takes half of the time
-        with readable("tree_nodes"):
+        rows: list[Any] = self._connection.execute(f"{_SELECT_NODE} WHERE {condition}", parameters).fetchall()
+        scopes: dict[Any, Scope] = {}  # one for thousands of rows: making each again takes half of the time
+        with corrupt_on_error("tree_nodes"):
             return [_node(row, scopes) for row in rows]
 
 
-def _row(node: SummaryNode) -> tuple[Any, ...]:
-    """Return the values of the columns; a centroid is kept as little-endian floats."""
+def _node_row(node: SummaryNode) -> tuple[Any, ...]:
+    """Return the values of the columns; a centroid is stored as little-endian floats."""
     blob = None if node.centroid is None else node.centroid.astype("<f4").tobytes()
     return (
         *(node.id, node.breadth.level, node.parent, node.title, node.summary, node.maker),

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engramdb.errors import MemoryNotFound
 from engramdb.store.contract import Sketch
-from engramdb.store.sqlite.connection import only, readable
+from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.edges import TraitsTable
 from engramdb.store.sqlite.filters import (
     VISIBLE,
     ScopesTable,
-    are_few,
-    names,
-    still_there,
+    is_selective,
+    not_expired,
+    scope_columns,
     where,
     where_narrowed,
 )
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     import apsw
 
 
-# What recall asks about candidates before it fetches any: who stands beside whom, who said it, who passes.
+# What recall asks about candidates before it fetches any: neighbors in the session, speaker, filters.
 
 _AMONG = "m.key IN (SELECT value FROM json_each(?))"
 _SKETCHES = f"SELECT m.key, m.speaker, m.subject, m.when_at FROM memories m WHERE {_AMONG}"
-_PLACES = f"SELECT m.key, m.session, m.scope FROM memories m WHERE {_AMONG} AND m.session IS NOT NULL"
-_BESIDE = "SELECT key FROM memories WHERE session = ? AND scope = ? AND status = 'active' AND key"
-_BEFORE = f"{_BESIDE} < ? ORDER BY key DESC LIMIT ?"
-_AFTER = f"{_BESIDE} > ? ORDER BY key LIMIT ?"
+_SKETCH_PLACES = f"SELECT m.key, m.session, m.scope FROM memories m WHERE {_AMONG} AND m.session IS NOT NULL"
+_SESSION_NEIGHBORS = "SELECT key FROM memories WHERE session = ? AND scope = ? AND status = 'active' AND key"
+_BEFORE = f"{_SESSION_NEIGHBORS} < ? ORDER BY key DESC LIMIT ?"
+_AFTER = f"{_SESSION_NEIGHBORS} > ? ORDER BY key LIMIT ?"
 
 
 class CandidatesTable:
@@ -69,30 +69,30 @@ class CandidatesTable:
         rows: list[Any] = self._connection.execute(_SKETCHES, (to_json(list(keys)),)).fetchall()
         return {key: Sketch(speaker, subject, when) for key, speaker, subject, when in rows}
 
-    def passing(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
+    def filter_keys(self, keys: Sequence[int], *, scope: Scope, filters: Filters) -> set[int]:
         """Return which of these memories the scope may see and the filters let through."""
         condition, parameters = where(scope, filters)
         sql = f"SELECT m.key FROM json_each(?) k CROSS JOIN memories m ON m.key = k.value WHERE {condition}"
         rows: list[Any] = self._connection.execute(sql, (to_json(list(keys)), *parameters)).fetchall()
         return {key for (key,) in rows}
 
-    def beside(
+    def session_neighbors(
         self, keys: Sequence[int], *, reach: int, scope: Scope, filters: Filters
     ) -> list[tuple[int, int, int]]:
-        """Return (memory, neighbour, distance) for the active memories beside each in its own session."""
-        rows: list[Any] = self._connection.execute(_PLACES, (to_json(list(keys)),)).fetchall()
+        """Return (memory, neighbor, distance) for the active memories beside each in its own session."""
+        rows: list[Any] = self._connection.execute(_SKETCH_PLACES, (to_json(list(keys)),)).fetchall()
         found: list[tuple[int, int, int]] = []
         for key, session, place in rows:
             for sql in (_BEFORE, _AFTER):
                 near = self._connection.execute(sql, (session, place, key, reach))
                 found += [(key, beside, distance) for distance, (beside,) in enumerate(near, start=1)]
-        passing = self.passing([beside for _, beside, _ in found], scope=scope, filters=filters)
+        passing = self.filter_keys([beside for _, beside, _ in found], scope=scope, filters=filters)
         return [one for one in found if one[1] in passing]
 
 
 # The tables `history` and `audit`: what happened to each memory, and who did what.
 #
-# Rows are only ever added, in the transaction of the change that they tell of.
+# Rows are only ever added, in the transaction of the change that they describe.
 
 _HISTORY = "memory_id, at, action, actor, actor_kind, old_status, new_status, reason, changes"
 _AUDIT = "at, action, actor, actor_kind, target, detail"
@@ -115,7 +115,7 @@ class HistoryTable:
     def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
         """Return a memory's changes, oldest first."""
         sql = f"SELECT {_HISTORY} FROM history WHERE memory_id = ? ORDER BY key"
-        return _events(self._connection.execute(sql, (memory_id,)).fetchall())
+        return _history_events(self._connection.execute(sql, (memory_id,)).fetchall())
 
     def since(self, memory_ids: Sequence[MemoryId], moment: datetime) -> dict[MemoryId, list[HistoryEvent]]:
         """Return what happened to these memories after a moment, oldest first, where anything did."""
@@ -123,13 +123,13 @@ class HistoryTable:
         sql = f"SELECT {_HISTORY} FROM history WHERE {among} AND at > ? ORDER BY key"
         rows = self._connection.execute(sql, (to_json(list(memory_ids)), to_microseconds(moment))).fetchall()
         found: defaultdict[MemoryId, list[HistoryEvent]] = defaultdict(list)
-        for event in _events(rows):
+        for event in _history_events(rows):
             found[event.memory_id].append(event)
         return dict(found)
 
 
-def _events(rows: list[Any]) -> list[HistoryEvent]:
-    with readable("history"):
+def _history_events(rows: list[Any]) -> list[HistoryEvent]:
+    with corrupt_on_error("history"):
         return [
             HistoryEvent(
                 memory_id=memory,
@@ -162,7 +162,7 @@ class AuditTable:
         earlier, named = ("", []) if before is None else ("WHERE key < ?", [before])
         sql = f"SELECT key, {_AUDIT} FROM audit {earlier} ORDER BY key DESC LIMIT ?"
         rows: list[Any] = self._connection.execute(sql, (*named, limit)).fetchall()
-        with readable("audit"):
+        with corrupt_on_error("audit"):
             return [
                 AuditEvent(
                     number=key,
@@ -183,10 +183,8 @@ class AuditTable:
 
 _SELECT = f"SELECT {SELECTED} FROM memories m JOIN scopes s ON s.id = m.scope"
 _SELECT_KEYED = f"SELECT {SELECTED}, m.key FROM memories m JOIN scopes s ON s.id = m.scope"
-_PLACES_MEMORIES = ", ".join("?" * (len(COLUMNS) + 3))
-_INSERT = (
-    f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACES_MEMORIES})"
-)
+_PLACEHOLDERS = ", ".join("?" * (len(COLUMNS) + 3))
+_INSERT = f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACEHOLDERS})"
 _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
 _UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
 _MENTIONED = "SELECT traits, speaker FROM memories WHERE id = ?"
@@ -217,8 +215,8 @@ def next_change(connection: apsw.Connection) -> int:
 
 
 def next_changes(connection: apsw.Connection, count: int) -> range:
-    """Return the next so many numbers of the change counter, inside a write."""
-    last: int = only(connection, _NEXT_CHANGE, (count,))
+    """Return the next `count` numbers of the change counter, inside a write."""
+    last: int = single_value(connection, _NEXT_CHANGE, (count,))
     return range(last - count + 1, last + 1)
 
 
@@ -256,7 +254,7 @@ class MemoriesTable:
     def get(self, memory_id: MemoryId, *, scope: Scope) -> Memory | None:
         """Return a memory that this scope may see."""
         sql = f"{_SELECT} WHERE m.id = ? AND m.scope IN ({VISIBLE})"
-        row = self._connection.execute(sql, (memory_id, *names(scope))).fetchone()
+        row = self._connection.execute(sql, (memory_id, *scope_columns(scope))).fetchone()
         return None if row is None else from_row(row)
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, Memory]:
@@ -271,13 +269,13 @@ class MemoriesTable:
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
 
-    def blank(self, memory_id: MemoryId) -> None:
+    def erase_words(self, memory_id: MemoryId) -> None:
         """Take every word of a memory out of its row and out of the notes about who was given it."""
         for sql in _BLANK:
             self._connection.execute(sql, (memory_id,))
 
     def has_active_twin(self, memory_id: MemoryId) -> bool:
-        """Say whether another memory of the same scope is active with the same fingerprint."""
+        """Return whether another memory of the same scope is active with the same fingerprint."""
         sql = (
             "SELECT 1 FROM memories m JOIN memories o ON o.scope = m.scope AND o.fingerprint = m.fingerprint "
             "WHERE m.id = ? AND o.id <> m.id AND o.status = 'active'"
@@ -292,7 +290,7 @@ class MemoriesTable:
     def count_unenriched(self) -> int:
         """Return how many those are."""
         sql = "SELECT count(*) FROM memories WHERE enriched = 0 AND status = 'active'"
-        total: int = only(self._connection, sql)
+        total: int = single_value(self._connection, sql)
         return total
 
     def mark_enriched(self, key: int) -> None:
@@ -331,7 +329,7 @@ class MemoriesTable:
     def ids_ending_with(self, ending: str, *, scope: Scope) -> list[MemoryId]:
         """Return the ids that end in these eight characters: what people copy from a list."""
         sql = f"SELECT m.id FROM memories m WHERE substr(m.id, -8) = ? AND m.scope IN ({VISIBLE})"
-        return [memory_id for (memory_id,) in self._connection.execute(sql, (ending, *names(scope)))]
+        return [memory_id for (memory_id,) in self._connection.execute(sql, (ending, *scope_columns(scope)))]
 
     def list(
         self,
@@ -348,7 +346,7 @@ class MemoriesTable:
         With `alive_at`, what has a last day that is over by then counts as gone.
         """
         clause = where_narrowed(self._connection, scope, filters)
-        condition, parameters = still_there(clause, alive_at)
+        condition, parameters = not_expired(clause, alive_at)
         if before is not None:
             condition += " AND m.key < (SELECT key FROM memories WHERE id = ?)"
             parameters.append(before)
@@ -363,7 +361,7 @@ class MemoriesTable:
             f"{_SELECT} WHERE m.pinned AND m.status = 'active' AND m.scope IN ({VISIBLE}) "
             "ORDER BY m.key DESC LIMIT ?"
         )
-        return [from_row(row) for row in self._connection.execute(sql, (*names(scope), limit))]
+        return [from_row(row) for row in self._connection.execute(sql, (*scope_columns(scope), limit))]
 
     def keys_passing(self, *, scope: Scope, filters: Filters, limit: int) -> Sequence[int] | None:
         """
@@ -371,7 +369,7 @@ class MemoriesTable:
 
         None too where every word of the filters is so common that listing its memories would take long.
         """
-        if filters.needs_store and not are_few(self._connection, scope, filters):
+        if filters.needs_store and not is_selective(self._connection, scope, filters):
             return None
         condition, parameters = where_narrowed(self._connection, scope, filters)
         sql = f"SELECT m.key FROM memories m WHERE {condition} LIMIT ?"
@@ -387,7 +385,7 @@ class MemoriesTable:
 
     def count(self) -> int:
         """Return how many memories are stored, in any status."""
-        total: int = only(self._connection, "SELECT count(*) FROM memories")
+        total: int = single_value(self._connection, "SELECT count(*) FROM memories")
         return total
 
     def count_by(self, column: Literal["status", "layer"]) -> dict[str, int]:
@@ -398,5 +396,5 @@ class MemoriesTable:
     def largest_scopes(self, *, limit: int) -> dict[Scope, int]:
         """Return the scopes with the most active memories."""
         rows: list[Any] = self._connection.execute(_SCOPE_COUNTS, (limit,)).fetchall()
-        with readable("scopes"):
+        with corrupt_on_error("scopes"):
             return {scope_from(row[:5]): row[5] for row in rows}

@@ -24,7 +24,7 @@ from engramdb.errors import StoreCorrupt
 from engramdb.store.contract import QuantizedVectors
 
 PRECISIONS: Final = (32, 8, 4, 2, 1)
-SHORTEST: Final = 8
+MIN_DIMENSION: Final = 8
 """Vectors with fewer numbers keep eight bits: their blobs could not be told apart."""
 _SCALE_BYTES = 4
 _ROTATION_STEPS = 2  # so that every number is mixed; three and four find no more
@@ -66,14 +66,14 @@ def row_bytes(dimension: int, bits: int) -> int:
 
 def bits_of(blob_bytes: int, dimension: int) -> int:
     """Return the precision of a blob of this length; raises `StoreCorrupt` where there is none."""
-    known = PRECISIONS if dimension >= SHORTEST else PRECISIONS[:2]
+    known = PRECISIONS if dimension >= MIN_DIMENSION else PRECISIONS[:2]
     for bits in known:
         if row_bytes(dimension, bits) == blob_bytes:
             return bits
     raise StoreCorrupt("a stored vector has the wrong length", hint="Run `engram doctor --fix`.")
 
 
-def quantise(vectors: NDArray[np.float32]) -> QuantizedVectors:
+def quantize(vectors: NDArray[np.float32]) -> QuantizedVectors:
     """Return the vectors with eight bits a number, each row stretched to the full range."""
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
     scales[scales == 0] = 1
@@ -86,8 +86,8 @@ def encode(vectors: NDArray[np.float32], *, bits: int) -> list[bytes]:
     if bits == 32:
         return [row.tobytes() for row in vectors.astype("<f4")]
     if bits == 8:
-        rounded = quantise(vectors)
-        return _joined(rounded.scales, rounded.numbers.view(np.uint8))
+        rounded = quantize(vectors)
+        return _join_scales(rounded.scales, rounded.numbers.view(np.uint8))
     blobs: list[bytes] = []
     for start in range(0, len(vectors), _BLOCK_ROWS):
         blobs += _encode_few(vectors[start : start + _BLOCK_ROWS], bits)
@@ -102,14 +102,16 @@ def decode(blobs: Sequence[bytes], *, dimension: int) -> NDArray[np.float32]:
     return vectors
 
 
-def decode_quantised(blobs: Sequence[bytes], *, dimension: int) -> QuantizedVectors:
+def decode_quantized(blobs: Sequence[bytes], *, dimension: int) -> QuantizedVectors:
     """Return the vectors of blobs of any precisions with eight bits a number; eight stay as they are."""
     if {len(blob) for blob in blobs} == {row_bytes(dimension, 8)}:
-        return _split(blobs, dimension)
+        return _split_scales(blobs, dimension)
     vectors = QuantizedVectors(np.zeros((len(blobs), dimension), np.int8), np.zeros(len(blobs), np.float32))
     for bits, rows in _by_precision(blobs, dimension).items():
         alike = [blobs[row] for row in rows]
-        part = _split(alike, dimension) if bits == 8 else quantise(_decode_alike(alike, dimension, bits))
+        part = (
+            _split_scales(alike, dimension) if bits == 8 else quantize(_decode_alike(alike, dimension, bits))
+        )
         vectors.numbers[rows], vectors.scales[rows] = part.numbers, part.scales
     return vectors
 
@@ -124,7 +126,7 @@ def _decode_alike(blobs: Sequence[bytes], dimension: int, bits: int) -> NDArray[
         floats = np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), dimension)
         return np.asarray(floats, np.float32)
     if bits == 8:
-        rows = _split(blobs, dimension)
+        rows = _split_scales(blobs, dimension)
         return np.asarray(rows.numbers * rows.scales[:, None], np.float32)
     vectors = np.empty((len(blobs), dimension), np.float32)
     for start in range(0, len(blobs), _BLOCK_ROWS):
@@ -141,35 +143,35 @@ def _encode_few(vectors: NDArray[np.float32], bits: int) -> list[bytes]:
     with a vector that lies anywhere else it is right on average. The scale of least error would shrink every
     product, more so the fewer the bits, and no cold memory would ever be ranked above a warm one.
     """
-    levels, turned = _levels(bits), turn(vectors)
+    levels, turned = _levels(bits), rotate(vectors)
     squares = np.einsum("ij,ij->i", turned, turned, dtype=np.float64)
     deviations = np.sqrt(squares / vectors.shape[1])
     stretch = levels.deviation / np.where(deviations > 0, deviations, 1)
     codes = np.searchsorted(levels.edges, turned * stretch[:, None].astype(np.float32)).astype(np.uint8)
     products = np.einsum("ij,ij->i", turned, levels.numbers[codes], dtype=np.float64)
     scales = np.divide(squares, products, out=np.zeros_like(squares), where=products > 0)
-    return _joined(scales.astype(np.float32), _packed(codes, bits))
+    return _join_scales(scales.astype(np.float32), _pack_codes(codes, bits))
 
 
 def _decode_few(blobs: Sequence[bytes], dimension: int, bits: int) -> NDArray[np.float32]:
     rows = np.frombuffer(b"".join(blobs), np.uint8).reshape(len(blobs), -1)
     scales = np.ascontiguousarray(rows[:, :_SCALE_BYTES]).view("<f4")
     numbers = _levels_by_byte(bits)[rows[:, _SCALE_BYTES:]].view(np.int8)[:, :dimension]
-    return turn_back(numbers * scales)
+    return rotate_back(numbers * scales)
 
 
-def _joined(scales: NDArray[np.float32], codes: NDArray[np.uint8]) -> list[bytes]:
+def _join_scales(scales: NDArray[np.float32], codes: NDArray[np.uint8]) -> list[bytes]:
     rows = np.concatenate([scales.astype("<f4")[:, None].view(np.uint8), codes], axis=1)
     return [row.tobytes() for row in rows]
 
 
-def _split(blobs: Sequence[bytes], dimension: int) -> QuantizedVectors:
+def _split_scales(blobs: Sequence[bytes], dimension: int) -> QuantizedVectors:
     rows = np.frombuffer(b"".join(blobs), np.int8).reshape(len(blobs), _SCALE_BYTES + dimension)
     scales = np.ascontiguousarray(rows[:, :_SCALE_BYTES]).view("<f4")
     return QuantizedVectors(rows[:, _SCALE_BYTES:], scales.reshape(len(blobs)).astype(np.float32))
 
 
-def _packed(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
+def _pack_codes(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
     """Return several codes to a byte, the first in the highest bits; zeros fill up the last byte."""
     count, dimension = codes.shape
     shifts = _shifts(bits)
@@ -190,7 +192,7 @@ def _shifts(bits: int) -> NDArray[np.uint8]:
     return np.arange(8 - bits, -1, -bits, dtype=np.uint8)
 
 
-def turn(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def rotate(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the rows turned by the rotation of their dimension: no length and no angle changes."""
     columns = np.array(rows.T, np.float32, order="C")
     for signs, window in _rotation(len(columns)):
@@ -199,7 +201,7 @@ def turn(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return columns.T
 
 
-def turn_back(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def rotate_back(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return turned rows as they were."""
     columns = np.array(rows.T, np.float32, order="C")
     for signs, window in reversed(_rotation(len(columns))):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from engramdb.store.contract.capture import FeedEntry, FeedPage, Imported
 from engramdb.store.contract.documents import StoredReply
 from engramdb.store.contract.whole import PartTally
-from engramdb.store.sqlite.connection import only, readable
-from engramdb.store.sqlite.filters import VISIBLE, names
+from engramdb.store.sqlite.connection import corrupt_on_error, single_value
+from engramdb.store.sqlite.filters import VISIBLE, scope_columns
 from engramdb.store.sqlite.rows import (
     from_json,
     from_microseconds,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _ADD = "INSERT OR IGNORE INTO imports (mark, kind, place, memory, turn, at) VALUES (?, ?, ?, ?, ?, ?)"
 _KNOWN = "SELECT mark FROM imports WHERE mark IN (SELECT unhex(value) FROM json_each(?))"
-_BECAME = (
+_MEMORIES_OF_MARKS = (
     "SELECT mark, memory FROM imports WHERE mark IN (SELECT unhex(value) FROM json_each(?)) "
     "AND memory IS NOT NULL"
 )
@@ -46,16 +46,16 @@ class ImportsTable:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
-    def known(self, marks: Sequence[bytes]) -> set[bytes]:
+    def known_marks(self, marks: Sequence[bytes]) -> set[bytes]:
         """Return those of the marks that an import has left before."""
         wanted = to_json([mark.hex() for mark in marks])
         rows: list[Any] = self._connection.execute(_KNOWN, (wanted,)).fetchall()
         return {mark for (mark,) in rows}
 
-    def became(self, marks: Sequence[bytes]) -> dict[bytes, MemoryId]:
+    def memories_of(self, marks: Sequence[bytes]) -> dict[bytes, MemoryId]:
         """Return the memories that the records of these marks became, as far as they became one."""
         wanted = to_json([mark.hex() for mark in marks])
-        rows: list[Any] = self._connection.execute(_BECAME, (wanted,)).fetchall()
+        rows: list[Any] = self._connection.execute(_MEMORIES_OF_MARKS, (wanted,)).fetchall()
         return dict(rows)
 
     def add(self, records: Sequence[Imported], *, at: datetime) -> None:
@@ -68,12 +68,12 @@ class ImportsTable:
         """Return where a memory, or the first turn that it rests on, was imported from."""
         row: Any = self._connection.execute(_OF_MEMORY, (memory_id,)).fetchone()
         row = row or self._connection.execute(_OF_TURN, (memory_id,)).fetchone()
-        with readable("imports"):
+        with corrupt_on_error("imports"):
             return row and ImportOrigin(kind=ImportKind(row[0]), place=row[1], at=from_microseconds(row[2]))
 
     def count(self) -> int:
         """Return how many records were ever taken in."""
-        return int(only(self._connection, "SELECT count(*) FROM imports"))
+        return int(single_value(self._connection, "SELECT count(*) FROM imports"))
 
 
 # The tables `replies` and `reply_subjects`: answers by the caller's key, and the ids that each names.
@@ -107,7 +107,7 @@ class RepliesTable:
         return StoredReply(request=request, status=status, headers=told, body=body, at=from_microseconds(at))
 
     def begin(self, caller: str, key: str, *, request: bytes, at: datetime) -> None:
-        """Note that a request is under way; one that was under way before is noted anew."""
+        """Note that a request is under way; one that was under way before starts over."""
         self._connection.execute(_BEGIN, (caller, key, request, to_microseconds(at)))
 
     def finish(
@@ -154,7 +154,7 @@ class FeedTable:
 
     def latest(self) -> int:
         """Return the place after which nothing has happened yet."""
-        return int(only(self._connection, _LATEST))
+        return int(single_value(self._connection, _LATEST))
 
     def after(self, cursor: int, *, scope: Scope, limit: int) -> FeedPage:
         """Return what happened after a place to the memories that a scope sees."""
@@ -162,8 +162,8 @@ class FeedTable:
         if not keys:
             return FeedPage(cursor=cursor)
         last = int(keys[-1][0])
-        rows: list[Any] = self._connection.execute(_SEEN, (cursor, last, *names(scope))).fetchall()
-        with readable("history"):
+        rows: list[Any] = self._connection.execute(_SEEN, (cursor, last, *scope_columns(scope))).fetchall()
+        with corrupt_on_error("history"):
             entries = tuple(_entry(row) for row in rows)
         return FeedPage(entries=entries, cursor=last)
 
@@ -185,12 +185,12 @@ def _entry(row: Any) -> FeedEntry:
 _COLUMNS = (
     "name, last_success, last_failure, failure, failures, calls, input_tokens, output_tokens, milliseconds"
 )
-_LATER = "nullif(max(coalesce(parts.{0}, 0), coalesce(excluded.{0}, 0)), 0)"
-_ADD_PARTS = (
+_LATER_MOMENT = "nullif(max(coalesce(parts.{0}, 0), coalesce(excluded.{0}, 0)), 0)"
+_ADD_TALLY = (
     f"INSERT INTO parts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
     "failure = CASE WHEN coalesce(excluded.last_failure, 0) >= coalesce(parts.last_failure, 1) "
     "THEN excluded.failure ELSE parts.failure END, "
-    f"last_success = {_LATER.format('last_success')}, last_failure = {_LATER.format('last_failure')}, "
+    f"last_success = {_LATER_MOMENT.format('last_success')}, last_failure = {_LATER_MOMENT.format('last_failure')}, "
     + ", ".join(
         f"{name} = parts.{name} + excluded.{name}"
         for name in ("failures", "calls", "input_tokens", "output_tokens", "milliseconds")
@@ -208,7 +208,7 @@ class PartsTable:
         """Add what happened since the last time; an older moment does not replace a later one."""
         moments = (optional_to_microseconds(one) for one in (tally.last_success, tally.last_failure))
         numbers = (tally.failures, tally.calls, tally.input_tokens, tally.output_tokens, tally.milliseconds)
-        self._connection.execute(_ADD_PARTS, (tally.name, *moments, tally.failure, *numbers))
+        self._connection.execute(_ADD_TALLY, (tally.name, *moments, tally.failure, *numbers))
 
     def list(self) -> Sequence[PartTally]:
         """Return every part that was ever noted, by name."""

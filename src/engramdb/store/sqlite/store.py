@@ -25,7 +25,14 @@ from engramdb.errors import (
 )
 from engramdb.store.sqlite import connection as opened
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
-from engramdb.store.sqlite.connection import Readers, WriteQueue, connect, is_held_open, only, translated
+from engramdb.store.sqlite.connection import (
+    Readers,
+    WriteQueue,
+    connect,
+    is_held_open,
+    single_value,
+    translate_errors,
+)
 from engramdb.store.sqlite.documents import DocumentsTable
 from engramdb.store.sqlite.dreams import DreamsTable, FeedbackTable, LeasesTable, ReplaysTable
 from engramdb.store.sqlite.edges import EdgesTable, TraitsTable
@@ -46,8 +53,8 @@ from engramdb.values import Check, Status
 
 # Look for damage in a file, and for tables that disagree.
 #
-# Called by `doctor`. The first three checks are about canonical data and cannot be repaired here; the
-# others are about derived data, which `doctor --fix` rebuilds.
+# The first three checks are about canonical data and cannot be repaired here; the others are about derived
+# data, which `doctor --fix` rebuilds.
 
 _INDEXED = to_json([status for status in Status if status.is_indexed])
 _UNINDEXED = (
@@ -73,7 +80,7 @@ _BROKEN_VECTORS = (
 _MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
 
 
-_LOST = ("row refers to nothing", "rows refer to nothing")
+_ORPHAN_WORDS = ("row refers to nothing", "rows refer to nothing")
 _AGREEMENTS = (
     ("text index complete", _UNINDEXED, "missing from it", "every memory is in it"),
     ("text index free of the forgotten", _STRAY, "still in it", "what was forgotten is not in it"),
@@ -83,32 +90,34 @@ _AGREEMENTS = (
 """What is counted, what it means where there are some, and where there are none."""
 
 
-def checks(connection: apsw.Connection) -> Iterator[Check]:
+def run_checks(connection: apsw.Connection) -> Iterator[Check]:
     """Yield one result per thing looked at; stops early where the file itself is damaged."""
     found = [text for (text,) in connection.execute("PRAGMA integrity_check(5)") if text != "ok"]
-    # `_text_index` speaks for the text index, which can be made anew.
+    # `_text_index` speaks for the text index, which can be made again.
     damage = [text for text in found if "fts5" not in text.lower()]
     yield Check(name="file", ok=not damage, found="; ".join(damage) or "every page and index adds up")
     if damage:
         return
     orphans = len(connection.execute("PRAGMA foreign_key_check").fetchall())
-    yield _none("references", orphans, counted(orphans, *_LOST), "nothing refers to what is not there")
-    changed = sum(not _is_whole(row) for row in connection.execute(_MEMORIES))
+    yield _expect_none(
+        "references", orphans, counted(orphans, *_ORPHAN_WORDS), "nothing refers to what is not there"
+    )
+    changed = sum(not _is_intact(row) for row in connection.execute(_MEMORIES))
     told = counted(changed, "memory was", "memories were")
-    yield _none("memories", changed, f"{told} changed from outside", "each is as it was stored")
-    yield _text_index(connection)
+    yield _expect_none("memories", changed, f"{told} changed from outside", "each is as it was stored")
+    yield _check_text_index(connection)
     for name, sql, wrong, right in _AGREEMENTS:
-        number: int = only(connection, sql, (_INDEXED,))
-        yield _none(name, number, f"{counted(number, 'memory is', 'memories are')} {wrong}", right)
+        number: int = single_value(connection, sql, (_INDEXED,))
+        yield _expect_none(name, number, f"{counted(number, 'memory is', 'memories are')} {wrong}", right)
 
 
-def _none(name: str, number: int, wrong: str, right: str) -> Check:
+def _expect_none(name: str, number: int, wrong: str, right: str) -> Check:
     """Return the check of something of which there should be none."""
     return Check(name=name, ok=not number, found=wrong if number else right)
 
 
-def _is_whole(row: Sequence[Any]) -> bool:
-    """Say whether a memory can be read and is still the statement that it was stored as."""
+def _is_intact(row: Sequence[Any]) -> bool:
+    """Return whether a memory can be read and is still the statement that it was stored as."""
     try:
         memory = from_row(row)
     except StoreCorrupt:
@@ -117,7 +126,7 @@ def _is_whole(row: Sequence[Any]) -> bool:
     return is_gone or fingerprint(memory.content, speaker=memory.provenance.speaker) == row[-1]
 
 
-def _text_index(connection: apsw.Connection) -> Check:
+def _check_text_index(connection: apsw.Connection) -> Check:
     """Let FTS5 compare its index with the terms that it was given."""
     try:
         connection.execute("INSERT INTO terms (terms, rank) VALUES ('integrity-check', 0)")
@@ -182,20 +191,20 @@ class Tables:
         self.gaps = GapsTable(connection)
         self.tree = TreeTable(connection)
         self.replays = ReplaysTable(connection)
-        self.gleanings = DreamReadsTable(connection)
+        self.dream_reads = DreamReadsTable(connection)
         self.attention = AttentionTable(connection)
         self.imports = ImportsTable(connection)
         self.erasures = ErasuresTable(connection)
         self.parts = PartsTable(connection)
-        self.shelf = DocumentsTable(connection)
+        self.documents = DocumentsTable(connection)
         self.replies = RepliesTable(connection)
         self.feed = FeedTable(connection)
 
 
 # One file as a store: a line of writers, a pool of readers, all tables in one transaction.
 #
-# Opened by the engine. Several threads share one store and several processes share one file. A write
-# is durable when `atomic` returns; a killed process leaves either all of it or none.
+# Opened by the engine. Several threads share one store and several processes share one file. A write is
+# durable when `atomic` returns; a killed process leaves either all of it or none.
 
 
 class SqliteStore:
@@ -248,18 +257,20 @@ class SqliteStore:
             )
 
         line = WriteQueue(max_waiting=max_waiting_writers, timeout_seconds=busy_timeout_seconds)
-        with translated(location):
-            with opened.LOOKING:
+        with translate_errors(location):
+            with opened.OPENING_LOCK:
                 writer = connect_one(path)
-                number = opened.enter(path, plain=not key)
+                number = opened.register_open(path, plain=not key)
             try:
-                _prepare(writer, location, now=now, patience_seconds=busy_timeout_seconds)
+                _prepare_file(writer, location, now=now, patience_seconds=busy_timeout_seconds)
             except BaseException:
                 writer.close()
-                opened.leave(number)
+                opened.register_closed(number)
                 raise
         pool = Readers(
-            partial(connect_one, path, is_reader=True), kept=readers, patience_seconds=busy_timeout_seconds
+            partial(connect_one, path, is_reader=True),
+            max_idle=readers,
+            patience_seconds=busy_timeout_seconds,
         )
         return cls(
             path,
@@ -301,7 +312,7 @@ class SqliteStore:
         if own is not None:
             yield own
             return
-        with translated(self.location):
+        with translate_errors(self.location):
             connection = self._readers.take()
             try:
                 self._check_open()
@@ -328,12 +339,12 @@ class SqliteStore:
     def check(self) -> list[Check]:
         """Look for damage and disagreement between the tables."""
         with self._turn() as writer:
-            return list(checks(writer))
+            return list(run_checks(writer))
 
     def back_up(self, path: Path) -> None:
         """Write a whole copy, as it is at one moment, to a path where nothing is; others go on meanwhile."""
         self._check_open()
-        with translated(self.location):
+        with translate_errors(self.location):
             source = self._readers.take()
             try:
                 copy_to(path.absolute(), source, self._connect)
@@ -341,11 +352,11 @@ class SqliteStore:
                 self._readers.give_back(source)
 
     def scrub(self) -> None:
-        """Write the file anew and empty its log; raises where somebody still reads what was before."""
+        """Rewrite the file and empty its log; raises where someone still reads what was before."""
         with self._turn() as writer:
             writer.execute("INSERT INTO terms (terms) VALUES ('optimize')")  # keys may hold old words
             writer.execute("VACUUM")
-            if only(writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
+            if single_value(writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
                 raise StoreBusy(f"{self.location} is being read as it was before")
 
     def close(self) -> None:
@@ -358,12 +369,12 @@ class SqliteStore:
         with self._line.turn():
             self._writer.close()
         self._readers.close()
-        opened.leave(self._number)
+        opened.register_closed(self._number)
 
     @contextmanager
     def _turn(self) -> Iterator[apsw.Connection]:
-        """Lend the writer to one thread at a time; one that was left in the past is opened anew."""
-        with self._line.turn(), translated(self.location):
+        """Lend the writer to one thread at a time; one left at an old snapshot is reopened."""
+        with self._line.turn(), translate_errors(self.location):
             self._check_open()
             if is_held_open(self._writer):
                 renewed = self._connect(self._path)
@@ -380,7 +391,7 @@ class SqliteStore:
             )
 
 
-def _prepare(writer: apsw.Connection, location: str, *, now: datetime, patience_seconds: float) -> None:
+def _prepare_file(writer: apsw.Connection, location: str, *, now: datetime, patience_seconds: float) -> None:
     """Switch to the write-ahead log and bring the layout up to date."""
     deadline = time.monotonic() + patience_seconds
     version_of(writer, location)

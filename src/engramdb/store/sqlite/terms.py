@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engramdb.store import contract
 from engramdb.store.contract import ScoredKey
-from engramdb.store.sqlite.connection import only
+from engramdb.store.sqlite.connection import single_value
 from engramdb.store.sqlite.filters import where
 from engramdb.values import Filters, Scope
 
@@ -32,7 +32,7 @@ class TermsTable:
     def version(self) -> int:
         """The version of the cutting rules that the index was built with."""
         sql = "SELECT value FROM counters WHERE name = 'terms_version'"
-        number: int = only(self._connection, sql)
+        number: int = single_value(self._connection, sql)
         return number
 
     def put(self, key: int, terms: Sequence[str]) -> None:
@@ -47,8 +47,8 @@ class TermsTable:
 
     def clear(self, *, version: int) -> None:
         """Empty the index for a rebuild under this version of the cutting rules."""
-        # Made anew from its own definition: emptying a damaged index would fail on the damage.
-        definition: str = only(self._connection, "SELECT sql FROM sqlite_schema WHERE name = 'terms'")
+        # Made again from its own definition: emptying a damaged index would fail on the damage.
+        definition: str = single_value(self._connection, "SELECT sql FROM sqlite_schema WHERE name = 'terms'")
         self._connection.execute("DROP TABLE terms")
         self._connection.execute(definition)
         self._connection.execute("INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1)")
@@ -56,7 +56,7 @@ class TermsTable:
 
     def count(self) -> int:
         """Return how many memories are indexed."""
-        total: int = only(self._connection, "SELECT count(*) FROM terms_docsize")
+        total: int = single_value(self._connection, "SELECT count(*) FROM terms_docsize")
         return total
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
@@ -79,7 +79,7 @@ class TermsTable:
             f"SELECT f.key, sum(f.weight) AS score FROM ({holders}) f CROSS JOIN memories m ON m.key = f.key "
             f"WHERE {condition} GROUP BY f.key ORDER BY score DESC, f.key DESC LIMIT ?"
         )
-        asked = [value for term, weight in weights.items() for value in (weight, _quoted(term))]
+        asked = [value for term, weight in weights.items() for value in (weight, _quote_term(term))]
         rows: list[Any] = self._connection.execute(sql, (*asked, *parameters, limit)).fetchall()
         return [contract.ScoredKey(key, score) for key, score in rows]
 
@@ -91,10 +91,10 @@ class TermsTable:
             "SELECT t.rowid FROM terms t CROSS JOIN memories m ON m.key = t.rowid "
             f"WHERE terms MATCH ? AND {condition} ORDER BY t.rowid DESC LIMIT ?"
         )
-        rows: list[Any] = self._connection.execute(sql, (_quoted(term), *parameters, limit)).fetchall()
+        rows: list[Any] = self._connection.execute(sql, (_quote_term(term), *parameters, limit)).fetchall()
         return [contract.ScoredKey(key, 0.0) for (key,) in rows]
 
 
-def _quoted(term: str) -> str:
+def _quote_term(term: str) -> str:
     """Return a term as a quoted word, so that nothing in it is an operator."""
     return '"' + term.replace('"', '""') + '"'

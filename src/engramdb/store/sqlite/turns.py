@@ -10,8 +10,8 @@ import numpy as np
 
 from engramdb.store.contract.capture import DerivedMemory, DreamFilter, Mentions, ToolRun, UniqueName
 from engramdb.store.contract.memories import EdgeColumns
-from engramdb.store.sqlite.connection import only, readable
-from engramdb.store.sqlite.filters import AMONG, VISIBLE, ScopesTable, names
+from engramdb.store.sqlite.connection import corrupt_on_error, single_value
+from engramdb.store.sqlite.filters import AMONG, VISIBLE, ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import (
     SELECTED,
     from_json,
@@ -40,7 +40,7 @@ _SELECT = (
 )
 
 
-_SAID_AT = "SELECT occurred_at, scope FROM turns WHERE id = ?"
+_TIME_OF = "SELECT occurred_at, scope FROM turns WHERE id = ?"
 _UNREAD = "extracted_at IS NULL AND coalesce(claimed_until, 0) <= ?"
 _CLAIM = (
     f"UPDATE turns SET claimed_until = ? WHERE key IN (SELECT key FROM turns WHERE {_UNREAD} "
@@ -70,31 +70,31 @@ class TurnsTable:
     def get(self, turn_id: TurnId, *, scope: Scope) -> Turn | None:
         """Return a turn that this scope may see."""
         sql = f"{_SELECT} WHERE t.id = ? AND t.scope IN ({VISIBLE})"
-        row = self._connection.execute(sql, (turn_id, *names(scope))).fetchone()
-        with readable("turns"):
+        row = self._connection.execute(sql, (turn_id, *scope_columns(scope))).fetchone()
+        with corrupt_on_error("turns"):
             return None if row is None else _turn(row)
 
-    def said_at(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
-        """Return when a turn was said that this scope may see; asked for each neighbour of a statement."""
-        row: Any = self._connection.execute(_SAID_AT, (turn_id,)).fetchone()
+    def time_of(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
+        """Return when a turn was said that this scope may see; asked for each neighbor of a statement."""
+        row: Any = self._connection.execute(_TIME_OF, (turn_id,)).fetchone()
         if row is None:
             return None
         moment, home = row
         is_visible = home == self._scopes.find(scope) or home in self._scopes.visible(scope)
-        with readable("turns"):
+        with corrupt_on_error("turns"):
             return from_microseconds(moment) if is_visible else None
 
     def ids_ending_with(self, ending: str, *, scope: Scope) -> Sequence[TurnId]:
         """Return the ids that end in these eight characters: what people copy from a list."""
         sql = f"SELECT t.id FROM turns t WHERE substr(t.id, -8) = ? AND t.scope IN ({VISIBLE})"
-        rows: list[Any] = self._connection.execute(sql, (ending, *names(scope))).fetchall()
+        rows: list[Any] = self._connection.execute(sql, (ending, *scope_columns(scope))).fetchall()
         return [turn_id for (turn_id,) in rows]
 
     def list(
         self, *, scope: Scope, session: str | None, limit: int, before: TurnId | None = None
     ) -> Sequence[Turn]:
         """Return the latest turns, or the latest before the given one, oldest of them first."""
-        condition, parameters = f"t.scope IN ({VISIBLE})", list[Any](names(scope))
+        condition, parameters = f"t.scope IN ({VISIBLE})", list[Any](scope_columns(scope))
         if session is not None:
             condition += " AND t.session = ?"
             parameters.append(session)
@@ -103,13 +103,13 @@ class TurnsTable:
             parameters.append(before)
         sql = f"{_SELECT} WHERE {condition} ORDER BY t.key DESC LIMIT ?"
         rows: list[Any] = self._connection.execute(sql, (*parameters, limit)).fetchall()
-        with readable("turns"):
+        with corrupt_on_error("turns"):
             return [_turn(row) for row in reversed(rows)]
 
     def claim(
         self, *, now: datetime, until: datetime, limit: int, within: tuple[Scope, str | None] | None = None
     ) -> Sequence[Turn]:
-        """Take the oldest turns of one conversation that nobody has read yet, and return them in order."""
+        """Take the oldest turns of one conversation that no one has read yet, and return them in order."""
         moment = to_microseconds(now)
         place: Any = (self._scopes.find(within[0]), within[1]) if within else self._oldest_place(moment)
         if place is None:
@@ -119,7 +119,7 @@ class TurnsTable:
         ).fetchall()
         sql = f"{_SELECT} WHERE t.key IN (SELECT value FROM json_each(?)) ORDER BY t.key"
         rows = self._connection.execute(sql, (to_json([key for (key,) in claimed]),))
-        with readable("turns"):
+        with corrupt_on_error("turns"):
             return [_turn(row) for row in rows]
 
     def _oldest_place(self, moment: int) -> Any:
@@ -129,7 +129,7 @@ class TurnsTable:
     def settle(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
         """Note that the turns have been read; says False, and changes nothing, if one of them was already."""
         wanted = to_json(list(turn_ids))
-        if only(self._connection, _PENDING_AMONG, (wanted,)) != len(turn_ids):
+        if single_value(self._connection, _PENDING_AMONG, (wanted,)) != len(turn_ids):
             return False
         self._connection.execute(_SETTLE, (to_microseconds(now), wanted))
         return True
@@ -148,7 +148,7 @@ class TurnsTable:
 
     def count(self) -> int:
         """Return how many turns are stored."""
-        total: int = only(self._connection, "SELECT count(*) FROM turns")
+        total: int = single_value(self._connection, "SELECT count(*) FROM turns")
         return total
 
 
@@ -174,7 +174,7 @@ def _turn(row: Sequence[Any]) -> Turn:
 _KEYED = f"SELECT {SELECTED}, m.key FROM memories m JOIN scopes s ON s.id = m.scope"
 _SCOPES = "SELECT DISTINCT scope FROM memories WHERE status = 'active' ORDER BY 1"
 _CHANGED = "SELECT 1 FROM memories WHERE scope = ? AND change > ? LIMIT 1"
-_MADE = (
+_DERIVED = (
     f"{_KEYED} WHERE m.scope = ?2 AND m.status <> 'erased' AND m.extractor >= ?1 "
     "AND m.extractor < ?1 || char(1114111) ORDER BY m.key"
 )
@@ -239,23 +239,23 @@ class DreamReadsTable:
         rows: list[Any] = self._connection.execute(_SCOPES).fetchall()
         return [self._scopes.get(number) for (number,) in rows]
 
-    def is_changed(self, scope: Scope, *, since: int) -> bool:
-        """Say whether any memory of a scope has a later change than this."""
+    def has_changed(self, scope: Scope, *, since: int) -> bool:
+        """Return whether any memory of a scope has a later change than this."""
         bound = (self._scopes.find(scope), since)
         return self._connection.execute(_CHANGED, bound).fetchone() is not None
 
-    def page(self, *, scope: Scope, sift: DreamFilter, after_key: int, limit: int) -> dict[int, Memory]:
+    def page(self, *, scope: Scope, matching: DreamFilter, after_key: int, limit: int) -> dict[int, Memory]:
         """Return the next active memories of a scope, by key."""
-        condition, bound = _sifted(sift)
+        condition, bound = _filter_clauses(matching)
         sql = f"{_KEYED} WHERE m.scope = ? AND m.status = 'active' AND m.key > ?{condition}"
         rows = self._connection.execute(
             f"{sql} ORDER BY m.key LIMIT ?", (self._scopes.find(scope), after_key, *bound, limit)
         )
         return {row[-1]: from_row(row) for row in rows}
 
-    def made(self, maker: str, *, scope: Scope) -> list[DerivedMemory]:
+    def derived_by(self, maker: str, *, scope: Scope) -> list[DerivedMemory]:
         """Return what makers whose name begins so have stated, in any status but erased, oldest first."""
-        rows = self._connection.execute(_MADE, (maker, self._scopes.find(scope)))
+        rows = self._connection.execute(_DERIVED, (maker, self._scopes.find(scope)))
         found = {row[-1]: from_row(row) for row in rows}
         sources = self._sources(found)
         return [DerivedMemory(key, memory, sources[key]) for key, memory in found.items()]
@@ -268,7 +268,7 @@ class DreamReadsTable:
         ).fetchall()
         named = sorted({one for memory in made.values() for one in memory.provenance.episodes})
         stand: dict[str, str] = dict(self._pairs(_STATUSES, (to_json(named),)))
-        with readable("memories"):
+        with corrupt_on_error("memories"):
             for key, memory_id, status in linked:
                 found[key][memory_id] = Status(status)
             for key, memory in made.items():
@@ -277,10 +277,10 @@ class DreamReadsTable:
                         found[key][one] = Status(stand[one])
         return found
 
-    def runs(self, *, scope: Scope) -> list[ToolRun]:
+    def tool_runs(self, *, scope: Scope) -> list[ToolRun]:
         """Return every run of a tool that an active memory counts, in the order of time."""
         rows: list[Any] = self._connection.execute(_RUNS, (self._scopes.find(scope),)).fetchall()
-        with readable("history"):
+        with corrupt_on_error("history"):
             return [
                 ToolRun(key, from_microseconds(at), "successes" in from_json(text)) for key, at, text in rows
             ]
@@ -297,7 +297,7 @@ class DreamReadsTable:
         )
 
     def mentions(self, *, scope: Scope) -> Mentions:
-        """Return which active statements of a scope, none of a dream's, speak of which of its entities."""
+        """Return which active statements of a scope, none of a dream's, mention which of its entities."""
         rows: list[Any] = self._connection.execute(_MENTIONS, (self._scopes.find(scope),)).fetchall()
         memories, entities, changed = list(zip(*rows, strict=True)) or [()] * 3
         return Mentions(
@@ -317,7 +317,7 @@ class DreamReadsTable:
         """Return the names of single entities, all or those that no memory had used before a moment."""
         bound = (self._scopes.find(scope), None if since is None else to_microseconds(since))
         rows: list[Any] = self._connection.execute(_NAMES, bound).fetchall()
-        with readable("entities"):
+        with corrupt_on_error("entities"):
             return [UniqueName(one, EntityType(kind), name, folded) for one, kind, name, folded in rows]
 
     def unlinked(
@@ -334,17 +334,17 @@ class DreamReadsTable:
         return self._connection.execute(sql, bound).fetchall()
 
 
-def _sifted(sift: DreamFilter) -> tuple[str, list[Any]]:
+def _filter_clauses(matching: DreamFilter) -> tuple[str, list[Any]]:
     """Return the further conditions of a page and their parameters."""
-    sets = {"layer": sift.layers, "category": sift.categories, "extractor": sift.extractors}
+    sets = {"layer": matching.layers, "category": matching.categories, "extractor": matching.extractors}
     chosen = {column: allowed for column, allowed in sets.items() if allowed}
     condition = "".join(f" AND m.{column} {AMONG}" for column in chosen)
     bound: list[Any] = [to_json(sorted(allowed)) for allowed in chosen.values()]
-    if sift.related:
+    if matching.related:
         condition += " AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND m.object IS NOT NULL"
-    if sift.changed_since:
+    if matching.changed_since:
         condition += " AND m.change > ?"
-        bound.append(sift.changed_since)
+        bound.append(matching.changed_since)
     return condition, bound
 
 
@@ -352,8 +352,8 @@ def _sifted(sift: DreamFilter) -> tuple[str, list[Any]]:
 #
 # Written by the write pipeline as memories come in; there is at most one open box in a scope.
 
-_COLUMNS_BOXES = "id, scope, trace, topics, opened_at, last_at, sealed_at, memories"
-_SELECT_BOXES = (
+_BOX_COLUMNS = "id, scope, trace, topics, opened_at, last_at, sealed_at, memories"
+_SELECT_BOX = (
     "SELECT b.id, b.trace, b.topics, b.opened_at, b.last_at, b.sealed_at, b.memories, "
     "s.project, s.squad, s.agent, s.channel, s.user FROM boxes b JOIN scopes s ON s.id = b.scope"
 )
@@ -368,7 +368,7 @@ class BoxesTable:
 
     def open_in(self, scope: Scope) -> Box | None:
         """Return the box of exactly this scope that still takes memories, if there is one."""
-        sql = f"{_SELECT_BOXES} WHERE b.scope = ? AND b.sealed_at IS NULL ORDER BY b.last_at DESC LIMIT 1"
+        sql = f"{_SELECT_BOX} WHERE b.scope = ? AND b.sealed_at IS NULL ORDER BY b.last_at DESC LIMIT 1"
         row: Any = self._connection.execute(sql, (self._scopes.find(scope),)).fetchone()
         return None if row is None else _box(row)
 
@@ -378,7 +378,8 @@ class BoxesTable:
         topics = {"all": sorted(box.topics), "recent": [sorted(each) for each in box.recent]}
         row = (box.id, self._scopes.make(box.scope), box.trace, to_json(topics), *times)
         sql = (
-            f"INSERT INTO boxes ({_COLUMNS_BOXES}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+            f"INSERT INTO boxes ({_BOX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET "
             "trace = excluded.trace, topics = excluded.topics, last_at = excluded.last_at, "
             "sealed_at = excluded.sealed_at, memories = excluded.memories"
         )
@@ -386,7 +387,7 @@ class BoxesTable:
 
     def sealed(self, scope: Scope, *, limit: int) -> Sequence[Box]:
         """Return the latest sealed boxes of exactly this scope, newest first."""
-        sql = f"{_SELECT_BOXES} WHERE b.scope = ? AND b.sealed_at IS NOT NULL ORDER BY b.last_at DESC LIMIT ?"
+        sql = f"{_SELECT_BOX} WHERE b.scope = ? AND b.sealed_at IS NOT NULL ORDER BY b.last_at DESC LIMIT ?"
         rows: list[Any] = self._connection.execute(sql, (self._scopes.find(scope), limit)).fetchall()
         return [_box(row) for row in rows]
 

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch
 from engramdb.store.contract import Changes, QuantizedVectors, SnapshotPart
-from engramdb.store.sqlite.connection import only
-from engramdb.store.sqlite.filters import VISIBLE, names
+from engramdb.store.sqlite.connection import single_value
+from engramdb.store.sqlite.filters import VISIBLE, scope_columns
 from engramdb.store.sqlite.memories import next_changes
 from engramdb.store.sqlite.precision import (
+    MIN_DIMENSION,
     PRECISIONS,
-    SHORTEST,
     decode,
-    decode_quantised,
+    decode_quantized,
     encode,
-    quantise,
+    quantize,
     row_bytes,
 )
 from engramdb.store.sqlite.rows import SELECTED, from_row, to_json
@@ -30,7 +30,9 @@ from engramdb.values import EmbedderIdentity, Memory, Scope, Status
 
 _COLUMNS = "space, first_key, last_key, cursor, head, keys, columns, codes"
 _LOAD = "SELECT cursor, head, keys, columns, codes FROM vector_snapshots WHERE space = ? ORDER BY id"
-_HOLDING = "SELECT id, keys, length(codes) FROM vector_snapshots WHERE ? BETWEEN first_key AND last_key"
+_PARTS_WITH_KEY = (
+    "SELECT id, keys, length(codes) FROM vector_snapshots WHERE ? BETWEEN first_key AND last_key"
+)
 
 
 class SnapshotsTable:
@@ -72,7 +74,7 @@ class SnapshotsTable:
 
     def wipe(self, key: int) -> None:
         """Overwrite what snapshots hold of a memory's vectors, in every space."""
-        held: list[Any] = self._connection.execute(_HOLDING, (key,)).fetchall()
+        held: list[Any] = self._connection.execute(_PARTS_WITH_KEY, (key,)).fetchall()
         for part, blob, size in held:
             keys = np.frombuffer(blob, "<i8")
             place = int(np.searchsorted(keys, key))
@@ -89,13 +91,15 @@ class SnapshotsTable:
 # Eight bits lose nothing that ranking needs and take a quarter of the room. The feed of changes is what
 # keeps the index in memory true, in this process and in others.
 
-__all__ = ["VectorsTable", "quantise"]
+__all__ = ["VectorsTable", "quantize"]
 
 _STORED_BITS = 8
 _INDEXED = to_json([status for status in Status if status.is_indexed])
 _SPACE = "SELECT id FROM spaces WHERE name = ? AND dimension = ? AND revision = ? AND metric = ?"
 _DIMENSION = "SELECT dimension FROM spaces WHERE id = ?"
-_OF_KEYS = "SELECT memory, vector FROM vectors WHERE space = ? AND memory IN (SELECT value FROM json_each(?))"
+_VECTORS_OF_KEYS = (
+    "SELECT memory, vector FROM vectors WHERE space = ? AND memory IN (SELECT value FROM json_each(?))"
+)
 _PENDING = (
     "FROM memories m JOIN scopes s ON s.id = m.scope WHERE m.status IN (SELECT value FROM json_each(?)) "
     "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.memory = m.key)"
@@ -116,7 +120,7 @@ class VectorsTable:
 
     def space(self, identity: EmbedderIdentity) -> int | None:
         """Return the number of the embedder's space, or None if it has none yet."""
-        row = self._connection.execute(_SPACE, _parts(identity)).fetchone()
+        row = self._connection.execute(_SPACE, _identity_columns(identity)).fetchone()
         return None if row is None else row[0]
 
     def make_space(self, identity: EmbedderIdentity) -> int:
@@ -125,12 +129,12 @@ class VectorsTable:
         if found is not None:
             return found
         sql = "INSERT INTO spaces (name, dimension, revision, metric) VALUES (?, ?, ?, ?)"
-        self._connection.execute(sql, _parts(identity))
+        self._connection.execute(sql, _identity_columns(identity))
         return self._connection.last_insert_rowid()
 
     def put(self, space: int, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
         """Store one vector per memory in place of any earlier one, and mark the memories as changed."""
-        dimension: int = only(self._connection, _DIMENSION, (space,))
+        dimension: int = single_value(self._connection, _DIMENSION, (space,))
         if vectors.shape != (len(keys), dimension):
             raise DimensionMismatch(
                 f"{vectors.shape} numbers for {len(keys)} memories of {dimension} dimensions"
@@ -141,20 +145,20 @@ class VectorsTable:
         marks = zip(next_changes(self._connection, len(keys)), keys, strict=True)
         self._connection.executemany("UPDATE memories SET change = ? WHERE key = ?", marks)
 
-    def requantise(self, space: int, keys: Sequence[int], bits: int) -> int:
+    def requantize(self, space: int, keys: Sequence[int], bits: int) -> int:
         """
         Store these memories' vectors with 8, 4, 2 or 1 bits a number, and return how many changed.
 
-        Only ever downwards: bits that were dropped come back by embedding anew and `put`, so a vector that
+        Only ever downwards: bits that were dropped come back by embedding again and `put`, so a vector that
         has as few already is left, as is one too short to gain. Nothing is marked as changed, because a
         reader that still holds the earlier vector holds the better one.
         """
         if bits not in PRECISIONS:
             raise ValueError(f"{bits} bits a number are none of {PRECISIONS}")
-        dimension: int = only(self._connection, _DIMENSION, (space,))
-        if dimension < SHORTEST:
+        dimension: int = single_value(self._connection, _DIMENSION, (space,))
+        if dimension < MIN_DIMENSION:
             return 0
-        larger = f"{_OF_KEYS} AND length(vector) > ?"
+        larger = f"{_VECTORS_OF_KEYS} AND length(vector) > ?"
         parameters = (space, to_json(list(keys)), row_bytes(dimension, bits))
         rows: list[Any] = self._connection.execute(larger, parameters).fetchall()
         blobs = encode(decode([blob for _, blob in rows], dimension=dimension), bits=bits)
@@ -175,7 +179,7 @@ class VectorsTable:
         self._connection.execute("DELETE FROM vectors")
         SnapshotsTable(self._connection).clear()
 
-    def drop_stray(self) -> None:
+    def drop_orphans(self) -> None:
         """Drop the vectors of memories that should have none."""
         indexed = "SELECT key FROM memories WHERE status IN (SELECT value FROM json_each(?))"
         self._connection.execute(f"DELETE FROM vectors WHERE memory NOT IN ({indexed})", (_INDEXED,))
@@ -191,19 +195,19 @@ class VectorsTable:
         """Return how many those are, of all or of those that a scope may see."""
         sql, parameters = f"SELECT count(*) {_PENDING}", [_INDEXED, space or _NO_SPACE]
         if scope is not None:
-            sql, parameters = f"{sql} AND m.scope IN ({VISIBLE})", [*parameters, *names(scope)]
-        total: int = only(self._connection, sql, parameters)
+            sql, parameters = f"{sql} AND m.scope IN ({VISIBLE})", [*parameters, *scope_columns(scope)]
+        total: int = single_value(self._connection, sql, parameters)
         return total
 
     def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], QuantizedVectors]:
         """Return the keys that have a vector, and their vectors in that order."""
-        rows: list[Any] = self._connection.execute(_OF_KEYS, (space, to_json(list(keys)))).fetchall()
-        dimension: int = only(self._connection, _DIMENSION, (space,))
-        return [key for key, _ in rows], decode_quantised([blob for _, blob in rows], dimension=dimension)
+        rows: list[Any] = self._connection.execute(_VECTORS_OF_KEYS, (space, to_json(list(keys)))).fetchall()
+        dimension: int = single_value(self._connection, _DIMENSION, (space,))
+        return [key for key, _ in rows], decode_quantized([blob for _, blob in rows], dimension=dimension)
 
     def latest_change(self) -> int:
         """Return the cursor of the newest change in the store."""
-        number: int = only(self._connection, "SELECT value FROM counters WHERE name = 'change'")
+        number: int = single_value(self._connection, "SELECT value FROM counters WHERE name = 'change'")
         return number
 
     def changes(self, space: int, *, dimension: int, since: int, limit: int) -> Changes:
@@ -223,11 +227,11 @@ class VectorsTable:
             kinds=list(kinds),
             categories=list(categories),
             has_vector=np.array([blob is not None for blob in blobs], np.bool_),
-            vectors=decode_quantised(
+            vectors=decode_quantized(
                 [empty if blob is None else blob for blob in blobs], dimension=dimension
             ),
         )
 
 
-def _parts(identity: EmbedderIdentity) -> tuple[str, int, str, str]:
+def _identity_columns(identity: EmbedderIdentity) -> tuple[str, int, str, str]:
     return identity.name, identity.dimension, identity.revision, identity.metric

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engramdb.store.contract.capture import AttentionSnapshot, TopicSnapshot
-from engramdb.store.sqlite.connection import only, readable
-from engramdb.store.sqlite.filters import ScopesTable, names
+from engramdb.store.sqlite.connection import corrupt_on_error, single_value
+from engramdb.store.sqlite.filters import ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import (
     from_json,
     from_microseconds,
@@ -37,47 +37,49 @@ _WITHIN = (
 
 
 class AttentionTable:
-    """Minds by scope."""
+    """Snapshots by scope."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._scopes = ScopesTable(connection)
 
     def get(self, scope: Scope) -> AttentionSnapshot | None:
-        """Return the mind of exactly this scope, if one was kept."""
+        """Return the snapshot of exactly this scope, if there is one."""
         sql = "SELECT stamp, at, embedder, topics, vectors FROM attention WHERE scope = ?"
         row: Any = self._connection.execute(sql, (self._scopes.find(scope),)).fetchone()
-        with readable("attention"):
-            return None if row is None else _mind(*row)
+        with corrupt_on_error("attention"):
+            return None if row is None else _snapshot_from_row(*row)
 
     def stamp(self, scope: Scope) -> int:
         """Return the stamp of the latest save of exactly this scope; 0 if there is none."""
         sql = "SELECT coalesce(max(stamp), 0) FROM attention WHERE scope = ?"
-        return int(only(self._connection, sql, (self._scopes.find(scope),)))
+        return int(single_value(self._connection, sql, (self._scopes.find(scope),)))
 
-    def put(self, scope: Scope, mind: AttentionSnapshot) -> int:
-        """Keep a mind in place of its earlier state, and return its stamp."""
+    def put(self, scope: Scope, snapshot: AttentionSnapshot) -> int:
+        """Store a snapshot in place of its earlier state, and return its stamp."""
         stamp = secrets.randbits(_STAMP_BITS) + 1
-        identity = mind.embedder
+        identity = snapshot.embedder
         embedder = identity and [identity.name, identity.dimension, identity.revision, identity.metric]
-        topics = [_topic_row(topic) for topic in mind.topics]
-        vectors = b"".join(topic.vectors.astype("<f2").tobytes() for topic in mind.topics)
-        at, told = to_microseconds(mind.at), None if embedder is None else to_json(embedder)
+        topics = [_topic_row(topic) for topic in snapshot.topics]
+        vectors = b"".join(topic.vectors.astype("<f2").tobytes() for topic in snapshot.topics)
+        at, told = to_microseconds(snapshot.at), None if embedder is None else to_json(embedder)
         row = (self._scopes.make(scope), stamp, at, told, to_json(topics), vectors)
         self._connection.execute(_PUT, row)
         return stamp
 
     def remove(self, scope: Scope) -> int:
-        """Take away the minds of this scope and of every narrower one, words and all; return how many."""
-        self._connection.execute(f"DELETE FROM attention WHERE scope IN ({_WITHIN})", names(scope))
-        return int(only(self._connection, "SELECT changes()"))
+        """Delete the snapshots of this scope and of every narrower one; return how many."""
+        self._connection.execute(f"DELETE FROM attention WHERE scope IN ({_WITHIN})", scope_columns(scope))
+        return int(single_value(self._connection, "SELECT changes()"))
 
     def count(self) -> int:
-        """Return how many minds are kept."""
-        return int(only(self._connection, "SELECT count(*) FROM attention"))
+        """Return how many snapshots are stored."""
+        return int(single_value(self._connection, "SELECT count(*) FROM attention"))
 
 
-def _mind(stamp: int, at: int, embedder: str | None, topics: str, vectors: bytes) -> AttentionSnapshot:
+def _snapshot_from_row(
+    stamp: int, at: int, embedder: str | None, topics: str, vectors: bytes
+) -> AttentionSnapshot:
     numbers, read, place = np.frombuffer(vectors, "<f2"), [], 0
     for row in from_json(topics):
         count, dimension = row["shape"]
@@ -85,7 +87,7 @@ def _mind(stamp: int, at: int, embedder: str | None, topics: str, vectors: bytes
         read.append(_topic(row, numbers[place : place + size].reshape(count, dimension)))
         place += size
     if not read:
-        raise ValueError("a mind has a topic, be it an empty one")
+        raise ValueError("a snapshot has at least one topic, even an empty one")
     identity = None
     if embedder is not None:
         name, dimension, revision, metric = from_json(embedder)
