@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engramdb.errors import ChatError, EmbedderUnavailable
 from engramdb.models.calibration import IDENTITY
-from engramdb.models.chat import Prompt, Reply
+from engramdb.models.chat import ChatPrompt, ChatReply
 from engramdb.values import EmbedderIdentity
 
 
@@ -77,12 +77,12 @@ class ScriptedChat:
 
     name = "scripted"
 
-    def __init__(self, script: Sequence[str | Reply | ChatError] | Callable[[Prompt], str]) -> None:
+    def __init__(self, script: Sequence[str | ChatReply | ChatError] | Callable[[ChatPrompt], str]) -> None:
         self._answer = script if callable(script) else None
         self._waiting = [] if callable(script) else list(script)
-        self.prompts: list[Prompt] = []
+        self.prompts: list[ChatPrompt] = []
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: ChatPrompt) -> ChatReply:
         """Return the next reply; a prompt too many is a mistake of the test, and no failure of the model."""
         self.prompts.append(prompt)
         if self._answer is None and not self._waiting:
@@ -90,4 +90,4 @@ class ScriptedChat:
         reply = self._answer(prompt) if self._answer else self._waiting.pop(0)
         if isinstance(reply, ChatError):
             raise reply
-        return Reply(text=reply) if isinstance(reply, str) else reply
+        return ChatReply(text=reply) if isinstance(reply, str) else reply

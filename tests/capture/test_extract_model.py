@@ -21,7 +21,7 @@ from engramdb.values import Kind, Role, Turn, TurnId
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engramdb.models.chat import Prompt
+    from engramdb.models.chat import ChatPrompt
 
 FRIDAY = datetime(2026, 5, 8, 15, 30, tzinfo=UTC)
 
@@ -407,7 +407,7 @@ def test_nonsense_about_one_group_does_not_condemn_the_next() -> None:
 # Long conversations and long turns.
 
 
-def numbers_of(prompt: Prompt) -> list[str]:
+def numbers_of(prompt: ChatPrompt) -> list[str]:
     """Return the texts that a prompt asks about."""
     lines = prompt.user.split("BEGIN TURNS")[1].splitlines()[1:]
     return [json.loads(line)["text"] for line in lines if line.startswith('{"turn"')]

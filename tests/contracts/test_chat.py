@@ -9,7 +9,7 @@ import pytest
 from loopback import answering
 
 from engramdb.errors import ChatUnavailable
-from engramdb.models.chat import Prompt
+from engramdb.models.chat import ChatPrompt
 from engramdb.models.registry import open_chat
 from engramdb.testing import ScriptedChat
 
@@ -56,7 +56,7 @@ def chat(request: pytest.FixtureRequest) -> ChatModel:
     if request.param != "scripted":
         return open_chat(request.param, url=request.getfixturevalue("echo_url"), key="k", timeout_seconds=20)
 
-    def answer(prompt: Prompt) -> str:
+    def answer(prompt: ChatPrompt) -> str:
         if prompt.user == FAIL:
             raise ChatUnavailable("told to")
         return f"heard: {prompt.user}"
@@ -66,7 +66,7 @@ def chat(request: pytest.FixtureRequest) -> ChatModel:
 
 def test_a_prompt_gives_a_reply(chat: ChatModel) -> None:
     """The text comes back with costs that are not negative."""
-    reply = chat.complete(Prompt(system="Repeat.", user="tea"))
+    reply = chat.complete(ChatPrompt(system="Repeat.", user="tea"))
 
     assert reply.text == "heard: tea"
     assert min(reply.input_tokens, reply.output_tokens, reply.milliseconds) >= 0
@@ -75,7 +75,7 @@ def test_a_prompt_gives_a_reply(chat: ChatModel) -> None:
 
 def test_a_schema_is_no_obstacle(chat: ChatModel) -> None:
     """A form that is asked for and not kept is the caller's to notice."""
-    prompt = Prompt(system="Repeat.", user="tea", schema={"type": "object", "properties": {}})
+    prompt = ChatPrompt(system="Repeat.", user="tea", schema={"type": "object", "properties": {}})
 
     assert chat.complete(prompt).text == "heard: tea"
 
@@ -83,15 +83,15 @@ def test_a_schema_is_no_obstacle(chat: ChatModel) -> None:
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
 def test_odd_texts_arrive_as_they_are(chat: ChatModel, text: str) -> None:
     """Whatever people say reaches the model to the letter, and what it says reaches us."""
-    assert chat.complete(Prompt(system="Repeat.", user=text)).text == f"heard: {text}"
+    assert chat.complete(ChatPrompt(system="Repeat.", user=text)).text == f"heard: {text}"
 
 
 def test_a_model_that_cannot_answer_says_so(chat: ChatModel) -> None:
     """There is one error for it, and the next prompt is answered again."""
     with pytest.raises(ChatUnavailable):
-        chat.complete(Prompt(system="Repeat.", user=FAIL))
+        chat.complete(ChatPrompt(system="Repeat.", user=FAIL))
 
-    assert chat.complete(Prompt(system="Repeat.", user="tea")).text == "heard: tea"
+    assert chat.complete(ChatPrompt(system="Repeat.", user="tea")).text == "heard: tea"
 
 
 def test_threads_share_one_model(chat: ChatModel) -> None:
@@ -99,7 +99,7 @@ def test_threads_share_one_model(chat: ChatModel) -> None:
     said = [f"message {number}" for number in range(24)]
 
     def complete(text: str) -> str:
-        return chat.complete(Prompt(system="Repeat.", user=text)).text
+        return chat.complete(ChatPrompt(system="Repeat.", user=text)).text
 
     with ThreadPoolExecutor(6) as pool:
         heard = list(pool.map(complete, said))
@@ -110,7 +110,7 @@ def test_threads_share_one_model(chat: ChatModel) -> None:
 def test_the_name_is_stable(chat: ChatModel) -> None:
     """What history records is the same before and after a call."""
     before = chat.name
-    chat.complete(Prompt(system="Repeat.", user="tea"))
+    chat.complete(ChatPrompt(system="Repeat.", user="tea"))
 
     assert chat.name == before
     assert before

@@ -32,7 +32,7 @@ from .insighted import counts, proposed, rewritten, take
 
 if TYPE_CHECKING:
     from engramdb import Engram
-    from engramdb.models.chat import Prompt
+    from engramdb.models.chat import ChatPrompt
     from engramdb.testing import ManualClock
     from engramdb.values import Summary
 
@@ -276,7 +276,7 @@ def test_a_chat_model_sees_nothing_confidential(engram: Engram) -> None:
     rewritten(engram, hidden, security=SecurityTier.CONFIDENTIAL)
     sent: list[str] = []
 
-    def answer(prompt: Prompt) -> str:
+    def answer(prompt: ChatPrompt) -> str:
         sent.append(prompt.user)
         return "Lena has roses"
 

@@ -16,7 +16,7 @@ from loopback import running
 from engramdb.errors import ChatReplyInvalid, ChatUnavailable, InvalidSettings
 from engramdb.models import http as model_http
 from engramdb.models.anthropic import AnthropicChat
-from engramdb.models.chat import BadReply, CallLog, Prompt, Question, ask
+from engramdb.models.chat import BadReply, CallLog, ChatPrompt, ChatQuestion, ask
 from engramdb.models.http import MAX_COMPLETION_BYTES, Deadline, RequestFailed, post_json, wait_seconds
 from engramdb.models.openai import OpenAIChat
 from engramdb.models.prompts.replies import find_json
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 KEY = "sk-very-secret"
 WORDS = "the patient's name is Ada"
 SCHEMA = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
-PROMPT = Prompt(system="You name colours.", user=WORDS, name="colour", schema=SCHEMA, max_tokens=50)
+PROMPT = ChatPrompt(system="You name colours.", user=WORDS, name="colour", schema=SCHEMA, max_tokens=50)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def read_colour(text: str) -> str:
     return str(value["colour"])
 
 
-QUESTION = Question(purpose="colour", version=3, prompt=PROMPT, parse=read_colour)
+QUESTION = ChatQuestion(purpose="colour", version=3, prompt=PROMPT, parse=read_colour)
 
 
 # What is sent.
@@ -120,7 +120,7 @@ def test_an_anthropic_request_has_the_shape_that_servers_expect() -> None:
 def test_without_a_schema_none_is_sent(via: Interface) -> None:
     """A plain question is a plain request."""
     with serving(via.says("NONE")) as server:
-        via.open(server.url).complete(Prompt(system="s", user="u"))
+        via.open(server.url).complete(ChatPrompt(system="s", user="u"))
 
     assert not {"response_format", "tools", "tool_choice"} & server.requests[0].keys()
 
@@ -128,7 +128,7 @@ def test_without_a_schema_none_is_sent(via: Interface) -> None:
 def test_half_a_character_is_sent_as_a_question_mark(via: Interface) -> None:
     """Servers refuse the whole request because of a lone surrogate."""
     with serving(via.says("NONE")) as server:
-        via.open(server.url).complete(Prompt(system="s", user="a\ud800b"))
+        via.open(server.url).complete(ChatPrompt(system="s", user="a\ud800b"))
 
     assert server.requests[0]["messages"][-1]["content"] == "a?b"
 

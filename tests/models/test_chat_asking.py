@@ -8,12 +8,12 @@ import pytest
 
 from engramdb.errors import ChatError, ChatReplyInvalid, ChatUnavailable, InvalidSettings, UnknownModel
 from engramdb.models.anthropic import SERVICE_URL
-from engramdb.models.chat import BadReply, CallLog, Prompt, Question, Reply, Usage, ask
+from engramdb.models.chat import BadReply, CallLog, ChatPrompt, ChatQuestion, ChatReply, Usage, ask
 from engramdb.models.registry import open_chat
 from engramdb.testing import ScriptedChat
 
 KEY = "sk-very-secret"
-PROMPT = Prompt(system="You name colours.", user="Which colour is the door?")
+PROMPT = ChatPrompt(system="You name colours.", user="Which colour is the door?")
 
 
 def read_colour(text: str) -> str:
@@ -23,7 +23,7 @@ def read_colour(text: str) -> str:
     return text
 
 
-QUESTION = Question(purpose="colour", version=3, prompt=PROMPT, parse=read_colour)
+QUESTION = ChatQuestion(purpose="colour", version=3, prompt=PROMPT, parse=read_colour)
 
 
 def test_a_model_is_chosen_by_interface_and_name() -> None:
@@ -57,12 +57,12 @@ def test_calls_are_counted_by_purpose() -> None:
     log = CallLog()
     chat = ScriptedChat(
         [
-            Reply(text="red", input_tokens=10, output_tokens=2, milliseconds=5.0),
-            Reply(text="red", input_tokens=20, output_tokens=3, milliseconds=6.0),
+            ChatReply(text="red", input_tokens=10, output_tokens=2, milliseconds=5.0),
+            ChatReply(text="red", input_tokens=20, output_tokens=3, milliseconds=6.0),
             ChatUnavailable("the server sleeps", hint=""),
         ]
     )
-    other = Question(purpose="other", version=1, prompt=PROMPT, parse=read_colour)
+    other = ChatQuestion(purpose="other", version=1, prompt=PROMPT, parse=read_colour)
 
     ask(chat, QUESTION, log=log)
     ask(chat, other, log=log)
@@ -100,7 +100,7 @@ def test_counting_is_exact_under_many_threads() -> None:
 
 def test_a_question_may_have_one_attempt_only() -> None:
     """Where a second reply is not worth its price, none is asked for."""
-    once = Question(purpose="colour", version=1, prompt=PROMPT, parse=read_colour, attempts=1)
+    once = ChatQuestion(purpose="colour", version=1, prompt=PROMPT, parse=read_colour, attempts=1)
     chat = ScriptedChat(["no"])
 
     with pytest.raises(ChatReplyInvalid):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engramdb.models.embedder import products
-from engramdb.models.static import MOST_KEPT, StatementEmbedder, StaticEmbedder
+from engramdb.models.calibration import products
+from engramdb.models.static import MAX_CACHED_TEXTS, StatementEmbedder, StaticEmbedder
 
 
 def rows(count: int, dimension: int) -> np.ndarray:
@@ -30,7 +30,7 @@ def test_tiles_make_the_same_products_as_the_whole(many: int, others: int, dimen
 
 def test_a_row_is_the_same_whoever_asks_for_it_again() -> None:
     """What is kept at hand equals what another embedder makes, bit for bit, after any number of texts."""
-    texts = [f"Maya keeps {number} notes about chess" for number in range(MOST_KEPT + 40)]
+    texts = [f"Maya keeps {number} notes about chess" for number in range(MAX_CACHED_TEXTS + 40)]
     embedder = StaticEmbedder()
 
     at_once = embedder.embed_documents(texts)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from engramdb import Engram, Scope, Settings
 from engramdb.errors import ChatUnavailable, InvalidQuery
-from engramdb.models.chat import CallLog, Reply
+from engramdb.models.chat import CallLog, ChatReply
 from engramdb.models.prompts import answer as answer_prompt
 from engramdb.recall.evidence import BudgetedModel, BudgetSpent, gathered, judge, leads_from, parts_of
 from engramdb.recall.reason import NO_MODEL, NOT_THERE, Reasoner, most_questions, reason
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from engramdb.models.chat import Prompt
+    from engramdb.models.chat import ChatPrompt
     from engramdb.values import Reasoned, Recall
 
 TOLD = (
@@ -76,17 +76,17 @@ def reasoner_for(engram: Engram, *, depth: int = 3, model: BudgetedModel | None 
     return Reasoner(recall=look_up, depth=depth, limit=10, least_relevance=0.2, log=CallLog(), model=model)
 
 
-def by_purpose(**replies: str | Callable[[Prompt], str]) -> ScriptedChat:
+def by_purpose(**replies: str | Callable[[ChatPrompt], str]) -> ScriptedChat:
     """A model that replies by what it is asked for."""
 
-    def answer(prompt: Prompt) -> str:
+    def answer(prompt: ChatPrompt) -> str:
         reply = replies[prompt.name]
         return reply if isinstance(reply, str) else reply(prompt)
 
     return ScriptedChat(answer)
 
 
-def citing_all(prompt: Prompt) -> str:
+def citing_all(prompt: ChatPrompt) -> str:
     """An answer that names every memory it was shown."""
     lines = [json.loads(line) for line in prompt.user.splitlines() if line.startswith('{"id"')]
     return json.dumps({"answered": True, "answer": "In Oslo.", "cites": [one["id"] for one in lines]})
@@ -229,11 +229,11 @@ def test_a_broad_question_is_cut_by_the_model(told: Engram) -> None:
 def test_every_call_is_in_the_tree_with_what_it_cost(told: Engram) -> None:
     """Who was asked what for, and the tokens that the server counted."""
 
-    def reply(prompt: Prompt) -> str:
+    def reply(prompt: ChatPrompt) -> str:
         return SUFFICIENT if prompt.name == "sufficiency" else citing_all(prompt)
 
     class Counting(ScriptedChat):
-        def complete(self, prompt: Prompt) -> Reply:
+        def complete(self, prompt: ChatPrompt) -> ChatReply:
             return replace(super().complete(prompt), input_tokens=100, output_tokens=7)
 
     reasoned = asked_with(told, Counting(reply), CHAINED)
@@ -259,7 +259,7 @@ def test_every_call_is_in_the_tree_with_what_it_cost(told: Engram) -> None:
 def test_an_answer_without_proof_is_refused_once_and_then_there_is_none(told: Engram, bad: str) -> None:
     """The second attempt is told what was wrong; after that the evidence comes back without an answer."""
 
-    def answer(prompt: Prompt) -> str:
+    def answer(prompt: ChatPrompt) -> str:
         ref = next(json.loads(line)["id"] for line in prompt.user.splitlines() if line.startswith('{"id"'))
         return bad.replace("{ref}", ref)
 
@@ -301,7 +301,7 @@ def test_that_the_evidence_holds_no_answer_is_an_answer_of_its_own(told: Engram)
 def test_a_model_that_fails_at_a_step_leaves_the_evidence(told: Engram, failing: str) -> None:
     """The rules do the step instead, the failure is told, and no memory is lost."""
 
-    def fail(_: Prompt) -> str:
+    def fail(_: ChatPrompt) -> str:
         raise ChatUnavailable("the server is down")
 
     replies: dict[str, Any] = {"sufficiency": BROAD, "decompose": "{}", "answer": citing_all, failing: fail}
@@ -318,7 +318,7 @@ def test_a_model_that_fails_at_a_step_leaves_the_evidence(told: Engram, failing:
 def test_a_model_that_cannot_be_reached_is_not_asked_at_every_question(told: Engram) -> None:
     """Each time might take its whole time-out: once for judging and once for the answer is enough."""
 
-    def fail(_: Prompt) -> str:
+    def fail(_: ChatPrompt) -> str:
         raise ChatUnavailable("timed out")
 
     chat = by_purpose(sufficiency=fail, answer=fail)
@@ -369,14 +369,14 @@ class Spendthrift(ScriptedChat):
         super().__init__(self._more)
         self.spent = 0
 
-    def _more(self, prompt: Prompt) -> str:
+    def _more(self, prompt: ChatPrompt) -> str:
         number = len(self.prompts)
         missing = [f"What about number {number} and {other}?" for other in ("tea", "milk", "bread")]
         return json.dumps(
             {"verdict": "gaps", "missing": missing, "answered": True, "answer": "x", "cites": []}
         )
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: ChatPrompt) -> ChatReply:
         """Reply, and count as many tokens as the prompt could have at most."""
         reply = super().complete(prompt)
         read = len((prompt.system + prompt.user).encode()) // 2

@@ -10,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch
-from engramdb.models.embedder import products
+from engramdb.models.calibration import products
 from engramdb.store.contract import QuantizedVectors
 
 # How near two vectors are, on one scale for every metric: 1 for the same, larger is nearer.

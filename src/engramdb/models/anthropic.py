@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 
-from engramdb.models.chat import Prompt, Reply
+from engramdb.models.chat import ChatPrompt, ChatReply
 from engramdb.models.http import CHAT_TIMEOUT_SECONDS, open_server
 
 INTERFACE_VERSION: Final = "2023-06-01"
@@ -23,19 +23,19 @@ class _Block(Struct, frozen=True):
     input: dict[str, Any] | None = None
 
 
-class _Tokens(Struct, frozen=True):
+class _AnthropicTokens(Struct, frozen=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
 
 
-class _Message(Struct, frozen=True):
+class _AnthropicMessage(Struct, frozen=True):
     content: list[_Block]
     stop_reason: str | None = None
-    usage: _Tokens = field(default_factory=_Tokens)
+    usage: _AnthropicTokens = field(default_factory=_AnthropicTokens)
 
 
 # Made once, at import: threads that meet a type together for the first time can crash msgspec.
-_read_message = msgspec.json.Decoder(_Message).decode
+_read_message = msgspec.json.Decoder(_AnthropicMessage).decode
 
 
 class AnthropicChat:
@@ -64,12 +64,12 @@ class AnthropicChat:
         """The model's name, with the interface that it is asked through."""
         return f"anthropic:{self._server.model}"
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: ChatPrompt) -> ChatReply:
         """Return the reply; the input of the tool is given back as the JSON that it is."""
         begin = time.perf_counter()
         sent = self._server.send("messages", lambda refused: self._request(prompt, refused))
         message = self._decode(sent)
-        return Reply(
+        return ChatReply(
             text=_text_of(message.content),
             input_tokens=message.usage.input_tokens or 0,
             output_tokens=message.usage.output_tokens or 0,
@@ -77,7 +77,7 @@ class AnthropicChat:
             is_cut_off=message.stop_reason == "max_tokens",
         )
 
-    def _request(self, prompt: Prompt, refused: frozenset[str]) -> dict[str, Any]:
+    def _request(self, prompt: ChatPrompt, refused: frozenset[str]) -> dict[str, Any]:
         content: dict[str, Any] = {
             "model": self._server.model,
             "max_tokens": prompt.max_tokens,
@@ -92,7 +92,7 @@ class AnthropicChat:
             content["tool_choice"] = {"type": "tool", "name": prompt.name}
         return content
 
-    def _decode(self, sent: bytes) -> _Message:
+    def _decode(self, sent: bytes) -> _AnthropicMessage:
         try:
             return _read_message(sent)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:

@@ -1,4 +1,12 @@
-"""Map raw cosines to a common 0–1 scale, fitted on labelled pairs."""
+"""
+One scale of similarity for every embedder, so that a threshold means the same whichever is installed.
+
+Embedders that we ship hold committed numbers; a server's model is fitted on the shipped pairs when it is
+first needed. Policies, bands and clusters read no other similarity. The scale: below 0.20 unrelated, from
+0.40 worth a link, 0.60 about the same thing, from 0.70 close enough to contradict, from 0.85 says the same
+unless it contradicts. It never tells a contradiction from a paraphrase. How it was fitted:
+docs/lab/0010-calibration.md.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +22,16 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
-from engramdb.models.embedder import products
 from engramdb.text.terms import terms
-
-# Put every embedder's cosine on one scale, so that a threshold means the same whichever is installed.
-#
-# Carried by every embedder beside this file: those we ship hold committed numbers, a server's model is fitted
-# on the shipped pairs when it is first needed. Policies, bands and clusters read no other similarity.
-# The scale: below 0.20 unrelated, from 0.40 worth a link, 0.60 about the same thing, from 0.70 close enough
-# to
-# contradict, from 0.85 says the same unless it contradicts. It never tells a contradiction from a paraphrase.
-# How it was fitted and what it is worth: docs/lab/0010-calibration.md.
 
 Relation = Literal["unrelated", "same_topic", "related", "paraphrase", "contradiction"]
 
 PAIRS_FILE: Final = Path(__file__).parent / "calibration_pairs.json"
-LEAST_STEP: Final = 1e-3  # of cosine between two anchors; nearer ones would make a cliff out of noise
+MIN_STEP: Final = 1e-3  # of cosine between two anchors; nearer ones would make a cliff out of noise
 
 # Where the scale touches the labelled pairs; each number is a share of those pairs.
 LOWEST_UNRELATED: Final = 0.05
-MOST_RELATED_BELOW_SAME: Final = 0.95
+MAX_RELATED_BELOW_SAME: Final = 0.95
 
 
 class Pair(Struct, frozen=True):
@@ -93,13 +91,13 @@ IDENTITY: Final = Calibration(((0.0, 0.0), (1.0, 1.0)))
 """For fakes that are blind to meaning, where a cosine is as good as anything."""
 
 
-class EmbedsDocuments(Protocol):
+class FittableEmbedder(Protocol):
     """The part of an embedder that fitting needs."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
-class Calibrated(EmbedsDocuments, Protocol):
+class Calibrated(FittableEmbedder, Protocol):
     """The part of an embedder that comparing two statements needs."""
 
     @property
@@ -117,13 +115,13 @@ def pairs_to_fit() -> tuple[Pair, ...]:
     return tuple(pair for pair in labelled_pairs() if not pair.is_held_out)
 
 
-def fit_embedder(embedder: EmbedsDocuments) -> Calibration:
+def fit_embedder(embedder: FittableEmbedder) -> Calibration:
     """Return the calibration of an embedder, by embedding the shipped pairs: 190 short texts."""
     pairs = pairs_to_fit()
     return fit(pairs, cosines_of(embedder, pairs))
 
 
-def cosines_of(embedder: EmbedsDocuments, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+def cosines_of(embedder: FittableEmbedder, pairs: Sequence[Pair]) -> NDArray[np.float64]:
     """Return the cosine of each pair, with every text embedded once and without a speaker or a date."""
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.a, pair.b)))
     rows = dict(zip(texts, embedder.embed_documents(texts).astype(np.float64), strict=True))
@@ -151,7 +149,7 @@ def fit(pairs: Sequence[Pair], cosines: ArrayLike) -> Calibration:
         (np.median(same_topic), 0.40),
         (np.median(related), 0.60),
         (_equal_error(close, merely_near), 0.70),
-        (np.quantile(merely_near, MOST_RELATED_BELOW_SAME), 0.85),
+        (np.quantile(merely_near, MAX_RELATED_BELOW_SAME), 0.85),
     ]
     return Calibration(_rising([(float(cosine), similarity) for cosine, similarity in wanted]))
 
@@ -167,26 +165,44 @@ def _equal_error(above: NDArray[np.float64], below: NDArray[np.float64]) -> floa
 def _rising(wanted: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """Return the anchors that rise, between the first one or the least cosine and the identical."""
     (lowest, _), *others = wanted
-    kept = [(round(lowest, 4) if lowest <= 1 - LEAST_STEP else -1.0, 0.0)]
+    kept = [(round(lowest, 4) if lowest <= 1 - MIN_STEP else -1.0, 0.0)]
     for cosine, similarity in others:
-        if kept[-1][0] + LEAST_STEP <= cosine <= 1 - LEAST_STEP:
+        if kept[-1][0] + MIN_STEP <= cosine <= 1 - MIN_STEP:
             kept.append((round(cosine, 4), similarity))
     return (*kept, (1.0, 1.0))
 
 
-# How much two statements say the same, on the common scale from 0 to 1.
-#
-# Asked by admission about new statements and their neighbors. Always the built-in static embedder on the bare
-# content, whatever embedder the store uses: passages share dates and speakers, which drowns the difference,
-# and
-# duplicates must not depend on which model pack is installed. Scripts that the static table cannot read are
-# compared by their shared terms. Measured in docs/lab/0010-calibration.md.
-
 _LAST_LATIN = "\u024f"
 
 
+MAX_MULTIPLICATIONS: Final = 262_144
+"""From more than these on OpenBLAS shares a product of matrices out (`interface/gemm.c`, 4 × 65,536)."""
+_COLUMNS = 64
+
+
+def products(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the products of each row of the first with every row of the second, as a row."""
+    if len(first) == 1:  # a vector and a matrix are another routine, which does not share out so early
+        single: NDArray[np.float32] = first @ second.T
+        return single
+    found = np.empty((len(first), len(second)), np.float32)
+    rows = max(1, MAX_MULTIPLICATIONS // (_COLUMNS * max(1, first.shape[1])))
+    for left in range(0, len(second), _COLUMNS):
+        columns = second[left : left + _COLUMNS].T
+        for top in range(0, len(first), rows):
+            tile = found[top : top + rows, left : left + _COLUMNS]
+            np.matmul(first[top : top + rows], columns, out=tile)
+    return found
+
+
 class Likeness:
-    """Compares statements."""
+    """
+    How much two statements say the same, on the common scale.
+
+    Always by the built-in static embedder on the bare content, whatever embedder the store uses: passages
+    share dates and speakers, which drowns the difference, and duplicates must not depend on which model pack
+    is installed. Scripts that the static table cannot read are compared by their shared terms.
+    """
 
     def __init__(self, embedder: Calibrated) -> None:
         self._embedder = embedder

@@ -1,4 +1,11 @@
-"""Context sizes and tokenizers of known chat models, and exact token counts."""
+"""
+What a chat model can hold and do, by its name, and how many tokens it makes of a text.
+
+The longest entry of models.toml that a name begins with fits: names are compared as words and numbers, so
+dates, sizes, vendors in front and the marks between do not matter. A user's own entries win; a partial one
+completes what was found. An unknown name gets a small window and no tools: a prompt too short works, one too
+long fails.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +25,6 @@ from engramdb.errors import MissingExtra
 from engramdb.settings import check_models
 from engramdb.text.normalize import lazy
 from engramdb.text.tokens import TOKENIZERS, count_tokens, most_tokens
-
-# Say what a chat model can hold and do, by its name.
-#
-# Called by `context` for its budget and by `tokenizers` for the right counter; reads models.toml once.
-# The longest entry that a name begins with fits: names are compared as words and numbers, so dates, sizes,
-# vendors in front and the marks between do not matter. A user's own entries win; a partial one completes what
-# was found. An unknown name gets a small window and no tools: a prompt too short works, one too long fails.
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -144,12 +144,9 @@ def _beginnings(name: str) -> Iterator[Words]:
         yield words
 
 
-# Count the tokens of a text as a given model would.
-#
-# Called by `context` when it fills a budget; calls `capabilities` for the tokenizer of a model and
-# `text.tokens` where there is no exact one. Nothing is ever downloaded: o200k and cl100k come inside the
-# package of the extra `tokens`, whose vocabulary is loaded on the first count and kept for the process. The
-# others are estimates: fitted to the vendor's own tokenizer where one could be had, a stand-in where not.
+# Token counts. Nothing is ever downloaded: o200k and cl100k come inside the package of the extra `tokens`,
+# whose vocabulary is loaded on the first count. The others are estimates: fitted to the vendor's own
+# tokenizer where one could be had, a stand-in where not.
 
 EXACT: Final = ("o200k", "cl100k")
 

@@ -81,7 +81,7 @@ ATTEMPTS = 2
 ASK_AGAIN = "Your last reply could not be used: {reason}. Reply again, only in the form that was asked for."
 
 
-class Prompt(Struct, frozen=True, kw_only=True):
+class ChatPrompt(Struct, frozen=True, kw_only=True):
     """What is sent; `schema` helps servers that can hold a model to a form, the text must do without."""
 
     system: str
@@ -93,7 +93,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     temperature: float = 0.0
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class ChatReply(Struct, frozen=True, kw_only=True):
     """What came back, and what it cost; a server that does not count tokens leaves them at 0."""
 
     text: str
@@ -116,7 +116,7 @@ class ChatModel(Protocol):
         """What history and `status` call it, such as `openai:llama3.2`."""
         ...
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: ChatPrompt) -> ChatReply:
         """Return the reply."""
         ...
 
@@ -129,17 +129,17 @@ class BadReply(Exception):
         self.reason = reason
 
 
-class Question(Struct, Generic[T_co], frozen=True, kw_only=True):
+class ChatQuestion(Struct, Generic[T_co], frozen=True, kw_only=True):
     """A prompt that knows what it is for and how its reply is read; `parse` raises `BadReply`."""
 
     purpose: str
     version: int
-    prompt: Prompt
+    prompt: ChatPrompt
     parse: Callable[[str], T_co]
     attempts: int = ATTEMPTS
 
 
-class Answer(Struct, Generic[T_co], frozen=True, kw_only=True):
+class ChatAnswer(Struct, Generic[T_co], frozen=True, kw_only=True):
     """The value that a reply held, and who gave it to which version of the question."""
 
     value: T_co
@@ -148,13 +148,13 @@ class Answer(Struct, Generic[T_co], frozen=True, kw_only=True):
     attempts: int
 
 
-def ask(model: ChatModel, question: Question[T], *, log: CallLog) -> Answer[T]:
+def ask(model: ChatModel, question: ChatQuestion[T], *, log: CallLog) -> ChatAnswer[T]:
     """
     Return the value that the model's reply holds.
 
     Raises `ChatUnavailable` from the model, and `ChatReplyInvalid` when no attempt gave a readable reply.
     """
-    prompt, reason, reply = question.prompt, "", Reply(text="")
+    prompt, reason, reply = question.prompt, "", ChatReply(text="")
     for attempt in range(1, question.attempts + 1):
         reply = _complete(model, prompt, question.purpose, log)
         try:
@@ -165,13 +165,13 @@ def ask(model: ChatModel, question: Question[T], *, log: CallLog) -> Answer[T]:
             again = ASK_AGAIN.format(reason=reason)
             prompt = replace(question.prompt, user=f"{question.prompt.user}\n\n{again}")
         else:
-            return Answer(value=value, model=model.name, version=question.version, attempts=attempt)
+            return ChatAnswer(value=value, model=model.name, version=question.version, attempts=attempt)
     raise ChatReplyInvalid(
         f"{model.name} gave no usable reply for {question.purpose!r}: {reason}", reply=reply.text
     )
 
 
-def _complete(model: ChatModel, prompt: Prompt, purpose: str, log: CallLog) -> Reply:
+def _complete(model: ChatModel, prompt: ChatPrompt, purpose: str, log: CallLog) -> ChatReply:
     begin = time.perf_counter()
     try:
         reply = model.complete(prompt)

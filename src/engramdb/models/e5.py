@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 NAME: Final = "e5-small"
 MODEL_FILE: Final = "model.onnx"
 DIMENSION: Final = 384
-MOST_TOKENS: Final = 512  # as many positions as the network has
+MAX_TOKENS: Final = 512  # as many positions as the network has
 BATCH: Final = 16  # texts are embedded singly; this only paces the caller
 
 # The network was trained with these: leaving them out costs recall.
 QUERY_PREFIX: Final = "query: "
 DOCUMENT_PREFIX: Final = "passage: "
 
-# Printed by `python -m evals.calibration --embedder e5-small`; to be fitted anew with every new pack.
+# Printed by `python -m evals.calibration --embedder e5-small`; to be fitted again with every new pack.
 CALIBRATION: Final = Calibration(
     (
         (0.6948, 0.0),
@@ -116,7 +116,7 @@ class E5Network:
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Return the mean of the last hidden states, scaled to length one."""
-        tokens = np.array([bert_uncased().encode(text, most_tokens=MOST_TOKENS)], np.int64)
+        tokens = np.array([bert_uncased().encode(text, most_tokens=MAX_TOKENS)], np.int64)
         inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
         states = self._session.run(["last_hidden_state"], inputs)[0]
         mean = states[0].mean(axis=0)

@@ -1,22 +1,17 @@
-"""What an embedder is, the names of products, and the stand-in when none can be loaded."""
+"""What an embedder is, the stand-in for one that cannot be loaded, and the watch over one that can."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engramdb.errors import EmbedderUnavailable, EmbeddingError, EngramError
 from engramdb.health import EMBEDDER, Health
+from engramdb.models.calibration import Calibration
 from engramdb.values.memory import EmbedderIdentity
-
-if TYPE_CHECKING:
-    from engramdb.models.calibration import Calibration
-
-
-# What an embedder is: text in, unit vectors out, with an identity.
 
 __all__ = ["Embedder", "EmbedderIdentity"]
 
@@ -57,32 +52,6 @@ class Embedder(Protocol):
         ...
 
 
-# Compare a few hundred vectors with a few hundred others, without waking the threads of the arithmetic
-# library.
-
-MOST_MULTIPLICATIONS: Final = 262_144
-"""From more than these on OpenBLAS shares a product of matrices out (`interface/gemm.c`, 4 × 65,536)."""
-_COLUMNS = 64
-
-
-def products(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the products of each row of the first with every row of the second, as a row."""
-    if len(first) == 1:  # a vector and a matrix are another routine, which does not share out so early
-        single: NDArray[np.float32] = first @ second.T
-        return single
-    found = np.empty((len(first), len(second)), np.float32)
-    rows = max(1, MOST_MULTIPLICATIONS // (_COLUMNS * max(1, first.shape[1])))
-    for left in range(0, len(second), _COLUMNS):
-        columns = second[left : left + _COLUMNS].T
-        for top in range(0, len(first), rows):
-            tile = found[top : top + rows, left : left + _COLUMNS]
-            np.matmul(first[top : top + rows], columns, out=tile)
-    return found
-
-
-# An embedder that is not there: it answers every call with the reason.
-
-
 class AbsentEmbedder:
     """Raises the error that its opening raised."""
 
@@ -90,9 +59,8 @@ class AbsentEmbedder:
     similarity_floor = 0.0
 
     def __init__(self, error: EngramError) -> None:
-        is_ours = isinstance(
-            error, EmbeddingError
-        )  # what the write pipeline and recall know how to do without
+        # The write pipeline and recall know how to do without an embedder that raises one of these.
+        is_ours = isinstance(error, EmbeddingError)
         self._error = error if is_ours else EmbedderUnavailable(error.message, hint=error.hint)
 
     @property

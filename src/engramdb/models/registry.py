@@ -1,4 +1,9 @@
-"""Embedders and chat models by name."""
+"""
+Choose and open embedders and chat models by name; the only place that builds them.
+
+Opening is cheap: a manifest is read, no library is loaded and nothing is downloaded. `auto` never falls back
+from a pack that is broken, because that would move a store into another vector space unnoticed.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +20,6 @@ from engramdb.models.e5 import E5Embedder
 from engramdb.models.embedder import Embedder
 from engramdb.models.packs import find_pack
 from engramdb.models.static import StaticEmbedder
-
-# Choose and open a chat model by name: `openai:MODEL` or `anthropic:MODEL`.
 
 INTERFACES: Final = ("openai", "anthropic")
 
@@ -43,7 +46,7 @@ def _open_openai(model: str, url: str, key: str | None, timeout_seconds: float) 
             f"the chat model 'openai:{model}' needs the address of its server",
             hint="Give it, such as http://localhost:11434/v1 for a model on this machine.",
         )
-    # Brings in the HTTP client and TLS, a tenth of the time that `import engramdb` takes.
+    # Brings in the HTTP client, which is an extra and takes longer to import than the rest of `models`.
     from engramdb.models.openai import OpenAIChat  # noqa: PLC0415
 
     return OpenAIChat(url, model, key, timeout_seconds=timeout_seconds)
@@ -56,12 +59,6 @@ def _open_anthropic(model: str, url: str, key: str | None, timeout_seconds: floa
 
     return AnthropicChat(model, key, url=url or SERVICE_URL, timeout_seconds=timeout_seconds)
 
-
-# Choose and open an embedder by name.
-#
-# Called by the engine when it opens and by the command line's `models`; the only place that builds embedders.
-# Opening is cheap: a manifest is read, no library is imported and nothing is downloaded. `auto` never falls
-# back from a pack that is broken, because that would move a store into another vector space unnoticed.
 
 AUTO: Final = "auto"
 OPENAI_PREFIX: Final = "openai:"
@@ -156,7 +153,7 @@ def _open_endpoint(model: str, endpoint: Endpoint | None) -> Embedder:
         raise InvalidSettings(
             f"the embedder 'openai:{model}' needs the address of its server", hint="Set ENGRAM_EMBEDDER_URL."
         )
-    # Brings in the HTTP client and TLS, a tenth of the time that `import engramdb` takes.
+    # Brings in the HTTP client, which is an extra and takes longer to import than the rest of `models`.
     from engramdb.models.openai import OpenAICompatibleEmbedder  # noqa: PLC0415
 
     return OpenAICompatibleEmbedder(

@@ -25,11 +25,9 @@ NAME: Final = "static"
 TABLE_FOLDER: Final = Path(__file__).parent / "static_table"
 ALGORITHM: Final = 1  # raise it whenever the same table would give other vectors
 BATCH: Final = 256
-MOST_KEPT: Final = (
-    2 * BATCH
-)  # texts with their rows at hand: the write pipeline asks for those of a batch thrice
+MAX_CACHED_TEXTS: Final = 2 * BATCH  # the write pipeline asks for the rows of a batch thrice
 
-# Printed by `python -m evals.calibration --embedder static`; to be fitted anew with every new table.
+# Printed by `python -m evals.calibration --embedder static`; to be fitted again with every new table.
 CALIBRATION: Final = Calibration(
     (
         (-0.0415, 0.0),
@@ -60,7 +58,7 @@ STATEMENT_CALIBRATION: Final = Calibration(
 # only by its letters counts as much as a rare one.
 HASHED_LENGTH: Final = 11.4
 LETTERS_AT_ONCE: Final = 2
-MOST_LETTERS_HASHED: Final = 64  # of one unknown word: a 8 KB blob must not cost more than a page of text
+MAX_LETTERS_HASHED: Final = 64  # of one unknown word: a 8 KB blob must not cost more than a page of text
 
 
 class _Table(Struct, frozen=True):
@@ -120,7 +118,7 @@ class StaticEmbedder:
         missing = [place for place, row in enumerate(known) if row is None]
         if missing:
             fresh = _embed(self._open(), [texts[place] for place in missing])
-            if len(self._kept) + len(missing) > MOST_KEPT:
+            if len(self._kept) + len(missing) > MAX_CACHED_TEXTS:
                 self._kept.clear()
             for place, row in zip(missing, fresh, strict=True):
                 known[place] = self._kept[texts[place]] = row
@@ -215,7 +213,7 @@ def _hash_word(word: str, dimension: int) -> NDArray[np.float32]:
 
 
 def _runs_of_letters(word: str) -> list[str]:
-    marked = f"<{word[:MOST_LETTERS_HASHED]}>"
+    marked = f"<{word[:MAX_LETTERS_HASHED]}>"
     inner = [marked[at : at + LETTERS_AT_ONCE] for at in range(len(marked) - LETTERS_AT_ONCE + 1)]
     return [word, *inner]
 

@@ -11,9 +11,9 @@ from engramdb.erasable_cache import ErasableTable
 
 VOCABULARY_PATH: Final = Path(__file__).parent / "static_table" / "vocab.txt"
 
-LONGEST_WORD: Final = 100  # characters; longer words are unknown, as in the reference
-MOST_CACHED_WORDS: Final = 50_000  # about 10 MB; then the cache starts anew
-MOST_CACHED_CHARACTERS: Final = 20_000  # more than any living text needs, far less than Unicode holds
+MAX_WORD_CHARACTERS: Final = 100  # characters; longer words are unknown, as in the reference
+MAX_CACHED_WORDS: Final = 50_000  # about 10 MB; then the cache starts again
+MAX_CACHED_CHARACTERS: Final = 20_000  # more than any living text needs, far less than Unicode holds
 
 # The blocks that the reference sets apart character by character. Kana and Hangul are not among them.
 CJK_BLOCKS: Final = (
@@ -40,8 +40,8 @@ class WordPieces:
         self,
         vocabulary: dict[str, int],
         *,
-        most_words: int = MOST_CACHED_WORDS,
-        most_characters: int = MOST_CACHED_CHARACTERS,
+        most_words: int = MAX_CACHED_WORDS,
+        most_characters: int = MAX_CACHED_CHARACTERS,
     ) -> None:
         self._ids = vocabulary
         self._longest_piece = max(map(len, vocabulary))
@@ -84,7 +84,7 @@ class WordPieces:
         return ids
 
     def _match(self, word: str) -> tuple[int, ...]:
-        if len(word) > LONGEST_WORD:
+        if len(word) > MAX_WORD_CHARACTERS:
             return (self.unknown,)
         ids: list[int] = []
         begin = 0

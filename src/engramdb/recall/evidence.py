@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from engramdb.errors import ChatError
-from engramdb.models.chat import ChatModel, Prompt, Reply
+from engramdb.models.chat import ChatModel, ChatPrompt, ChatReply
 from engramdb.text.mentions import mentions
 from engramdb.text.normalize import lazy
 from engramdb.text.sentences import sentences
@@ -45,11 +45,11 @@ class BudgetedModel:
         """The name of the model inside."""
         return self._model.name
 
-    def room(self, prompt: Prompt) -> int:
+    def room(self, prompt: ChatPrompt) -> int:
         """Return how many bytes could be added to a prompt that leaves its reply the tokens that it wants."""
         return 2 * (self.tokens_left - _most_tokens(prompt) - prompt.max_tokens)
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: ChatPrompt) -> ChatReply:
         """Return the model's reply, cut to what is left; raises `BudgetSpent` before the model is asked."""
         if self.calls_left < 1:
             raise BudgetSpent("calls")
@@ -83,11 +83,11 @@ class BudgetedModel:
         taken, self._waiting = tuple(self._waiting), []
         return taken
 
-    def _note(self, prompt: Prompt, call: ModelCall) -> None:
+    def _note(self, prompt: ChatPrompt, call: ModelCall) -> None:
         self._waiting.append(replace(call, purpose=prompt.name, model=self.name))
 
 
-def _most_tokens(prompt: Prompt) -> int:
+def _most_tokens(prompt: ChatPrompt) -> int:
     return len((prompt.system + prompt.user).encode("utf-8", "replace")) // 2 + 1 + FRAME_TOKENS
 
 

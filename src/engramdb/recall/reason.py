@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from engramdb.errors import ChatError, ChatUnavailable, InvalidQuery
 from engramdb.health import CHAT, Health
 from engramdb.models.capabilities import capabilities
-from engramdb.models.chat import CallLog, ChatModel, Question, ask
+from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
 from engramdb.models.prompts import answer as answer_prompt
 from engramdb.models.prompts import decompose, sufficiency
 from engramdb.policy import Policy
@@ -204,7 +204,7 @@ class _Inquiry:
                 return found
         return tuple(parts_of(question))
 
-    def _try(self, model: BudgetedModel, step: str, asked: Question[T]) -> T | None:
+    def _try(self, model: BudgetedModel, step: str, asked: ChatQuestion[T]) -> T | None:
         """Return the value of a reply, or None and a note of what failed."""
         try:
             return ask(model, asked, log=self._with.log).value

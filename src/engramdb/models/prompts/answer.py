@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from engramdb.models.chat import BadReply, Prompt, Question
+from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
 from engramdb.models.prompts.replies import evidence, find_json
 from engramdb.text.normalize import lazy
 
@@ -55,9 +55,9 @@ class AnswerReply(Struct, frozen=True, kw_only=True):
     cites: tuple[str, ...] = ()
 
 
-def fill(asked: str, memories: Sequence[Mapping[str, Any]]) -> Prompt:
+def fill(asked: str, memories: Sequence[Mapping[str, Any]]) -> ChatPrompt:
     """Return the prompt for the question and the evidence; each memory has an `id`."""
-    return Prompt(
+    return ChatPrompt(
         system=SYSTEM,
         user=evidence(asked, memories),
         name=PURPOSE,
@@ -86,10 +86,10 @@ def parse(text: str, *, known: Collection[str]) -> AnswerReply:
     return AnswerReply(answer=answer.strip(), cites=tuple(named))
 
 
-def question(asked: str, memories: Sequence[Mapping[str, Any]]) -> Question[AnswerReply]:
+def question(asked: str, memories: Sequence[Mapping[str, Any]]) -> ChatQuestion[AnswerReply]:
     """Return the question with the way to read its reply."""
     known = frozenset(str(one["id"]) for one in memories)
-    return Question(
+    return ChatQuestion(
         purpose=PURPOSE,
         version=VERSION,
         prompt=fill(asked, memories),

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from engramdb.errors import ChatReplyInvalid
-from engramdb.models.chat import BadReply, CallLog, ChatModel, Prompt, Question, ask
+from engramdb.models.chat import BadReply, CallLog, ChatModel, ChatPrompt, ChatQuestion, ask
 from engramdb.models.prompts.replies import quote, spoken
 
 PURPOSE: Final = "contradiction"
@@ -45,12 +45,12 @@ _NUMBER = re.compile(r"(?:known )?(?:statement|number|no\.?|nr\.?|#)?\s*#?([0-9]
 _EDGES = " \t\"'`*_()[]{}.:"
 
 
-def fill(statement: str, known: Sequence[str]) -> Prompt:
+def fill(statement: str, known: Sequence[str]) -> ChatPrompt:
     """Return the prompt for one statement and its candidates, numbered from 1."""
     listed = [{"number": number, "statement": _clip(one)} for number, one in enumerate(known, start=1)]
     new = quote([{"statement": _clip(statement)}], title="NEW")
     closing = f"Which of the {len(known)} known statements does the new one contradict: a number, or NONE?"
-    return Prompt(
+    return ChatPrompt(
         system=SYSTEM,
         user=f"{quote(listed, title='KNOWN')}\n\n{new}\n\n{closing}",
         name="contradiction",
@@ -78,9 +78,9 @@ def parse(text: str, *, count: int) -> int | None:
     return number - 1
 
 
-def question(statement: str, known: Sequence[str]) -> Question[int | None]:
+def question(statement: str, known: Sequence[str]) -> ChatQuestion[int | None]:
     """Return the question with the way to read its reply."""
-    return Question(
+    return ChatQuestion(
         purpose=PURPOSE,
         version=VERSION,
         prompt=fill(statement, known),

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from engramdb.models.chat import BadReply, Prompt, Question
+from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
 from engramdb.models.prompts.replies import LINE, Line, find_json, numbered, quote, read_lines
 
 PURPOSE: Final = "crystallise"
@@ -50,10 +50,10 @@ class Digest(Struct, frozen=True):
     lessons: tuple[Line, ...]
 
 
-def fill(actions: Sequence[str]) -> Prompt:
+def fill(actions: Sequence[str]) -> ChatPrompt:
     """Return the prompt for these actions, numbered from 1."""
     closing = "Tell it, with the lessons. Reply with the JSON object only."
-    return Prompt(
+    return ChatPrompt(
         system=SYSTEM,
         user=f"{quote(numbered(actions), title='ACTIONS')}\n\n{closing}",
         name="digest",
@@ -72,8 +72,8 @@ def parse(text: str, *, count: int) -> Digest:
     return Digest(" ".join(told.split()), lessons)
 
 
-def question(actions: Sequence[str]) -> Question[Digest]:
+def question(actions: Sequence[str]) -> ChatQuestion[Digest]:
     """Return the question with the way to read its reply."""
-    return Question(
+    return ChatQuestion(
         purpose=PURPOSE, version=VERSION, prompt=fill(actions), parse=partial(parse, count=len(actions))
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from engramdb.models.chat import BadReply, Prompt, Question
+from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
 from engramdb.models.prompts.replies import find_json, quote
 from engramdb.models.prompts.sufficiency import questions_in
 
@@ -34,9 +34,9 @@ SCHEMA: Final[Mapping[str, Any]] = {
 }
 
 
-def fill(asked: str) -> Prompt:
+def fill(asked: str) -> ChatPrompt:
     """Return the prompt for one question."""
-    return Prompt(
+    return ChatPrompt(
         system=SYSTEM,
         user=quote([{"question": asked}], title="QUESTION"),
         name=PURPOSE,
@@ -54,6 +54,6 @@ def parse(text: str) -> tuple[str, ...]:
     return asked
 
 
-def question(asked: str) -> Question[tuple[str, ...]]:
+def question(asked: str) -> ChatQuestion[tuple[str, ...]]:
     """Return the question with the way to read its reply; the rules cut as well, so it is asked once."""
-    return Question(purpose=PURPOSE, version=VERSION, prompt=fill(asked), parse=parse, attempts=1)
+    return ChatQuestion(purpose=PURPOSE, version=VERSION, prompt=fill(asked), parse=parse, attempts=1)

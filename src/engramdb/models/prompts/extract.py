@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from engramdb.models.chat import BadReply, Prompt, Question
+from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
 from engramdb.models.prompts.replies import find_json, quote
 
 PURPOSE: Final = "extract"
@@ -147,13 +147,13 @@ class Statements(Struct, frozen=True):
     unusable: int = 0
 
 
-def fill(records: Sequence[Record], *, earlier: Sequence[Record] = ()) -> Prompt:
+def fill(records: Sequence[Record], *, earlier: Sequence[Record] = ()) -> ChatPrompt:
     """Return the prompt for these records, numbered from 1; `earlier` ones only explain them."""
     numbered = [{"turn": number, **_shown(record)} for number, record in enumerate(records, start=1)]
     parts = [quote([_shown(record) for record in earlier], title="EARLIER")] if earlier else []
     parts.append(quote(numbered, title="TURNS"))
     parts.append(f"What do turns 1 to {len(records)} state? Reply with the JSON object only.")
-    return Prompt(
+    return ChatPrompt(
         system=SYSTEM, user="\n\n".join(parts), name="statements", schema=SCHEMA, max_tokens=MAX_TOKENS
     )
 
@@ -173,9 +173,9 @@ def parse(text: str, *, count: int) -> Statements:
     return Statements(usable, len(read) - len(usable))
 
 
-def question(records: Sequence[Record], *, earlier: Sequence[Record] = ()) -> Question[Statements]:
+def question(records: Sequence[Record], *, earlier: Sequence[Record] = ()) -> ChatQuestion[Statements]:
     """Return the question with the way to read its reply."""
-    return Question(
+    return ChatQuestion(
         purpose=PURPOSE,
         version=VERSION,
         prompt=fill(records, earlier=earlier),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from engramdb.models.chat import BadReply, Prompt, Question
+from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
 from engramdb.models.prompts.replies import LINE, Line, find_json, numbered, quote, read_lines
 
 PURPOSE: Final = "profile"
@@ -38,11 +38,11 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def fill(name: str, statements: Sequence[str], *, most: int) -> Prompt:
+def fill(name: str, statements: Sequence[str], *, most: int) -> ChatPrompt:
     """Return the prompt for a profile of at most so many lines."""
     of = quote([{"profile of": name}], title="NAME")
     closing = f"Write the profile, {most} lines at most. Reply with the JSON object only."
-    return Prompt(
+    return ChatPrompt(
         system=SYSTEM,
         user=f"{of}\n\n{quote(numbered(statements), title='STATEMENTS')}\n\n{closing}",
         name="profile",
@@ -62,9 +62,9 @@ def parse(text: str, *, count: int) -> tuple[Line, ...]:
     return lines
 
 
-def question(name: str, statements: Sequence[str], *, most: int) -> Question[tuple[Line, ...]]:
+def question(name: str, statements: Sequence[str], *, most: int) -> ChatQuestion[tuple[Line, ...]]:
     """Return the question with the way to read its reply."""
-    return Question(
+    return ChatQuestion(
         purpose=PURPOSE,
         version=VERSION,
         prompt=fill(name, statements, most=most),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from engramdb.models.chat import BadReply, CallLog, ChatModel, Prompt, Question, ask
+from engramdb.models.chat import BadReply, CallLog, ChatModel, ChatPrompt, ChatQuestion, ask
 from engramdb.models.prompts.replies import quote, spoken
 from engramdb.text.tokens import count_tokens
 
@@ -35,11 +35,11 @@ _FREE = frozenset({"I", "User"})
 """Capitalised words that name nobody."""
 
 
-def fill(statements: Sequence[str], *, title: str, tokens: int) -> Prompt:
+def fill(statements: Sequence[str], *, title: str, tokens: int) -> ChatPrompt:
     """Return the prompt for statements about one subject."""
     listed = quote([{"statement": one} for one in statements], title="STATEMENTS")
     closing = f"Write what these statements about {title!r} say together, in at most {tokens * 3 // 4} words."
-    return Prompt(system=SYSTEM, user=f"{listed}\n\n{closing}", name="summary", max_tokens=MAX_TOKENS)
+    return ChatPrompt(system=SYSTEM, user=f"{listed}\n\n{closing}", name="summary", max_tokens=MAX_TOKENS)
 
 
 def parse(text: str, *, statements: Sequence[str], tokens: int) -> str:
@@ -58,7 +58,7 @@ def parse(text: str, *, statements: Sequence[str], tokens: int) -> str:
 
 def retold(chat: ChatModel, statements: Sequence[str], *, title: str, tokens: int, log: CallLog) -> str:
     """Return what the statements say together; raises `ChatError` where there is no usable reply."""
-    question = Question(
+    question = ChatQuestion(
         purpose=PURPOSE,
         version=VERSION,
         prompt=fill(statements, title=title, tokens=tokens),

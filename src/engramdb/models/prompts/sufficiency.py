@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from engramdb.models.chat import BadReply, Prompt, Question
+from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
 from engramdb.models.prompts.replies import evidence, find_json
 from engramdb.values import Sufficiency
 
@@ -53,9 +53,9 @@ class SufficiencyReply(Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
 
 
-def fill(asked: str, memories: Sequence[Mapping[str, Any]]) -> Prompt:
+def fill(asked: str, memories: Sequence[Mapping[str, Any]]) -> ChatPrompt:
     """Return the prompt for one question and the memories that were found for it."""
-    return Prompt(
+    return ChatPrompt(
         system=SYSTEM,
         user=evidence(asked, memories),
         name=PURPOSE,
@@ -75,9 +75,11 @@ def parse(text: str) -> SufficiencyReply:
     return SufficiencyReply(verdict=Sufficiency(word), missing=questions_in(found.get("missing")))
 
 
-def question(asked: str, memories: Sequence[Mapping[str, Any]]) -> Question[SufficiencyReply]:
+def question(asked: str, memories: Sequence[Mapping[str, Any]]) -> ChatQuestion[SufficiencyReply]:
     """Return the question with the way to read its reply; the rules judge as well, so it is asked once."""
-    return Question(purpose=PURPOSE, version=VERSION, prompt=fill(asked, memories), parse=parse, attempts=1)
+    return ChatQuestion(
+        purpose=PURPOSE, version=VERSION, prompt=fill(asked, memories), parse=parse, attempts=1
+    )
 
 
 def questions_in(listed: object) -> tuple[str, ...]:

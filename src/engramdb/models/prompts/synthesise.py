@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from engramdb.models.chat import BadReply, Prompt, Question
+from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
 from engramdb.models.prompts.replies import find_json, quote
 
 PURPOSE: Final = "synthesise"
@@ -52,11 +52,11 @@ class Principle(Struct, frozen=True):
     places: tuple[int, ...]
 
 
-def fill(statements: Sequence[str]) -> Prompt:
+def fill(statements: Sequence[str]) -> ChatPrompt:
     """Return the prompt for these statements, numbered from 1."""
     listed = [{"number": number, "statement": one} for number, one in enumerate(statements, start=1)]
     closing = "What do they have in common? Reply with the JSON object only."
-    return Prompt(
+    return ChatPrompt(
         system=SYSTEM,
         user=f"{quote(listed, title='STATEMENTS')}\n\n{closing}",
         name="principle",
@@ -82,9 +82,9 @@ def parse(text: str, *, count: int) -> Principle | None:
     return Principle(said.strip(), tuple(sorted(places)))
 
 
-def question(statements: Sequence[str]) -> Question[Principle | None]:
+def question(statements: Sequence[str]) -> ChatQuestion[Principle | None]:
     """Return the question with the way to read its reply."""
-    return Question(
+    return ChatQuestion(
         purpose=PURPOSE,
         version=VERSION,
         prompt=fill(statements),
