@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import re
@@ -116,6 +115,8 @@ class LazyGroup(click.Group):
         """Return the command that was named; a name that is none is told with the nearest that is one."""
         name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
+            import difflib  # noqa: PLC0415 - only for a mistake
+
             near = difflib.get_close_matches(name, self.entries)
             ctx.fail(f"No such command {name!r}.{f' Did you mean {near[0]!r}?' if near else ''}")
         return super().resolve_command(ctx, args)

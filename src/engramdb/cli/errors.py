@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -59,6 +58,8 @@ def _silence_stdout() -> None:
 
 def _admit_mistake(exc: Exception) -> None:
     """Say what went wrong without the exception's text, which may quote a memory."""
+    import traceback  # noqa: PLC0415 - only for a mistake of ours
+
     if os.environ.get(TRACEBACK):
         talk(traceback.format_exc())
     last = traceback.extract_tb(exc.__traceback__)[-1]

@@ -1,10 +1,15 @@
-"""Write results to stdout and messages to stderr."""
+"""
+Write results to stdout and talk to stderr.
+
+JSON is the engine's own values, one document in UTF-8, whatever the terminal speaks. Color appears on a
+terminal only and never carries meaning alone. Text from memories cannot steer the terminal: what is not
+printable is shown as a replacement mark. The first word of a line is what a script or a second command needs.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import textwrap
 import time
@@ -23,31 +28,25 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-# Write results to stdout and talk to stderr.
-#
-# Used by every command. JSON is the engine's own values, one document in UTF-8, whatever the terminal speaks.
-# Colour appears on a terminal only and never carries meaning alone. Text from memories cannot steer the
-# terminal: what is not printable is shown as a replacement mark.
-
 Value = TypeVar("Value")
 
 SHORT_ID = 8
 """Characters at the end of an id that the engine accepts in place of the whole."""
 _STEERS_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _MARK = "\ufffd"
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 LEAST_ROOM = 20
 """Columns that a text needs to be readable."""
 
 
 def out(line: str = "") -> None:
     """Write one line of a result."""
-    click.echo(line, color=_colour())
+    click.echo(line, color=_color())
 
 
 def talk(line: str) -> None:
     """Write one line that is not part of the result."""
-    click.echo(line, err=True, color=_colour())
+    click.echo(line, err=True, color=_color())
 
 
 def present(value: Value, show: Callable[[Value], None], *, as_json: bool) -> None:
@@ -83,8 +82,10 @@ def indented(first: str, text: str, *, indent: str) -> str:
     """Return the text behind a first word; on a terminal it is wrapped, further lines under the indent."""
     if not sys.stdout.isatty():
         return first + text
+    import shutil  # noqa: PLC0415 - loads every kind of compression, and most output goes to no terminal
+
     width = max(40, shutil.get_terminal_size().columns)
-    begun = len(_COLOUR.sub("", first))
+    begun = len(_COLOR.sub("", first))
     if begun + LEAST_ROOM > width:  # too narrow for both: the text begins on a line of its own
         return "\n".join([first.rstrip(), *(indent + row for row in _rows(text, width - len(indent)))])
     rows = textwrap.wrap(text, width, initial_indent=" " * begun, subsequent_indent=indent)
@@ -130,12 +131,10 @@ def warning(text: str) -> str:
     return click.style(text, fg="yellow")
 
 
-def _colour() -> bool | None:
+def _color() -> bool | None:
     """Return False where the user wants none (no-color.org), None to let the terminal decide."""
     return False if os.environ.get("NO_COLOR") else None
 
-
-# Write columns below one another, in plain characters.
 
 GAP = "  "
 
@@ -165,9 +164,6 @@ def _line(cells: Sequence[str], widths: Sequence[int], numbers: Collection[int])
         cell.rjust(width) if place in numbers else cell.ljust(width)
         for place, (cell, width) in enumerate(zip(cells, widths, strict=False))
     )
-
-
-# Show on stderr that long work moves.
 
 
 @contextmanager
@@ -218,11 +214,6 @@ def _bar() -> Progress:
 
     return Progress(console=Console(stderr=True), transient=True)
 
-
-# Show the engine's values to a person, in plain lines.
-#
-# Called by the commands where `--json` was not asked for; calls `output` only.
-# The first word of a line is what a script or a second command needs: an id, a score, a name.
 
 _UNDER_ID = " " * 10
 _WIDEST_CATEGORY = 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from typing import Any, cast
@@ -85,5 +84,7 @@ def fingerprint(content: str, *, speaker: str | None = None) -> bytes:
 
     The speaker counts because "I like tea" is another fact when someone else says it.
     """
+    import hashlib  # noqa: PLC0415 - loads OpenSSL, which a command that stores nothing does not need
+
     owner = normalise(speaker) if speaker else ""
     return hashlib.sha256(f"{owner}\x1f{normalise(content)}".encode()).digest()
