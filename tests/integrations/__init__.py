@@ -1,1 +1,1 @@
-"""The adapters for other frameworks, each against the real package, offline."""
+"""The integrations for other frameworks, each against the real package, offline."""

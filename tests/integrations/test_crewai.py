@@ -2,7 +2,7 @@
 CrewAI: crews, agents and flows that remember, with the real package and a model that only plays one.
 
 Run where the extra `crewai` is installed, which the development group cannot be beside it: see
-docs/guides/adapters.md. Telemetry is off, no key is set, nothing is asked over a network.
+docs/guides/integrations.md. Telemetry is off, no key is set, nothing is asked over a network.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # CrewAI's own
 ]
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "adapters.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "integrations.md"
 LAUNCH = "Project Falcon launches on 3 May in Berlin"
 PROFILE = "## Acme\n- **Employees:** 200\n- **Seat:** Berlin"
 

@@ -32,7 +32,7 @@ NOT_FOR_A_SHELL = {
     "read_due": "what `engram hook` does when the agent has gone on",
     "note_success": "how `engram hook` fared, for `engram status`",
     "note_failures": "how `engram hook` fared, for `engram status`",
-    "shelf": "documents of other programs, kept through an adapter",
+    "shelf": "documents of other programs, kept through an integration",
     "replies": "answers that the HTTP server keeps",
 }
 """Verbs of the library that are no command of their own, and why."""

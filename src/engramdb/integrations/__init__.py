@@ -1,1 +1,1 @@
-"""Engram behind the interfaces of other frameworks."""
+"""Engram with the interfaces of other frameworks."""

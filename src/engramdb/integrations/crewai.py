@@ -1,4 +1,10 @@
-"""Engram as the memory of a CrewAI crew, agent or flow."""
+"""
+Engram as the memory of a CrewAI crew, agent or flow: CrewAI's `Memory`, without an embedder or a key.
+
+Saving and recalling are Engram's own; listing, changing and deleting are CrewAI's, on records: documents that
+point to what Engram has remembered. CrewAI's events report every save and every question, as with its own
+memory. A save is durable when the call returns, so nothing waits to be drained.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +49,8 @@ except ImportError as exc:
     raise MissingExtra("crewai is not installed", hint="pip install 'engramdb[crewai]'") from exc
 
 
-# What a report of CrewAI states, read by rules.
-
-MOST_ASKED_CHARACTERS = 1000
-"""Of a task's description: the result must find room in what is remembered of a report, which is 8 KiB."""
+MAX_TASK_CHARACTERS = 1000
+"""How much of a task's description is remembered: with its result it must fit into 8 KiB."""
 _OPENINGS = ("Task: ", "Input: ")
 _RESULT = "\nResult: "
 _REPORT = re.compile(
@@ -57,7 +61,7 @@ _REPORT = re.compile(
 
 
 def is_report(content: str) -> bool:
-    """Say whether a text is a report, not a statement."""
+    """Return whether a text is a report, not a statement."""
     return _RESULT in content and content.startswith(_OPENINGS)
 
 
@@ -70,7 +74,7 @@ def statements_in(text: str, *, now: datetime) -> list[str]:
     if not result:
         return []
     read = _read(result, speaker=report["agent"].strip() or None, now=now)
-    asked = textwrap.shorten(report["asked"], MOST_ASKED_CHARACTERS, placeholder=" …")
+    asked = textwrap.shorten(report["asked"], MAX_TASK_CHARACTERS, placeholder=" …")
     return read or [f"{report['opening']}: {asked}{_RESULT}{result}"]
 
 
@@ -92,19 +96,18 @@ def _read(result: str, *, speaker: str | None, now: datetime) -> list[str]:
     return [one.content for one in found] if is_all else []
 
 
-# The records of CrewAI's memory: documents in the document store that point to what Engram has remembered.
-#
-# Used by `EngramMemory`, and by CrewAI's `Memory` itself as its storage for everything but searching:
-# listing, changing and deleting by path, category, age and metadata. What a record states goes through the
-# pipeline, so what contradicts an older statement takes its place and keeps the record's id; reports are kept
-# as they are.
-
 ROOT = "crewai"
 """The first name of every place in the document store that belongs to these records."""
 
 
 class Records:
-    """The records of a scope; a path such as `/crew/research` is where they lie in it."""
+    """
+    The records of a scope; a path such as `/crew/research` is where they lie in it.
+
+    CrewAI's `Memory` uses them as its storage for everything but searching. What a record states goes through
+    the write pipeline, so what contradicts an older statement supersedes it and keeps the record's id;
+    reports are stored as they are.
+    """
 
     def __init__(self, engram: Engram, scope: Scope | None) -> None:
         self._engram = engram
@@ -214,7 +217,7 @@ class Records:
         return len(meant)
 
     def reset(self, scope_prefix: str | None = None) -> None:
-        """Forget every record of a path; memories of other doors stay."""
+        """Forget every record of a path; memories of other interfaces stay."""
         self.delete(scope_prefix)
 
     def list_records(
@@ -294,7 +297,7 @@ def record_of(item: Document, statement: Memory) -> MemoryRecord:
 
 
 def record_from(statement: Memory) -> MemoryRecord:
-    """Return a memory that came in through another door as CrewAI would have it."""
+    """Return a memory that came in through another interface as CrewAI would have it."""
     return MemoryRecord(
         id=statement.id,
         content=statement.content,
@@ -327,15 +330,9 @@ def _naive(moment: datetime) -> datetime:
 
 
 def _value(record: MemoryRecord, importance: float | None) -> dict[str, Any]:
-    told: dict[str, Any] = record.model_dump(mode="json", include={"categories", "metadata", "source"})
-    return {**told, "private": record.private, "importance": importance}
+    fields: dict[str, Any] = record.model_dump(mode="json", include={"categories", "metadata", "source"})
+    return {**fields, "private": record.private, "importance": importance}
 
-
-# CrewAI's `Memory` on an open Engram: the same calls, answered without an embedder and without a key.
-#
-# Given to a crew, an agent or a flow as `memory=`. Saving and recalling are Engram's own; listing, changing
-# and deleting are CrewAI's, on the records of `records`. CrewAI's events tell of every save and every
-# question, as with its own memory. A save is durable when the call returns, so nothing waits to be drained.
 
 Sees = Callable[[Document], bool]
 
@@ -411,18 +408,17 @@ class EngramMemory(CrewMemory):
         """
         Remember several statements, each like `remember`, and return their records.
 
-        One that Engram refuses is told in an event, and keeps neither the others nor the task from being
-        finished.
+        One that Engram refuses is reported in an event, and stops neither the others nor the task.
         """
-        kept: list[MemoryRecord] = []
+        records: list[MemoryRecord] = []
         for content in contents:
             try:
                 record = self.remember(content, **about)
-            except EngramError:  # `_saving` has told it
+            except EngramError:  # `_saving` has reported it
                 continue
             if record is not None:
-                kept.append(record)
-        return kept
+                records.append(record)
+        return records
 
     def extract_memories(self, content: str) -> list[str]:
         """Return what is worth remembering of a report, read by the model or else by rules."""
@@ -444,7 +440,7 @@ class EngramMemory(CrewMemory):
         """
         Return what fits a question, best first.
 
-        At the root, that is everything that Engram knows here, through whichever door it came; with a
+        At the root, that is everything that Engram knows here, through whichever interface it came; with a
         path or categories, only records.
         """
 
@@ -459,10 +455,10 @@ class EngramMemory(CrewMemory):
         with self._asking(query, limit) as found:
             if not asked.strip() or limit <= 0:
                 return found
-            most = min(limit, MAX_LIMIT)
+            wanted = min(limit, MAX_LIMIT)
             is_all = path == "/" and not categories
             found.extend(
-                self._everywhere(asked, sees, most) if is_all else self._below(path, asked, sees, most)
+                self._everywhere(asked, sees, wanted) if is_all else self._below(path, asked, sees, wanted)
             )
         return found
 

@@ -1,4 +1,9 @@
-"""What integrations share: filters, lineage and the text of documents."""
+"""
+What integrations share: what stands for a memory today, filters, and the text of documents.
+
+A comparison that makes no sense, such as a text with a number, does not match and raises nothing: one odd
+document must not break a search.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,9 @@ if TYPE_CHECKING:
     from engramdb import Engram, Memory, Scope
 
 
-# What stands today for a memory that was superseded since.
-
 GONE = frozenset({Status.FORGOTTEN, Status.PRUNED, Status.ERASED})
 """What nobody is shown any more."""
-_LONGEST_CHAIN = 1000
+_MAX_CHAIN = 1000
 
 
 def latest(engram: Engram, memory_id: str, scope: Scope | None) -> Memory | None:
@@ -26,17 +29,12 @@ def latest(engram: Engram, memory_id: str, scope: Scope | None) -> Memory | None
 
 
 def chain(engram: Engram, memory_id: str, scope: Scope | None) -> list[Memory]:
-    """Return a memory and, one after the other, what took its place."""
+    """Return a memory and, one after the other, what superseded it."""
     found = [engram.get(memory_id, scope=scope)]
-    while (follows := found[-1].superseded_by) is not None and len(found) < _LONGEST_CHAIN:
+    while (follows := found[-1].superseded_by) is not None and len(found) < _MAX_CHAIN:
         found.append(engram.get(follows, scope=scope))
     return found
 
-
-# Say whether a document passes a filter, as the frameworks that the adapters are for write filters.
-#
-# Used by the LangGraph and the mem0-shaped adapter. Pure. A comparison that makes no sense, such as a text
-# with a number, is not passed and raises nothing: one odd document must not break a search.
 
 Test = Callable[[Any, Any], bool]
 
@@ -97,7 +95,7 @@ MORE_TESTS: Mapping[str, Test] = {
 
 
 def matches(value: Mapping[str, Any], condition: Mapping[str, Any]) -> bool:
-    """Say whether an object has every field of the condition, by LangGraph's rules."""
+    """Return whether an object has every field of the condition, by LangGraph's rules."""
     return all(_equal(value.get(name), wanted) for name, wanted in condition.items())
 
 
@@ -120,25 +118,23 @@ def _tested(value: Any, name: str, wanted: Any) -> bool:
     return test(value, wanted)
 
 
-# What a document of another program says, put into words that can be remembered.
-
 OWN_TEXTS = ("content", "text", "memory", "data", "fact", "summary")
 """Fields that hold what a document says, the usual ones first."""
-DEEPEST = 20
-"""So many levels are looked into."""
+MAX_DEPTH = 20
+"""How many levels of a document are looked into."""
 
 
 def words_of(value: Any, *, depth: int = 0) -> str | None:
     """Return what a value says, or None where it says nothing."""
-    if isinstance(value, Mapping) and depth < DEEPEST:
+    if isinstance(value, Mapping) and depth < MAX_DEPTH:
         for name in OWN_TEXTS:
             if value.get(name):
                 return words_of(value[name], depth=depth + 1)
-    told = "; ".join(_told(value, depth)) if isinstance(value, Mapping) else _flat(value, depth)
-    return told.strip() or None
+    words = "; ".join(_fields(value, depth)) if isinstance(value, Mapping) else _flat(value, depth)
+    return words.strip() or None
 
 
-def _told(value: Mapping[str, Any], depth: int) -> Iterator[str]:
+def _fields(value: Mapping[str, Any], depth: int) -> Iterator[str]:
     """Yield "name: value" for every field that holds something."""
     for name, one in value.items():
         words = _flat(one, depth + 1)
@@ -147,10 +143,10 @@ def _told(value: Mapping[str, Any], depth: int) -> Iterator[str]:
 
 
 def _flat(value: Any, depth: int) -> str:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return ""
     if isinstance(value, Mapping):
-        return ", ".join(_told(value, depth))
+        return ", ".join(_fields(value, depth))
     if isinstance(value, list | tuple):
         return ", ".join(words for words in (_flat(one, depth + 1) for one in value) if words)
     if isinstance(value, bool):

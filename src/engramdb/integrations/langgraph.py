@@ -2,7 +2,7 @@
 A LangGraph store: items under namespaces and keys, with search by meaning, in an Engram file.
 
 Given to a graph as `store=`. An item is a document and comes back as it went in; what it
-says is remembered, so that every other door of Engram can recall it. Reads of a batch see the store as
+says is remembered, so that every other interface of Engram can recall it. Reads of a batch see the store as
 it was before the writes of that batch, as with LangGraph's own stores. Expired items are never shown.
 """
 
@@ -41,7 +41,7 @@ ROOT = "langgraph"
 """The first name of every place in the document store that belongs to these stores."""
 
 
-MOST_MINUTES = 100 * 366 * 24 * 60
+MAX_MINUTES = 100 * 366 * 24 * 60
 """A lifetime that ends within a hundred years is one that a date can hold."""
 
 
@@ -104,7 +104,7 @@ class EngramStore(BaseStore):
         item = self._engram.documents.get(
             _place(op.namespace), op.key, refresh=op.refresh_ttl, scope=self._scope_for(op.namespace)
         )
-        return None if item is None else Item(**_told(item))
+        return None if item is None else Item(**_fields(item))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         condition = op.filter
@@ -119,8 +119,8 @@ class EngramStore(BaseStore):
         documents, place = self._engram.documents, _place(op.namespace_prefix)
         if op.query and op.query.strip():
             hits = documents.search(op.query, place, **asked)
-            return [SearchItem(**_told(hit.item), score=hit.score) for hit in hits]
-        return [SearchItem(**_told(item)) for item in documents.list(place, **asked)]
+            return [SearchItem(**_fields(hit.item), score=hit.score) for hit in hits]
+        return [SearchItem(**_fields(item)) for item in documents.list(place, **asked)]
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         found = self._engram.documents.places((ROOT,), within=self._scope_of is not None, scope=self._scope)
@@ -161,8 +161,8 @@ class EngramStore(BaseStore):
 
 
 def _minutes(ttl: float) -> timedelta:
-    if not abs(ttl) <= MOST_MINUTES:
-        raise InvalidContent(f"ttl={ttl} is not a number of minutes up to {MOST_MINUTES}")
+    if not abs(ttl) <= MAX_MINUTES:
+        raise InvalidContent(f"ttl={ttl} is not a number of minutes up to {MAX_MINUTES}")
     return timedelta(minutes=ttl)
 
 
@@ -170,7 +170,7 @@ def _place(namespace: Iterable[str]) -> tuple[str, ...]:
     return (ROOT, *namespace)
 
 
-def _told(item: Document) -> dict[str, Any]:
+def _fields(item: Document) -> dict[str, Any]:
     return {
         "value": item.value,
         "key": item.key,
@@ -181,7 +181,7 @@ def _told(item: Document) -> dict[str, Any]:
 
 
 def _fits(names: tuple[str, ...], condition: MatchCondition) -> bool:
-    """Say whether a namespace begins or ends like a path, in which `*` stands for any one name."""
+    """Return whether a namespace begins or ends like a path, in which `*` stands for any one name."""
     path = tuple(condition.path)
     if len(names) < len(path):
         return False

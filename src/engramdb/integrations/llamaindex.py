@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engramdb.errors import MissingExtra
-from engramdb.integrations.transcript import MEMORY_TOKENS, ROLES, Message, Transcript, in_thread, memory_text
+from engramdb.integrations.transcript import (
+    MEMORY_TOKENS,
+    ROLES,
+    Transcript,
+    TranscriptMessage,
+    in_thread,
+    memory_text,
+)
 from engramdb.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -137,13 +144,13 @@ class EngramMemory(BaseMemory):
         self._transcript.replace([_message(one) for one in messages])
 
     def reset(self) -> None:
-        """Begin the conversation anew; what was learnt from it stays remembered."""
+        """Start the conversation over; what was learnt from it stays remembered."""
         self._transcript.clear()
 
 
-def _message(message: ChatMessage) -> Message:
+def _message(message: ChatMessage) -> TranscriptMessage:
     role = ROLES.get(message.role.value, message.role.value)
-    return Message(message.model_dump(mode="json"), role, message.content or "")
+    return TranscriptMessage(message.model_dump(mode="json"), role, message.content or "")
 
 
 def _asked(messages: Sequence[ChatMessage]) -> str:

@@ -1,4 +1,10 @@
-"""Engram in the shape of mem0's `Memory`."""
+"""
+The calls of mem0's `Memory`, on an open Engram.
+
+Every one takes and returns what mem0's does. `user_id`, `agent_id` and `run_id` are a scope, so nobody's
+memories are anybody else's. Beyond mem0: the same words are stored once, a contradiction supersedes what it
+contradicts, and what was superseded or deleted stays in the history.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +30,12 @@ if TYPE_CHECKING:
     from engramdb import Memory as StoredMemory
 
 
-# Whose memories are meant: mem0's `user_id`, `agent_id` and `run_id` as a scope.
-
 _PARTS = {"user_id": "user", "agent_id": "agent", "run_id": "channel"}
 
 
-def scope_of(around: Scope, filters: Mapping[str, Any] | None = None, **given: str | None) -> Scope:
+def scope_of(around: Scope, filters: Mapping[str, Any] | None = None, **named_ids: str | None) -> Scope:
     """Return the scope of a user, an agent and a run inside another; raises where none is named."""
-    ids = {name: _id(name, one, filters or {}) for name, one in given.items()}
+    ids = {name: _id(name, one, filters or {}) for name, one in named_ids.items()}
     named = {_PARTS[name]: one for name, one in ids.items() if one is not None and one != "*"}
     if not named:
         raise InvalidScope(
@@ -43,10 +47,10 @@ def scope_of(around: Scope, filters: Mapping[str, Any] | None = None, **given: s
     return replace(around, **named)
 
 
-def _id(name: str, given: object, filters: Mapping[str, Any]) -> str | None:
+def _id(name: str, value: object, filters: Mapping[str, Any]) -> str | None:
     """Return an id as mem0 takes it: as an argument, or among the filters, also under an AND."""
-    if given is not None:
-        return str(given)
+    if value is not None:
+        return str(value)
     wanted = filters.get(name)
     if wanted is not None and not isinstance(wanted, str):
         raise InvalidContent(f"{name} in filters must be text")
@@ -56,18 +60,17 @@ def _id(name: str, given: object, filters: Mapping[str, Any]) -> str | None:
     return wanted or next((one for one in found if one is not None), None)
 
 
-# What mem0 takes and returns: messages in, dictionaries out, filters, and a memory's history as a list.
-#
-# Used by `memory`. Pure. Whoever says nothing, such as an assistant that only calls a tool, is passed over;
-# what is no message at all raises, before anything is stored.
-
 TEXT = "memory"
 """What mem0 calls the words of a memory."""
 _ROLES = frozenset(Role)
 
 
 def spoken(messages: object) -> list[tuple[str, str]]:
-    """Return who said what: a text is the user's, messages say it themselves."""
+    """
+    Return who said what: a text is the user's, messages say it themselves.
+
+    A message without words, such as a call of a tool, is passed over; what is no message at all raises.
+    """
     listed = [messages] if isinstance(messages, Mapping | str) else messages
     if not isinstance(listed, Sequence):
         raise InvalidContent(f"messages are a text, a message or a list, not {type(messages).__name__}")
@@ -106,16 +109,16 @@ def record(item: Document, statement: StoredMemory | None) -> dict[str, Any]:
     }
 
 
-def passes(told: Mapping[str, Any], filters: Mapping[str, Any] | None) -> bool:
-    """Say whether a memory passes mem0's filters, on its ids, its times and its metadata."""
-    return all(_passes(told, name, wanted) for name, wanted in (filters or {}).items())
+def passes(shown: Mapping[str, Any], filters: Mapping[str, Any] | None) -> bool:
+    """Return whether a memory passes mem0's filters, on its ids, its times and its metadata."""
+    return all(_passes(shown, name, wanted) for name, wanted in (filters or {}).items())
 
 
-def _passes(told: Mapping[str, Any], name: str, wanted: Any) -> bool:
+def _passes(shown: Mapping[str, Any], name: str, wanted: Any) -> bool:
     if name in ("AND", "OR", "NOT"):
-        parts = [passes(told, one) for one in (wanted if isinstance(wanted, list) else [wanted])]
+        parts = [passes(shown, one) for one in (wanted if isinstance(wanted, list) else [wanted])]
         return {"AND": all(parts), "OR": any(parts), "NOT": not any(parts)}[name]
-    value = told.get(name, (told.get("metadata") or {}).get(name))
+    value = shown.get(name, (shown.get("metadata") or {}).get(name))
     if wanted == "*":
         return value is not None
     if isinstance(wanted, list):
@@ -132,13 +135,13 @@ def _passes(told: Mapping[str, Any], name: str, wanted: Any) -> bool:
 
 def events(memory_id: str, versions: Sequence[StoredMemory]) -> list[dict[str, Any]]:
     """Return what happened to a memory, as mem0 tells it."""
-    told = [_event(memory_id, None, versions[0].content, "ADD", versions[0].created_at)]
+    found = [_event(memory_id, None, versions[0].content, "ADD", versions[0].created_at)]
     for old, new in itertools.pairwise(versions):
-        told.append(_event(memory_id, old.content, new.content, "UPDATE", old.valid_to or new.created_at))
+        found.append(_event(memory_id, old.content, new.content, "UPDATE", old.valid_to or new.created_at))
     last = versions[-1]
     if last.status in GONE:
-        told.append(_event(memory_id, last.content, None, "DELETE", last.updated_at))
-    return told
+        found.append(_event(memory_id, last.content, None, "DELETE", last.updated_at))
+    return found
 
 
 def _event(memory_id: str, old: str | None, new: str | None, event: str, at: datetime) -> dict[str, Any]:
@@ -157,10 +160,8 @@ def _written(moment: datetime) -> str:
     return moment.isoformat()
 
 
-# Hear messages, and return what is known because of them.
-
 LATEST_EVENTS = 500
-"""So far back the audit is looked through for what was strengthened; one reading writes far less."""
+"""How many audit events are searched for what was reinforced; one reading writes far fewer."""
 
 
 def hear(
@@ -174,12 +175,12 @@ def hear(
     engram.flush(session=session, scope=scope)
     filters = Filters(sessions=frozenset({session}))
     stated = {one.id: one for one in engram.list(filters=filters, limit=MAX_LIMIT, scope=scope)}
-    stated |= {one.id: one for one in _strengthened(engram, scope) if one.status is Status.ACTIVE}
+    stated |= {one.id: one for one in _reinforced(engram, scope) if one.status is Status.ACTIVE}
     spoken_of = [one for one in stated.values() if one.scope == scope and turns & set(one.provenance.turns)]
     return sorted(spoken_of, key=lambda one: one.id)
 
 
-def _strengthened(engram: Engram, scope: Scope) -> Iterator[StoredMemory]:
+def _reinforced(engram: Engram, scope: Scope) -> Iterator[StoredMemory]:
     """Yield what was lately stated again, as far as this scope may see it."""
     events = [one for one in engram.audit(limit=LATEST_EVENTS) if one.action is Action.REINFORCE]
     for target in dict.fromkeys(event.target for event in events if event.target is not None):
@@ -189,15 +190,9 @@ def _strengthened(engram: Engram, scope: Scope) -> Iterator[StoredMemory]:
             continue
 
 
-# The calls of mem0's `Memory`, on an open Engram.
-#
-# Every one takes and returns what mem0's does. `user_id`, `agent_id` and `run_id` are a scope, so nobody's
-# memories are anybody else's. Beyond mem0: the same words are stored once, a contradiction replaces what
-# it contradicts, and what was replaced or deleted stays in the history.
-
 PLACE = ("mem0",)
 DELETED = ("mem0-deleted",)
-"""Where it is noted whose a deleted memory was, so that its history can be told; holds no words."""
+"""Where it is noted whose a deleted memory was, for its history; holds no words."""
 _SOURCES = {"assistant": Source.ASSISTANT, "user": Source.HUMAN}
 
 
@@ -257,12 +252,11 @@ class Memory:
     ) -> dict[str, Any]:
         """Return the memories that fit a question, best first, each with its score in [0, 1]."""
         place = scope_of(self._scope, filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
-        most = limit if top_k is None else top_k
         hits = self._engram.documents.search(
             query,
             PLACE,
-            limit=min(most, MAX_LIMIT),
-            keep=_kept_by(filters),
+            limit=min(limit if top_k is None else top_k, MAX_LIMIT),
+            keep=_filter_of(filters),
             follow=True,
             within=True,
             scope=place,
@@ -292,7 +286,7 @@ class Memory:
     ) -> dict[str, Any]:
         """Return the memories of a user, an agent or a run, the first stored first."""
         place = scope_of(self._scope, filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
-        items = self._engram.documents.list(PLACE, keep=_kept_by(filters), within=True, scope=place)
+        items = self._engram.documents.list(PLACE, keep=_filter_of(filters), within=True, scope=place)
         shown: dict[str, dict[str, Any]] = {}
         for item in items:
             if len(shown) >= limit:
@@ -335,7 +329,7 @@ class Memory:
         return events(memory_id, chain(self._engram, memory_id, item.scope))
 
     def reset(self) -> None:
-        """Forget everything that came in through this door, of all users."""
+        """Forget everything that came in through this interface, of all users."""
         self._delete(self._engram.documents.list(PLACE, within=True, scope=self._scope))
 
     def _noted(self, statement: Statement, about: dict[str, Any]) -> list[dict[str, Any]]:
@@ -403,7 +397,7 @@ class Memory:
         return {"id": item.key, TEXT: "" if stated is None else stated.content, "event": event}
 
 
-def _kept_by(filters: Mapping[str, Any] | None) -> Callable[[Document], bool] | None:
+def _filter_of(filters: Mapping[str, Any] | None) -> Callable[[Document], bool] | None:
     return (lambda item: passes(record(item, None), filters)) if filters else None
 
 
@@ -449,5 +443,5 @@ class AsyncMemory:
         return await in_thread(self._memory.history, memory_id)
 
     async def reset(self) -> None:
-        """Forget everything that came in through this door, of all users."""
+        """Forget everything that came in through this interface, of all users."""
         await in_thread(self._memory.reset)

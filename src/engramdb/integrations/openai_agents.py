@@ -1,5 +1,5 @@
 """
-Engram for the OpenAI Agents SDK: kept sessions, tools for an agent, and instructions with what is known.
+Engram for the OpenAI Agents SDK: stored sessions, tools for an agent, and instructions with what is known.
 
 `EngramSession` goes to `Runner.run(…, session=…)`: items come back exactly as they went in, and messages
 are heard as turns. `memory_instructions` gives a model, with every turn, what fits the last message of the
@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from engramdb.errors import EngramError, InvalidContent, MissingExtra
 from engramdb.integrations.tools import MemoryCalls
-from engramdb.integrations.transcript import MEMORY_TOKENS, ROLES, Message, Transcript, in_thread, memory_text
+from engramdb.integrations.transcript import (
+    MEMORY_TOKENS,
+    ROLES,
+    Transcript,
+    TranscriptMessage,
+    in_thread,
+    memory_text,
+)
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
@@ -52,8 +59,8 @@ class EngramSession(SessionABC):
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, or as many of the latest as asked for or set, in their order."""
-        most = self.session_settings.limit if limit is None and self.session_settings else limit
-        return await in_thread(self._transcript.values, None if most is None or most < 0 else most)
+        wanted = self.session_settings.limit if limit is None and self.session_settings else limit
+        return await in_thread(self._transcript.values, None if wanted is None or wanted < 0 else wanted)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items to the end of the conversation."""
@@ -86,12 +93,12 @@ def memory_instructions(
 ) -> Callable[[RunContextWrapper[Any], Agent[Any]], Awaitable[str]]:
     """Return `Agent(instructions=…)`: yours, then what fits the last message, never to be obeyed."""
 
-    async def told(ctx: RunContextWrapper[Any], agent: Agent[Any]) -> str:  # noqa: ARG001 - the SDK gives both
+    async def with_memory(ctx: RunContextWrapper[Any], agent: Agent[Any]) -> str:  # noqa: ARG001 - the SDK gives both
         asked = _asked(ctx.turn_input)
         known = await in_thread(memory_text, engram, asked, budget=budget, session=session, scope=scope)
         return "\n\n".join(part for part in (instructions, known) if part)
 
-    return told
+    return with_memory
 
 
 def _refused(ctx: RunContextWrapper[Any], error: Exception) -> str:
@@ -105,15 +112,15 @@ def _asked(items: Sequence[TResponseInputItem]) -> str:
     return next((one.text for one in messages if one.role == "user" and one.text), "")
 
 
-def _message(item: TResponseInputItem) -> Message:
+def _message(item: TResponseInputItem) -> TranscriptMessage:
     """Return an item with what is said in it; calls, their results and reasoning say nothing."""
     value = cast("dict[str, Any]", item)
     if not isinstance(value, dict):
         raise InvalidContent(f"an item is a dictionary, not a {type(item).__name__}")
     role = value.get("role")
     if value.get("type", "message") != "message" or not isinstance(role, str):
-        return Message(value)
-    return Message(value, ROLES.get(role, role), _said(value.get("content")))
+        return TranscriptMessage(value)
+    return TranscriptMessage(value, ROLES.get(role, role), _said(value.get("content")))
 
 
 def _said(content: object) -> str:

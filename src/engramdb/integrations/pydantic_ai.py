@@ -1,5 +1,5 @@
 """
-Engram for pydantic-ai: tools for an agent, instructions with what it knows, and its conversations kept.
+Engram for pydantic-ai: tools for an agent, instructions with what it knows, and its conversations stored.
 
 `memory_tools` lets the model remember, recall, correct and forget by itself; `memory_instructions` gives
 it, with every run, what fits the prompt, without leaving that in the message history;
@@ -77,7 +77,7 @@ class EngramConversation:
 
     async def history(self, limit: int | None = None) -> list[ModelMessage]:
         """
-        Return the messages for `message_history`, or at most so many, but the last exchange at any rate.
+        Return the messages for `message_history`, or the latest of them, but always the last exchange.
 
         Those begin with a prompt of the user, for models refuse the result of a call that they do not
         see.

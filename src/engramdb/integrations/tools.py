@@ -1,9 +1,8 @@
 """
 What a model may do with its memory, as functions: remember, recall, correct and forget.
 
-Used by the adapters whose frameworks make tools of functions; names, docstrings and types are what the
-model reads. Whose memories they are is set by the program, never by the model. Asynchronous; the work is
-done in worker threads.
+For frameworks that make tools of functions: names, docstrings and types are what the model reads. Whose
+memories they are is set by the program, never by the model. Asynchronous; the work is done in worker threads.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 Tool = Callable[..., Awaitable[Any]]
 
-_MOST_RECALLED = 20
+_MAX_RECALLED = 20
 
 
 class MemoryCalls:
@@ -69,9 +68,9 @@ class MemoryCalls:
             question: What you want to know, in plain words.
             limit: How many memories at most, 1 to 20.
         """
-        most = max(1, min(limit, _MOST_RECALLED))
+        limit = max(1, min(limit, _MAX_RECALLED))
         answer = await self._answered(
-            self._engram.recall, question, limit=most, session=self._session, scope=self._scope
+            self._engram.recall, question, limit=limit, session=self._session, scope=self._scope
         )
         return [_shown(hit.memory) for hit in answer.hits]
 

@@ -1,7 +1,7 @@
 """
 A conversation that another framework keeps: its messages exactly, and what they say as turns.
 
-Used by the adapters whose frameworks have sessions. A message is a document as the framework wrote
+For frameworks that have sessions. A message is a document as the framework wrote
 it, in one write with the turn that Engram reads statements out of, so neither is there without the
 other. Blocking; `in_thread` lets an event loop go on meanwhile, and waits for the write even where the
 caller is cancelled.
@@ -31,7 +31,7 @@ MEMORY_TOKENS = 800
 _ROLES = frozenset(Role)
 
 
-class Message(Struct, frozen=True):
+class TranscriptMessage(Struct, frozen=True):
     """One message as its framework writes it, who speaks in it, and what is said, if anything."""
 
     value: Any
@@ -57,7 +57,7 @@ class Transcript:
             return []
         return [item.value for item in documents.latest(self._place, limit=limit, scope=self._scope)]
 
-    def add(self, messages: Sequence[Message]) -> None:
+    def add(self, messages: Sequence[TranscriptMessage]) -> None:
         """Keep messages, and hear what is said in them; all of them or none."""
         if messages:
             self._engram.documents.write([self._putting(one) for one in messages], scope=self._scope)
@@ -71,7 +71,7 @@ class Transcript:
         """Let go of the messages; what was learnt from them stays."""
         self._engram.documents.clear(self._place, scope=self._scope)
 
-    def replace(self, messages: Sequence[Message]) -> None:
+    def replace(self, messages: Sequence[TranscriptMessage]) -> None:
         """Keep these messages and no others; the same ones at the beginning are not heard again."""
         known = self.values()
         same = 0
@@ -83,7 +83,7 @@ class Transcript:
             self._engram.documents.take_back(self._place, limit=len(known) - same, scope=self._scope)
         self.add(messages[same:])
 
-    def _putting(self, message: Message) -> PutDocument:
+    def _putting(self, message: TranscriptMessage) -> PutDocument:
         is_heard = message.role in _ROLES and bool(message.text.strip())
         said = (
             DocumentMessage(content=message.text, role=message.role, session=self._session)

@@ -1,4 +1,4 @@
-"""Adapters cost nothing where they are not used, and say what is missing where they cannot be."""
+"""Integrations cost nothing where they are not used, and say what is missing where they cannot be."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MISSING = """
 
 
 def test_using_engram_imports_no_framework(child: RunChild, store_path: Path) -> None:
-    """Neither the document store nor the mem0-shaped adapter needs any other package."""
+    """Neither the document store nor the mem0-shaped integration needs any other package."""
     assert child(USE, store_path) == "[]"
 
 
