@@ -28,9 +28,9 @@ from starlette.applications import Starlette
 
 from engramdb import Engram, Settings
 from engramdb.http.app import Access, create_app
-from engramdb.http.auth import NamedTokens, Tokens, kept_token
 from engramdb.http.routes import verb_routes
 from engramdb.http.server import bind
+from engramdb.http.tokens import NamedTokens, Tokens, stored_token
 from evals.speed import Sentences
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def main() -> None:
     texts = Sentences(7)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        tokens = Tokens(kept_token(home / "http.token"), NamedTokens(home))
+        tokens = Tokens(stored_token(home / "http.token"), NamedTokens(home))
         settings = Settings(home=home, embedder="static")
         with (
             Engram.open(settings=settings, background=False) as engram,

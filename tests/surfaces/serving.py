@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from engramdb import Engram, Settings
-from engramdb.http.auth import OWN_FILE, NamedTokens, Tokens, kept_token
 from engramdb.http.server import Server, bind
+from engramdb.http.tokens import OWN_FILE, NamedTokens, Tokens, stored_token
 from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
@@ -52,4 +52,4 @@ def opened(home: Path, **options: Any) -> Engram:
 
 def tokens_in(home: Path) -> Tokens:
     """Return the tokens of a home."""
-    return Tokens(kept_token(home / OWN_FILE), NamedTokens(home))
+    return Tokens(stored_token(home / OWN_FILE), NamedTokens(home))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from engramdb.http.load_shedding import MOST_BYTES, host_name
+from engramdb.http.guard import MAX_BODY_BYTES, host_name
 from engramdb.http.server import own_names
 from engramdb.testing import TinyEmbedder
 
@@ -221,7 +221,7 @@ def test_a_body_without_end_is_cut_off(client: TestClient) -> None:
     headers = {"Content-Type": "application/json"}
     piece = b" " * 100_000
 
-    announced = client.post("/v1/remember", content=b" " * (MOST_BYTES + 1), headers=headers)
+    announced = client.post("/v1/remember", content=b" " * (MAX_BODY_BYTES + 1), headers=headers)
     streamed = client.post("/v1/remember", content=(piece for _ in range(30)), headers=headers)
 
     assert (announced.status_code, streamed.status_code) == (413, 413)

@@ -11,9 +11,9 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from engramdb.errors import StoreBusy
-from engramdb.http.app import Access, Watch, create_app
-from engramdb.http.events import Following, Streams
-from engramdb.http.load_shedding import host_name
+from engramdb.http.app import Access, Monitoring, create_app
+from engramdb.http.events import EventStream, Streams
+from engramdb.http.guard import host_name
 from engramdb.http.server import PromptConnection
 
 from .in_process import client_of, opened
@@ -109,7 +109,7 @@ def test_a_form_that_never_arrives_is_given_up_in_our_form(engram: Engram, tmp_p
 
 def test_two_listeners_cannot_take_the_last_place() -> None:
     """However close together they come: the place is taken where it is looked for."""
-    streams = Streams(most=1)
+    streams = Streams(max_open=1)
     seen: list[int] = []
 
     async def events() -> AsyncIterator[bytes]:
@@ -125,7 +125,7 @@ def test_two_listeners_cannot_take_the_last_place() -> None:
             await asyncio.sleep(0)
             answers.append(message)
 
-        await Following(events(), streams)({"type": "http"}, receive, send)
+        await EventStream(events(), streams)({"type": "http"}, receive, send)
 
     async def both() -> list[int]:
         one: list[Message] = []
@@ -197,7 +197,7 @@ class _WithoutBook:
 
 def test_a_stream_of_progress_ends_with_an_error_whatever_failed(engram: Engram) -> None:
     """Also where it failed before the route was reached."""
-    client = client_of(create_app(cast("Engram", _WithoutBook(engram)), watch=Watch()))
+    client = client_of(create_app(cast("Engram", _WithoutBook(engram)), monitoring=Monitoring()))
     headers = {"Accept": "text/event-stream", "Idempotency-Key": "k1"}
 
     answer = client.post("/v1/remember", json={"content": "I keep bees"}, headers=headers)

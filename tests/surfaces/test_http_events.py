@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from engramdb import Engram, Scope
-from engramdb.http.app import Watch
+from engramdb.http.app import Monitoring
 from engramdb.http.events import Streams
 
 from .serving import client_of, opened, serving, tokens_in
@@ -161,8 +161,12 @@ def test_a_place_beyond_the_end_is_the_end(followed: Followed) -> None:
 
 def test_streams_cannot_pile_up(tmp_path: Path) -> None:
     """One too many is sent away, and gets its place when another leaves."""
-    watch = Watch(streams=Streams(most=2))
-    with opened(tmp_path) as engram, serving(engram, watch=watch) as server, client_of(server.url) as client:
+    monitoring = Monitoring(streams=Streams(max_open=2))
+    with (
+        opened(tmp_path) as engram,
+        serving(engram, monitoring=monitoring) as server,
+        client_of(server.url) as client,
+    ):
         with following(client), following(client):
             refused = client.get("/v1/events")
             others = client.get("/v1/memories")

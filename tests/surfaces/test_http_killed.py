@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from engramdb import Engram
-from engramdb.http.auth import OWN_FILE
+from engramdb.http.tokens import OWN_FILE
 
 from .serving import client_of
 

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from engramdb.errors import InvalidSettings
-from engramdb.http.app import Watch
+from engramdb.http.app import Monitoring
 from engramdb.http.telemetry import Spans, open_spans
 from engramdb.testing import TinyEmbedder
 
@@ -52,7 +52,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, spans: InMemorySpanExporter
     provider.add_span_processor(SimpleSpanProcessor(spans))
     with (
         opened(tmp_path_factory.mktemp("telemetry")) as engram,
-        serving(engram, watch=Watch(spans=Spans(provider))) as server,
+        serving(engram, monitoring=Monitoring(spans=Spans(provider))) as server,
         client_of(server.url) as connected,
     ):
         yield connected

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 from engramdb import Scope
 from engramdb.errors import InvalidSettings
 from engramdb.http.app import Access, create_app
-from engramdb.http.auth import NAMED_FILE, OWN_FILE, Caller, NamedTokens, cookie_of
 from engramdb.http.authorization import reaches
+from engramdb.http.tokens import NAMED_FILE, OWN_FILE, Caller, NamedTokens, cookie_of
 from engramdb.verbs.table import VERBS
 
 from .serving import client_of, opened, serving, tokens_in

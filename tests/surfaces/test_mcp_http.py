@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from engramdb import Engram, Scope, Settings
 from engramdb.errors import InvalidSettings
-from engramdb.http.auth import kept_token
 from engramdb.http.server import bind
+from engramdb.http.tokens import stored_token
 from engramdb.mcp.http import FILE_NAME, HttpServer
 from engramdb.mcp.server import MemoryServer
 from engramdb.mcp.startup import Opening
@@ -158,7 +158,7 @@ def test_the_token_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
     """A second server asks for the same one."""
     path = tmp_path / "home" / FILE_NAME
 
-    first, second = kept_token(path), kept_token(path)
+    first, second = stored_token(path), stored_token(path)
 
     assert first == second
     assert len(first) >= 40
@@ -171,7 +171,7 @@ def test_a_token_that_protects_nothing_is_refused(tmp_path: Path, held: bytes) -
     (tmp_path / FILE_NAME).write_bytes(held)
 
     with pytest.raises(InvalidSettings):
-        kept_token(tmp_path / FILE_NAME)
+        stored_token(tmp_path / FILE_NAME)
 
 
 def test_a_killed_server_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_killed_server_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert process.stdout is not None
         url = process.stderr.readline().decode().split()[-1]
-        acknowledged = _write_until_killed(url, kept_token(tmp_path / FILE_NAME), process)
+        acknowledged = _write_until_killed(url, stored_token(tmp_path / FILE_NAME), process)
         said = process.stdout.read()
 
     with Engram.open(tmp_path / "memory.db", must_exist=True, background=False) as engram:

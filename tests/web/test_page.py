@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from engramdb import Engram, Settings
-from engramdb.http.auth import OWN_FILE, NamedTokens, Tokens, kept_token
 from engramdb.http.server import Server, bind
+from engramdb.http.tokens import OWN_FILE, NamedTokens, Tokens, stored_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -226,7 +226,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
 def guarded(tmp_path: Path) -> Iterator[tuple[Engram, Tokens, str]]:
     """A real server that asks for a token: its engine, the tokens and the address."""
     settings = Settings(home=tmp_path, embedder="static")
-    tokens = Tokens(kept_token(tmp_path / OWN_FILE), NamedTokens(tmp_path))
+    tokens = Tokens(stored_token(tmp_path / OWN_FILE), NamedTokens(tmp_path))
     with Engram.open(settings=settings, background=False) as engram, serving(engram, tokens) as url:
         yield engram, tokens, url
 

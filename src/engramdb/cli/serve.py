@@ -25,8 +25,8 @@ from engramdb.values import Actor, ActorKind, Scope
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
-    from engramdb.http.auth import NamedTokens, Tokens
     from engramdb.http.telemetry import Spans
+    from engramdb.http.tokens import NamedTokens, Tokens
     from engramdb.settings import Settings
 
 
@@ -56,7 +56,7 @@ def serve(
     """
     _require_server()
     from engramdb.engine.engram import Engram  # noqa: PLC0415
-    from engramdb.http.app import Watch  # noqa: PLC0415
+    from engramdb.http.app import Monitoring  # noqa: PLC0415
     from engramdb.http.server import Server, bind  # noqa: PLC0415
 
     settings = shared.settings()
@@ -65,10 +65,15 @@ def serve(
     with ExitStack() as stack:
         listener = stack.enter_context(bind(settings.host, settings.port, allow_remote=allow_remote))
         tokens = None if no_token else _tokens(settings)
-        watch = Watch(spans=_spans(settings, stack))
+        monitoring = Monitoring(spans=_spans(settings, stack))
         engram = stack.enter_context(Engram.open(settings=settings, scope=shared.scope, dream=True))
         server = Server(
-            engram, listener, host=settings.host, tokens=tokens, open_metrics=open_metrics, watch=watch
+            engram,
+            listener,
+            host=settings.host,
+            tokens=tokens,
+            open_metrics=open_metrics,
+            monitoring=monitoring,
         )
         server.run(ready=lambda url: _say_ready(url, tokens, settings.home))
     talk("Engram has stopped")
@@ -85,11 +90,11 @@ def _check_openness(host: str, *, is_open: bool) -> None:
 
 
 def _tokens(settings: Settings) -> Tokens:
-    from engramdb.http.auth import OWN_FILE, NamedTokens, Tokens, kept_token  # noqa: PLC0415
+    from engramdb.http.tokens import OWN_FILE, NamedTokens, Tokens, stored_token  # noqa: PLC0415
 
     named = NamedTokens(settings.home)
     named.list()  # a file that cannot be read is told now, while a person may be looking
-    return Tokens(kept_token(settings.home / OWN_FILE), named)
+    return Tokens(stored_token(settings.home / OWN_FILE), named)
 
 
 def _spans(settings: Settings, stack: ExitStack) -> Spans | None:
@@ -108,7 +113,7 @@ def _say_ready(url: str, tokens: Tokens | None, home: Path) -> None:
         talk(f"Engram listens on {url} and asks for no token: its page is for anyone on this machine")
         return
     talk(f"Engram listens on {url}")
-    from engramdb.http.auth import OWN_FILE  # noqa: PLC0415
+    from engramdb.http.tokens import OWN_FILE  # noqa: PLC0415
 
     if sys.stderr.isatty():
         talk(f"Open {url}?token={tokens.own}")
@@ -196,7 +201,7 @@ def _serve_http(
     if is_open and may_be_remote:
         raise InvalidSettings("--no-token is for this machine only", hint="Leave out --allow-remote.")
     open_engine = _opener(shared)
-    from engramdb.http.auth import kept_token  # noqa: PLC0415
+    from engramdb.http.tokens import stored_token  # noqa: PLC0415
     from engramdb.mcp import startup as run  # noqa: PLC0415
     from engramdb.mcp.http import FILE_NAME  # noqa: PLC0415
     from engramdb.mcp.tools import tool_set  # noqa: PLC0415
@@ -215,7 +220,7 @@ def _serve_http(
         open_engine,
         tools=tool_set(tools),
         place=run.Place(*place, may_be_remote),
-        token=None if is_open else kept_token(path),
+        token=None if is_open else stored_token(path),
         ready=ready,
     )
     talk("Engram has stopped")
@@ -318,7 +323,7 @@ def remove(shared: Shared, name: str) -> None:
 
 
 def _named_tokens(shared: Shared) -> NamedTokens:
-    from engramdb.http.auth import NamedTokens  # noqa: PLC0415
+    from engramdb.http.tokens import NamedTokens  # noqa: PLC0415
 
     return NamedTokens(shared.settings().home)
 

@@ -15,14 +15,14 @@ from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied
 from engramdb.http.auth import caller
 from engramdb.http.events import reporter
-from engramdb.http.requests import begun_before
+from engramdb.http.requests import first_attempt_at
 from engramdb.values import ImportReport, Memory, Scope, Turn
 from engramdb.verbs.table import verbs_of_engine
 from engramdb.verbs.verb import ScopeRule, Verb
 
 if TYPE_CHECKING:
-    from engramdb.http.auth import Caller
     from engramdb.http.telemetry import Spans
+    from engramdb.http.tokens import Caller
     from engramdb.lifecycle.drafts import Draft
 
 _CHANGES: Final = "changes"
@@ -42,9 +42,9 @@ class CallersEngram:
         return caller().scope if caller().is_limited else self._engram.scope
 
     @property
-    def capture(self) -> _Doors:
-        """The doors for what agents produce."""
-        return _Doors(self, self._engram.capture)
+    def capture(self) -> _CallersCapture:
+        """The verbs for what agents produce."""
+        return _CallersCapture(self, self._engram.capture)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._engram, name)
@@ -62,22 +62,22 @@ class CallersEngram:
             return act(*arguments, **allowed)
 
     def observe(self, content: str, **options: Any) -> Turn:
-        """Keep one message; one that a request kept before it was cut off is not kept again."""
+        """Store one message; one that a first attempt of the request has stored is not stored again."""
         allowed = permitted(
             "observe", (content,), options, takes=_parameters(Engram, "observe"), who=caller()
         )
-        since = begun_before()
+        since = first_attempt_at()
         if since is not None:
             place = allowed.get("scope") or self.scope
             session = allowed.get("session")
             found = self._engram.replies.observed(content, since=since, scope=place, session=session)
             if found is not None:
                 return found
-        kept: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
-        return kept
+        stored: Turn = self.call("observe", Engram, self._engram.observe, content, **options)
+        return stored
 
     def import_from(self, path: str | PathLike[str], **options: Any) -> ImportReport:
-        """Take in a file; a record of it that belongs to a scope out of the caller's reach stays out."""
+        """Import a file, without records that belong to scopes out of the caller's reach."""
         if caller().is_limited:
             options["may_enter"] = partial(reaches, caller())
         report: ImportReport = self.call("import_from", Engram, self._engram.import_from, path, **options)
@@ -90,16 +90,16 @@ class CallersEngram:
         return stored
 
 
-class _Doors:
+class _CallersCapture:
     """Further verbs of the engine, held to the same."""
 
-    def __init__(self, engram: CallersEngram, doors: object) -> None:
+    def __init__(self, engram: CallersEngram, capture: object) -> None:
         self._engram = engram
-        self._doors = doors
+        self._capture = capture
 
     def __getattr__(self, name: str) -> Any:
-        act = getattr(self._doors, name)
-        return partial(self._engram.call, name, type(self._doors), act)
+        act = getattr(self._capture, name)
+        return partial(self._engram.call, name, type(self._capture), act)
 
 
 def permitted(

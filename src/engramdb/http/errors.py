@@ -61,18 +61,16 @@ class SafeHeaders:
         await self._app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
-# Answer what went wrong: the engine's errors by the table, the framework's in the same form, the rest as
-# 500.
+# Answer what went wrong: the engine's errors by the table, the framework's in the same form, the rest as 500.
 #
-# Installed by `app`. The only place of the server that catches what it did not foresee; it logs the class
-# and the place of the exception, the request's id and its route, and never a text or an address, which may
-# quote a memory.
+# The only part of the server that catches what it did not foresee; it logs the class and the place of the
+# exception, the request's id and its route, and never a text or an address, which may quote a memory.
 
 _COME_AGAIN: Final = frozenset({503})
 _log = logging.getLogger("engramdb.http")
 
 
-class Unforeseen:
+class UnexpectedErrors:
     """ASGI middleware that answers and logs an exception that nobody has named."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -66,7 +66,7 @@ def _fingerprint(body: bytes) -> str:
 STREAM: Final = "text/event-stream"
 
 
-class Heads:
+class HeadRequests:
     """ASGI middleware that asks for GET and keeps the body back."""
 
     def __init__(self, app: ASGIApp) -> None:

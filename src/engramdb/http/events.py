@@ -21,8 +21,9 @@ from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import EngramError, InvalidQuery
 from engramdb.http.auth import is_still_known
-from engramdb.http.load_shedding import API, busy
-from engramdb.http.requests import Captured, read_query_as, request_id
+from engramdb.http.guard import API
+from engramdb.http.load_shedding import busy
+from engramdb.http.requests import CapturedResponse, read_query_as, request_id
 from engramdb.values import Scope
 from engramdb.verbs.verb import ScopedRequest
 
@@ -45,13 +46,13 @@ START: Final[Message] = {
 
 def event(name: str, body: bytes, *, cursor: int | None = None) -> bytes:
     """Return one event; a body of several lines becomes several lines of the event."""
-    place = b"" if cursor is None else b"id: %d\n" % cursor
+    number = b"" if cursor is None else b"id: %d\n" % cursor
     lines = b"".join(b"data: %s\n" % line for line in body.split(b"\n"))
-    return b"event: %s\n%s%s\n" % (name.encode(), place, lines)
+    return b"event: %s\n%s%s\n" % (name.encode(), number, lines)
 
 
-def place(cursor: int) -> bytes:
-    """Return a comment that moves the listener's place on without telling anything."""
+def cursor_comment(cursor: int) -> bytes:
+    """Return a comment that moves the listener's cursor on without telling anything."""
     return b": here\nid: %d\n\n" % cursor
 
 
@@ -60,23 +61,23 @@ def place(cursor: int) -> bytes:
 # Built by `app` around the engine. The store is asked four times a second whether anything is new, so
 # changes made by other processes are told, too. An event holds ids and words of ours, never a memory's;
 # `Last-Event-ID` goes on where a stream was cut off. Streams end with the server and with the token that
-# they were asked for by, and there are only so many.
+# they were asked for by, and their number is limited.
 
 PATH: Final = "/v1/events"
-MOST_STREAMS: Final = 32
+MAX_STREAMS: Final = 32
 POLL_SECONDS: Final = 0.25
-MOST_SECONDS: Final = 3_600.0
+MAX_STREAM_SECONDS: Final = 3_600.0
 """A stream ends then, and a listener comes again where it was."""
 _PAGE: Final = 500
-_MOST_DIGITS: Final = 18
+_MAX_DIGITS: Final = 18
 _log = logging.getLogger("engramdb.http")
 
 
 class Streams:
     """The streams that are open, and whether the server is about to end."""
 
-    def __init__(self, *, most: int = MOST_STREAMS) -> None:
-        self.most = most
+    def __init__(self, *, max_open: int = MAX_STREAMS) -> None:
+        self.max_open = max_open
         self.open = 0
         self.refused = 0
         self._leaving = asyncio.Event()
@@ -121,27 +122,27 @@ def event_routes(engram: Engram, streams: Streams) -> list[Route]:
 
     async def events(request: HttpRequest) -> Response:
         asked, _ = read_query_as(EventsRequest, request)
-        start = _place(request.headers.get("last-event-id"))
+        start = _cursor(request.headers.get("last-event-id"))
         first = await streams.read(engram, start, asked.scope)
-        return Following(_follow(engram, streams, asked.scope, first), streams)
+        return EventStream(_follow(engram, streams, asked.scope, first), streams)
 
     return [Route(PATH, events, methods=["GET"])]
 
 
-class Following(StreamingResponse):
-    """A stream of events, which takes one of the places while it lasts."""
+class EventStream(StreamingResponse):
+    """A stream of events, one of a limited number."""
 
     def __init__(self, events: AsyncIterator[bytes], streams: Streams) -> None:
         super().__init__(events, media_type=MEDIA_TYPE)
         self._streams = streams
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Send the events, or send the listener away where no place is left."""
-        if self._streams.is_leaving or self._streams.open >= self._streams.most:
+        """Send the events, or refuse the listener where too many are open."""
+        if self._streams.is_leaving or self._streams.open >= self._streams.max_open:
             self._streams.refused += 1
             await busy("there are too many streams already")(scope, receive, send)
             return
-        self._streams.open += 1  # nothing is waited for since the look: two cannot take the same place
+        self._streams.open += 1  # nothing is waited for since the look: two cannot both be the last
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -151,17 +152,17 @@ class Following(StreamingResponse):
 async def _follow(
     engram: Engram, streams: Streams, scope: Scope | None, page: FeedPage
 ) -> AsyncIterator[bytes]:
-    """Yield events until the server leaves or the token is gone; whoever stops listening closes it."""
+    """Yield events until the server leaves or the token is gone; a listener that stops closes it."""
     cursor = page.cursor
-    yield place(cursor) if not page.entries else b""
+    yield cursor_comment(cursor) if not page.entries else b""
     begun_at = told_at = time.monotonic()
-    while not streams.is_leaving and is_still_known() and time.monotonic() - begun_at < MOST_SECONDS:
+    while not streams.is_leaving and is_still_known() and time.monotonic() - begun_at < MAX_STREAM_SECONDS:
         for entry in page.entries:
             yield _written(entry)
         if page.entries:
             told_at = time.monotonic()
         elif time.monotonic() - told_at > BEAT_SECONDS:
-            yield place(page.cursor)
+            yield cursor_comment(page.cursor)
             told_at = time.monotonic()
         if page.cursor == cursor:
             await streams.pause()
@@ -184,19 +185,19 @@ def _written(entry: FeedEntry) -> bytes:
     return event("change", msgspec.json.encode(told), cursor=entry.cursor)
 
 
-def _place(last_event_id: str | None) -> int | None:
+def _cursor(last_event_id: str | None) -> int | None:
     if last_event_id is None or not last_event_id.strip():
         return None
-    if not (last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= _MOST_DIGITS):
+    if not (last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= _MAX_DIGITS):
         raise InvalidQuery("Last-Event-ID is not the id of an event", hint="Leave it out to begin with now.")
     return int(last_event_id)
 
 
 # Tell how long work goes on: a POST with `Accept: text/event-stream` is answered as a stream of events.
 #
-# Stands around the routes and changes none of them. The verb that the route calls is handed a reporter by
-# `allowed`, where it can tell its progress; only the latest word waits to be sent, so a slow reader makes
-# nothing pile up. The last event is the answer that the same request would have had without the header.
+# A middleware around the routes. `CallersEngram` hands the verb a reporter, where it can tell its progress;
+# only the latest word waits to be sent, so a slow reader makes nothing pile up. The last event is the answer
+# that the same request would have had without the header.
 
 _STREAM: Final = "text/event-stream"
 
@@ -211,7 +212,7 @@ class Reporter:
         self.has_news = asyncio.Event()
 
     def __call__(self, what: int | str, share: float | None = None) -> None:
-        """Take so many more that are done, or the step that is under way and the share that is done."""
+        """Take how many more are done, or the step that is being taken and the share that is done."""
         if isinstance(what, int):
             self._done += what
             self._latest = {"done": self._done}
@@ -231,7 +232,7 @@ _CURRENT: Final[ContextVar[Reporter | None]] = ContextVar("engram_reporter", def
 
 
 def reporter() -> Reporter | None:
-    """Return whom the request under way wants to be told by, if it asked for that."""
+    """Return what takes the progress of the current request, if it asked for that."""
     return _CURRENT.get()
 
 
@@ -255,7 +256,7 @@ class Progress:
             await self._app(scope, receive, send)
 
     async def _told(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        listening, answer = Reporter(asyncio.get_running_loop()), Captured()
+        listening, answer = Reporter(asyncio.get_running_loop()), CapturedResponse()
         before = _CURRENT.set(listening)
         work = asyncio.ensure_future(self._app(scope, receive, answer.take))
         _CURRENT.reset(before)

@@ -1,4 +1,9 @@
-"""Idempotency keys."""
+"""
+Idempotency: a write that is sent again with the same `Idempotency-Key` is answered as before and done once.
+
+Answers are stored before they are sent, by caller and key. A request whose process ended before it answered
+is carried out again.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +24,10 @@ from starlette.types import Scope as AsgiScope
 from engramdb.engine.idempotency import ids_in
 from engramdb.errors import EngramError, InvalidContent, KeyReused, ReplyErased, RequestUnderWay
 from engramdb.http.auth import caller
-from engramdb.http.load_shedding import API, MOST_BYTES, RETRY_SECONDS, read_body, replay
+from engramdb.http.guard import API, MAX_BODY_BYTES, read_body, replay
+from engramdb.http.load_shedding import RETRY_SECONDS
 from engramdb.http.replies import reply_error
-from engramdb.http.requests import Captured, begun, request_id
+from engramdb.http.requests import CapturedResponse, request_id, retrying
 from engramdb.verbs.table import VERBS
 
 if TYPE_CHECKING:
@@ -32,7 +38,7 @@ HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"
 _SANE: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_KEPT_HEADERS: Final = ("content-type", "etag", "location", "link")
+_STORED_HEADERS: Final = ("content-type", "etag", "location", "link")
 _WORDLESS: Final = frozenset({f"{API}erase"})
 """Their answers name what is erased and hold no word of it, so they may stay."""
 _MAY_PASS: Final = frozenset({401, 403, 408, 412, 425, 429})
@@ -40,12 +46,12 @@ _MAY_PASS: Final = frozenset({401, 403, 408, 412, 425, 429})
 _log = logging.getLogger("engramdb.http")
 
 
-class Once:
+class IdempotencyKeys:
     """ASGI middleware that answers a write that was carried out before."""
 
-    def __init__(self, app: ASGIApp, *, book: ReplyStore) -> None:
+    def __init__(self, app: ASGIApp, *, replies: ReplyStore) -> None:
         self._app = app
-        self._book = book
+        self._replies = replies
         self._under_way: set[tuple[str, str]] = set()
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -58,22 +64,24 @@ class Once:
             error = InvalidContent(f"{HEADER} must be 1 to 255 visible ASCII characters")
             await reply_error(error)(scope, receive, send)
             return
-        place = (caller().key, key)
-        if place in self._under_way:
+        caller_key = (caller().key, key)
+        if caller_key in self._under_way:
             under_way = RequestUnderWay("a request with this key is under way")
             await _come_again(under_way)(scope, receive, send)
             return
-        self._under_way.add(place)
+        self._under_way.add(caller_key)
         try:
-            await self._by_key(place, scope, receive, send)
+            await self._by_key(caller_key, scope, receive, send)
         finally:
-            self._under_way.discard(place)
+            self._under_way.discard(caller_key)
 
-    async def _by_key(self, place: tuple[str, str], scope: AsgiScope, receive: Receive, send: Send) -> None:
-        body = await read_body(receive, most=MOST_BYTES) or b""
+    async def _by_key(
+        self, caller_key: tuple[str, str], scope: AsgiScope, receive: Receive, send: Send
+    ) -> None:
+        body = await read_body(receive, max_bytes=MAX_BODY_BYTES) or b""
         request = _fingerprint(scope, body)
         try:
-            known = await run_in_threadpool(self._book.begin, *place, request=request)
+            known = await run_in_threadpool(self._replies.begin, *caller_key, request=request)
         except RequestUnderWay as exc:  # in another process, which shares nothing with us but the store
             await _come_again(exc)(scope, receive, send)
             return
@@ -81,18 +89,18 @@ class Once:
         if known is not None and (known.status is not None or known.request != request):
             await _as_before(known, request)(scope, receive, send)
             return
-        answer = Captured()
-        with begun(None if known is None else known.at):
-            async with self._held(place):
+        answer = CapturedResponse()
+        with retrying(None if known is None else known.at):
+            async with self._held(caller_key):
                 await self._app(scope, replay(body, receive), answer.take)
         shown = frozenset() if scope["path"] in _WORDLESS else ids_in(answer.body)
-        await self._keep(place, answer, shown)
+        await self._store(caller_key, answer, shown)
         await answer.send(send)
 
     @asynccontextmanager
-    async def _held(self, place: tuple[str, str]) -> AsyncIterator[None]:
+    async def _held(self, caller_key: tuple[str, str]) -> AsyncIterator[None]:
         """Hold a key while the block runs: a request that takes long is not one that was cut off."""
-        renewing = asyncio.create_task(self._renew(place))
+        renewing = asyncio.create_task(self._renew(caller_key))
         try:
             yield
         finally:
@@ -100,38 +108,40 @@ class Once:
             with suppress(asyncio.CancelledError):
                 await renewing
 
-    async def _renew(self, place: tuple[str, str]) -> None:
+    async def _renew(self, caller_key: tuple[str, str]) -> None:
         """Give signs of life until there is nothing to hold any more; one that fails is not the last."""
         is_held = True
         while is_held:
-            await asyncio.sleep(self._book.renew_seconds)
+            await asyncio.sleep(self._replies.renew_seconds)
             try:
-                is_held = await run_in_threadpool(self._book.renew, *place)
+                is_held = await run_in_threadpool(self._replies.renew, *caller_key)
             except EngramError as exc:
                 _log.warning("%s: a key could not be held, request %s", exc.code, request_id())
         _log.warning("another server carries out the same key, request %s", request_id())
 
-    async def _keep(self, place: tuple[str, str], answer: Captured, shown: frozenset[str]) -> None:
-        """Keep the answer; where that fails the write is still done, and is told as done."""
+    async def _store(
+        self, caller_key: tuple[str, str], answer: CapturedResponse, shown: frozenset[str]
+    ) -> None:
+        """Store the answer; where that fails the write is still done, and is answered as done."""
         try:
             if answer.status >= 500 or answer.status in _MAY_PASS:
-                await run_in_threadpool(self._book.drop, *place)
+                await run_in_threadpool(self._replies.drop, *caller_key)
                 return
-            headers = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
+            headers = {name: answer.headers[name] for name in _STORED_HEADERS if name in answer.headers}
             await run_in_threadpool(
-                self._book.keep,
-                *place,
+                self._replies.keep,
+                *caller_key,
                 status=answer.status,
                 headers=headers,
                 body=answer.body,
                 subjects=shown,
             )
         except EngramError as exc:
-            _log.warning("%s: an answer could not be kept, request %s", exc.code, request_id())
+            _log.warning("%s: an answer could not be stored, request %s", exc.code, request_id())
 
 
 def _is_write(scope: AsgiScope) -> bool:
-    """Say whether a request changes something; a question that is posted is asked anew each time."""
+    """Say whether a request changes something; a question is asked again each time."""
     if scope["type"] != "http" or scope["method"] not in _CHANGING or not scope["path"].startswith(API):
         return False
     return scope["path"] not in _questions()

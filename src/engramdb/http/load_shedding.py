@@ -1,186 +1,31 @@
-"""Load shedding and request limits."""
+"""
+Load shedding: a bounded number of requests at work and waiting; the others are refused with 503.
+
+Comes after authentication, so strangers take no slot. A request that is refused was not begun, and is told
+when to come again: nothing that was answered with success is lost, and nothing is half done. Bodies are read
+before a request takes a slot, and an answer that nobody reads is given up, so slow callers hold up nobody
+else.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import re
 from collections import Counter
 from collections.abc import Collection
 from typing import Final
 
 from msgspec import Struct
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from engramdb.errors import ContentTooLarge, InvalidContent, SecurityError, ServerBusy, SystemError_
-from engramdb.http.replies import JSON, refuse
+from engramdb.errors import ServerBusy
+from engramdb.http.guard import BODY_SECONDS, MAX_BODY_BYTES, read_body, replay, too_large, too_slow
+from engramdb.http.replies import refuse
 
-# Decide which requests reach the application.
-#
-# Stands in front of every route, before the token is looked at. Web pages of strangers also run on this
-# machine and must not borrow what it may do: the Host must be one of ours (no DNS rebinding), a change
-# must come from our own page or from no page at all (no cross-site posts; the rule is that of Go's
-# http.CrossOriginProtection), and API posts must be JSON, which a form cannot send. Bodies are read up to
-# a limit of bytes and seconds, so nothing behind can be made to read without end.
-
-MOST_BYTES: Final = 2_000_000
-"""Twice the largest turn that a policy admits, for the JSON around it."""
-BODY_SECONDS: Final = 20
-"""How long a request may take to arrive: two megabytes over a poor line."""
-API: Final = "/v1/"
-EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, never chosen here
-_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_OWN_SITE: Final = frozenset({"same-origin", "none"})
-_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(?::[0-9]{1,5})?")
-"""A name or an address, and perhaps a port; whatever else stands there would be taken into links."""
-
-
-class Guard:
-    """ASGI middleware that answers what may not pass."""
-
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
-        self._app = app
-        self._hosts = frozenset(host.lower() for host in hosts)
-        # A server that listens everywhere may be called by any address: only names can be rebound.
-        self._takes_addresses = bool(EVERYWHERE & {host.strip("[]") for host in hosts})
-
-    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Let the request through with its body read, or answer it here."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        refusal = self._refusal(scope)
-        await (refusal or self._app)(scope, receive, send)
-
-    def _refusal(self, scope: AsgiScope) -> Response | None:
-        """Return the answer to a request that may not pass, judged by its headers."""
-        headers = Headers(scope=scope)
-        host = headers.get("host", "")
-        if not self._is_ours(host_name(host)):
-            return refuse(
-                403,
-                SecurityError(
-                    f"the Host {host[:80]!r} is not this server",
-                    hint="Use http://127.0.0.1 or the address that it listens on.",
-                ),
-            )
-        if scope["method"] in _READS:
-            return None
-        if not is_from_own_page(headers):
-            return refuse(403, SecurityError("the request comes from the page of another site"))
-        if scope["path"].startswith(API) and not _is_json(headers):
-            error = InvalidContent("the body must be JSON", hint="Send Content-Type: application/json.")
-            return refuse(415, error)
-        if _announced_bytes(headers) > MOST_BYTES:
-            return refuse(413, too_large())
-        return None
-
-    def _is_ours(self, name: str) -> bool:
-        return name in self._hosts or (self._takes_addresses and _is_address(name))
-
-
-class WholeBody:
-    """ASGI middleware that reads a request to its end before anything works on it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its body read, or answer that it is too large or too slow."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        try:
-            body = await read_body(receive, most=MOST_BYTES)
-        except TimeoutError:
-            await refuse(408, too_slow())(scope, receive, send)
-            return
-        if body is None:
-            await refuse(413, too_large())(scope, receive, send)
-            return
-        await self._app(scope, replay(body, receive), send)
-
-
-def host_name(host: str) -> str:
-    """Return the name in a Host header, without its port and in lower case; nothing where it is none."""
-    found = _HOST.fullmatch(host.strip().lower())
-    return found[1] if found else ""
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True
-
-
-def too_large() -> ContentTooLarge:
-    """Return the error of a body beyond the limit."""
-    return ContentTooLarge(f"a request of more than {MOST_BYTES} bytes is too large")
-
-
-def too_slow() -> SystemError_:
-    """Return the error of a body that does not come to its end."""
-    return SystemError_("the request took too long to arrive", hint="Send it again.")
-
-
-def is_from_own_page(headers: Headers) -> bool:
-    """Say whether our own page, a person or a program sent it; browsers tell with either of two headers."""
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        return site in _OWN_SITE
-    origin = headers.get("origin")
-    return origin is None or origin.lower().partition("://")[2] == headers.get("host", "").lower()
-
-
-def _is_json(headers: Headers) -> bool:
-    return headers.get("content-type", "").partition(";")[0].strip().lower() == JSON
-
-
-def _announced_bytes(headers: Headers) -> int:
-    length = headers.get("content-length", "")
-    return int(length) if length.isdecimal() else 0
-
-
-async def read_body(receive: Receive, *, most: int, seconds: float = BODY_SECONDS) -> bytes | None:
-    """Return the whole body, None when it goes on beyond the limit; raises TimeoutError when it is slow."""
-    body, is_more = bytearray(), True
-    async with asyncio.timeout(seconds):
-        while is_more:
-            message = await receive()
-            body += message.get("body", b"")
-            is_more = message["type"] == "http.request" and message.get("more_body", False)
-            if len(body) > most:
-                return None
-    return bytes(body)
-
-
-def replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the body once and then whatever comes."""
-    waiting = [body]
-
-    async def again() -> Message:
-        if waiting:
-            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
-        return await receive()
-
-    return again
-
-
-# Keep what the server has in hand bounded: so many requests at work, so many waiting, the rest sent away.
-#
-# Stands behind the token, so strangers take no place. A request that is sent away was not begun, and is
-# told when to come again: nothing that was answered with success is lost, and nothing is half done. Bodies
-# are read before a request takes a place at work, and an answer that nobody reads is given up, so slow
-# callers hold up nobody else.
-
-MOST_WORKING: Final = 32
+MAX_WORKING: Final = 32
 """Requests carried out at once: below the framework's forty threads, some of which watch and follow."""
-MOST_WAITING: Final = 128
+MAX_WAITING: Final = 128
 """Requests that wait their turn beside them; each may hold a body of two megabytes."""
 WAIT_SECONDS: Final = 15.0
 """How long one waits before it is sent away."""
@@ -190,29 +35,29 @@ RETRY_SECONDS: Final = 1
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How much the server takes in hand, and how patient it is."""
+    """How many requests are taken at once, and how long each step may last."""
 
-    most_working: int = MOST_WORKING
-    most_waiting: int = MOST_WAITING
+    max_working: int = MAX_WORKING
+    max_waiting: int = MAX_WAITING
     wait_seconds: float = WAIT_SECONDS
     body_seconds: float = BODY_SECONDS
     send_seconds: float = SEND_SECONDS
 
 
 class Load:
-    """What the server has in hand, and what it has sent away, by reason."""
+    """The requests that were taken, and counts of those that were refused, by reason."""
 
     def __init__(self, limits: Limits = Limits()) -> None:
         self.limits = limits
-        self.slots = asyncio.Semaphore(limits.most_working)
+        self.slots = asyncio.Semaphore(limits.max_working)
         self.inside = 0
         self.working = 0
         self.refused: Counter[str] = Counter()
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no place left to wait in."""
-        return self.inside >= self.limits.most_working + self.limits.most_waiting
+        """Whether nothing more may wait."""
+        return self.inside >= self.limits.max_working + self.limits.max_waiting
 
     @property
     def waiting(self) -> int:
@@ -224,8 +69,8 @@ class TooSlow(Exception):
     """The caller does not read its answer."""
 
 
-class Pressure:
-    """ASGI middleware that lets requests take turns."""
+class LoadShedding:
+    """ASGI middleware that carries out a bounded number of requests at once."""
 
     def __init__(self, app: ASGIApp, *, load: Load, free: Collection[str] = ()) -> None:
         self._app = app
@@ -275,7 +120,7 @@ class Pressure:
     async def _body(self, receive: Receive) -> bytes | Response:
         """Return the body, or the answer to one that is too large or too slow."""
         try:
-            body = await read_body(receive, most=MOST_BYTES, seconds=self._load.limits.body_seconds)
+            body = await read_body(receive, max_bytes=MAX_BODY_BYTES, seconds=self._load.limits.body_seconds)
         except TimeoutError:
             self._load.refused["slow body"] += 1
             return refuse(408, too_slow())

@@ -18,7 +18,7 @@ from msgspec import Struct
 from engramdb import __version__
 from engramdb.http import events, idempotency
 from engramdb.http.replies import JSON
-from engramdb.http.telemetry import HEALTH, METRICS, Health
+from engramdb.http.telemetry import HEALTH, METRICS, HealthReport
 from engramdb.values import Memory
 from engramdb.values.query import MAX_LIMIT
 from engramdb.verbs.errors import ANSWERS
@@ -114,7 +114,7 @@ SERVER_ROUTES: Final = (
         path=HEALTH,
         tag="state",
         meaning="Return `ok` or `degraded`, the version and what fails; 503 when the store does not answer.",
-        gives=Health,
+        gives=HealthReport,
         otherwise=frozenset({503}),
         refusals=EVERYWHERE,
     ),

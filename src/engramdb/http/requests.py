@@ -28,7 +28,7 @@ HEADER: Final = "X-Request-ID"
 _SANE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 """What can stand in a log line and a header without doing anything there."""
 _CURRENT: Final[ContextVar[str]] = ContextVar("engram_request_id", default="")
-_BEGUN: Final[ContextVar[datetime | None]] = ContextVar("engram_begun", default=None)
+_FIRST_ATTEMPT: Final[ContextVar[datetime | None]] = ContextVar("engram_first_attempt", default=None)
 
 
 def request_id() -> str:
@@ -36,19 +36,19 @@ def request_id() -> str:
     return _CURRENT.get()
 
 
-def begun_before() -> datetime | None:
+def first_attempt_at() -> datetime | None:
     """Return when the current request was begun before and cut off, if it was."""
-    return _BEGUN.get()
+    return _FIRST_ATTEMPT.get()
 
 
 @contextmanager
-def begun(at: datetime | None) -> Iterator[None]:
+def retrying(at: datetime | None) -> Iterator[None]:
     """Say that a request is a second attempt while the block runs."""
-    before = _BEGUN.set(at)
+    before = _FIRST_ATTEMPT.set(at)
     try:
         yield
     finally:
-        _BEGUN.reset(before)
+        _FIRST_ATTEMPT.reset(before)
 
 
 class RequestIds:
@@ -131,7 +131,7 @@ def _parsed(body: bytes) -> object:
 # An answer held back: what an application would have sent, to be looked at or sent in another form.
 
 
-class Captured:
+class CapturedResponse:
     """Stands in for `send` and remembers."""
 
     def __init__(self) -> None:

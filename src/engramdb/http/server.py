@@ -20,16 +20,16 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engramdb.errors import InvalidSettings
-from engramdb.http.app import LOOPBACK_NAMES, Access, Watch, create_app
-from engramdb.http.load_shedding import EVERYWHERE
+from engramdb.http.app import LOOPBACK_NAMES, Access, Monitoring, create_app
+from engramdb.http.guard import EVERYWHERE
 
 if TYPE_CHECKING:
     from engramdb.engine.engram import Engram
-    from engramdb.http.auth import Knows
+    from engramdb.http.auth import TokenVerifier
 
 SHUTDOWN_SECONDS = 10
 """How long requests under way may take to finish after the server is told to stop."""
-MOST_CONNECTIONS = 500
+MAX_CONNECTIONS = 500
 """Connections at once, also of those who say nothing; a process may usually hold about a thousand files."""
 _WAITING_CONNECTIONS = 128
 
@@ -136,30 +136,30 @@ class Server:
         listener: socket.socket,
         *,
         host: str,
-        tokens: Knows | None = None,
+        tokens: TokenVerifier | None = None,
         open_metrics: bool = False,
-        watch: Watch | None = None,
+        monitoring: Monitoring | None = None,
     ) -> None:
         port = listener.getsockname()[1]
-        watch = watch or Watch()
+        monitoring = monitoring or Monitoring()
         access = Access(
             hosts=own_names(host), tokens=tokens, is_local=is_loopback(host), open_metrics=open_metrics
         )
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         self._listener = listener
-        self._server = _ReadyServer(
+        self._server = _AnnouncingServer(
             uvicorn.Config(
-                create_app(engram, access=access, watch=watch),
+                create_app(engram, access=access, monitoring=monitoring),
                 http=PromptConnection,
                 access_log=False,
                 log_level="warning",
                 server_header=False,
                 ws="none",
                 timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-                limit_concurrency=MOST_CONNECTIONS,
+                limit_concurrency=MAX_CONNECTIONS,
             )
         )
-        self._server.leaving = watch.streams.leave
+        self._server.leaving = monitoring.streams.leave
 
     def run(self, *, ready: Callable[[str], None]) -> None:
         """Serve until told to end; `ready` hears the address once requests are answered."""
@@ -172,7 +172,7 @@ class Server:
         self._server.should_exit = True
 
 
-class _ReadyServer(uvicorn.Server):
+class _AnnouncingServer(uvicorn.Server):
     """A server that says when it is ready, and when it is about to end."""
 
     ready: Callable[[], None]

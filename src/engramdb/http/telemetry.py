@@ -65,7 +65,7 @@ class Meter:
         )
 
 
-class Metered:
+class RequestMetrics:
     """ASGI middleware that counts requests by route, method and status."""
 
     def __init__(self, app: ASGIApp, *, meter: Meter) -> None:
@@ -276,7 +276,7 @@ class Spans:
         )
 
 
-class Traced:
+class RequestSpans:
     """ASGI middleware that opens a span around each request."""
 
     def __init__(self, app: ASGIApp, *, spans: Spans) -> None:
@@ -320,7 +320,7 @@ class FailingPart(Struct, frozen=True):
     """Code and message of its last error."""
 
 
-class Health(Struct, frozen=True):
+class HealthReport(Struct, frozen=True):
     """Whether all is well."""
 
     status: str
@@ -380,8 +380,8 @@ class Probes(Struct, frozen=True, kw_only=True):
             raise  # the caller may not know, which says nothing of the store
         except EngramError as exc:
             down = FailingPart("store", f"{exc.code} {exc.message}")
-            return reply(Health("degraded", __version__, (down,)), status=503)
+            return reply(HealthReport("degraded", __version__, (down,)), status=503)
         failing = tuple(
             FailingPart(part.name, part.failure or "") for part in report.parts if part.is_failing
         )
-        return reply(Health("degraded" if failing else "ok", __version__, failing))
+        return reply(HealthReport("degraded" if failing else "ok", __version__, failing))

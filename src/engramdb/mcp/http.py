@@ -11,9 +11,10 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from msgspec import Struct
 
-from engramdb.http.auth import OWNER, Bearer, Caller, digest_of, kept_token
-from engramdb.http.load_shedding import Guard, WholeBody
+from engramdb.http.auth import OWNER, Bearer
+from engramdb.http.guard import Guard, WholeBody
 from engramdb.http.server import own_names
+from engramdb.http.tokens import Caller, digest_of, stored_token
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 # The bearer token of the MCP server over HTTP: made once, kept in a file that only its owner can read.
 
-__all__ = ["FILE_NAME", "HINT", "OneToken", "kept_token"]
+__all__ = ["FILE_NAME", "HINT", "OneToken", "stored_token"]
 
 FILE_NAME: Final = "mcp.token"
 HINT: Final = f"Send Authorization: Bearer, with what {FILE_NAME} holds."

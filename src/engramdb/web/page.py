@@ -52,8 +52,8 @@ def _template() -> Template:
 # still in its field. Asking is a plain GET, so an answer can be reloaded and linked to.
 
 _HERE: Final = Path(__file__).parent
-_MOST_HITS: Final = 10
-_MOST_RECENT: Final = 20
+_MAX_HITS: Final = 10
+_MAX_RECENT: Final = 20
 _ANOTHER_SCOPE: Final = "engram serve --user NAME (or --project and so on) shows them"
 _VERDICTS: Final = {"yes": True, "no": False}
 NOTES: Final = {
@@ -86,7 +86,7 @@ def static_files() -> StaticFiles:
 
 def page_routes(engram: Engram) -> list[Route]:
     """Return the page and the forms on it; none of them belongs to the API."""
-    page = Page(engram)
+    page = WebPage(engram)
     return [
         Route("/", page.show, methods=["GET"]),
         Route("/remember", page.taking(page.remember), methods=["POST"]),
@@ -106,7 +106,7 @@ class Form(Struct, frozen=True):
         return self.sent.get(name, "")
 
 
-class Page:
+class WebPage:
     """The page and its forms."""
 
     def __init__(self, engram: Engram) -> None:
@@ -209,20 +209,20 @@ class _Renderer:
         if not asked.question.strip():
             return None
         as_of = _end_of(asked.day) if asked.day else None
-        return self._engram.recall(asked.question, limit=_MOST_HITS, as_of=as_of)
+        return self._engram.recall(asked.question, limit=_MAX_HITS, as_of=as_of)
 
     def _listed(self, before: str | None) -> _Listed:
-        found = list(self._engram.list(limit=_MOST_RECENT + 1, before=before))
-        is_more = len(found) > _MOST_RECENT
+        found = list(self._engram.list(limit=_MAX_RECENT + 1, before=before))
+        is_more = len(found) > _MAX_RECENT
         return _Listed(
-            memories=found[:_MOST_RECENT],
+            memories=found[:_MAX_RECENT],
             is_more=is_more,
             advice=self._advice(),
             can_load_sample=not found and before is None and is_empty(self._engram),
         )
 
     def _advice(self) -> tuple[str, ...]:
-        """Return what the engine advises, to whoever may look at the whole store."""
+        """Return what the engine advises, to those who may look at the whole store."""
         try:
             report = self._engram.status()
         except AccessDenied:
@@ -244,8 +244,8 @@ class _Listed(Struct, frozen=True, kw_only=True):
 
 def _back(**parameters: str) -> Response:
     """Return a redirect to the page, 303 so that the browser asks for it with GET."""
-    kept = {name: value for name, value in parameters.items() if value}
-    return RedirectResponse(f"/?{urlencode(kept)}", status_code=303)
+    given = {name: value for name, value in parameters.items() if value}
+    return RedirectResponse(f"/?{urlencode(given)}", status_code=303)
 
 
 def _minute(moment: datetime) -> str:

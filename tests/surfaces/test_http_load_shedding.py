@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb.http.app import Watch
+from engramdb.http.app import Monitoring
 from engramdb.http.load_shedding import Limits, Load
 from engramdb.http.server import bind
 
 from .serving import client_of, opened, serving
-from .test_http_once import held
+from .test_http_idempotency import held
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,9 +28,9 @@ BURST = 150
 """Writes that are sent within a second and a half: a hundred a second."""
 
 
-def tight(**limits: float) -> Watch:
+def tight(**limits: float) -> Monitoring:
     """A server that takes little in hand."""
-    return Watch(load=Load(Limits(**limits)))  # type: ignore[arg-type]
+    return Monitoring(load=Load(Limits(**limits)))  # type: ignore[arg-type]
 
 
 def remember(client: httpx.Client, content: str) -> httpx.Response:
@@ -41,9 +41,9 @@ def remember(client: httpx.Client, content: str) -> httpx.Response:
 @pytest.mark.parametrize("places", [160, 3], ids=["with room", "without room"])
 def test_a_burst_from_eight_clients_loses_nothing_it_acknowledged(tmp_path: Path, places: int) -> None:
     """Every 2xx is in the store, what was refused is not, and a refusal is 503 with a time to come again."""
-    watch = tight(most_working=2, most_waiting=places)
+    monitoring = tight(max_working=2, max_waiting=places)
     texts = [f"burst statement number {number} of the day" for number in range(BURST)]
-    with opened(tmp_path) as engram, serving(engram, watch=watch) as server:
+    with opened(tmp_path) as engram, serving(engram, monitoring=monitoring) as server:
         clients = [client_of(server.url) for _ in range(CLIENTS)]
         start = time.monotonic()
 
@@ -68,10 +68,10 @@ def test_a_burst_from_eight_clients_loses_nothing_it_acknowledged(tmp_path: Path
 def test_one_too_many_is_sent_away_and_the_others_are_served(tmp_path: Path) -> None:
     """One at work, one waiting, one refused; probes answer all the while."""
     answers: list[int] = []
-    watch = tight(most_working=1, most_waiting=1)
+    monitoring = tight(max_working=1, max_waiting=1)
     with (
         held(tmp_path) as (embedder, engram),
-        serving(engram, watch=watch) as server,
+        serving(engram, monitoring=monitoring) as server,
         client_of(server.url) as client,
     ):
         waiting = [
@@ -83,7 +83,7 @@ def test_one_too_many_is_sent_away_and_the_others_are_served(tmp_path: Path) -> 
         for thread in waiting:
             thread.start()
         assert embedder.has_begun.wait(30)
-        while watch.load.inside < 2:
+        while monitoring.load.inside < 2:
             time.sleep(0.01)
 
         refused, probe, told = remember(client, "x"), client.get("/healthz"), client.get("/metrics").text
@@ -100,10 +100,10 @@ def test_one_too_many_is_sent_away_and_the_others_are_served(tmp_path: Path) -> 
 
 def test_whoever_waits_too_long_is_sent_away(tmp_path: Path) -> None:
     """A turn that does not come is 503 as well, and nothing was begun."""
-    watch = tight(most_working=1, most_waiting=5, wait_seconds=0.2)
+    monitoring = tight(max_working=1, max_waiting=5, wait_seconds=0.2)
     with (
         held(tmp_path) as (embedder, engram),
-        serving(engram, watch=watch) as server,
+        serving(engram, monitoring=monitoring) as server,
         client_of(server.url) as client,
     ):
         first = threading.Thread(target=remember, args=(client, "first"))
@@ -127,11 +127,11 @@ def raw(url: str) -> socket.socket:
 
 def test_a_body_that_does_not_come_is_given_up(tmp_path: Path) -> None:
     """It held no place at work meanwhile, and its caller is told."""
-    watch = tight(most_working=1, body_seconds=0.3)
+    monitoring = tight(max_working=1, body_seconds=0.3)
     head = b"POST /v1/remember HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with (
         opened(tmp_path) as engram,
-        serving(engram, watch=watch) as server,
+        serving(engram, monitoring=monitoring) as server,
         client_of(server.url) as client,
         raw(server.url) as slow,
     ):
@@ -145,10 +145,10 @@ def test_a_body_that_does_not_come_is_given_up(tmp_path: Path) -> None:
 
 def test_an_answer_that_nobody_reads_is_given_up(tmp_path: Path) -> None:
     """A large answer to a caller who looks away does not hold its place for ever."""
-    watch = tight(most_working=1, send_seconds=0.3)
+    monitoring = tight(max_working=1, send_seconds=0.3)
     with (
         opened(tmp_path) as engram,
-        serving(engram, watch=watch) as server,
+        serving(engram, monitoring=monitoring) as server,
         client_of(server.url) as client,
     ):
         deaf = socket.socket()
@@ -157,12 +157,12 @@ def test_an_answer_that_nobody_reads_is_given_up(tmp_path: Path) -> None:
         for _ in range(60):
             deaf.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
         deadline = time.monotonic() + 20
-        while not watch.load.refused["slow reader"] and time.monotonic() < deadline:
+        while not monitoring.load.refused["slow reader"] and time.monotonic() < deadline:
             time.sleep(0.05)
         served = client.get("/v1/memories", params={"limit": 1})
         deaf.close()
 
-    assert watch.load.refused["slow reader"] == 1
+    assert monitoring.load.refused["slow reader"] == 1
     assert served.status_code == 200
 
 
