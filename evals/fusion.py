@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from engramdb import Settings
 from engramdb.index.lexical import coverage_shares
-from engramdb.lifecycle.drafts import born
+from engramdb.lifecycle.candidates import born
 from engramdb.models.registry import open_embedder
 from engramdb.policy import CapturePolicy
 from engramdb.testing import ManualClock

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from engramdb import Settings
 from engramdb.index.vector import VectorIndex
-from engramdb.lifecycle.drafts import born
+from engramdb.lifecycle.candidates import born
 from engramdb.models.registry import open_embedder
 from engramdb.policy import CapturePolicy
 from engramdb.store.sqlite.precision import decode_quantized, encode, rotate, rotate_back, row_bytes

@@ -29,11 +29,13 @@ def test_negation_and_replaced_object_are_stored(store_path: Path, clock: Manual
 
 def test_what_an_extractor_has_understood_counts_and_not_the_words(engram: Engram) -> None:
     """A denial that no word list knows contradicts what it denies."""
-    (known,) = engram._admit([Draft(content="Ann eats fish", subject="Ann", predicate="eats", object="fish")])
+    (known,) = engram._parts.writer.admit(
+        [Draft(content="Ann eats fish", subject="Ann", predicate="eats", object="fish")]
+    )
     denial = Draft(
         content="Ann lets fish be", subject="Ann", predicate="eats", object="fish", is_negated=True
     )
-    (new,) = engram._admit([denial])
+    (new,) = engram._parts.writer.admit([denial])
 
     assert (new.is_negated, engram.get(known.id).status) == (True, Status.SUPERSEDED)
     assert conflict(engram.get(known.id), new) == "denied"
@@ -45,7 +47,7 @@ def test_a_dream_compares_what_was_stored(engram: Engram) -> None:
         Draft(content="Ann eats fish", subject="Ann", predicate="eats", object="fish"),
         Draft(content="Ann lets fish be", subject="Ann", predicate="eats", object="fish", is_negated=True),
     ]
-    one, other = (engram._admit([draft])[0] for draft in drafts)
+    one, other = (engram._parts.writer.admit([draft])[0] for draft in drafts)
 
     assert conflict(understood(other), understood(one)) == "denied"
 

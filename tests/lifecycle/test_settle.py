@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.conflict import conflict, understood
-from engramdb.lifecycle.drafts import Draft, candidate
+from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.settle import Neighbour, Verdict, settle, surprise
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder

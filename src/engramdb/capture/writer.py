@@ -15,8 +15,7 @@ from engramdb.capture.agents import session_summary
 from engramdb.capture.pipeline import observe
 from engramdb.clock import Clock
 from engramdb.health import Health
-from engramdb.lifecycle.admission import WritePipeline, admit
-from engramdb.lifecycle.change import correct, renew
+from engramdb.lifecycle.admission import WritePipeline, admit, correct, renew
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import Policy

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from engramdb.capture.pipeline import observe
 from engramdb.errors import ContentTooLarge, EngramError, InvalidContent
-from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
-from engramdb.lifecycle.change import find, put_in_place
+from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, put_in_place, save
+from engramdb.lifecycle.change import find
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission

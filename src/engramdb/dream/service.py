@@ -19,8 +19,9 @@ from engramdb.dream.step import Dreaming
 from engramdb.errors import EmbeddingError
 from engramdb.health import Health
 from engramdb.lifecycle.admission import WritePipeline
+from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.change import find_own
-from engramdb.lifecycle.drafts import Draft, candidate
+from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.merging import unmerge
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.models.chat import CallLog, ChatModel

@@ -1062,7 +1062,7 @@ class Engram:
 
     def enrich(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Infer now what waits to be inferred from statements that came in bulk, and return how many."""
-        from engramdb.lifecycle.enrich import enrich_pending  # noqa: PLC0415 - loads what reads statements
+        from engramdb.lifecycle.backlog import enrich_pending  # noqa: PLC0415 - loads what reads statements
 
         return enrich_pending(self._parts.store, now=self._now(), progress=progress)
 

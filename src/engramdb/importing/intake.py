@@ -23,8 +23,9 @@ from engramdb.errors import (
 from engramdb.importing.read import KindedRecord, read_source
 from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, SourceMessage, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
+from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.change import SAID, Speaker, link_found
-from engramdb.lifecycle.drafts import INJECTION, Draft, candidate, checked_text
+from engramdb.lifecycle.drafts import INJECTION, Draft, checked_text
 from engramdb.lifecycle.write import Outcome
 from engramdb.models.embedder import AbsentEmbedder
 from engramdb.store.contract import Imported, Store, Transaction

@@ -8,10 +8,13 @@ from typing import Protocol
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.errors import EmbeddingError, EngramError, SecurityError
-from engramdb.lifecycle.drafts import Candidate, Draft, candidate
+from engramdb.errors import EmbeddingError, EngramError, SecurityError, StatusNotAllowed
+from engramdb.lifecycle.candidates import Candidate, candidate
+from engramdb.lifecycle.change import find_own
+from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.neighbors import FindsNeighbours, Judge, gather, judged
 from engramdb.lifecycle.settle import Neighbour, Order
 from engramdb.lifecycle.transitions import MemoryWriter
@@ -20,7 +23,8 @@ from engramdb.models.calibration import Likeness
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.terms import passage
-from engramdb.values import Actor, EmbedderIdentity, MemoryId, Scope
+from engramdb.values import Action, Actor, EmbedderIdentity, Memory, MemoryId, Scope
+from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 NEAR_SHARE = 0.25
 
@@ -198,3 +202,81 @@ def _embed(
         return pipeline.embedder.identity, list(rows)
     except EmbeddingError:  # counted by the engine, shown by `status` and by every recall until mended
         return None, []
+
+
+# A statement in the place of another one.
+
+
+def correct(
+    memory_id: MemoryId,
+    text: str,
+    pipeline: WritePipeline,
+    *,
+    scope: Scope,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    if_still: Memory | None = None,
+) -> Admission:
+    """Put a new statement in the place of an old one, which stays in the history, and return the new."""
+    with pipeline.store.read() as tx:
+        draft = _replacement(find_own(tx, memory_id, scope, if_still=if_still), text, now)
+    prepared = prepare([draft], pipeline, now=now, leaving=memory_id)
+    with pipeline.store.atomic() as tx:
+        old = find_own(tx, memory_id, scope, if_still=if_still)
+        if old.status.is_terminal:
+            raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
+        return put_in_place(tx, old, prepared, pipeline, reason=reason, actor=actor, now=now)
+
+
+def renew(
+    old: Memory, draft: Draft, pipeline: WritePipeline, *, reason: str, actor: Actor, now: datetime
+) -> Admission:
+    """Put a newer version in the place of a memory that somebody else may have changed meanwhile."""
+    newer = replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
+    prepared = prepare([newer], pipeline, now=now, leaving=old.id)
+    with pipeline.store.atomic() as tx:
+        still = find_own(tx, old.id, old.scope)
+        if still.status.is_terminal:  # then there is nothing to take the place of
+            (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
+            return admission
+        return put_in_place(tx, still, prepared, pipeline, reason=reason, actor=actor, now=now)
+
+
+def put_in_place(
+    tx: Transaction,
+    old: Memory,
+    prepared: Prepared,
+    pipeline: WritePipeline,
+    *,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+) -> Admission:
+    """Store the one statement that was prepared where an old one stood, and return it."""
+    writer = MemoryWriter(tx, actor, now)
+    writer.make_way(old)
+    (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
+    writer.supersede(old, admission.memory, action=Action.CORRECT, reason=reason)
+    return admission
+
+
+def _replacement(old: Memory, text: str, now: datetime) -> Draft:
+    """Return a draft of the new statement that keeps what the correction does not touch."""
+    return Draft(
+        content=text,
+        scope=old.scope,
+        layer=old.layer,
+        type=old.type,
+        category=old.category,
+        kind=old.kind,
+        provenance=old.provenance,
+        occurred_at=old.occurred_at,
+        valid_from=now,
+        # A document ends, but not what somebody has put in the place of what it says.
+        forget_after=None if old.extractor == DOCUMENT_EXTRACTOR else old.forget_after,
+        importance=old.importance,
+        pinned=old.pinned,
+        supersedes=old.id,
+        version=old.version + 1,
+    )

@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from datetime import datetime
 from typing import Protocol
 
 from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError
 from engramdb.index.rebuild import embed_pending
-from engramdb.lifecycle.enrich import enrich_pending
+from engramdb.lifecycle.candidates import enriched
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.models.embedder import Embedder
 from engramdb.store.contract import Store
+from engramdb.values import Actor, ActorKind
 from engramdb.worker import Worker
 
 BACKFILL = "backfill in the background"
 """The name of this job in `status`."""
+ENRICHING = Actor(name="enrichment", kind=ActorKind.RULE)
+BATCH = 128
+"""Memories enriched in one write: a tenth of a second."""
 QUIET_SECONDS = 0.5
 """It begins when nothing was written for so long."""
 MAX_QUIET_SECONDS = 30.0
@@ -74,3 +81,26 @@ class Backlog:
         stop = self._parts.stop
         enrich_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
         embed_pending(self._parts.store, self._parts.embedder, is_stopped=stop.is_set)
+
+
+def enrich_pending(
+    store: Store,
+    *,
+    now: datetime,
+    stop: threading.Event | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Enrich what came in bulk, a batch to a write, and return how many memories that were."""
+    done = 0
+    while stop is None or not stop.is_set():
+        with store.atomic() as tx:
+            writer = MemoryWriter(tx, ENRICHING, now)
+            waiting = tx.memories.unenriched(limit=BATCH)
+            for key, memory in waiting.items():
+                writer.enrich(key, enriched(memory))
+        if not waiting:
+            break
+        done += len(waiting)
+        if progress is not None:
+            progress(len(waiting))
+    return done

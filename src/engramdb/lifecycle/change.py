@@ -1,4 +1,9 @@
-"""Change a stored memory: its text, status, layer, pin, labels and links."""
+"""
+Change a stored memory on somebody's word: its status, layer, pin, labels and links.
+
+Each change is one write. With `if_still`, the memory as the caller has seen it, the write first makes sure
+that it still is so. A new text in place of an old one is `admission.correct`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from engramdb.errors import (
     AccessDenied,
@@ -16,11 +20,8 @@ from engramdb.errors import (
     MemoryNotFound,
     StatusNotAllowed,
 )
-from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
-from engramdb.lifecycle.drafts import Draft, checked
+from engramdb.lifecycle.drafts import check_category, check_share
 from engramdb.lifecycle.transitions import MemoryWriter
-from engramdb.lifecycle.write import Admission
-from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.values import (
     Action,
@@ -35,20 +36,11 @@ from engramdb.values import (
     Scope,
     Status,
 )
-from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
-# Change a memory that is already stored: its text, its status, its layer, its pin.
-#
-# Called by the engine. Each change is one write with the memory, its indexes, its history and the audit row,
-# so a forgotten memory is gone from every index at the moment that it is forgotten. Given `if_still`, which
-# is
-# the memory as the caller has seen it, the same write first makes sure that it still is so, whoever writes
-# too.
 
 _LADDER = (Layer.WORKING, Layer.EPISODIC, Layer.SEMANTIC)
 
@@ -84,60 +76,6 @@ def _check_still(memory: Memory, seen: Memory) -> None:
         raise InvalidQuery(f"if_still is memory {seen.id}, and {memory.id} is to be changed")
     if seen.stated != memory.stated:
         raise MemoryChanged(f"memory {memory.id} is no longer as it was seen")
-
-
-def correct(
-    memory_id: MemoryId,
-    text: str,
-    pipeline: WritePipeline,
-    *,
-    scope: Scope,
-    reason: str,
-    actor: Actor,
-    now: datetime,
-    if_still: Memory | None = None,
-) -> Admission:
-    """Put a new statement in the place of an old one, which stays in the history, and return the new."""
-    with pipeline.store.read() as tx:
-        draft = _replacement(find_own(tx, memory_id, scope, if_still=if_still), text, now)
-    prepared = prepare([draft], pipeline, now=now, leaving=memory_id)
-    with pipeline.store.atomic() as tx:
-        old = find_own(tx, memory_id, scope, if_still=if_still)
-        if old.status.is_terminal:
-            raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
-        return put_in_place(tx, old, prepared, pipeline, reason=reason, actor=actor, now=now)
-
-
-def renew(
-    old: Memory, draft: Draft, pipeline: WritePipeline, *, reason: str, actor: Actor, now: datetime
-) -> Admission:
-    """Put a newer version in the place of a memory that somebody else may have changed meanwhile."""
-    newer = replace(draft, pinned=old.pinned, supersedes=old.id, version=old.version + 1)
-    prepared = prepare([newer], pipeline, now=now, leaving=old.id)
-    with pipeline.store.atomic() as tx:
-        still = find_own(tx, old.id, old.scope)
-        if still.status.is_terminal:  # then there is nothing to take the place of
-            (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
-            return admission
-        return put_in_place(tx, still, prepared, pipeline, reason=reason, actor=actor, now=now)
-
-
-def put_in_place(
-    tx: Transaction,
-    old: Memory,
-    prepared: Prepared,
-    pipeline: WritePipeline,
-    *,
-    reason: str,
-    actor: Actor,
-    now: datetime,
-) -> Admission:
-    """Store the one statement that was prepared where an old one stood, and return it."""
-    writer = MemoryWriter(tx, actor, now)
-    writer.make_way(old)
-    (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
-    writer.supersede(old, admission.memory, action=Action.CORRECT, reason=reason)
-    return admission
 
 
 def set_status(
@@ -268,37 +206,12 @@ def count_run(
         return MemoryWriter(tx, actor, now).update(memory, Action.COUNT, **counted)
 
 
-def _replacement(old: Memory, text: str, now: datetime) -> Draft:
-    """Return a draft of the new statement that keeps what the correction does not touch."""
-    return Draft(
-        content=text,
-        scope=old.scope,
-        layer=old.layer,
-        type=old.type,
-        category=old.category,
-        kind=old.kind,
-        provenance=old.provenance,
-        occurred_at=old.occurred_at,
-        valid_from=now,
-        # A document ends, but not what somebody has put in the place of what it says.
-        forget_after=None if old.extractor == DOCUMENT_EXTRACTOR else old.forget_after,
-        importance=old.importance,
-        pinned=old.pinned,
-        supersedes=old.id,
-        version=old.version + 1,
-    )
-
-
-# Change what a memory is filed under: its category and how important it is.
-
-
 def relabel(
     memory_id: MemoryId,
     *,
     category: str | None = None,
     importance: float | None = None,
     store: Store,
-    policy: CapturePolicy,
     scope: Scope,
     reason: str,
     actor: Actor,
@@ -315,8 +228,10 @@ def relabel(
             for name, value in wanted.items()
             if value is not None and value != getattr(memory, name)
         }
-        labelled = memory.evolve(**new)
-        checked(Draft(content="-", category=labelled.category, importance=labelled.importance), policy)
+        if "category" in new:
+            check_category(new["category"])
+        if "importance" in new:
+            check_share("importance", new["importance"])
         return MemoryWriter(tx, actor, now).update(memory, Action.RELABEL, reason=reason, **new)
 
 

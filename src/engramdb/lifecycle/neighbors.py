@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.lifecycle.drafts import Candidate
+from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.settle import SURPRISE_NEIGHBORS, Neighbour
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import ScoredKey, Transaction

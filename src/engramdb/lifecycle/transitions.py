@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from engramdb.errors import StatusNotAllowed
-from engramdb.lifecycle.entities import introduce
 from engramdb.store.contract import Transaction
 from engramdb.text.terms import index_terms
 from engramdb.values import (
@@ -37,6 +34,10 @@ from engramdb.values import (
     Status,
     check_move,
 )
+
+if TYPE_CHECKING:  # a pin or a forget needs no arrays
+    import numpy as np
+    from numpy.typing import NDArray
 
 SOURCE_FORGOTTEN = "something that it was made of was forgotten"
 SOURCE_UNDONE = "something that it was made of no longer holds"
@@ -120,7 +121,7 @@ class MemoryWriter(Struct, frozen=True):
         if is_enriched:
             self.tx.memories.mark_enriched(key)
             if is_introduced:
-                introduce(self.tx, memory, names=names, now=self.now)
+                self._introduce(memory, names)
         return key
 
     def embed(self, identity: EmbedderIdentity, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
@@ -132,7 +133,7 @@ class MemoryWriter(Struct, frozen=True):
         self.tx.memories.replace(memory)
         self.tx.memories.mark_enriched(key)
         self.tx.terms.put(key, index_terms(memory))
-        introduce(self.tx, memory, now=self.now)
+        self._introduce(memory)
 
     def update(self, old: Memory, action: Action, *, reason: str = "", **changes: Any) -> Memory:
         """Change fields of a memory that leave its status; where nothing changes, nothing is noted."""
@@ -323,6 +324,12 @@ class MemoryWriter(Struct, frozen=True):
             if edge.target == memory.id and edge.type in (EdgeType.DERIVED_FROM, EdgeType.INFERRED_FROM)
         ]
         return [one for one in made if one is not None and one.status is not Status.ERASED and one.is_derived]
+
+    def _introduce(self, memory: Memory, names: Sequence[str] = ()) -> None:
+        """Register whom and what a memory speaks of."""
+        from engramdb.lifecycle.entities import introduce  # noqa: PLC0415 - only a new memory needs name matching
+
+        introduce(self.tx, memory, names=names, now=self.now)
 
     def _by_rule(self) -> MemoryWriter:
         return MemoryWriter(self.tx, WITHDRAWING, self.now)

@@ -12,8 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.conflict import ComparesStatements, contradicts
-from engramdb.lifecycle.drafts import REDUNDANT, Candidate
+from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.echo import echoes
 from engramdb.lifecycle.settle import Neighbour, Order, Settlement, Verdict, settle, surprise
 from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited

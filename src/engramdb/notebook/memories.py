@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from engramdb.capture.agents import AdmitsDrafts
 from engramdb.clock import Clock
-from engramdb.lifecycle.admission import WritePipeline
-from engramdb.lifecycle.change import correct, relabel, set_layer, set_pinned, set_status
+from engramdb.lifecycle.admission import WritePipeline, correct
+from engramdb.lifecycle.change import relabel, set_layer, set_pinned, set_status
 from engramdb.lifecycle.drafts import Draft
 from engramdb.notebook.note import Note, truth
 from engramdb.text import fields, pii
@@ -162,7 +162,7 @@ class ScopeMemories(Struct, frozen=True, kw_only=True):
             action = Action.FORGET if new is Status.FORGOTTEN else Action.SET_STATUS
             return set_status(memory.id, new, action=action, reason=reason, **way)
         given: dict[str, Any] = {name: float(value) if name == "importance" else value}
-        return relabel(memory.id, policy=self.pipeline.policy, reason=reason, **given, **way)
+        return relabel(memory.id, reason=reason, **given, **way)
 
 
 def is_withheld(memory: Memory) -> bool:

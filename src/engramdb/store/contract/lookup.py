@@ -29,11 +29,12 @@ from engramdb.values import (
     MemoryId,
     Scope,
 )
-from engramdb.values.population import Population
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a verb that looks at one memory loads no arrays
     import numpy as np
     from numpy.typing import NDArray
+
+    from engramdb.values.population import Population
 
 
 # The tables that memories are found by: terms, vectors, links, traits, and what recall asks before it

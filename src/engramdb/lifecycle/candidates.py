@@ -1,0 +1,175 @@
+"""
+Candidate: a draft that has been checked, scanned and read, on its way through the write pipeline.
+
+Reads nothing but the draft. What is inferred here can be inferred again from the content; what the draft says
+itself is never overruled.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from engramdb.errors import InjectionBlocked
+from engramdb.lifecycle.conflict import is_negation
+from engramdb.lifecycle.drafts import INJECTION, Draft, checked, in_utc
+from engramdb.policy import CapturePolicy
+from engramdb.text.affect import affect, sentiment
+from engramdb.text.detail import levels
+from engramdb.text.injection import scan
+from engramdb.text.normalize import fingerprint
+from engramdb.text.pii import classify, holds_more
+from engramdb.text.relations import read_statement
+from engramdb.text.topics import topic_terms
+from engramdb.text.traits import infer_traits
+from engramdb.values import (
+    Kind,
+    Layer,
+    Memory,
+    MemoryType,
+    Outcome,
+    Provenance,
+    SecurityTier,
+    Source,
+    new_id,
+)
+from engramdb.values.query import chosen
+
+
+class Candidate(Struct, frozen=True):
+    """A statement ready to be settled."""
+
+    memory: Memory
+    """The memory as it would be stored if it were alone."""
+    fingerprint: bytes
+    topics: frozenset[str]
+    entities: tuple[str, ...]
+    said_at: datetime
+    """When the statement was made: of two that contradict each other the later one holds."""
+    has_importance: bool
+    """Whether the importance was given, which surprise must then leave alone."""
+    is_enriched: bool = True
+
+
+class _Claim(NamedTuple):
+    """Subject, predicate and object of a statement, whether it denies them, and what it replaces."""
+
+    relation: tuple[str | None, str | None, str | None]
+    is_negated: bool
+    replaces: str | None
+
+
+def candidate(draft: Draft, policy: CapturePolicy, *, now: datetime, enrich: bool = True) -> Candidate:
+    """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
+    content = checked(draft, policy)
+    flags = _flags(content, policy)
+    claim = _claim(draft, content)
+    memory = born(draft, content, policy, relation=claim.relation, flags=flags, now=now)
+    memory = memory.evolve(is_negated=claim.is_negated, replaces=claim.replaces)
+    if enrich:
+        memory = enriched(memory, outcome=draft.outcome)
+    return Candidate(
+        memory=memory,
+        fingerprint=fingerprint(content, speaker=memory.provenance.speaker),
+        topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
+        entities=draft.entities,
+        said_at=min(in_utc("said_at", draft.said_at) or memory.valid_from or now, now),
+        is_enriched=enrich,
+        has_importance=draft.importance is not None and draft.extractor is None,
+    )
+
+
+def _claim(draft: Draft, content: str) -> _Claim:
+    """Return what a draft says of whom: as it was given, or else as its words have it."""
+    told = (draft.subject, draft.predicate, draft.object)
+    if any(told):
+        denies = is_negation(content) if draft.is_negated is None else draft.is_negated
+        return _Claim(told, denies, draft.replaces)
+    found = read_statement(content, speaker=draft.provenance.speaker)
+    if found is None:
+        return _Claim(told, is_negation(content), draft.replaces)
+    relation = (found.subject, found.predicate, found.object)
+    return _Claim(relation, found.is_negated, draft.replaces or found.replaces)
+
+
+def _flags(content: str, policy: CapturePolicy) -> tuple[str, ...]:
+    """Return the warnings that the content earns; raises for what reads like an attack."""
+    found = scan(content)
+    if found.score >= policy.injection_reject_above:
+        raise InjectionBlocked(
+            f"the statement reads like an attack on the agent: {', '.join(found.reasons)}",
+            hint="Say it in plain words, without instructions to the agent.",
+        )
+    return (INJECTION,) if found.score >= policy.injection_flag_above else ()
+
+
+def born(
+    draft: Draft,
+    content: str,
+    policy: CapturePolicy,
+    *,
+    now: datetime,
+    relation: tuple[str | None, str | None, str | None] | None = None,
+    flags: tuple[str, ...] = (),
+) -> Memory:
+    """Return the draft as a new memory; a relation is its subject, predicate and object as they were read."""
+    occurred_at = in_utc("occurred_at", draft.occurred_at)
+    subject, predicate, object_ = relation or (draft.subject, draft.predicate, draft.object)
+    return Memory(
+        id=new_id(now),
+        content=content,
+        created_at=now,
+        updated_at=now,
+        scope=draft.scope,
+        layer=chosen(Layer, draft.layer),
+        type=chosen(MemoryType, draft.type),
+        category=draft.category,
+        kind=chosen(Kind, draft.kind),
+        subject=subject,
+        predicate=predicate,
+        object=object_,
+        provenance=_with_source(draft.provenance),
+        occurred_at=occurred_at,
+        valid_from=in_utc("valid_from", draft.valid_from) or occurred_at or now,
+        forget_after=in_utc("forget_after", draft.forget_after),
+        confidence=policy.default_confidence if draft.confidence is None else draft.confidence,
+        importance=policy.default_importance if draft.importance is None else draft.importance,
+        pinned=draft.pinned,
+        supersedes=draft.supersedes,
+        version=draft.version,
+        # What has not been classified yet is protected as if it needed it.
+        security=SecurityTier.SENSITIVE,
+        flags=flags,
+        extractor=draft.extractor,
+        verbatim=_exact_words(draft),
+    )
+
+
+def _exact_words(draft: Draft) -> str | None:
+    """Return the sentence it was said in, unless a secret in that is another statement's."""
+    return None if draft.verbatim and holds_more(draft.verbatim, draft.content) else draft.verbatim
+
+
+def _with_source(made: Provenance) -> Provenance:
+    source = chosen(Source, made.source)
+    return made if source is made.source else replace(made, source=source)
+
+
+def enriched(memory: Memory, *, outcome: Outcome | None = None) -> Memory:
+    """Return the memory with security tier, affect, traits and levels of detail."""
+    felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
+    return memory.evolve(
+        security=classify(memory.content).tier,
+        affect=felt,
+        traits=infer_traits(memory.content, sentiment=sentiment(felt)),
+        detail=levels(
+            memory.content,
+            subject=memory.subject,
+            predicate=memory.predicate,
+            object=memory.object,
+            category=memory.category,
+        ),
+    )
