@@ -12,7 +12,7 @@ from engramdb.capture.extract import Extracted, Extractor
 from engramdb.errors import ChatError, ChatUnavailable
 from engramdb.models.chat import CallLog, ChatModel, Usage, ask
 from engramdb.models.prompts import extract as prompt
-from engramdb.models.prompts.extract import Record, Statement
+from engramdb.models.prompts.extract import ExtractedStatement, Record
 from engramdb.text.calendar import long_date
 from engramdb.text.normalize import clean, is_text, lazy, normalise
 from engramdb.text.relations import canonical
@@ -112,7 +112,9 @@ LONGEST_NAME_CHARACTERS: Final = 200
 LONGEST_INSIGHT_CHARACTERS: Final = 500
 
 
-def believe(statement: Statement, turn: Turn, said: SourceWords, *, max_bytes: int) -> Extracted | None:
+def believe(
+    statement: ExtractedStatement, turn: Turn, said: SourceWords, *, max_bytes: int
+) -> Extracted | None:
     """Return the statement with what can be trusted of it, or None."""
     content = clean(statement.content) if is_text(statement.content) else ""
     day = _day(statement.date)
@@ -140,7 +142,7 @@ def believe(statement: Statement, turn: Turn, said: SourceWords, *, max_bytes: i
 
 
 def _triple(
-    statement: Statement, said: SourceWords, content: str
+    statement: ExtractedStatement, said: SourceWords, content: str
 ) -> tuple[str | None, str | None, str | None]:
     """Return subject, predicate and object, or none of them: admission reads them from the words."""
     subject, target = _name(statement.subject, said, content), _name(statement.object, said, content)
@@ -168,7 +170,7 @@ def _share(number: float | None, default: float) -> float:
     return default if number is None else min(max(number, 0.0), 1.0)
 
 
-def _kind(statement: Statement) -> Kind:
+def _kind(statement: ExtractedStatement) -> Kind:
     """Return the kind that the model named, or the usual one of the category."""
     named = (statement.kind or "").casefold()
     if named in set(Kind):

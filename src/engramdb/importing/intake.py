@@ -1,12 +1,17 @@
-"""Take records into the store: statements through admission, messages as turns, each once."""
+"""
+Take records into the store: statements through admission, messages as turns, each once.
+
+A record and its mark are one write, so an import that is killed at any moment can be run again: what it had
+taken in is known, what it had not comes in, and two imports of one source at once do not double it. What was
+corrected or forgotten since stays so, because the mark stays.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,7 +25,7 @@ from engramdb.errors import (
     InvalidScope,
     SecurityError,
 )
-from engramdb.importing.read import KindedRecord, read_source
+from engramdb.importing.read import KindedRecord
 from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, SourceMessage, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.candidates import candidate
@@ -44,9 +49,14 @@ from engramdb.values import (
     Source,
 )
 
-# What a record of another program is known by, so that it is taken in once.
-
 _MARK_BYTES = 16
+MAX_REFUSALS = 100
+"""Refused records named in a report; all of them are counted."""
+MAX_SIBLINGS = 8
+"""Of its own batch a statement is settled against the most alike: a hundred decide no more than eight."""
+CARRIED = "carried over by an import"
+_LATER = EmbedderUnavailable("left for later")
+_NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED, Outcome.PRECEDED})
 
 
 def mark_of(kind: ImportKind, record: SourceStatement | SourceMessage, scope: Scope) -> bytes:
@@ -63,13 +73,7 @@ def mark_of(kind: ImportKind, record: SourceStatement | SourceMessage, scope: Sc
     return hashlib.blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_MARK_BYTES).digest()
 
 
-# What an import passes around: a record on its way in, and the tally of what became of all.
-
-MOST_REFUSALS = 100
-"""So many refused records are named; all of them are counted."""
-
-
-class Item(Struct, frozen=True):
+class ImportItem(Struct, frozen=True):
     """A record on its way in: its kind, the scope that it goes to and its mark."""
 
     kind: ImportKind
@@ -78,7 +82,7 @@ class Item(Struct, frozen=True):
     mark: bytes
 
 
-class Tally(Struct):
+class ImportTally(Struct):
     """What an import has done so far."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -90,7 +94,7 @@ class Tally(Struct):
     def refuse(self, place: str, code: str) -> None:
         """Count a record that does not come in."""
         self.by_code[code] += 1
-        if len(self.refusals) < MOST_REFUSALS:
+        if len(self.refusals) < MAX_REFUSALS:
             self.refusals.append(Refusal(place=place, code=code))
 
     def report(self, *, dry_run: bool, turns_read: int = 0) -> ImportReport:
@@ -114,28 +118,29 @@ class Tally(Struct):
         )
 
 
-# Scopes that knew nothing when an export of Engram was first taken into them.
+class EmptyScopes:
+    """
+    Which scopes were empty when an import came to them.
 
-
-class BareScopes:
-    """Which scopes were empty when an import came to them."""
+    An export of Engram that is taken into one of them holds nothing to settle: its store has done so.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._was_bare: dict[Scope, bool] = {}
+        self._was_empty: dict[Scope, bool] = {}
 
     def among(self, places: Iterable[tuple[ImportKind, Scope]]) -> frozenset[Scope]:
         """Return those of a batch's scopes that were empty and that nothing but exports go to."""
         every = set(places)
         with self._store.read() as tx:
             for _, scope in every:
-                if scope not in self._was_bare:
-                    self._was_bare[scope] = tx.scopes.find(scope) is None
+                if scope not in self._was_empty:
+                    self._was_empty[scope] = tx.scopes.find(scope) is None
         mixed = {scope for kind, scope in every if kind is not ImportKind.ENGRAM}
-        return frozenset(scope for _, scope in every if self._was_bare[scope] and scope not in mixed)
+        return frozenset(scope for _, scope in every if self._was_empty[scope] and scope not in mixed)
 
 
-def left_standing(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
+def without_settling(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
     """Return what was prepared without anything to settle against in these scopes."""
     if not scopes:
         return prepared
@@ -147,39 +152,34 @@ def left_standing(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
     )
 
 
-# Links that an export carries between its memories, kept until both ends are there.
-#
-# Used by `engine.intake`. An export names the ends by their ids in the store that it came from; the marks of
-# the import say which memories those became here. A link is set in the write that brings the later of its
-# ends,
-# so an import that was killed completes it, and one that is repeated brings back no link that was taken away.
-
-
-class _Met(Struct, frozen=True):
+class _SeenRecord(Struct, frozen=True):
     """A record that was read: what it is known by, and the scope that it belongs to."""
 
     mark: bytes
     scope: Scope
 
 
-class _Carried(Struct, frozen=True):
+class _CarriedLink(Struct, frozen=True):
     """A link as the source says it: the source's names of both ends, the one that it leaves first."""
 
     source: str
     link: SourceLink
 
 
-CARRIED = "carried over by an import"
-
-
 class CarriedLinks:
-    """The links of one import."""
+    """
+    Links that an export carries between its memories, waiting until both ends are there.
+
+    An export names the ends by their ids in the store that it came from; the marks of the import say which
+    memories those became here. A link is set in the write that brings the later of its ends, so an import
+    that was killed completes it, and one that is repeated brings back no link that was taken away.
+    """
 
     def __init__(self) -> None:
-        self._met: dict[str, _Met] = {}
-        self._by_end: defaultdict[str, list[_Carried]] = defaultdict(list)
+        self._seen: dict[str, _SeenRecord] = {}
+        self._by_end: defaultdict[str, list[_CarriedLink]] = defaultdict(list)
 
-    def meet(self, items: Iterable[Item]) -> None:
+    def note(self, items: Iterable[ImportItem]) -> None:
         """Note what the records of a batch are called and linked to, also of those that are here already."""
         for item in items:
             record = item.record
@@ -189,35 +189,35 @@ class CarriedLinks:
                 or not record.key
             ):
                 continue
-            self._met[record.key] = _Met(item.mark, item.scope)
+            self._seen[record.key] = _SeenRecord(item.mark, item.scope)
             for link in record.links:
                 if link.type in SAID:
-                    carried = _Carried(record.key, link)
+                    carried = _CarriedLink(record.key, link)
                     self._by_end[record.key].append(carried)
                     self._by_end[link.to].append(carried)
 
-    def settle(self, tx: Transaction, items: Iterable[Item], *, actor: Actor, now: datetime) -> int:
+    def settle(self, tx: Transaction, items: Iterable[ImportItem], *, actor: Actor, now: datetime) -> int:
         """Set the links of records that have just come in to those that are here; returns how many."""
         due = self._due({item.record.key for item in items})
         if not due:
             return 0
         ends = {key for one in due for key in (one.source, one.link.to)}
-        became = tx.imports.memories_of([self._met[key].mark for key in ends])
-        here = {key: became[self._met[key].mark] for key in ends if self._met[key].mark in became}
+        became = tx.imports.memories_of([self._seen[key].mark for key in ends])
+        here = {key: became[self._seen[key].mark] for key in ends if self._seen[key].mark in became}
         return sum(
-            _set(tx, one, here, scope=self._met[one.source].scope, actor=actor, now=now) for one in due
+            _set_link(tx, one, here, scope=self._seen[one.source].scope, actor=actor, now=now) for one in due
         )
 
-    def _due(self, fresh: set[str]) -> list[_Carried]:
+    def _due(self, fresh: set[str]) -> list[_CarriedLink]:
         """Return the links that touch these records and of which both ends have been met."""
         touching = (one for key in fresh if key in self._by_end for one in self._by_end[key])
-        met = self._met
+        met = self._seen
         return list(dict.fromkeys(one for one in touching if one.source in met and one.link.to in met))
 
 
-def _set(
+def _set_link(
     tx: Transaction,
-    one: _Carried,
+    one: _CarriedLink,
     here: Mapping[str, MemoryId],
     *,
     scope: Scope,
@@ -237,20 +237,6 @@ def _set(
     except EdgeNotAllowed:
         return False
     return True
-
-
-# Take records of an import into the store: statements through admission, messages as turns, each with its
-# mark.
-#
-# Used by `engine.imports`, a batch to a write. A record and its mark are one write, so an import that is
-# killed
-# at any moment can be run again: what it had taken in is known, what it had not comes in, and two imports of
-# one source at once do not double it. What was corrected or forgotten since stays so, because the mark stays.
-
-MOST_SIBLINGS = 8
-"""Of its own batch a statement is settled against the most alike: a hundred decide no more than eight."""
-_LATER = EmbedderUnavailable("left for later")
-_NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED, Outcome.PRECEDED})
 
 
 class Intake:
@@ -273,27 +259,27 @@ class Intake:
         self._actor = actor
         self._speaker = speaker
         self._may_enter = may_enter or (lambda _scope: True)
-        self._foreseen: set[bytes] = set()
-        self._bare = BareScopes(pipeline.store)
+        self._previewed: set[bytes] = set()
+        self._empty = EmptyScopes(pipeline.store)
         self._links = CarriedLinks()
-        self.tally = Tally()
+        self.tally = ImportTally()
 
     def take(self, batch: Sequence[KindedRecord], *, now: datetime, enrich: bool) -> None:
         """Take a batch in, in one write."""
         items = self._items(batch)
-        self._links.meet(items)
+        self._links.note(items)
         fresh = self._fresh(items)
-        while fresh and not self._stored(fresh, now=now, enrich=enrich):
+        while fresh and not self._store(fresh, now=now, enrich=enrich):
             fresh = self._fresh(fresh)  # another import of the same source was faster with some
 
-    def foresee(self, batch: Sequence[KindedRecord], *, now: datetime) -> None:
+    def preview(self, batch: Sequence[KindedRecord], *, now: datetime) -> None:
         """Count what `take` would do with a batch, and write nothing."""
         fresh = self._fresh([one for one in self._items(batch) if self._is_first(one)])
         with self._pipeline.store.read() as tx:
             for item in fresh:
-                self._foresee_one(tx, item, now=now)
+                self._preview_one(tx, item, now=now)
 
-    def _items(self, batch: Sequence[KindedRecord]) -> list[Item]:
+    def _items(self, batch: Sequence[KindedRecord]) -> list[ImportItem]:
         """Return the records of a batch that can be read, with scope and mark; the others are counted."""
         found = []
         for kind, record in batch:
@@ -311,10 +297,10 @@ class Intake:
                 if not self._may_enter(scope):
                     self.tally.refuse(record.place, AccessDenied.code)
                     continue
-                found.append(Item(kind, record, scope, mark_of(kind, record, scope)))
+                found.append(ImportItem(kind, record, scope, mark_of(kind, record, scope)))
         return found
 
-    def _fresh(self, items: Sequence[Item]) -> list[Item]:
+    def _fresh(self, items: Sequence[ImportItem]) -> list[ImportItem]:
         """Return the items that no import has brought, each once."""
         first = {item.mark: item for item in reversed(items)}
         with self._pipeline.store.read() as tx:
@@ -323,25 +309,26 @@ class Intake:
         self.tally.counts["already"] += len(items) - len(fresh)
         return fresh
 
-    def _is_first(self, item: Item) -> bool:
+    def _is_first(self, item: ImportItem) -> bool:
         """Return whether a dry run meets a record for the first time, and count it where it does not."""
-        is_first = item.mark not in self._foreseen
-        self._foreseen.add(item.mark)
+        is_first = item.mark not in self._previewed
+        self._previewed.add(item.mark)
         self.tally.counts["already"] += not is_first
         return is_first
 
-    def _stored(self, items: Sequence[Item], *, now: datetime, enrich: bool) -> bool:
+    def _store(self, items: Sequence[ImportItem], *, now: datetime, enrich: bool) -> bool:
         """Store the items with their marks; says False, and writes nothing, if one was brought meanwhile."""
-        prepared, admitted, refusals = self._prepared(items, now=now, enrich=enrich)
+        prepared, admitted, refusals = self._prepare(items, now=now, enrich=enrich)
         with self._pipeline.store.atomic() as tx:
             if tx.imports.known_marks([item.mark for item in items]):
                 return False
             admissions = save(tx, prepared, self._pipeline, actor=self._actor, now=now)
             noted = [
-                _noted(item, memory_id=one.memory.id) for item, one in zip(admitted, admissions, strict=True)
+                _imported(item, memory_id=one.memory.id)
+                for item, one in zip(admitted, admissions, strict=True)
             ]
             messages = [item for item in items if isinstance(item.record, SourceMessage)]
-            turns = [self._observed(tx, item, refusals, now=now) for item in messages]
+            turns = [self._observe(tx, item, refusals, now=now) for item in messages]
             noted += [one for one in turns if one is not None]
             tx.imports.add(noted, at=now)
             linked = self._links.settle(tx, items, actor=self._actor, now=now)
@@ -352,9 +339,9 @@ class Intake:
             self.tally.refuse(item.record.place, code)
         return True
 
-    def _prepared(
-        self, items: Sequence[Item], *, now: datetime, enrich: bool
-    ) -> tuple[Prepared, list[Item], list[tuple[Item, str]]]:
+    def _prepare(
+        self, items: Sequence[ImportItem], *, now: datetime, enrich: bool
+    ) -> tuple[Prepared, list[ImportItem], list[tuple[ImportItem, str]]]:
         """Return what admission makes of the statements, which of them it lets in, and why not the others."""
         statements = [(item, item.record) for item in items if isinstance(item.record, SourceStatement)]
         rejections: list[EngramError] = []
@@ -363,12 +350,14 @@ class Intake:
             self._pipeline if enrich else self._bulk_pipeline,
             now=now,
             enrich=enrich,
-            most_siblings=MOST_SIBLINGS,
+            most_siblings=MAX_SIBLINGS,
             on_rejection=rejections.append,
         )
-        bare = self._bare.among((item.kind, item.scope) for item, _ in statements)
-        prepared = left_standing(prepared, bare)
-        admitted, refused = _matched([item for item, _ in statements], prepared, has_refused=bool(rejections))
+        bare = self._empty.among((item.kind, item.scope) for item, _ in statements)
+        prepared = without_settling(prepared, bare)
+        admitted, refused = _split_admitted(
+            [item for item, _ in statements], prepared, has_refused=bool(rejections)
+        )
         refusals = [(item, error.code) for item, error in zip(refused, rejections, strict=False)]
         return prepared, admitted, refusals
 
@@ -376,8 +365,8 @@ class Intake:
         """Return the name of who spoke as the user, where the source does not name them."""
         return self._speaker if isinstance(message, SourceMessage) and message.role is Role.USER else None
 
-    def _observed(
-        self, tx: Transaction, item: Item, refusals: list[tuple[Item, str]], *, now: datetime
+    def _observe(
+        self, tx: Transaction, item: ImportItem, refusals: list[tuple[ImportItem, str]], *, now: datetime
     ) -> Imported | None:
         message = item.record
         try:
@@ -395,9 +384,11 @@ class Intake:
             refusals.append((item, exc.code))
             return None
         keep(tx, turn, actor=self._actor, now=now)
-        return _noted(item, turn_id=turn.id)
+        return _imported(item, turn_id=turn.id)
 
-    def _count(self, noted: Sequence[Imported], new: Sequence[Memory], *, items: Sequence[Item]) -> None:
+    def _count(
+        self, noted: Sequence[Imported], new: Sequence[Memory], *, items: Sequence[ImportItem]
+    ) -> None:
         marks = {one.mark for one in noted}
         counts = self.tally.counts
         counts["statements"] += sum(one.memory_id is not None for one in noted)
@@ -406,7 +397,7 @@ class Intake:
         counts["flagged"] += sum(INJECTION in memory.flags for memory in new)
         self.tally.by_scope.update(str(item.scope) for item in items if item.mark in marks)
 
-    def _foresee_one(self, tx: Transaction, item: Item, *, now: datetime) -> None:
+    def _preview_one(self, tx: Transaction, item: ImportItem, *, now: datetime) -> None:
         record, counts, policy = item.record, self.tally.counts, self._pipeline.policy
         try:
             if isinstance(record, SourceMessage):
@@ -422,13 +413,6 @@ class Intake:
             self.tally.refuse(record.place, exc.code)
         else:
             self.tally.by_scope[str(item.scope)] += 1
-
-
-def records_of(
-    path: Path, *, kind: ImportKind | None, mapping: Mapping[str, str] | None
-) -> Generator[KindedRecord, None, None]:
-    """Return the records of a file, a folder or an archive as they are read; closing it closes the file."""
-    return read_source(path, kind=kind, mapping=mapping)
 
 
 def _narrowed(scope: Scope, record: SourceStatement | SourceMessage) -> Scope:
@@ -462,18 +446,20 @@ def _draft(record: SourceStatement, scope: Scope) -> Draft:
     )
 
 
-def _noted(item: Item, *, memory_id: str | None = None, turn_id: str | None = None) -> Imported:
+def _imported(item: ImportItem, *, memory_id: str | None = None, turn_id: str | None = None) -> Imported:
     return Imported(
         mark=item.mark, kind=item.kind, place=item.record.place, memory_id=memory_id, turn_id=turn_id
     )
 
 
-def _matched(items: list[Item], prepared: Prepared, *, has_refused: bool) -> tuple[list[Item], list[Item]]:
+def _split_admitted(
+    items: list[ImportItem], prepared: Prepared, *, has_refused: bool
+) -> tuple[list[ImportItem], list[ImportItem]]:
     """Return which items admission let in, known by what it made of them in their order, and which not."""
     if not has_refused:
         return items, []
-    admitted: list[Item] = []
-    refused: list[Item] = []
+    admitted: list[ImportItem] = []
+    refused: list[ImportItem] = []
     contents = [one.memory.content for one in prepared.candidates]
     for item in items:
         is_next = len(admitted) < len(contents) and clean(item.record.content) == contents[len(admitted)]

@@ -24,8 +24,8 @@ from engramdb.capture.writer import BULK_ROWS
 from engramdb.clock import Clock
 from engramdb.errors import SecurityError
 from engramdb.health import Health
-from engramdb.importing.intake import Intake, mark_of, records_of
-from engramdb.importing.read import KindedRecord
+from engramdb.importing.intake import Intake, mark_of
+from engramdb.importing.read import KindedRecord, read_source
 from engramdb.importing.source import SourceMessage
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.models.embedder import Embedder
@@ -98,7 +98,7 @@ class ImportService:
             may_enter=may_enter,
         )
         report = progress or _ignore
-        with closing(records_of(path.expanduser(), kind=kind, mapping=mapping)) as source:
+        with closing(read_source(path.expanduser(), kind=kind, mapping=mapping)) as source:
             for batch in _batches(source):
                 self._take(intake, batch, dry_run=dry_run)
                 report(len(batch))
@@ -136,7 +136,7 @@ class ImportService:
 
     def _take(self, intake: Intake, batch: Sequence[KindedRecord], *, dry_run: bool) -> None:
         if dry_run:
-            intake.foresee(batch, now=self._now())
+            intake.preview(batch, now=self._now())
             return
         with self._parts.health.watch("write"):
             intake.take(batch, now=self._now(), enrich=len(batch) < BULK_ROWS)
@@ -175,7 +175,7 @@ class ImportService:
 
 
 def _ignore(_count: int) -> None:
-    """Stand in for whoever does not ask for progress."""
+    """Stand in where nobody asks for progress."""
 
 
 def _batches(source: Iterator[KindedRecord]) -> Iterator[list[KindedRecord]]:

@@ -27,7 +27,7 @@ from engramdb.notebook.note import (
     truth,
     words_mark,
 )
-from engramdb.notebook.state import Claim, Entry, Pairing, Passed, State
+from engramdb.notebook.state import Claim, NoteEntry, Pairing, Passed, State
 from engramdb.text.fields import share
 from engramdb.text.front_matter import Value
 from engramdb.values import Layer, Memory, MemoryId, NotebookAct, NotebookChange, Status
@@ -105,7 +105,7 @@ class Deletions(Enum):
             )
 
 
-def hold_what_is_elsewhere(pairing: Pairing, folder: Folder, entries: Mapping[MemoryId, Entry]) -> None:
+def hold_what_is_elsewhere(pairing: Pairing, folder: Folder, entries: Mapping[MemoryId, NoteEntry]) -> None:
     """Take from the missing what stands in another form in its place, or elsewhere in the folder."""
     if not pairing.missing:
         return

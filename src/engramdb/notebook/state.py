@@ -26,7 +26,7 @@ FORMAT = 1
 _BROKEN = "Move the file away and sync with adopt: what differs is then shown as a conflict."
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class NoteEntry(Struct, frozen=True, kw_only=True):
     """A memory's file as the last sync left it."""
 
     path: str
@@ -54,7 +54,7 @@ class State(Struct, frozen=True, kw_only=True):
 
     format: int = FORMAT
     scope: Scope = Scope()
-    memories: dict[str, Entry] = field(default_factory=dict)
+    memories: dict[str, NoteEntry] = field(default_factory=dict)
     pages: dict[str, str] = field(default_factory=dict)
     """Generated pages, and the marks of their bytes."""
     passed: dict[str, Passed] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     memory_id: MemoryId
     found: FoundFile
     note: Note
-    entry: Entry | None = None
+    entry: NoteEntry | None = None
 
 
 class Pairing(Struct):
@@ -119,7 +119,7 @@ class Pairing(Struct):
 
 
 def pair(
-    found: Sequence[FoundFile], entries: Mapping[MemoryId, Entry], heirs: Mapping[MemoryId, MemoryId]
+    found: Sequence[FoundFile], entries: Mapping[MemoryId, NoteEntry], heirs: Mapping[MemoryId, MemoryId]
 ) -> Pairing:
     """
     Return what each file stands for.
@@ -154,7 +154,7 @@ def pair(
 
 
 def _claim(
-    pairing: Pairing, memory_id: MemoryId, files: Sequence[tuple[FoundFile, Note]], entry: Entry | None
+    pairing: Pairing, memory_id: MemoryId, files: Sequence[tuple[FoundFile, Note]], entry: NoteEntry | None
 ) -> None:
     """Let the file that was there before stand for the memory; the others are copies of it."""
     first = files[0]

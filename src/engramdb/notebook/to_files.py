@@ -29,7 +29,7 @@ from engramdb.notebook.pages import (
     render_entity_pages,
     render_profile,
 )
-from engramdb.notebook.state import Claim, Entry, State, write_state
+from engramdb.notebook.state import Claim, NoteEntry, State, write_state
 from engramdb.values import Entity, Memory, MemoryId, NotebookAct, NotebookChange, NotebookReport
 
 MAX_CHANGES = 1000
@@ -46,7 +46,7 @@ class ToFiles(Struct):
     state: State
     taken: FromFiles
     progress: Callable[[int], None]
-    entries: dict[MemoryId, Entry] = field(default_factory=dict)
+    entries: dict[MemoryId, NoteEntry] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
     withheld: set[MemoryId] = field(default_factory=set)
 
@@ -92,7 +92,7 @@ class ToFiles(Struct):
         path = self._create(memory, links, entry) if claim is None else self._update(memory, links, claim)
         self.facts.append(Fact(memory=memory, path=path, entities=entities))
 
-    def _create(self, memory: Memory, links: Sequence[str], entry: Entry | None) -> str:
+    def _create(self, memory: Memory, links: Sequence[str], entry: NoteEntry | None) -> str:
         """Write a file that is not there, where it was if it was anywhere."""
         path = self._free_path(memory, entry)
         content = write_note(memory, entities=links, like=None, old_tags=()).encode()
@@ -152,7 +152,7 @@ class ToFiles(Struct):
 
     # --- the pieces -----------------------------------------------------------------------------------------
 
-    def _free_path(self, memory: Memory, entry: Entry | None) -> str:
+    def _free_path(self, memory: Memory, entry: NoteEntry | None) -> str:
         """Return where a file may be put: where it was, or under its own name, in full if need be."""
         usual = fact_path(memory)
         choices = [usual, fact_path(memory, in_full=True)]
@@ -191,7 +191,7 @@ class ToFiles(Struct):
     def _enter(
         self, memory: Memory, path: str, content: bytes, links: Sequence[str], *, named: MemoryId
     ) -> None:
-        self.entries[memory.id] = Entry(
+        self.entries[memory.id] = NoteEntry(
             path=path,
             file=file_mark(content),
             words=words_mark(memory.content),

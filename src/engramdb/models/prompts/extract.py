@@ -120,7 +120,7 @@ class Record(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Statement(Struct, frozen=True, kw_only=True):
+class ExtractedStatement(Struct, frozen=True, kw_only=True):
     """One statement as the model gave it; `turn` counts the records from 0, numbers are not yet checked."""
 
     turn: int
@@ -143,7 +143,7 @@ class Statement(Struct, frozen=True, kw_only=True):
 class Statements(Struct, frozen=True):
     """What could be read, in the order given, and how many entries could not."""
 
-    usable: tuple[Statement, ...]
+    usable: tuple[ExtractedStatement, ...]
     unusable: int = 0
 
 
@@ -187,7 +187,7 @@ def _shown(record: Record) -> dict[str, str]:
     return {"speaker": record.speaker, "role": record.role, "date": record.date, "text": record.text}
 
 
-def _read(entry: object, count: int) -> Statement | None:
+def _read(entry: object, count: int) -> ExtractedStatement | None:
     """Return the statement, or None if something that it cannot do without is missing or wrong."""
     if not isinstance(entry, dict):
         return None
@@ -195,7 +195,7 @@ def _read(entry: object, count: int) -> Statement | None:
     content, category = _text(entry.get("content")), (_text(entry.get("category")) or "").casefold()
     if content is None or category not in CATEGORIES or number is None or number not in range(1, count + 1):
         return None
-    return Statement(
+    return ExtractedStatement(
         turn=int(number) - 1,
         content=content,
         category=category,
