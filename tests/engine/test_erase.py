@@ -10,7 +10,7 @@ import pytest
 from engramdb import Engram, Scope
 from engramdb.errors import AccessDenied, InvalidQuery, InvalidScope, MemoryNotFound, StoreBusy
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.erase import Order, erase_user
+from engramdb.lifecycle.erase import ErasureRequest, erase_user
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import TinyEmbedder
 from engramdb.values import Action, Actor, Provenance, Status
@@ -206,7 +206,7 @@ def test_a_file_that_somebody_still_reads_is_not_clean(store_path: Path, clock: 
     store = SqliteStore.open(str(store_path), now=clock.now(), busy_timeout_seconds=0.05)
     reader = apsw.Connection(str(store_path))
     reader.execute("BEGIN; SELECT count(*) FROM memories").fetchall()
-    erase_user(Order(store=store, scope=ANN, actor=Actor(), now=clock.now()))
+    erase_user(ErasureRequest(store=store, scope=ANN, actor=Actor(), now=clock.now()))
 
     with pytest.raises(StoreBusy):
         store.scrub()

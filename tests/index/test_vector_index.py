@@ -359,6 +359,6 @@ def test_a_vector_of_another_length_is_an_error_with_a_code(corpus: Corpus) -> N
         with pytest.raises(DimensionMismatch) as asked:
             index.search(tx, np.ones(DIMENSION + 1, np.float32), scope=ANN, filters=Filters(), limit=1)
         with pytest.raises(DimensionMismatch):
-            index.neighbours(tx, np.ones((2, 3), np.float32), scope=ANN, limit=1)
+            index.neighbors(tx, np.ones((2, 3), np.float32), scope=ANN, limit=1)
 
     assert asked.value.code == "E3003"

@@ -7,7 +7,7 @@ import pytest
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.conflict import conflict, understood
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.settle import Neighbour, Verdict, settle, surprise
+from engramdb.lifecycle.settle import Neighbor, Verdict, settle, surprise
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.policy import CapturePolicy, choose
@@ -31,7 +31,7 @@ def memory(content: str, *, stated: int = 1, kind: Kind = Kind.NOTE) -> Memory:
 
 def verdict(new: str, old: str, *, alike: float, stated: int = 1, policy: CapturePolicy = POLICY) -> Verdict:
     """What becomes of a new statement beside an old one that is so much alike."""
-    near = [Neighbour(memory(old, stated=stated), alike)]
+    near = [Neighbor(memory(old, stated=stated), alike)]
     return settle(statement(new), near, policy, likeness=LIKENESS).verdict
 
 
@@ -153,7 +153,7 @@ def test_what_only_one_of_two_statements_says_does_not_go_with_the_other(
 
 def test_an_old_statement_that_comes_in_late_keeps_what_it_alone_says() -> None:
     """Her home is known better by now; where she works is not."""
-    near = [Neighbour(memory("Ann lives in Paris"), 0.8)]
+    near = [Neighbor(memory("Ann lives in Paris"), 0.8)]
 
     whole = settle(
         statement("Ann lives in Berlin and works at Bosch"),
@@ -200,7 +200,7 @@ def test_the_tiered_preset_makes_a_new_version_of_a_near_repetition() -> None:
 def test_a_chat_models_verdict_counts() -> None:
     """What the rules cannot see, a model may."""
     old = memory("Ann is a vegetarian")
-    near = [Neighbour(old, 0.75, is_judged_contradicted=True)]
+    near = [Neighbor(old, 0.75, is_judged_contradicted=True)]
 
     settlement = settle(statement("Ann had a steak and loved it"), near, POLICY, likeness=LIKENESS)
 
@@ -216,7 +216,7 @@ def test_the_same_fact_in_other_words_is_recognised_by_its_relation() -> None:
 def test_links_go_to_at_most_three_neighbours_between_the_bands() -> None:
     """Too far is no neighbour, too near is the same."""
     alike = [0.39, 0.41, 0.5, 0.6, 0.7]
-    near = [Neighbour(memory(f"Ann owns {word}"), value) for word, value in zip("abcde", alike, strict=True)]
+    near = [Neighbor(memory(f"Ann owns {word}"), value) for word, value in zip("abcde", alike, strict=True)]
 
     links = settle(statement("Ann owns a boat"), near, POLICY, likeness=LIKENESS).links
 

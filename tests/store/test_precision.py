@@ -392,7 +392,7 @@ def test_an_engine_finds_neighbours_among_vectors_of_few_bits(store_path: Path, 
     with Engram.open(store_path, background=False) as engram:
         asked = engram._parts.embedder.embed_documents(STATEMENTS)
         with engram._parts.store.read() as tx:
-            near = engram._parts.spaces.neighbours(tx, asked, scope=GLOBAL, limit=3)
+            near = engram._parts.spaces.neighbors(tx, asked, scope=GLOBAL, limit=3)
             found = tx.memories.by_keys([one[0].key for one in near])
         first = engram.recall("which instrument does Bob play?").hits[0]
 

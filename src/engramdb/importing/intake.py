@@ -31,7 +31,7 @@ from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.change import SAID, Speaker, link_found
 from engramdb.lifecycle.drafts import INJECTION, Draft, checked_text
-from engramdb.lifecycle.write import Outcome
+from engramdb.lifecycle.write import AdmissionOutcome
 from engramdb.models.embedder import AbsentEmbedder
 from engramdb.store.contract import Imported, Store, Transaction
 from engramdb.text.normalize import clean
@@ -56,7 +56,14 @@ MAX_SIBLINGS = 8
 """Of its own batch a statement is settled against the most alike: a hundred decide no more than eight."""
 CARRIED = "carried over by an import"
 _LATER = EmbedderUnavailable("left for later")
-_NEW = frozenset({Outcome.CREATED, Outcome.REPLACED, Outcome.DISPUTED, Outcome.PRECEDED})
+_NEW = frozenset(
+    {
+        AdmissionOutcome.CREATED,
+        AdmissionOutcome.REPLACED,
+        AdmissionOutcome.DISPUTED,
+        AdmissionOutcome.PRECEDED,
+    }
+)
 
 
 def mark_of(kind: ImportKind, record: SourceStatement | SourceMessage, scope: Scope) -> bytes:
@@ -147,7 +154,7 @@ def without_settling(prepared: Prepared, scopes: frozenset[Scope]) -> Prepared:
     settled = {place for place, one in enumerate(prepared.candidates) if one.memory.scope not in scopes}
     return replace(
         prepared,
-        neighbours={place: near for place, near in prepared.neighbours.items() if place in settled},
+        neighbors={place: near for place, near in prepared.neighbors.items() if place in settled},
         siblings={place: alike for place, alike in prepared.siblings.items() if place in settled},
     )
 

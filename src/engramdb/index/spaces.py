@@ -125,11 +125,11 @@ class VectorSpaces:
             self._let_go_of_older()
         return nearest
 
-    def neighbours(
+    def neighbors(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
     ) -> list[list[ScoredKey]]:
         """Return the active memories of exactly this scope that are nearest to each vector."""
-        return self._current().neighbours(tx, vectors, scope=scope, limit=limit)
+        return self._current().neighbors(tx, vectors, scope=scope, limit=limit)
 
     def load(self, store: Store, *, stop: threading.Event) -> None:
         """Bring the embedder's space into memory, and older ones that it needs, in the background."""

@@ -117,7 +117,7 @@ class VectorIndex:
             notes=notes,
         )
 
-    def neighbours(
+    def neighbors(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
     ) -> list[list[ScoredKey]]:
         """

@@ -15,8 +15,8 @@ from engramdb.errors import EmbeddingError, EngramError, SecurityError, StatusNo
 from engramdb.lifecycle.candidates import Candidate, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.neighbors import FindsNeighbours, Judge, gather, judged
-from engramdb.lifecycle.settle import Neighbour, Order
+from engramdb.lifecycle.neighbors import Judge, NeighborIndex, gather, judged
+from engramdb.lifecycle.settle import Neighbor, StatementOrder
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness
@@ -29,7 +29,7 @@ from engramdb.values.memory import DOCUMENT_EXTRACTOR
 NEAR_SHARE = 0.25
 
 
-class EmbedsDocuments(Protocol):
+class DocumentEmbedder(Protocol):
     """The part of an embedder that the write pipeline needs."""
 
     @property
@@ -43,20 +43,20 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     """What the write pipeline needs to do its work."""
 
     store: Store
-    embedder: EmbedsDocuments
-    index: FindsNeighbours
+    embedder: DocumentEmbedder
+    index: NeighborIndex
     likeness: Likeness
     policy: CapturePolicy
     judge: Judge | None = None
 
 
 class Prepared(Struct, frozen=True):
-    """Candidates, and by place the vectors and neighbours of those that seemed new."""
+    """Candidates, and by place the vectors and neighbors of those that seemed new."""
 
     candidates: list[Candidate]
     identity: EmbedderIdentity | None = None
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
-    neighbours: dict[int, list[Neighbour]] = field(default_factory=dict)
+    neighbors: dict[int, list[Neighbor]] = field(default_factory=dict)
     far: dict[int, int] = field(default_factory=dict)
     """How many of the nearest memories were too far to look at."""
     siblings: dict[int, dict[int, float]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ def admit(
     """
     Store all drafts in one write, in their order; if one is not valid, raises and writes none.
 
-    Without `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbours
+    Without `enrich`, as for bulk, what is inferred from the words is left to `enrich_pending`, and neighbors
     are looked for by relation and not by likeness.
     """
     prepared = prepare(drafts, pipeline, now=now, enrich=enrich)
@@ -103,7 +103,7 @@ def prepare(
     if not pipeline.policy.settles:
         return Prepared(candidates, identity, by_place)
     with pipeline.store.read() as tx:
-        neighbours, far = gather(
+        neighbors, far = gather(
             tx,
             {place: candidates[place] for place in places},
             by_place if enrich else {},
@@ -112,12 +112,12 @@ def prepare(
             likeness=pipeline.likeness,
         )
     if pipeline.judge is not None:
-        neighbours = {
+        neighbors = {
             place: judged(candidates[place], near, pipeline.judge, pipeline.policy)
-            for place, near in neighbours.items()
+            for place, near in neighbors.items()
         }
     siblings = _siblings(candidates, pipeline, most=most_siblings)
-    return Prepared(candidates, identity, by_place, neighbours, far, siblings)
+    return Prepared(candidates, identity, by_place, neighbors, far, siblings)
 
 
 def save(
@@ -125,13 +125,13 @@ def save(
 ) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
     writer = MemoryWriter(tx, actor, now)
-    write = Write(writer, pipeline.policy, pipeline.likeness, Order(tx))
+    write = Write(writer, pipeline.policy, pipeline.likeness, StatementOrder(tx))
     admissions = [
         store_candidate(
             write,
             one,
             place,
-            neighbours=prepared.neighbours.get(place, []),
+            neighbors=prepared.neighbors.get(place, []),
             far=prepared.far.get(place, 0),
             siblings=prepared.siblings.get(place, {}),
             vector=prepared.vectors.get(place),
@@ -144,7 +144,7 @@ def save(
 
 
 def near_floor(similarity_floor: float) -> float:
-    """Return the cosine from which a neighbour is worth reading: some way up from unrelated to the same."""
+    """Return the cosine from which a neighbor is worth reading: some way up from unrelated to the same."""
     return similarity_floor + NEAR_SHARE * (1 - similarity_floor)
 
 

@@ -61,29 +61,29 @@ def understood(memory: Memory) -> Memory:
 
 
 def is_change(memory: Memory) -> bool:
-    """Say whether it says that something holds from now on that did not before."""
+    """Return whether it says that something holds from now on that did not before."""
     return memory.replaces is not None or _tells_change(memory.content)
 
 
 @cached(64)
 def _tells_change(text: str) -> bool:
-    """Say whether the words tell of a change; asked for each neighbour of a statement."""
+    """Return whether the words tell of a change; asked for each neighbor of a statement."""
     return bool(_CHANGE.search(text))
 
 
 @cached(512)  # for the batch at hand
 def is_negation(text: str) -> bool:
-    """Say whether the text denies something."""
+    """Return whether the text denies something."""
     return bool(_NEGATION.search(text))
 
 
 def contradicts(new: Memory, old: Memory) -> bool:
-    """Say whether a stored memory cannot hold beside an older one."""
+    """Return whether a stored memory cannot hold beside an older one."""
     return conflict(understood(new), understood(old)) is not None
 
 
 def exclude_each_other(one: Memory, other: Memory) -> bool:
-    """Say whether two stored memories cannot both hold, whichever is the newer one."""
+    """Return whether two stored memories cannot both hold, whichever is the newer one."""
     return contradicts(one, other) or contradicts(other, one)
 
 
@@ -101,7 +101,7 @@ def conflict(new: Memory, old: Memory) -> str | None:
 
 
 def is_reversed(mine: str, theirs: str) -> bool:
-    """Say whether two statements compare the same things the other way round."""
+    """Return whether two statements compare the same things the other way round."""
     compared, other = _sides(mine), _sides(theirs)
     if compared is None or other is None or compared[0] != other[0]:
         return False
@@ -110,7 +110,7 @@ def is_reversed(mine: str, theirs: str) -> bool:
     return swapped and left | right == their_left | their_right
 
 
-@cached(512)  # a statement is held against each of its neighbours, and a neighbour against many
+@cached(512)  # a statement is held against each of its neighbors, and a neighbor against many
 def _sides(text: str) -> tuple[str, frozenset[str], frozenset[str]] | None:
     """Return the word by which a statement compares two things, and the terms on either side of it."""
     found = _COMPARING.search(text)
@@ -121,12 +121,12 @@ def _sides(text: str) -> tuple[str, frozenset[str], frozenset[str]] | None:
 
 
 def is_single(statement: Memory) -> bool:
-    """Say whether it states something of which a subject has one only: a home, an employer."""
+    """Return whether it states something of which a subject has one only: a home, an employer."""
     return not statement.is_negated and is_exclusive(statement.predicate or "")
 
 
 def same_relation(new: Memory, old: Memory) -> bool:
-    """Say whether both name the same single object of the same subject: lives in Paris, moved to Paris."""
+    """Return whether both name the same single object of the same subject: lives in Paris, moved to Paris."""
     if old.is_negated or not is_single(new):
         return False
     if new.predicate != old.predicate or not new.object or not old.object:
@@ -136,14 +136,14 @@ def same_relation(new: Memory, old: Memory) -> bool:
 
 
 def same_slot(new: Memory, old: Memory) -> bool:
-    """Say whether both fill the one place that a subject has for such a thing, with whatever."""
+    """Return whether both fill the one place that a subject has for such a thing, with whatever."""
     is_one = new.predicate is not None and new.predicate == old.predicate and is_exclusive(new.predicate)
     return is_one and new.subject is not None and old.subject is not None and may_share_subject(new, old)
 
 
 def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bool:
     """
-    Say whether the old statement may stand for the new one: nothing in the new one would be lost.
+    Return whether the old statement may stand for the new one: nothing in the new one would be lost.
 
     Two statements may sound alike and both be true, "has a dog" and "has a cat", and no similarity tells them
     apart from a paraphrase. So numbers, names and negation must agree, and words that only the new one has
@@ -220,14 +220,14 @@ def _same_frame(new: Memory, old: Memory) -> str | None:
 
 
 def _differ_in_number(mine: str, theirs: str) -> bool:
-    """Say whether two objects are the same but for a number, which is then a value and not a name."""
+    """Return whether two objects are the same but for a number, which is then a value and not a name."""
     if not _numbers(mine) or not _numbers(theirs) or _numbers(mine) == _numbers(theirs):
         return False
     return terms(_NUMBER.sub(" ", mine)) == terms(_NUMBER.sub(" ", theirs))
 
 
 def may_share_subject(new: Memory, old: Memory) -> bool:
-    """Say whether two statements can be about the same: the same subject, or unknown ones of one speaker."""
+    """Return whether two statements may be about the same: one subject, or unknown ones of one speaker."""
     if new.subject is None or old.subject is None:
         return new.provenance.speaker == old.provenance.speaker
     return new.subject == old.subject or _plain(new.subject) == _plain(old.subject)
@@ -237,7 +237,7 @@ _plain = cached(512)(normalise)
 
 
 def _is_about(memory: Memory, thing: str) -> bool:
-    """Say whether the memory's object, or else its content, names the thing."""
+    """Return whether the memory's object, or else its content, names the thing."""
     wanted = set(terms(thing))
     return bool(wanted) and wanted <= set(terms(memory.object or memory.content))
 

@@ -215,12 +215,10 @@ def _recall_bonus(population: Population) -> Floats:
 # How much a memory matters now: nine factors, each with what it adds or takes.
 #
 # Called by the verdict, which promotes and archives by it, and shown with its parts in an outlook. The base
-# is
-# what was given or estimated at birth; the other eight move it up or down from there, so a memory that was
-# just
-# stated by a person has about its base. Recalls, recency and activation say that a memory is *used*, never
-# that
-# it is true. The weights are ours, since the source names the factors only: docs/concepts/aging.md.
+# is what was given or estimated at birth; the other eight move it up or down from there, so a memory that
+# was just stated by a person has about its base. Recalls, recency and activation say that a memory is
+# *used*, never that it is true. The weights are ours, since the source names the factors only:
+# docs/concepts/aging.md.
 
 FloatsImportance = NDArray[np.float64]
 

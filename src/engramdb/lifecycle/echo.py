@@ -57,7 +57,7 @@ def echoes(tx: Transaction, memory: Memory, likeness: ComparesStatements, *, now
 
 def _quotes(said: str, known: str) -> bool:
     """
-    Say whether one is part of the other, and what was said adds only how a quotation is led in.
+    Return whether one is part of the other, and what was said adds only how a quotation is led in.
 
     A part of what is known is no quotation where the rest of it turns it round or sets a condition.
     """

@@ -149,7 +149,7 @@ def _names(entity: Entity) -> list[str]:
 
 
 def _carries(entity: Entity, mention: Mention) -> bool:
-    """Say whether it goes by this name: an alias, a given name or, after a title, the family name."""
+    """Return whether it goes by this name: an alias, a given name or, after a title, the family name."""
     name, own = _folded(mention, entity), _names(entity)
     if name in own:
         return True
@@ -195,7 +195,7 @@ def _spelt_alike(mention: Mention, known: Sequence[Entity]) -> Entity | None:
 
 
 def _may_be_slip(one: str, other: str) -> bool:
-    """Say whether they may differ by a slip: not in a digit, nor in what parts Maria from Mario."""
+    """Return whether they may differ by a slip: not in a digit, nor in what parts Maria from Mario."""
     mine, theirs = one.split(), other.split()
     if len(other) < MIN_SPELLING_LETTERS or len(mine) != len(theirs) or _digits(one) != _digits(other):
         return False
@@ -249,7 +249,7 @@ def _met_again(entity: Entity, mention: Mention, *, seen_at: datetime) -> Entity
 
 
 def _is_fuller(new: str, old: str, kind: EntityType) -> bool:
-    """Say whether a person's name has become more complete: Anna, now Anna Schmidt."""
+    """Return whether a person's name has become more complete: Anna, now Anna Schmidt."""
     is_person = kind is EntityType.PERSON and not new.startswith("@")
     return is_person and len(fold_name(new, kind).split()) > len(fold_name(old, kind).split())
 
@@ -297,7 +297,7 @@ def _owners(text: str) -> tuple[str, ...]:
 
 
 def _ends_with_name(text: str, entity: Entity) -> bool:
-    """Say whether a text is a name of the entity, maybe after what it is: the tool Moneta."""
+    """Return whether a text is a name of the entity, maybe after what it is: the tool Moneta."""
     folded = [fold_name(one, entity.type) for one in (entity.name, *entity.aliases)]
     return any(f" {fold(text)}".endswith(f" {one}") for one in folded)
 

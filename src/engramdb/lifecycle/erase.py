@@ -29,7 +29,7 @@ TOKEN = "erased-"  # noqa: S105 - a name, and no secret
 """How the name begins that stands in the place of a user who was erased."""
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class ErasureRequest(Struct, frozen=True, kw_only=True):
     """Who has what erased, where and why, maybe only if it still is as it was seen; a dry run only counts."""
 
     store: Store
@@ -45,7 +45,7 @@ class Order(Struct, frozen=True, kw_only=True):
         return self.store.read() if self.dry_run else self.store.atomic()
 
 
-def erase_memory(memory_id: MemoryId, order: Order) -> Erasure:
+def erase_memory(memory_id: MemoryId, order: ErasureRequest) -> Erasure:
     """
     Erase a memory of exactly this scope, with what says the same and what was concluded from it.
 
@@ -72,7 +72,7 @@ def erase_memory(memory_id: MemoryId, order: Order) -> Erasure:
         return found
 
 
-def erase_user(order: Order) -> Erasure:
+def erase_user(order: ErasureRequest) -> Erasure:
     """
     Erase everything in the scopes of the order's user, and the user's name with it.
 
@@ -97,7 +97,7 @@ def erase_user(order: Order) -> Erasure:
         return replace(found, token=_unnamed(tx, found, order))
 
 
-def _unnamed(tx: Transaction, found: Erasure, order: Order) -> str:
+def _unnamed(tx: Transaction, found: Erasure, order: ErasureRequest) -> str:
     """Put a token in the place of the user's name, and return it."""
     token = f"{TOKEN}{new_id(order.now)}"
     tx.erasures.rename_user(order.scope, token)
@@ -127,7 +127,7 @@ def _holders(
     return tx.erasures.attention_scopes(references, [one.content for one in doomed], scope=scope)
 
 
-def _take(tx: Transaction, doomed: Sequence[Memory], order: Order) -> None:
+def _take(tx: Transaction, doomed: Sequence[Memory], order: ErasureRequest) -> None:
     writer = MemoryWriter(tx, order.actor, order.now)
     for memory in doomed:
         tx.erasures.delete_notes(memory.id, now=order.now)

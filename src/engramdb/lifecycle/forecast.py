@@ -15,7 +15,7 @@ from engramdb.lifecycle.rules import (
     LIVING,
     PASSING,
     STAYS,
-    Rule,
+    AgingRule,
     Verdicts,
     choose_crowded,
     choose_evicted,
@@ -47,9 +47,9 @@ class Future(Struct, frozen=True, kw_only=True):
     leaves_at: Ints
     leaves_by: NDArray[np.int16]
     """The place in `rules` of the one by which it leaves."""
-    rules: list[Rule]
+    rules: list[AgingRule]
 
-    def rule(self, row: int) -> Rule | None:
+    def rule(self, row: int) -> AgingRule | None:
         """Return the rule by which a memory leaves, if it does."""
         return None if self.leaves_at[row] == NEVER else self.rules[self.leaves_by[row]]
 
@@ -205,7 +205,7 @@ def _counted(codes: NDArray[np.int8]) -> NDArray[np.int64]:
     return np.bincount(codes, minlength=len(TIERS))
 
 
-def _by_name(rules: Sequence[Rule], numbers: NDArray[np.int64]) -> dict[str, int]:
+def _by_name(rules: Sequence[AgingRule], numbers: NDArray[np.int64]) -> dict[str, int]:
     return {rule.name: int(number) for rule, number in zip(rules, numbers, strict=True) if number}
 
 

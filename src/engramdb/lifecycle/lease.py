@@ -88,7 +88,7 @@ def held(store: Store, kind: str, *, minutes: float, clock: Callable[[], datetim
 
 
 def is_gone(owner: str) -> bool:
-    """Say whether a holder is known to be at work no more; of another machine's nothing is known."""
+    """Return whether a holder is known to be at work no more; of another machine's nothing is known."""
     machine, _, rest = owner.partition(":")
     process = rest.partition(":")[0]
     if machine != _machine() or not process.isdigit():

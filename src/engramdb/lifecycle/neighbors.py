@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.lifecycle.candidates import Candidate
-from engramdb.lifecycle.settle import SURPRISE_NEIGHBORS, Neighbour
+from engramdb.lifecycle.settle import SURPRISE_NEIGHBORS, Neighbor
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
@@ -35,10 +35,10 @@ class Judge(Protocol):
         ...
 
 
-class FindsNeighbours(Protocol):
+class NeighborIndex(Protocol):
     """The part of the vector index that the write pipeline needs."""
 
-    def neighbours(
+    def neighbors(
         self, tx: Transaction, vectors: NDArray[np.float32], *, scope: Scope, limit: int
     ) -> list[list[ScoredKey]]: ...
 
@@ -48,12 +48,12 @@ def gather(
     candidates: Mapping[int, Candidate],
     vectors: Mapping[int, NDArray[np.float32]],
     *,
-    index: FindsNeighbours,
+    index: NeighborIndex,
     floor: float,
     likeness: ComparesPairs,
-) -> tuple[dict[int, list[Neighbour]], dict[int, int]]:
+) -> tuple[dict[int, list[Neighbor]], dict[int, int]]:
     """
-    Return each candidate's neighbours by its place, and how many of the nearest were too far to look at.
+    Return each candidate's neighbors by its place, and how many of the nearest were too far to look at.
 
     A cosine below the `floor` is as far as any: reading such a memory would cost time and decide nothing.
     """
@@ -66,9 +66,9 @@ def gather(
     alike = likeness.pairwise(
         [candidates[place].memory.content for place, _ in own], [memory.content for _, memory in own]
     )
-    found: dict[int, list[Neighbour]] = {place: [] for place in keys}
+    found: dict[int, list[Neighbor]] = {place: [] for place in keys}
     for (place, memory), similarity in zip(own, alike, strict=True):
-        found[place].append(Neighbour(memory, similarity))
+        found[place].append(Neighbor(memory, similarity))
     return found, far
 
 
@@ -83,28 +83,28 @@ def _of_own_scope(
     found: list[tuple[int, Memory]] = []
     for place, each in keys.items():
         home = homes[candidates[place].memory.scope]
-        # The index may already know what this snapshot does not: such a neighbour is left out.
+        # The index may already know what this snapshot does not: such a neighbor is left out.
         found += [(place, home[key]) for key in dict.fromkeys(each) if key in home]
     return found
 
 
 def judged(
-    candidate: Candidate, neighbours: Sequence[Neighbour], judge: Judge, policy: CapturePolicy
-) -> list[Neighbour]:
-    """Return the neighbours with a chat model's verdict on those that are close enough to contradict."""
-    close = [one for one in neighbours if one.similarity > policy.conflict_above]
+    candidate: Candidate, neighbors: Sequence[Neighbor], judge: Judge, policy: CapturePolicy
+) -> list[Neighbor]:
+    """Return the neighbors with a chat model's verdict on those that are close enough to contradict."""
+    close = [one for one in neighbors if one.similarity > policy.conflict_above]
     if not close:
-        return list(neighbours)
+        return list(neighbors)
     place = judge.contradicted(candidate.memory.content, [one.memory.content for one in close])
     hit = None if place is None else close[place].memory.id
-    return [replace(one, is_judged_contradicted=one.memory.id == hit) for one in neighbours]
+    return [replace(one, is_judged_contradicted=one.memory.id == hit) for one in neighbors]
 
 
 def _nearest(
     tx: Transaction,
     candidates: Mapping[int, Candidate],
     vectors: Mapping[int, NDArray[np.float32]],
-    index: FindsNeighbours,
+    index: NeighborIndex,
 ) -> dict[int, list[ScoredKey]]:
     """Return the nearest memories by vector, scope by scope, so that many are looked up in one pass."""
     places: defaultdict[Scope, list[int]] = defaultdict(list)
@@ -113,7 +113,7 @@ def _nearest(
     found: dict[int, list[ScoredKey]] = {}
     for scope, wanted in places.items():
         rows = np.stack([vectors[place] for place in wanted])
-        answers = index.neighbours(tx, rows, scope=scope, limit=SURPRISE_NEIGHBORS)
+        answers = index.neighbors(tx, rows, scope=scope, limit=SURPRISE_NEIGHBORS)
         found.update(zip(wanted, answers, strict=True))
     return found
 

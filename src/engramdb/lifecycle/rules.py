@@ -42,10 +42,8 @@ LOW_VALUE_IMPORTANCE = 0.3
 # The rules by which memories leave, each with a name that its history rows carry.
 #
 # Asked by the verdict in the order below; the first that is due decides. A rule that is due stays due while
-# nothing happens to the memory, which is what lets a forecast find its day. Pinned memories
-# are spared before any rule is asked. `evicted` and `crowded_out` look at the whole store and choose among
-# the
-# memories that are due.
+# nothing happens to the memory, which is what lets a forecast find its day. Pinned memories are spared before
+# any rule is asked. `evicted` and `crowded_out` look at the whole store and choose among those that are due.
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -84,7 +82,7 @@ class Measured(Struct, frozen=True, kw_only=True):
         return ~is_protected
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class AgingRule(Struct, frozen=True, kw_only=True):
     """One way to leave: from which statuses, to which, and who is due."""
 
     name: str
@@ -199,30 +197,30 @@ def _archive_ended(measured: Measured) -> Flags:
 RULES = {
     rule.name: rule
     for rule in (
-        Rule(name="forget_after", to=Status.FORGOTTEN, due=_forget_after),
-        Rule(name="speculative", to=Status.ARCHIVED, due=_speculative),
-        Rule(name="commitment", to=Status.ARCHIVED, due=_commitment),
-        Rule(name="unused", to=Status.ARCHIVED, due=_unused, of=(Status.ACTIVE,)),
-        Rule(name="faded", to=Status.ARCHIVED, due=_faded),
-        Rule(name="weak", to=Status.ARCHIVED, due=_weak),
-        Rule(name="decayed", to=Status.PRUNED, due=_decayed),
-        Rule(name="low_value", to=Status.ARCHIVED, due=_low_value),
-        Rule(name="stale_session", to=Status.ARCHIVED, due=_stale_session),
-        Rule(name="old_version", to=Status.ARCHIVED, due=_old_version, of=(Status.SUPERSEDED,)),
-        Rule(name="evicted", to=Status.ARCHIVED, due=_evicted, chooses=True),
-        Rule(name="crowded_out", to=Status.ARCHIVED, due=_crowded_out, chooses=True),
-        Rule(name="archive_ended", to=Status.PRUNED, due=_archive_ended, of=(Status.ARCHIVED,)),
+        AgingRule(name="forget_after", to=Status.FORGOTTEN, due=_forget_after),
+        AgingRule(name="speculative", to=Status.ARCHIVED, due=_speculative),
+        AgingRule(name="commitment", to=Status.ARCHIVED, due=_commitment),
+        AgingRule(name="unused", to=Status.ARCHIVED, due=_unused, of=(Status.ACTIVE,)),
+        AgingRule(name="faded", to=Status.ARCHIVED, due=_faded),
+        AgingRule(name="weak", to=Status.ARCHIVED, due=_weak),
+        AgingRule(name="decayed", to=Status.PRUNED, due=_decayed),
+        AgingRule(name="low_value", to=Status.ARCHIVED, due=_low_value),
+        AgingRule(name="stale_session", to=Status.ARCHIVED, due=_stale_session),
+        AgingRule(name="old_version", to=Status.ARCHIVED, due=_old_version, of=(Status.SUPERSEDED,)),
+        AgingRule(name="evicted", to=Status.ARCHIVED, due=_evicted, chooses=True),
+        AgingRule(name="crowded_out", to=Status.ARCHIVED, due=_crowded_out, chooses=True),
+        AgingRule(name="archive_ended", to=Status.PRUNED, due=_archive_ended, of=(Status.ARCHIVED,)),
     )
 }
 """Every rule that columns can decide, by name, in the order in which they are asked."""
 
 
-def is_due(rule: Rule, measured: Measured) -> Flags:
+def is_due(rule: AgingRule, measured: Measured) -> Flags:
     """Return which memories a rule wants: of the right status, not pinned, and due."""
     return measured.population.has(*rule.of) & ~measured.population.pinned & rule.due(measured)
 
 
-def chosen_rules(policy: AgingPolicy) -> list[Rule]:
+def chosen_rules(policy: AgingPolicy) -> list[AgingRule]:
     """Return the policy's rules in the order in which they are asked."""
     return [rule for name, rule in RULES.items() if name in policy.rules]
 
@@ -230,10 +228,9 @@ def chosen_rules(policy: AgingPolicy) -> list[Rule]:
 # What one sweep decides: who changes layer and who leaves, by which rule.
 #
 # Called by the sweep, batch by batch, and by the forecast, moment by moment. Every memory is judged by its
-# own
-# columns alone, so the size of a batch changes nothing; what must look at the whole store (the lowest
-# fifty, a
-# project's ten thousand) is only marked as due here and chosen by `choose_evicted` and `choose_crowded`.
+# own columns alone, so the size of a batch changes nothing; what must look at the whole store (the lowest
+# fifty, a project's ten thousand) is only marked as due here and chosen by `choose_evicted` and
+# `choose_crowded`.
 
 STAYS = -1
 _WORKING, _EPISODIC, _SEMANTIC = (
@@ -249,7 +246,7 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     tiers: NDArray[np.int8]
     layers: NDArray[np.int8]
     """The layer that each belongs to now."""
-    rules: list[Rule]
+    rules: list[AgingRule]
     leaving: NDArray[np.int16]
     """The place in `rules` of the one by which a memory leaves, or `STAYS`."""
     due: dict[str, NDArray[np.bool_]]
@@ -362,7 +359,7 @@ class Contest:
         for project, number in zip(*np.unique(population.projects[is_here], return_counts=True), strict=True):
             self._totals[int(project)] += int(number)
 
-    def losers(self) -> Iterator[tuple[Rule, list[int]]]:
+    def losers(self) -> Iterator[tuple[AgingRule, list[int]]]:
         """Yield each rule with the keys of those that leave by it."""
         gone: set[int] = set()
         if EVICTED in self._policy.rules:

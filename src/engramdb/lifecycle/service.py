@@ -27,7 +27,7 @@ from engramdb.lifecycle.change import (
     set_status,
     unrelate,
 )
-from engramdb.lifecycle.erase import Order, erase_memory, erase_user
+from engramdb.lifecycle.erase import ErasureRequest, erase_memory, erase_user
 from engramdb.models.embedder import Embedder
 from engramdb.store.contract import Store
 from engramdb.text.normalize import fingerprint
@@ -107,7 +107,7 @@ class LifecycleService:
         if user is not None and if_still is not None:
             raise InvalidQuery("if_still is for one memory, and not for all of a user", hint="Leave it out.")
         self._parts.write_notes()
-        order = Order(
+        order = ErasureRequest(
             store=self._parts.store,
             scope=scope if user is None else _scope_of_user(user, scope),
             reason=reason,

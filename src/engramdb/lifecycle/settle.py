@@ -33,7 +33,7 @@ SURPRISE_NEIGHBORS = 5
 # Which of two statements was made later?
 
 
-class Order:
+class StatementOrder:
     """Says what was stated after what, inside one write; remembers the turns that it looked up."""
 
     def __init__(self, tx: Transaction) -> None:
@@ -41,7 +41,7 @@ class Order:
         self._said: dict[MemoryId, datetime] = {}
 
     def is_later(self, memory: Memory, than: datetime) -> bool:
-        """Say whether a memory was stated, or stated again, after a moment."""
+        """Return whether a memory was stated, or stated again, after a moment."""
         confirmed = memory.confirmed_at
         if memory.created_at <= than and (confirmed is None or confirmed <= than):
             return False  # so it is for all that is said now: nothing needs to be looked up
@@ -66,25 +66,25 @@ def _held_from(memory: Memory) -> datetime:
 
 # Decide what a new statement does to what is already known: reinforce, replace, weaken, or stand beside it.
 #
-# Called by admission for each candidate with its neighbours. Pure: it returns a decision and changes nothing.
-# Similarity finds the neighbours; `conflict` decides. A statement that says things have changed replaces the
+# Called by admission for each candidate with its neighbors. Pure: it returns a decision and changes nothing.
+# Similarity finds the neighbors; `conflict` decides. A statement that says things have changed replaces the
 # old one however well that was supported, because the old one was true in its time; a plain contradiction is
 # weighed by evidence. Of two that contradict each other the one that was made later holds, in whatever order
 # they come in: docs/decisions/0011-moments.md.
 
 
 class Verdict(StrEnum):
-    """What becomes of the new statement and of its neighbour."""
+    """What becomes of the new statement and of its neighbor."""
 
     CREATE = "create"
     REINFORCE = "reinforce"
     SUPERSEDE = "supersede"
     WEAKEN = "weaken"
     PRECEDE = "precede"
-    """It was made before its neighbour, which holds: it comes in as history."""
+    """It was made before its neighbor, which holds: it comes in as history."""
 
 
-class Neighbour(Struct, frozen=True):
+class Neighbor(Struct, frozen=True):
     """A memory near a statement, how alike the two are, and whether a chat model sees a contradiction."""
 
     memory: Memory
@@ -93,24 +93,24 @@ class Neighbour(Struct, frozen=True):
 
 
 class Settlement(Struct, frozen=True):
-    """The decision, the neighbour that it is about, and the neighbours to link to."""
+    """The decision, the neighbor that it is about, and the neighbors to link to."""
 
     verdict: Verdict
     target: Memory | None = None
     reason: str = ""
-    links: tuple[Neighbour, ...] = ()
+    links: tuple[Neighbor, ...] = ()
 
 
 def settle(
     new: Memory,
-    neighbours: Sequence[Neighbour],
+    neighbors: Sequence[Neighbor],
     policy: CapturePolicy,
     *,
     likeness: ComparesStatements,
     is_later: Callable[[Memory], bool] = lambda _: False,
 ) -> Settlement:
-    """Return what to do with the statement; `is_later` says which neighbours were stated after it."""
-    nearest = [(one, understood(one.memory)) for one in sorted(neighbours, key=lambda one: -one.similarity)]
+    """Return what to do with the statement; `is_later` says which neighbors were stated after it."""
+    nearest = [(one, understood(one.memory)) for one in sorted(neighbors, key=lambda one: -one.similarity)]
     against = _contradicted(new, nearest, policy, is_later)
     links = _links([one for one, _ in nearest], policy)
     if against is not None:
@@ -140,7 +140,7 @@ def _against(new: Memory, old: Memory, policy: CapturePolicy, is_later: Callable
     return Verdict.WEAKEN if stays or says_more(theirs, mine) else Verdict.SUPERSEDE
 
 
-def _is_version(new: Memory, near: Neighbour, policy: CapturePolicy) -> bool:
+def _is_version(new: Memory, near: Neighbor, policy: CapturePolicy) -> bool:
     return overlap(new.content, near.memory.content) > policy.version_overlap_above
 
 
@@ -154,7 +154,7 @@ def surprise(nearness: Sequence[float]) -> float | None:
 
 def _contradicted(
     new: Memory,
-    nearest: Sequence[tuple[Neighbour, Memory]],
+    nearest: Sequence[tuple[Neighbor, Memory]],
     policy: CapturePolicy,
     is_later: Callable[[Memory], bool],
 ) -> tuple[Memory, str] | None:
@@ -173,6 +173,6 @@ def _contradicted(
     return next(((memory, "contradicted, says the chat model") for memory in judged), None)
 
 
-def _links(nearest: Sequence[Neighbour], policy: CapturePolicy) -> tuple[Neighbour, ...]:
+def _links(nearest: Sequence[Neighbor], policy: CapturePolicy) -> tuple[Neighbor, ...]:
     fitting = [one for one in nearest if policy.link_above < one.similarity <= policy.same_above]
     return tuple(fitting[:MAX_LINKS])

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from engramdb.lifecycle.curves import TIERS, retention, tiers
-from engramdb.lifecycle.rules import STAYS, Contest, Rule, Verdicts, judge
+from engramdb.lifecycle.rules import STAYS, AgingRule, Contest, Verdicts, judge
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.policy import AgingPolicy
 from engramdb.store.contract import Store, Sweep, Transaction
@@ -132,7 +132,7 @@ def _begin(sweeper: Sweeper) -> tuple[Sweep, bool]:
 
 
 def _can_go_on(latest: Sweep, sweeper: Sweeper) -> bool:
-    """Say whether an interrupted sweep is worth finishing: what it saw long ago must be looked at again."""
+    """Return whether an interrupted sweep is worth finishing: what it saw long ago needs a new look."""
     is_recent = sweeper.now - latest.started_at < RESUME_WITHIN
     return latest.finished_at is None and latest.policy == sweeper.policy_name and is_recent
 
@@ -172,7 +172,7 @@ def _age_page(sweeper: Sweeper, tally: _Tally, page: Population, ends: Mapping[t
 
 def _verdicts(
     sweeper: Sweeper, tx: Transaction, keys: Sequence[int], ends: Mapping[tuple[int, str], int]
-) -> list[tuple[int, Rule | None, int]]:
+) -> list[tuple[int, AgingRule | None, int]]:
     """Return for each key the rule by which it leaves, if any, and the layer that it belongs to."""
     page = tx.ages.of(keys, session_ends=ends)
     verdicts: Verdicts = judge(page, sweeper.policy, sweeper.moment)
@@ -186,7 +186,7 @@ def apply(
     sweeper: Sweeper,
     tally: _Tally,
     keys: Sequence[int],
-    decide: Callable[[Transaction, Sequence[int]], Sequence[tuple[int, Rule | None, int]]],
+    decide: Callable[[Transaction, Sequence[int]], Sequence[tuple[int, AgingRule | None, int]]],
 ) -> None:
     """Decide once more inside a write, and do it; a dry run only tells."""
     opened = sweeper.store.read() if sweeper.dry_run else sweeper.store.atomic()
@@ -207,7 +207,7 @@ def apply(
 
 
 def _change(
-    sweeper: Sweeper, tx: Transaction, memory: Memory, rule: Rule | None, layer: int
+    sweeper: Sweeper, tx: Transaction, memory: Memory, rule: AgingRule | None, layer: int
 ) -> list[AgeMove]:
     moves, writer = [], MemoryWriter(tx, AGER, sweeper.now)
     wanted = LAYERS[layer]
@@ -224,13 +224,13 @@ def _change(
     return moves
 
 
-def _target(policy: AgingPolicy, rule: Rule) -> Status:
+def _target(policy: AgingPolicy, rule: AgingRule) -> Status:
     is_final = rule.name == "archive_ended" and policy.erase_pruned
     return Status.ERASED if is_final else rule.to
 
 
-def _may_leave(tx: Transaction, memory: Memory, rule: Rule) -> bool:
-    """Say whether a rule may go on with a memory that has left already: not where a person decided."""
+def _may_leave(tx: Transaction, memory: Memory, rule: AgingRule) -> bool:
+    """Return whether a rule may go on with a memory that has left already: not where a person decided."""
     if rule.name != "archive_ended":
         return True
     moves = [event for event in tx.history.of(memory.id) if event.new_status is memory.status]
@@ -282,8 +282,8 @@ def _hold_contests(sweeper: Sweeper, tally: _Tally, ends: Mapping[tuple[int, str
 
 
 def _still_due(
-    sweeper: Sweeper, tx: Transaction, keys: Sequence[int], rule: Rule
-) -> list[tuple[int, Rule | None, int]]:
+    sweeper: Sweeper, tx: Transaction, keys: Sequence[int], rule: AgingRule
+) -> list[tuple[int, AgingRule | None, int]]:
     page = tx.ages.of(keys)
     verdicts = judge(page, sweeper.policy, sweeper.moment)
     return [

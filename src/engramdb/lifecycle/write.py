@@ -16,7 +16,7 @@ from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.conflict import ComparesStatements, contradicts
 from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.echo import echoes
-from engramdb.lifecycle.settle import Neighbour, Order, Settlement, Verdict, settle, surprise
+from engramdb.lifecycle.settle import Neighbor, Settlement, StatementOrder, Verdict, settle, surprise
 from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
@@ -132,10 +132,10 @@ def _trace(tx: Transaction, box: Box) -> str:
 # Write one settled candidate: the memory, its indexes, links, entities, box, history and audit.
 #
 # Called by admission for each candidate inside one write. What was prepared outside may be stale by now,
-# so a neighbour is read again before it is changed.
+# so a neighbor is read again before it is changed.
 
 
-class Outcome(StrEnum):
+class AdmissionOutcome(StrEnum):
     """What became of a draft."""
 
     CREATED = "created"
@@ -147,9 +147,9 @@ class Outcome(StrEnum):
 
 
 _OUTCOMES = {
-    Verdict.SUPERSEDE: Outcome.REPLACED,
-    Verdict.WEAKEN: Outcome.DISPUTED,
-    Verdict.PRECEDE: Outcome.PRECEDED,
+    Verdict.SUPERSEDE: AdmissionOutcome.REPLACED,
+    Verdict.WEAKEN: AdmissionOutcome.DISPUTED,
+    Verdict.PRECEDE: AdmissionOutcome.PRECEDED,
 }
 
 
@@ -157,7 +157,7 @@ class Admission(Struct, frozen=True):
     """The memory that now stands for the draft, and what became of the draft."""
 
     memory: Memory
-    outcome: Outcome
+    outcome: AdmissionOutcome
     is_embedded: bool = True
     """Whether its vector was stored with it; if not, the backfill has something to do."""
 
@@ -168,7 +168,7 @@ class Write(Struct):
     writer: MemoryWriter
     policy: CapturePolicy
     likeness: ComparesStatements
-    order: Order
+    order: StatementOrder
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     fresh: dict[int, Memory] = field(default_factory=dict)
     """What this write has made of its candidates, by place: later ones are settled against them too."""
@@ -189,13 +189,13 @@ def store_candidate(
     candidate: Candidate,
     number: int,
     *,
-    neighbours: Sequence[Neighbour],
+    neighbors: Sequence[Neighbor],
     far: int,
     siblings: Mapping[int, float],
     vector: NDArray[np.float32] | None,
 ) -> Admission:
     """Settle a candidate and write what follows; `number` is its place among the candidates of this write."""
-    near = [*neighbours, *(Neighbour(write.fresh[place], alike) for place, alike in siblings.items())]
+    near = [*neighbors, *(Neighbor(write.fresh[place], alike) for place, alike in siblings.items())]
     admission = _settled(write, candidate, near, far=far, vector=vector)
     write.fresh[number] = admission.memory
     return admission
@@ -204,7 +204,7 @@ def store_candidate(
 def _settled(
     write: Write,
     candidate: Candidate,
-    near: Sequence[Neighbour],
+    near: Sequence[Neighbor],
     *,
     far: int,
     vector: NDArray[np.float32] | None,
@@ -212,7 +212,7 @@ def _settled(
     memory = candidate.memory
     echoed = echoes(write.tx, memory, write.likeness, now=write.now)
     if echoed is not None:
-        return Admission(echoed, Outcome.ECHOED)
+        return Admission(echoed, AdmissionOutcome.ECHOED)
     twin = write.tx.memories.active_twin(candidate.fingerprint, scope=memory.scope)
     if twin is not None:
         return _reinforce(write, twin, candidate, reason="said again")
@@ -223,7 +223,7 @@ def _settled(
     return _create(write, candidate, settlement, nearness, vector)
 
 
-def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neighbour]) -> Settlement:
+def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -> Settlement:
     """Settle against memories that are active now: one that has gone since it was found does not count."""
     left = list(near)
     while True:
@@ -271,7 +271,7 @@ def _create(
     if old is not None:
         memory = _join(write, memory, old, settlement, said=candidate.said_at)
     write.writer.link_related(memory, {one.memory.id: min(1.0, one.similarity) for one in settlement.links})
-    became = _OUTCOMES.get(settlement.verdict, Outcome.CREATED)
+    became = _OUTCOMES.get(settlement.verdict, AdmissionOutcome.CREATED)
     return Admission(memory, became, is_embedded=vector is not None)
 
 
@@ -325,7 +325,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
     if known.extractor == DOCUMENT_EXTRACTOR != new.extractor:
         stronger = _own_statement(stronger, new)
     write.writer.write(known, stronger, action=Action.REINFORCE, reason=reason)
-    return Admission(stronger, Outcome.REINFORCED)
+    return Admission(stronger, AdmissionOutcome.REINFORCED)
 
 
 def _own_statement(memory: Memory, new: Memory) -> Memory:
