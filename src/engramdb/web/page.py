@@ -1,4 +1,10 @@
-"""The page and its sign-in."""
+"""
+The page and its sign-in: remember a sentence, ask, give feedback, look at what is there, forget one memory.
+
+A form that changed something answers with a redirect, so that going back or reloading repeats nothing; one
+that failed shows the page again with the error in words and the text still in its field. Asking is a plain
+GET, so an answer can be reloaded and linked to.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -19,6 +25,7 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from engramdb import __version__
+from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery
 from engramdb.values import Recall
 from engramdb.verbs import wording
@@ -26,37 +33,12 @@ from engramdb.verbs.errors import answer_for
 from engramdb.verbs.sample_life import is_empty, load_sample_life
 from engramdb.verbs.wording import hidden_scope
 
-if TYPE_CHECKING:
-    from engramdb.engine.engram import Engram
-
-
-# The form that a visitor without a token sees.
-
-
-def sign_in_page(*, is_wrong: bool) -> str:
-    """Return the form, and say so where the token just sent is not one of ours."""
-    return _template().render(is_wrong=is_wrong, version=__version__)
-
-
-@cache
-def _template() -> Template:
-    folder = Path(__file__).parent / "templates"
-    environment = Environment(loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined)
-    return environment.get_template("sign_in.html")
-
-
-# The page: remember a sentence, ask a question, say what helped, look at what is there, forget one.
-#
-# Built by `http.app` around one engine. A form that changed something answers with a redirect, so that going
-# back or reloading repeats nothing; one that failed shows the page again with the error in words and the text
-# still in its field. Asking is a plain GET, so an answer can be reloaded and linked to.
-
 _HERE: Final = Path(__file__).parent
 _MAX_HITS: Final = 10
 _MAX_RECENT: Final = 20
 _ANOTHER_SCOPE: Final = "engram serve --user NAME (or --project and so on) shows them"
 _VERDICTS: Final = {"yes": True, "no": False}
-NOTES: Final = {
+NOTICES: Final = {
     "remembered": "Remembered.",
     "strengthened": "That was known already; it is stronger now.",
     "forgotten": "Forgotten. No answer will use it any more.",
@@ -67,7 +49,7 @@ NOTES: Final = {
 """What the page says after a redirect, by the word in its address; any other word says nothing."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class PageVisit(Struct, frozen=True, kw_only=True):
     """What one visit to the page is about."""
 
     question: str = ""
@@ -77,6 +59,21 @@ class Asked(Struct, frozen=True, kw_only=True):
     note: str = ""
     before: str | None = None
     error: EngramError | None = None
+
+
+def sign_in_page(*, is_wrong: bool) -> str:
+    """Return the form for a visitor without a token, or with one that `is_wrong`."""
+    return _sign_in_template().render(is_wrong=is_wrong, version=__version__)
+
+
+@cache
+def _sign_in_template() -> Template:
+    return _environment().get_template("sign_in.html")
+
+
+def _environment() -> Environment:
+    loader = FileSystemLoader(_HERE / "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
 
 
 def static_files() -> StaticFiles:
@@ -89,10 +86,10 @@ def page_routes(engram: Engram) -> list[Route]:
     page = WebPage(engram)
     return [
         Route("/", page.show, methods=["GET"]),
-        Route("/remember", page.taking(page.remember), methods=["POST"]),
-        Route("/sample", page.taking(page.load_sample), methods=["POST"]),
-        Route("/forget", page.taking(page.forget), methods=["POST"]),
-        Route("/feedback", page.taking(page.feedback), methods=["POST"]),
+        Route("/remember", page.endpoint(page.remember), methods=["POST"]),
+        Route("/sample", page.endpoint(page.load_sample), methods=["POST"]),
+        Route("/forget", page.endpoint(page.forget), methods=["POST"]),
+        Route("/feedback", page.endpoint(page.feedback), methods=["POST"]),
     ]
 
 
@@ -102,7 +99,7 @@ class Form(Struct, frozen=True):
     sent: Mapping[str, str]
 
     def __getitem__(self, name: str) -> str:
-        """Return what stands in a field."""
+        """Return the value of a field."""
         return self.sent.get(name, "")
 
 
@@ -111,27 +108,27 @@ class WebPage:
 
     def __init__(self, engram: Engram) -> None:
         self._engram = engram
-        self._render = _Renderer(engram)
+        self._render = PageRenderer(engram)
         self._loading = threading.Lock()
 
-    def taking(self, act: Callable[[Form], Response]) -> Callable[[HttpRequest], Awaitable[Response]]:
-        """Return what reads a form and lets a worker thread act on it."""
+    def endpoint(self, act: Callable[[Form], Response]) -> Callable[[HttpRequest], Awaitable[Response]]:
+        """Return an endpoint that reads a form and acts on it in a worker thread."""
 
-        async def endpoint(request: HttpRequest) -> Response:
+        async def answer(request: HttpRequest) -> Response:
             body = await request.body()
             sent = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
             return await run_in_threadpool(act, Form(dict(sent)))
 
-        return endpoint
+        return answer
 
     def show(self, request: HttpRequest) -> Response:
         """Show the page, with the answer where there is a question."""
         asked = Form(dict(request.query_params))
         return self._render(
-            Asked(
+            PageVisit(
                 question=asked["q"],
                 day=asked["as_of"].strip(),
-                note=NOTES.get(asked["note"], ""),
+                note=NOTICES.get(asked["note"], ""),
                 before=asked["before"] or None,
             )
         )
@@ -141,7 +138,7 @@ class WebPage:
         try:
             memory = self._engram.remember(form["content"])
         except EngramError as exc:
-            return self._render(Asked(draft=form["content"], error=exc))
+            return self._render(PageVisit(draft=form["content"], error=exc))
         return _back(note="strengthened" if memory.reinforcements else "remembered")
 
     def load_sample(self, _form: Form) -> Response:
@@ -150,7 +147,7 @@ class WebPage:
             with self._loading:  # a second click waits, and finds the store filled
                 load_sample_life(self._engram, now=datetime.now(UTC))
         except EngramError as exc:
-            return self._render(Asked(error=exc))
+            return self._render(PageVisit(error=exc))
         return _back(note="sample")
 
     def forget(self, form: Form) -> Response:
@@ -158,7 +155,7 @@ class WebPage:
         try:
             self._engram.forget(form["id"], reason="forgotten on the page")
         except EngramError as exc:
-            return self._render(Asked(question=form["q"], error=exc))
+            return self._render(PageVisit(question=form["q"], error=exc))
         return _back(note="forgotten", q=form["q"])
 
     def feedback(self, form: Form) -> Response:
@@ -167,18 +164,16 @@ class WebPage:
             is_helpful = _verdict(form["helpful"])
             self._engram.feedback(form["id"], helpful=is_helpful, query=form["q"].strip() or None)
         except EngramError as exc:
-            return self._render(Asked(question=form["q"], error=exc))
+            return self._render(PageVisit(question=form["q"], error=exc))
         return _back(note="helped" if is_helpful else "unhelpful", q=form["q"])
 
 
-class _Renderer:
+class PageRenderer:
     """Fills the template with what the engine says."""
 
     def __init__(self, engram: Engram) -> None:
         self._engram = engram
-        environment = Environment(
-            loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined
-        )
+        environment = _environment()
         environment.filters |= {
             "minute": _minute,
             "day": _day,
@@ -187,16 +182,16 @@ class _Renderer:
         }
         self._template = environment.get_template("page.html")
 
-    def __call__(self, asked: Asked) -> Response:
+    def __call__(self, visit: PageVisit) -> Response:
         """Return the page; where the engine fails on the way, the page says so."""
-        error, answer, listed = asked.error, None, _Listed()
+        error, answer, listed = visit.error, None, PageList()
         try:
-            listed = self._listed(asked.before)
-            answer = self._answer(asked)
+            listed = self._listed(visit.before)
+            answer = self._answer(visit)
         except EngramError as exc:
             error = error or exc
         body = self._template.render(
-            asked=asked,
+            visit=visit,
             answer=answer,
             listed=listed,
             error=error,
@@ -205,16 +200,16 @@ class _Renderer:
         )
         return HTMLResponse(body, status_code=answer_for(error).http_status if error else 200)
 
-    def _answer(self, asked: Asked) -> Recall | None:
-        if not asked.question.strip():
+    def _answer(self, visit: PageVisit) -> Recall | None:
+        if not visit.question.strip():
             return None
-        as_of = _end_of(asked.day) if asked.day else None
-        return self._engram.recall(asked.question, limit=_MAX_HITS, as_of=as_of)
+        as_of = _end_of(visit.day) if visit.day else None
+        return self._engram.recall(visit.question, limit=_MAX_HITS, as_of=as_of)
 
-    def _listed(self, before: str | None) -> _Listed:
+    def _listed(self, before: str | None) -> PageList:
         found = list(self._engram.list(limit=_MAX_RECENT + 1, before=before))
         is_more = len(found) > _MAX_RECENT
-        return _Listed(
+        return PageList(
             memories=found[:_MAX_RECENT],
             is_more=is_more,
             advice=self._advice(),
@@ -222,7 +217,7 @@ class _Renderer:
         )
 
     def _advice(self) -> tuple[str, ...]:
-        """Return what the engine advises, to those who may look at the whole store."""
+        """Return what the engine advises, where this visitor may look at the whole store."""
         try:
             report = self._engram.status()
         except AccessDenied:
@@ -233,7 +228,7 @@ class _Renderer:
         return (*report.advice, f"Other scopes hold memories, such as {hidden}: {_ANOTHER_SCOPE}")
 
 
-class _Listed(Struct, frozen=True, kw_only=True):
+class PageList(Struct, frozen=True, kw_only=True):
     """The recent memories, whether there are older ones, and what the engine advises."""
 
     memories: Any = ()
@@ -244,8 +239,8 @@ class _Listed(Struct, frozen=True, kw_only=True):
 
 def _back(**parameters: str) -> Response:
     """Return a redirect to the page, 303 so that the browser asks for it with GET."""
-    given = {name: value for name, value in parameters.items() if value}
-    return RedirectResponse(f"/?{urlencode(given)}", status_code=303)
+    query = urlencode({name: value for name, value in parameters.items() if value})
+    return RedirectResponse(f"/?{query}", status_code=303)
 
 
 def _minute(moment: datetime) -> str:
@@ -257,7 +252,7 @@ def _day(moment: datetime) -> str:
 
 
 def _end_of(day: str) -> datetime:
-    """Return the end of a day (UTC): who picks a date means all that was known on it."""
+    """Return the end of a day (UTC): a date means everything that was known on it."""
     try:
         return datetime.combine(date.fromisoformat(day), time(), tzinfo=UTC) + timedelta(days=1)
     except (ValueError, OverflowError) as exc:
