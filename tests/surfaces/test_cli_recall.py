@@ -17,8 +17,8 @@ from engramdb.recall.gather import LEXICAL, TOPIC, VECTOR
 from engramdb.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIME
 from engramdb.testing import ManualClock
 from engramdb.values import Filters, Hit, Level, Memory, Missing, Quality, Query, Reason, Recall, Trust
-from engramdb.verbs.wording import WORDINGS
 from engramdb.verbs.verb import fields_of
+from engramdb.verbs.wording import WORDINGS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from engramdb import Engram, Settings
 from engramdb.cli.main import application
 from engramdb.http.app import Access, create_app
-from engramdb.http.auth import NamedTokens, Tokens
+from engramdb.http.tokens import NamedTokens, Tokens
 from engramdb.mcp.tool import Visit
 from engramdb.mcp.tools import tool_set
 from engramdb.testing import TinyEmbedder

@@ -38,6 +38,12 @@ _NEEDED = ("starlette", "uvicorn", "jinja2")
 @click.option("--no-token", is_flag=True, help="On this machine only: ask for no token.")
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that others can reach.")
 @click.option("--open-metrics", is_flag=True, help="Show /metrics to everybody, without a token.")
+@click.option(
+    "--cors",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this site use the API, such as https://app.example.com (repeatable).",
+)
 @shared_options
 def serve(
     shared: Shared,
@@ -47,6 +53,7 @@ def serve(
     no_token: bool,
     allow_remote: bool,
     open_metrics: bool,
+    cors: Sequence[str],
 ) -> None:
     """
     Open the engine with its background work, serve it, and close it when the server ends.
@@ -73,6 +80,7 @@ def serve(
             host=settings.host,
             tokens=tokens,
             open_metrics=open_metrics,
+            origins=cors,
             monitoring=monitoring,
         )
         server.run(ready=lambda url: _say_ready(url, tokens, settings.home))

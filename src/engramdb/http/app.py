@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Final, cast
 from msgspec import Struct, field
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Mount, Route
 
+from engramdb.http import idempotency, requests
 from engramdb.http.auth import OPEN, Bearer
 from engramdb.http.authorization import CallersEngram
 from engramdb.http.docs import docs_routes
@@ -39,6 +41,14 @@ if TYPE_CHECKING:
     from engramdb.http.telemetry import Spans
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
+CORS_REQUEST_HEADERS: Final = (
+    *("Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID"),
+    *(idempotency.HEADER, requests.HEADER),
+)
+CORS_RESPONSE_HEADERS: Final = (
+    *("ETag", "Link", "Retry-After", "WWW-Authenticate"),
+    *(idempotency.REPLAYED, requests.HEADER),
+)
 TOKEN_HINT: Final = f"Send Authorization: Bearer, with what {OWN_FILE} holds or `engram token add` gives."
 
 
@@ -61,6 +71,8 @@ class Access(Struct, frozen=True, kw_only=True):
     is_local: bool = True
     """Whether only this machine can reach the server."""
     open_metrics: bool = False
+    origins: Collection[str] = ()
+    """Sites whose pages may use the API from a browser (CORS); none by default."""
 
 
 def create_app(
@@ -108,7 +120,15 @@ def _layers(engram: Engram, access: Access, monitoring: Monitoring) -> Iterator[
             *((METRICS,) if access.open_metrics else ()),
         }
         yield Middleware(Bearer, tokens=access.tokens, hint=TOKEN_HINT, is_open=is_open, has_page=True)
-    yield Middleware(Guard, hosts=access.hosts)
+    yield Middleware(Guard, hosts=access.hosts, origins=access.origins)
+    if access.origins:
+        yield Middleware(
+            CORSMiddleware,
+            allow_origins=list(access.origins),
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=CORS_REQUEST_HEADERS,
+            expose_headers=CORS_RESPONSE_HEADERS,
+        )
     yield Middleware(UnexpectedErrors)
     if monitoring.spans is not None:
         yield Middleware(RequestSpans, spans=monitoring.spans)

@@ -38,8 +38,9 @@ _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(?::[0-9]{1,5})?")
 class Guard:
     """ASGI middleware that answers what may not pass."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str] = ()) -> None:
         self._app = app
+        self._origins = frozenset(origins)
         self._hosts = frozenset(host.lower() for host in hosts)
         # A server that listens everywhere may be called by any address: only names can be rebound.
         self._takes_addresses = bool(EVERYWHERE & {host.strip("[]") for host in hosts})
@@ -66,7 +67,7 @@ class Guard:
             )
         if scope["method"] in _READS:
             return None
-        if not is_from_own_page(headers):
+        if not is_from_own_page(headers) and not self._is_allowed(scope, headers):
             return refuse(403, SecurityError("the request comes from the page of another site"))
         if scope["path"].startswith(API) and not _is_json(headers):
             error = InvalidContent("the body must be JSON", hint="Send Content-Type: application/json.")
@@ -74,6 +75,10 @@ class Guard:
         if _announced_bytes(headers) > MAX_BODY_BYTES:
             return refuse(413, too_large())
         return None
+
+    def _is_allowed(self, scope: AsgiScope, headers: Headers) -> bool:
+        """Say whether the page of another site may use the API; the forms of our page are ours alone."""
+        return scope["path"].startswith(API) and headers.get("origin") in self._origins
 
     def _is_ours(self, name: str) -> bool:
         return name in self._hosts or (self._takes_addresses and _is_address(name))

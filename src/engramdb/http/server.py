@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -32,6 +33,7 @@ SHUTDOWN_SECONDS = 10
 MAX_CONNECTIONS = 500
 """Connections at once, also of those who say nothing; a process may usually hold about a thousand files."""
 _WAITING_CONNECTIONS = 128
+_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
 
 
 def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
@@ -65,6 +67,16 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def checked_origin(origin: str) -> str:
+    """Return an origin as browsers send it; raises for what is none, and for all of them at once."""
+    if not _ORIGIN.fullmatch(origin):
+        raise InvalidSettings(
+            f"--cors {origin[:80]!r} is no origin",
+            hint="Write scheme, host and port: https://app.example.com",
+        )
+    return origin.lower()
 
 
 def own_names(host: str) -> set[str]:
@@ -138,12 +150,17 @@ class Server:
         host: str,
         tokens: TokenVerifier | None = None,
         open_metrics: bool = False,
+        origins: Collection[str] = (),
         monitoring: Monitoring | None = None,
     ) -> None:
         port = listener.getsockname()[1]
         monitoring = monitoring or Monitoring()
         access = Access(
-            hosts=own_names(host), tokens=tokens, is_local=is_loopback(host), open_metrics=open_metrics
+            hosts=own_names(host),
+            tokens=tokens,
+            is_local=is_loopback(host),
+            open_metrics=open_metrics,
+            origins=tuple(checked_origin(one) for one in origins),
         )
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         self._listener = listener
