@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Layer, MemoryType, Settings
-from engramdb.values import Outcome
+from engramdb.values import TaskOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def test_a_compaction_is_cut_into_its_statements(engram: Engram) -> None:
 def test_a_failed_task_leaves_a_mark(engram: Engram) -> None:
     """How it ended is told, and felt."""
     memory = engram.capture.task_result(
-        "migrate the database", "timed out after an hour", outcome=Outcome.FAILURE
+        "migrate the database", "timed out after an hour", outcome=TaskOutcome.FAILURE
     )
 
     assert "failed" in memory.content
@@ -51,7 +51,7 @@ def test_a_finding_names_its_sources(engram: Engram) -> None:
 
 def test_runs_of_a_tool_are_counted_on_one_procedure(engram: Engram) -> None:
     """Two successes and a failure are one memory with its record."""
-    for outcome in (Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE):
+    for outcome in (TaskOutcome.SUCCESS, TaskOutcome.SUCCESS, TaskOutcome.FAILURE):
         memory = engram.capture.tool_run("pytest", "run the tests of the shop", outcome=outcome)
 
     assert (memory.successes, memory.failures) == (2, 1)

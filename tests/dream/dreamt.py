@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engramdb import Engram, Settings
-from engramdb.dream.run import Runner, select_steps
+from engramdb.dream.run import DreamRunner, select_steps
 from engramdb.dream.step import Dreaming
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
@@ -57,9 +57,9 @@ def put(store: Store, content: str, *, at: datetime = NOW, **fields: Any) -> Mem
 
 def runner(
     store: Store, *, policy: str = "balanced", steps: Sequence[str] | None = None, **options: Any
-) -> Runner:
+) -> DreamRunner:
     """What a dream over a bare store works with: opening a whole Engram would take most of a test's time."""
-    return Runner(
+    return DreamRunner(
         dreaming=Dreaming(
             store=store,
             policy=PRESETS[policy],

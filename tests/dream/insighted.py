@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from engramdb.dream.run import Runner, dream
+from engramdb.dream.run import DreamRunner, dream
 from engramdb.dream.service import dreaming_of, statement_tools
 from engramdb.values import AccessLog, Memory
 
@@ -24,7 +24,7 @@ def take(engram: Engram, *steps: DreamStep, policy: Policy | None = None, **drea
     """Dream these steps and apply what they propose."""
     given = dreaming_of(engram._parts)
     return dream(
-        Runner(
+        DreamRunner(
             dreaming=replace(given, policy=policy or given.policy, **dreaming),
             steps=steps,
             policy_name="balanced",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from engramdb import Engram, Settings
-from engramdb.dream.run import Runner, dream
+from engramdb.dream.run import DreamRunner, dream
 from engramdb.dream.service import dreaming_of, statement_tools
 from engramdb.lifecycle.drafts import Draft
 from engramdb.testing import ManualClock, TinyEmbedder
@@ -40,7 +40,7 @@ def interrupted(engram: Engram, step: DreamStep, *, after: int) -> None:
     asked = iter(range(after))
     dreaming = replace(dreaming_of(engram._parts), is_stopped=lambda: next(asked, None) is None)
     dream(
-        Runner(
+        DreamRunner(
             dreaming=dreaming,
             steps=(step,),
             policy_name="balanced",

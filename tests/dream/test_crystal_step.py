@@ -16,7 +16,7 @@ from engramdb.dream.synthesis import SynthesisStep
 from engramdb.models.chat import BadReply
 from engramdb.models.prompts import crystallise
 from engramdb.testing import ManualClock, ScriptedChat
-from engramdb.values import Outcome, Provenance, Status
+from engramdb.values import Provenance, Status, TaskOutcome
 
 from .learnt import awake, contents, everything, interrupted, made, take, tell, with_chat
 
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 
     from engramdb.dream.step import DreamStep
 
-FAILED, DONE, AGAIN = Outcome.FAILURE, Outcome.SUCCESS, Outcome.RETRY
+FAILED, DONE, AGAIN = TaskOutcome.FAILURE, TaskOutcome.SUCCESS, TaskOutcome.RETRY
 
 
 def work(
-    engram: Engram, clock: ManualClock, *outcomes: Outcome, session: str | None = "s1", scope: Scope = Scope()
+    engram: Engram,
+    clock: ManualClock,
+    *outcomes: TaskOutcome,
+    session: str | None = "s1",
+    scope: Scope = Scope(),
 ) -> None:
     """Try to migrate the database, an hour for each try."""
     results = {
@@ -93,7 +97,7 @@ def test_a_story_is_told_once(engram: Engram, clock: ManualClock) -> None:
 
 @pytest.mark.parametrize("outcomes", [(FAILED, AGAIN), (DONE, AGAIN), (AGAIN, AGAIN)])
 def test_unfinished_work_is_not_told(
-    engram: Engram, clock: ManualClock, outcomes: tuple[Outcome, ...]
+    engram: Engram, clock: ManualClock, outcomes: tuple[TaskOutcome, ...]
 ) -> None:
     """While the last word on a task is that it was tried again, there is no story."""
     work(engram, clock, *outcomes)

@@ -8,7 +8,7 @@ import pytest
 
 from engramdb import Engram, Layer, Scope
 from engramdb.dream.procedures import MAKER, normalize_steps, parse_steps, recurring_sequences
-from engramdb.values import Outcome, Provenance
+from engramdb.values import Provenance, TaskOutcome
 
 from .learnt import contents, made, take, tell
 
@@ -24,12 +24,12 @@ def deploy(
     clock: ManualClock,
     *,
     task: str | None = "Deploy the site",
-    last: Outcome = Outcome.SUCCESS,
+    last: TaskOutcome = TaskOutcome.SUCCESS,
     scope: Scope = Scope(),
 ) -> None:
     """Go through the steps once, a minute apart, then rest for a day."""
     for tool, purpose in STEPS:
-        outcome = last if tool == STEPS[-1][0] else Outcome.SUCCESS
+        outcome = last if tool == STEPS[-1][0] else TaskOutcome.SUCCESS
         engram.capture.tool_run(tool, purpose, outcome=outcome, scope=scope)
         clock.advance(minutes=1)
     if task is not None:
@@ -41,7 +41,7 @@ def test_runs_in_the_same_order_become_a_procedure(engram: Engram, clock: Manual
     """Steps, purpose and counts come from the runs and from the task that they served."""
     deploy(engram, clock)
     deploy(engram, clock)
-    deploy(engram, clock, last=Outcome.FAILURE)
+    deploy(engram, clock, last=TaskOutcome.FAILURE)
 
     take(engram, "procedures")
 

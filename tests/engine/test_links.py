@@ -28,7 +28,7 @@ def test_a_link_is_seen_from_both_ends(engram: Engram) -> None:
     outage = engram.remember("The checkout was down on Monday")
     cause = engram.remember("A certificate had run out")
 
-    edge = engram.relate(outage.id, cause.id, type=EdgeType.CAUSED_BY, weight=0.8)
+    edge = engram.link(outage.id, cause.id, type=EdgeType.CAUSED_BY, weight=0.8)
 
     assert engram.links(outage.id) == [edge]
     assert engram.links(cause.id) == [edge]
@@ -42,7 +42,7 @@ def test_recall_follows_a_link_at_once(engram: Engram) -> None:
     cause = engram.remember("Bergholt forgot to renew a certificate")
     before = [hit.memory.id for hit in engram.recall("why was the checkout down?").hits]
 
-    engram.relate(outage.id, cause.id, type=EdgeType.CAUSED_BY)
+    engram.link(outage.id, cause.id, type=EdgeType.CAUSED_BY)
 
     after = [hit.memory.id for hit in engram.recall("why was the checkout down?").hits]
     assert cause.id in after
@@ -53,22 +53,22 @@ def test_linking_is_in_the_history_of_both_ends(engram: Engram) -> None:
     """Every write has history, and the history holds ids, no words."""
     one, other = engram.remember("The build is slow"), engram.remember("The runner has one core")
 
-    engram.relate(one.id, other.id, type=EdgeType.CAUSED_BY, reason="measured")
-    engram.unrelate(one.id, other.id, type=EdgeType.CAUSED_BY)
+    engram.link(one.id, other.id, type=EdgeType.CAUSED_BY, reason="measured")
+    engram.unlink(one.id, other.id, type=EdgeType.CAUSED_BY)
 
     for memory in (one, other):
         actions = [event.action for event in engram.history(memory.id)]
-        assert actions[-2:] == [Action.RELATE, Action.UNRELATE]
+        assert actions[-2:] == [Action.LINK, Action.UNLINK]
     assert engram.history(one.id)[-2].changes == {"link_to": (None, f"caused_by {other.id}")}
 
 
 def test_a_link_that_was_never_said_is_not_taken_away(engram: Engram) -> None:
     """Taking back twice is harmless and leaves no second row."""
     one, other = engram.remember("The build is slow"), engram.remember("The runner has one core")
-    engram.relate(one.id, other.id)
+    engram.link(one.id, other.id)
 
-    assert engram.unrelate(one.id, other.id)
-    assert not engram.unrelate(one.id, other.id)
+    assert engram.unlink(one.id, other.id)
+    assert not engram.unlink(one.id, other.id)
     assert engram.links(one.id) == []
 
 
@@ -77,20 +77,20 @@ def test_the_words_of_the_engine_cannot_be_said_from_outside(engram: Engram) -> 
     one, other = engram.remember("The build is slow"), engram.remember("The runner has one core")
 
     with pytest.raises(EdgeNotAllowed):
-        engram.relate(one.id, other.id, type=EdgeType.SUPERSEDES)
+        engram.link(one.id, other.id, type=EdgeType.SUPERSEDES)
     with pytest.raises(EdgeNotAllowed):
-        engram.relate(one.id, one.id)
+        engram.link(one.id, one.id)
     with pytest.raises(EdgeNotAllowed):
-        engram.relate(one.id, other.id, weight=1.5)
+        engram.link(one.id, other.id, weight=1.5)
 
 
 def test_causes_never_run_in_a_circle(engram: Engram) -> None:
     """A memory cannot be the cause of its own cause."""
     one, other = engram.remember("The build is slow"), engram.remember("The runner has one core")
-    engram.relate(one.id, other.id, type=EdgeType.CAUSED_BY)
+    engram.link(one.id, other.id, type=EdgeType.CAUSED_BY)
 
     with pytest.raises(EdgeNotAllowed):
-        engram.relate(other.id, one.id, type=EdgeType.CAUSED_BY)
+        engram.link(other.id, one.id, type=EdgeType.CAUSED_BY)
 
 
 def test_what_was_forgotten_is_not_linked(engram: Engram) -> None:
@@ -99,7 +99,7 @@ def test_what_was_forgotten_is_not_linked(engram: Engram) -> None:
     engram.forget(other.id)
 
     with pytest.raises(EdgeNotAllowed):
-        engram.relate(one.id, other.id)
+        engram.link(one.id, other.id)
 
 
 def test_nobody_links_into_the_memories_of_another(engram: Engram) -> None:
@@ -109,10 +109,10 @@ def test_nobody_links_into_the_memories_of_another(engram: Engram) -> None:
     ben = engram.remember("I eat early", scope=BEN)
 
     with pytest.raises(MemoryNotFound):
-        engram.relate(ann.id, ben.id, scope=ANN)
+        engram.link(ann.id, ben.id, scope=ANN)
     with pytest.raises(AccessDenied):
-        engram.relate(common.id, ann.id, scope=ANN)
-    engram.relate(ann.id, common.id, type=EdgeType.CONTRADICTS, scope=ANN)
+        engram.link(common.id, ann.id, scope=ANN)
+    engram.link(ann.id, common.id, type=EdgeType.CONTRADICTS, scope=ANN)
 
     assert len(engram.links(common.id, scope=ANN)) == 1
     assert engram.links(common.id) == []

@@ -60,7 +60,7 @@ def said(engram: Engram, *scopes: Scope) -> set[tuple[str, str, str, float]]:
 def test_a_round_trip_keeps_the_links(engram: Engram, other: Engram, tmp_path: Path) -> None:
     """What a person said of two memories is said of them in the other store, with type and weight."""
     boat, storm = engram.remember("The boat is damaged"), engram.remember("A storm came in March")
-    engram.relate(boat.id, storm.id, type=EdgeType.CAUSED_BY, weight=0.7)
+    engram.link(boat.id, storm.id, type=EdgeType.CAUSED_BY, weight=0.7)
 
     report = other.import_from(exported(engram, tmp_path / "all.jsonl"))
 
@@ -72,7 +72,7 @@ def test_a_round_trip_keeps_the_links(engram: Engram, other: Engram, tmp_path: P
 def test_an_end_that_stays_behind_takes_its_links_along(engram: Engram, tmp_path: Path) -> None:
     """An export names no memory that is not in it."""
     boat, card = engram.remember("The boat is damaged"), engram.remember("My card is 4111 1111 1111 1111")
-    engram.relate(boat.id, card.id)
+    engram.link(boat.id, card.id)
 
     path = exported(engram, tmp_path / "all.jsonl")
 
@@ -82,11 +82,11 @@ def test_an_end_that_stays_behind_takes_its_links_along(engram: Engram, tmp_path
 def test_twice_sets_nothing_and_brings_nothing_back(engram: Engram, other: Engram, tmp_path: Path) -> None:
     """A link that was taken away after the first import stays away."""
     boat, storm = engram.remember("The boat is damaged"), engram.remember("A storm came in March")
-    engram.relate(boat.id, storm.id, type=EdgeType.CAUSED_BY)
+    engram.link(boat.id, storm.id, type=EdgeType.CAUSED_BY)
     path = exported(engram, tmp_path / "all.jsonl")
     other.import_from(path)
     ids = {one.content: one.id for one in other.list()}
-    other.unrelate(ids["The boat is damaged"], ids["A storm came in March"], type=EdgeType.CAUSED_BY)
+    other.unlink(ids["The boat is damaged"], ids["A storm came in March"], type=EdgeType.CAUSED_BY)
 
     again = other.import_from(path)
 
@@ -139,7 +139,7 @@ def test_ends_may_stand_far_apart_in_a_file(other: Engram, tmp_path: Path) -> No
     ids=["nowhere", "itself", "engine's own", "no type", "too much", "another's", "bare", "odd", "no object"],
 )
 def test_a_link_that_nobody_could_set_is_not_set(other: Engram, tmp_path: Path, link: object) -> None:
-    """A file may claim anything: what `relate` would refuse stays away, and the memories come in."""
+    """A file may claim anything: what `link` would refuse stays away, and the memories come in."""
     path = lines(
         tmp_path / "all.jsonl",
         {"id": "boat", "content": "The boat is damaged", "scope": {"user": "maya"}, "links": [link]},

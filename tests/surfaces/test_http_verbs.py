@@ -49,7 +49,7 @@ OUTSIDE = {
 }
 """Verbs that no route has, and why."""
 NAMED_OTHERWISE = {"import_from": "import_text", "relate": "link", "unrelate": "unlink"}
-NO_FIELDS = {"self", "if_still", "progress", "may_enter", "recalled", "counter", "fix"}
+NO_FIELDS = {"self", "expected_version", "progress", "may_enter", "recalled", "counter", "fix"}
 """Arguments of the engine that cannot travel, or that a header carries."""
 
 
@@ -121,7 +121,7 @@ def test_every_condition_of_a_verb_can_be_sent(client: TestClient) -> None:
     taking = {
         name
         for name, verb in inspect.getmembers(Engram, inspect.isfunction)
-        if "if_still" in inspect.signature(verb).parameters and not name.startswith("_")
+        if "expected_version" in inspect.signature(verb).parameters and not name.startswith("_")
     }
     described = client.get("/openapi.json").json()["paths"].values()
     told = [one for methods in described for one in methods.values()]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engramdb.text.affect import HIGH_AROUSAL, affect, emphasis, sentiment, urgency
-from engramdb.values import Outcome
+from engramdb.values import TaskOutcome
 
 ADVERSARIAL = ["great but bad " * 580, "!?" * 4000, "soooo" * 1600, "A" * 8000, "**a" * 2700, "可怕" * 4000]
 
@@ -53,13 +53,17 @@ def test_a_task_that_failed_feels_bad_and_one_that_worked_feels_good() -> None:
     """The outcome alone decides where the words say nothing."""
     text = "The import of the address book ran"
 
-    felt = {outcome: affect(text, outcome=outcome) for outcome in Outcome}
+    felt = {outcome: affect(text, outcome=outcome) for outcome in TaskOutcome}
 
-    assert felt[Outcome.SUCCESS].valence == pytest.approx(0.3)
-    assert felt[Outcome.PARTIAL].valence == pytest.approx(0.1)
-    assert felt[Outcome.RETRY].valence == pytest.approx(-0.15)
-    assert felt[Outcome.FAILURE].valence == pytest.approx(-0.3)
-    assert felt[Outcome.FAILURE].intensity > felt[Outcome.RETRY].intensity > felt[Outcome.PARTIAL].intensity
+    assert felt[TaskOutcome.SUCCESS].valence == pytest.approx(0.3)
+    assert felt[TaskOutcome.PARTIAL].valence == pytest.approx(0.1)
+    assert felt[TaskOutcome.RETRY].valence == pytest.approx(-0.15)
+    assert felt[TaskOutcome.FAILURE].valence == pytest.approx(-0.3)
+    assert (
+        felt[TaskOutcome.FAILURE].intensity
+        > felt[TaskOutcome.RETRY].intensity
+        > felt[TaskOutcome.PARTIAL].intensity
+    )
 
 
 def test_a_correction_and_a_first_time_are_felt_more_but_neither_better_nor_worse() -> None:
@@ -89,12 +93,12 @@ def test_only_strong_feelings_reach_high_arousal() -> None:
 
 @given(
     text=st.text(max_size=300),
-    outcome=st.sampled_from([None, *Outcome]),
+    outcome=st.sampled_from([None, *TaskOutcome]),
     is_correction=st.booleans(),
     is_first=st.booleans(),
 )
 def test_affect_never_leaves_its_bounds(
-    text: str, outcome: Outcome | None, is_correction: bool, is_first: bool
+    text: str, outcome: TaskOutcome | None, is_correction: bool, is_first: bool
 ) -> None:
     """Whatever is said, valence lies in [-1, 1], the others in [0, 1], and arousal is their product."""
     felt = affect(text, outcome=outcome, is_correction=is_correction, is_first=is_first)

@@ -43,11 +43,11 @@ def praise(
     words: str,
     *,
     loud: bool = False,
-    if_still: Memory | None = None,
+    expected_version: Memory | None = None,
     scope: Scope | None = None,
 ) -> Praise:
-    """Stand for a method that somebody adds to the engine; whatever changes one memory takes `if_still`."""
-    assert if_still is None
+    """Stand for a method added to the engine; what changes one memory takes `expected_version`."""
+    assert expected_version is None
     memory = engram.get(memory_id, scope=scope)
     return Praise(memory.content, words, loud)
 

@@ -17,11 +17,11 @@ from engramdb.values import (
     Layer,
     Memory,
     MemoryType,
-    Outcome,
     Provenance,
     Role,
     Scope,
     Source,
+    TaskOutcome,
     Turn,
 )
 from engramdb.values.query import chosen
@@ -55,14 +55,14 @@ def compaction(summary: str, *, session: str | None, scope: Scope, occurred_at: 
 
 
 def task_result(
-    task: str, result: str, *, outcome: Outcome, session: str | None, scope: Scope, occurred_at: datetime
+    task: str, result: str, *, outcome: TaskOutcome, session: str | None, scope: Scope, occurred_at: datetime
 ) -> Draft:
     """Return one statement of how a task ended."""
     told = {
-        Outcome.SUCCESS: "succeeded",
-        Outcome.PARTIAL: "partly succeeded",
-        Outcome.FAILURE: "failed",
-        Outcome.RETRY: "was tried again",
+        TaskOutcome.SUCCESS: "succeeded",
+        TaskOutcome.PARTIAL: "partly succeeded",
+        TaskOutcome.FAILURE: "failed",
+        TaskOutcome.RETRY: "was tried again",
     }
     content = f"Task “{_short(task)}” {told[outcome]}: {_short(result)}"
     return Draft(
@@ -97,7 +97,7 @@ def finding(
 
 
 def tool_run(
-    tool: str, purpose: str, *, outcome: Outcome, session: str | None, scope: Scope, occurred_at: datetime
+    tool: str, purpose: str, *, outcome: TaskOutcome, session: str | None, scope: Scope, occurred_at: datetime
 ) -> Draft:
     """Return what a tool is good for, as procedural memory; further runs are counted on the same memory."""
     return Draft(
@@ -185,7 +185,7 @@ class AgentCapture:
         task: str,
         result: str,
         *,
-        outcome: Outcome = Outcome.SUCCESS,
+        outcome: TaskOutcome = TaskOutcome.SUCCESS,
         session: str | None = None,
         scope: Scope | None = None,
     ) -> Memory:
@@ -193,7 +193,7 @@ class AgentCapture:
         draft = task_result(
             task,
             result,
-            outcome=chosen(Outcome, outcome),
+            outcome=chosen(TaskOutcome, outcome),
             session=session,
             scope=scope or self._scope,
             occurred_at=self._clock.now(),
@@ -219,19 +219,19 @@ class AgentCapture:
         tool: str,
         purpose: str,
         *,
-        outcome: Outcome = Outcome.SUCCESS,
+        outcome: TaskOutcome = TaskOutcome.SUCCESS,
         session: str | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """Count a run of a tool or a flow for a purpose, on one procedural memory."""
-        now, ended = self._clock.now(), chosen(Outcome, outcome)
+        now, ended = self._clock.now(), chosen(TaskOutcome, outcome)
         draft = tool_run(
             tool, purpose, outcome=ended, session=session, scope=scope or self._scope, occurred_at=now
         )
         memory = self._writer.admit([draft])[0]
         return count_run(
             memory.id,
-            is_success=ended in (Outcome.SUCCESS, Outcome.PARTIAL),
+            is_success=ended in (TaskOutcome.SUCCESS, TaskOutcome.PARTIAL),
             store=self._store,
             scope=memory.scope,
             actor=self._actor,

@@ -109,7 +109,7 @@ class StatementWriter:
         )
 
     def correct(
-        self, memory_id: MemoryId, content: str, *, scope: Scope, reason: str, if_still: Memory | None
+        self, memory_id: MemoryId, content: str, *, scope: Scope, reason: str, expected_version: Memory | None
     ) -> Memory:
         """Put a new statement in the place of an old one."""
         corrected = correct(
@@ -120,7 +120,7 @@ class StatementWriter:
             reason=reason,
             actor=self._parts.actor,
             now=self._now(),
-            if_still=if_still,
+            expected_version=expected_version,
         )
         return self._embedded(corrected)
 

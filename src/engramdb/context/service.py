@@ -71,7 +71,7 @@ class ContextParts(Protocol):
         """Give turns that are being read a moment; return whether all are read."""
 
 
-class ContextRequest(Struct, frozen=True, kw_only=True):
+class PromptRequest(Struct, frozen=True, kw_only=True):
     """What a prompt is to be built for, the scope resolved."""
 
     message: str
@@ -104,7 +104,7 @@ class ContextService:
         """Hold no words of any memory: some of them were erased."""
         self._standing.clear()
 
-    def build(self, request: ContextRequest, *, recalled: Callable[[int], Recall] | None = None) -> Window:
+    def build(self, request: PromptRequest, *, recalled: Callable[[int], Recall] | None = None) -> Window:
         """Return the prompt in sections; `recalled` answers in place of a plain recall."""
         measure = Measure(request.counter or self.counter(request.model))
         fixed, place = fixed_text(request.fixed), request.scope
@@ -127,7 +127,7 @@ class ContextService:
         self._note(window, answers, place, request.session)
         return window
 
-    def working_budget(self, request: ContextRequest) -> int:
+    def working_budget(self, request: PromptRequest) -> int:
         """Return how many tokens of the model's window working memory may take."""
         taken = tokens_taken(request.message, fixed_text(request.fixed), self.counter(request.model))
         budget = self.budget(request.model, budget=None, taken=taken, reserve=request.reserve)
@@ -138,7 +138,7 @@ class ContextService:
         asked: WindowRequest,
         answer: Callable[[int], Recall],
         measure: Measure,
-        request: ContextRequest,
+        request: PromptRequest,
     ) -> Window:
         failed = self._unknown_model(asked, request.model)
         model_summaries = self._summaries
@@ -205,7 +205,7 @@ class ContextService:
 
         return answer
 
-    def _history(self, request: ContextRequest) -> Sequence[HistoryMessage]:
+    def _history(self, request: PromptRequest) -> Sequence[HistoryMessage]:
         """Return what was said before: as given, or as the session's turns have it, without the message."""
         turns: Sequence[Turn | Mapping[str, str]] = request.history or ()
         if request.history is None and request.session is not None:

@@ -34,7 +34,7 @@ from engramdb.context.attention import (
     is_vague,
     momentum_center,
 )
-from engramdb.context.service import MAX_TURNS, ContextRequest, ContextService
+from engramdb.context.service import MAX_TURNS, ContextService, PromptRequest
 from engramdb.context.working_memory import (
     AttendedMessage,
     AttentionState,
@@ -64,7 +64,6 @@ from engramdb.values import (
     Actor,
     AuditEvent,
     Hit,
-    Outcome,
     Query,
     Recall,
     Restored,
@@ -73,6 +72,7 @@ from engramdb.values import (
     Slot,
     SlotSource,
     Status,
+    TaskOutcome,
     TopicShift,
     Turn,
     Window,
@@ -126,9 +126,9 @@ class TurnRequest(Struct, frozen=True, kw_only=True):
     fixed: str | Sequence[str] = ()
     reserve: int | None = None
 
-    def for_context(self) -> ContextRequest:
+    def for_context(self) -> PromptRequest:
         """Return what the prompt of this turn is to be built for."""
-        return ContextRequest(
+        return PromptRequest(
             message=self.message,
             scope=self.scope,
             model=self.model,
@@ -462,7 +462,7 @@ class TurnLifecycle:
         draft = task_result(
             request.message,
             result,
-            outcome=Outcome.SUCCESS,
+            outcome=TaskOutcome.SUCCESS,
             session=request.session,
             scope=request.scope,
             occurred_at=self._now(),

@@ -98,7 +98,7 @@ PAUSE_SECONDS = 0.001
 DREAM_ACTOR = Actor(name="dream", kind=ActorKind.RULE)
 
 
-class Runner(Struct, frozen=True, kw_only=True):
+class DreamRunner(Struct, frozen=True, kw_only=True):
     """What a run works with."""
 
     dreaming: Dreaming
@@ -138,7 +138,7 @@ class _StepTally(Struct):
                 self.changes.append(applied.change)
 
 
-def dream(runner: Runner) -> DreamReport:
+def dream(runner: DreamRunner) -> DreamReport:
     """Take every step once and return what was done, or with `dry_run` would be."""
     if runner.dry_run:
         return _dry_run(runner)
@@ -148,7 +148,7 @@ def dream(runner: Runner) -> DreamReport:
         return _run_remaining(runner, run, lease, is_resumed=is_resumed)
 
 
-def _begin(runner: Runner) -> tuple[DreamRun, bool]:
+def _begin(runner: DreamRunner) -> tuple[DreamRun, bool]:
     """Return the run to go on with, or a new one."""
     now = runner.dreaming.now
     new = DreamRun(
@@ -171,7 +171,7 @@ def _can_resume(latest: DreamRun, new: DreamRun) -> bool:
     return latest.finished_at is None and is_same and is_recent
 
 
-def _run_remaining(runner: Runner, run: DreamRun, lease: Lease, *, is_resumed: bool) -> DreamReport:
+def _run_remaining(runner: DreamRunner, run: DreamRun, lease: Lease, *, is_resumed: bool) -> DreamReport:
     """Take the steps from the one that the run is in to the last."""
     started = time.perf_counter() - run.report.milliseconds / 1000
     dreaming = replace(runner.dreaming, now=run.started_at, is_stopped=_stop_check(runner.dreaming, lease))
@@ -213,7 +213,7 @@ def _save_progress(dreaming: Dreaming, lease: Lease, run: DreamRun, *, is_end: b
 
 
 def _run_step(
-    runner: Runner, step: DreamStep, dreaming: Dreaming, lease: Lease
+    runner: DreamRunner, step: DreamStep, dreaming: Dreaming, lease: Lease
 ) -> tuple[StepReport, _StepTally]:
     """Take one step to its end, and note up to where it has looked."""
     started, tally = time.perf_counter(), _StepTally()
@@ -260,7 +260,7 @@ def _run_to_outcome(taking: Iterator[None], is_stopped: Callable[[], bool]) -> t
     return (StepOutcome.STOPPED, "stopped before its end") if is_stopped() else (StepOutcome.DONE, "")
 
 
-def _dry_run(runner: Runner) -> DreamReport:
+def _dry_run(runner: DreamRunner) -> DreamReport:
     """Return what every step would propose to the store as it is now."""
     started = time.perf_counter()
     report = DreamReport(started_at=runner.dreaming.now, dry_run=True)

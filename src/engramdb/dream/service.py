@@ -14,7 +14,7 @@ from typing import Protocol
 
 from engramdb.clock import Clock
 from engramdb.dream.apply import StatementTools
-from engramdb.dream.run import STEPS, Runner, dream, select_steps
+from engramdb.dream.run import STEPS, DreamRunner, dream, select_steps
 from engramdb.dream.step import Dreaming
 from engramdb.errors import EmbeddingError
 from engramdb.health import Health
@@ -68,7 +68,7 @@ def dream_once(
     taken = select_steps(steps)
     with parts.health.watch("dream"):
         return dream(
-            Runner(
+            DreamRunner(
                 dreaming=dreaming_of(parts),
                 steps=taken,
                 policy_name=parts.policy.name,
@@ -87,11 +87,11 @@ def take_apart(
     scope: Scope,
     actor: Actor,
     reason: str,
-    if_still: Memory | None = None,
+    expected_version: Memory | None = None,
 ) -> Sequence[Memory]:
     """Take back the merges into a memory, or the one by which it was merged, and return what came back."""
     with parts.store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
         return unmerge(MemoryWriter(tx, actor, parts.clock.now()), memory, reason=reason)
 
 

@@ -8,12 +8,14 @@ docstrings here are the public interface, which is why this module is longer tha
 from __future__ import annotations
 
 import builtins
+import functools
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from msgspec.structs import replace
 
@@ -91,6 +93,26 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
 
 _ENDING = 8
 """The characters at the end of an id that may stand for the whole."""
+
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+
+
+def renamed_argument(old: str, new: str) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:
+    """Let a method take an argument by its former name as well, for one version."""
+
+    def decorate(method: Callable[Params, Result]) -> Callable[Params, Result]:
+        @functools.wraps(method)
+        def call(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+            if old in kwargs:
+                warnings.warn(f"`{old}` is now called `{new}`", DeprecationWarning, stacklevel=2)
+                kwargs[new] = kwargs.pop(old)
+            return method(*args, **kwargs)
+
+        return call
+
+    return decorate
 
 
 class Engram:
@@ -585,9 +607,9 @@ class Engram:
         `counter` counts in place of the model's own. What is shown and fits counts as recalled. Raises where
         fixed parts or working memory do not fit.
         """
-        from engramdb.context.service import ContextRequest  # noqa: PLC0415 - loads the read path
+        from engramdb.context.service import PromptRequest  # noqa: PLC0415 - loads the read path
 
-        request = ContextRequest(
+        request = PromptRequest(
             message=message,
             scope=self._in(scope),
             model=model,
@@ -665,43 +687,49 @@ class Engram:
 
     # --- the life of one memory -----------------------------------------------------------------------------
 
+    @renamed_argument("if_still", "expected_version")
     def correct(
         self,
         memory_id: MemoryId,
         content: str,
         *,
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """
         Put a new statement in the place of an old one; the old stays in the history.
 
-        The old one is named by its id, by the last eight characters of it, or by its own words. With
-        `if_still`, here and in every verb that changes one memory, nothing happens and `MemoryChanged` is
-        raised where it is no longer as that look at it showed, whichever process has changed it.
+        The old one is named by its id, by the last eight characters of it, or by its own words.
+        `expected_version`, here and in every verb that changes one memory, is the memory as the caller read
+        it: if any process has changed it since, `MemoryChanged` is raised and nothing is written.
         """
         return self._parts.writer.correct(
             self._resolve(memory_id, scope),
             content,
             scope=self._in(scope),
             reason=reason,
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def forget(
         self,
         memory_id: MemoryId,
         *,
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """Take a memory out of every index now; only a person can bring it back."""
         return self._parts.lifecycle.forget(
-            self._resolve(memory_id, scope), scope=self._in(scope), reason=reason, if_still=if_still
+            self._resolve(memory_id, scope),
+            scope=self._in(scope),
+            reason=reason,
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def erase(
         self,
         memory_id: MemoryId | None = None,
@@ -709,7 +737,7 @@ class Engram:
         user: str | None = None,
         reason: str = "",
         dry_run: bool = False,
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Erasure:
         """
@@ -726,16 +754,17 @@ class Engram:
             reason=reason,
             dry_run=dry_run,
             scope=self._in(scope),
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def set_status(
         self,
         memory_id: MemoryId,
         status: Status,
         *,
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """Move a memory to another status; bringing one back needs a reason."""
@@ -744,32 +773,41 @@ class Engram:
             chosen(Status, status),
             scope=self._in(scope),
             reason=reason,
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def pin(
-        self, memory_id: MemoryId, *, if_still: Memory | None = None, scope: Scope | None = None
+        self, memory_id: MemoryId, *, expected_version: Memory | None = None, scope: Scope | None = None
     ) -> Memory:
         """Make a memory immune to every automatic loss."""
         return self._parts.lifecycle.pin(
-            self._resolve(memory_id, scope), pinned=True, scope=self._in(scope), if_still=if_still
+            self._resolve(memory_id, scope),
+            pinned=True,
+            scope=self._in(scope),
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def unpin(
-        self, memory_id: MemoryId, *, if_still: Memory | None = None, scope: Scope | None = None
+        self, memory_id: MemoryId, *, expected_version: Memory | None = None, scope: Scope | None = None
     ) -> Memory:
         """Let a memory age again."""
         return self._parts.lifecycle.pin(
-            self._resolve(memory_id, scope), pinned=False, scope=self._in(scope), if_still=if_still
+            self._resolve(memory_id, scope),
+            pinned=False,
+            scope=self._in(scope),
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def feedback(
         self,
         memory_id: MemoryId,
         *,
         helpful: bool,
         query: str | None = None,
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """
@@ -783,29 +821,34 @@ class Engram:
             helpful=helpful,
             query=query,
             scope=self._in(scope),
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def restore(
         self,
         memory_id: MemoryId,
         *,
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
         return self._parts.lifecycle.restore(
-            self._resolve(memory_id, scope), scope=self._in(scope), reason=reason, if_still=if_still
+            self._resolve(memory_id, scope),
+            scope=self._in(scope),
+            reason=reason,
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def promote(
         self,
         memory_id: MemoryId,
         *,
         layer: Layer | None = None,
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """Put a memory one layer up, or into the layer given; rules then leave it there."""
@@ -815,16 +858,17 @@ class Engram:
             up=True,
             scope=self._in(scope),
             reason=reason,
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
+    @renamed_argument("if_still", "expected_version")
     def demote(
         self,
         memory_id: MemoryId,
         *,
         layer: Layer | None = None,
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """Put a memory one layer down, or into the layer given; rules then leave it there."""
@@ -834,14 +878,15 @@ class Engram:
             up=False,
             scope=self._in(scope),
             reason=reason,
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
     def history(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[HistoryEvent]:
         """Return everything that happened to a memory, oldest first."""
         return self._parts.lifecycle.history(self._resolve(memory_id, scope), scope=self._in(scope))
 
-    def relate(
+    @renamed_argument("if_still", "expected_version")
+    def link(
         self,
         memory_id: MemoryId,
         other: MemoryId,
@@ -849,55 +894,59 @@ class Engram:
         type: EdgeType = EdgeType.RELATED_TO,  # noqa: A002 - the word users know
         weight: float = 1.0,
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Edge:
         """
-        Say how a memory relates to another: it supports or contradicts it, was caused by it, is an instance
-        of it, or has to do with it.
+        Link a memory to another: it supports or contradicts it, was caused by it, is an instance of it, or
+        has to do with it.
 
-        Recall follows the link at once, and tells of a contradiction. Said again, it replaces the weight.
+        Recall follows the link at once and reports a contradiction. A repeated call replaces the weight.
         """
-        return self._parts.lifecycle.relate(
+        return self._parts.lifecycle.link(
             self._resolve(memory_id, scope),
             self._resolve(other, scope),
             chosen(EdgeType, type),
             weight=weight,
             scope=self._in(scope),
             reason=reason,
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
-    def unrelate(
+    @renamed_argument("if_still", "expected_version")
+    def unlink(
         self,
         memory_id: MemoryId,
         other: MemoryId,
         *,
         type: EdgeType = EdgeType.RELATED_TO,  # noqa: A002 - the word users know
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> bool:
-        """Take such a link away; returns whether it was there."""
-        return self._parts.lifecycle.unrelate(
+        """Remove a link; return whether it was there."""
+        return self._parts.lifecycle.unlink(
             self._resolve(memory_id, scope),
             self._resolve(other, scope),
             chosen(EdgeType, type),
             scope=self._in(scope),
             reason=reason,
-            if_still=if_still,
+            expected_version=expected_version,
         )
+
+    relate, unrelate = link, unlink  # the former names, for one version
 
     def links(self, memory_id: MemoryId, *, scope: Scope | None = None) -> Sequence[Edge]:
         """Return the links that leave or reach a memory and whose other end this scope may see."""
         return self._parts.lifecycle.links(self._resolve(memory_id, scope), scope=self._in(scope))
 
+    @renamed_argument("if_still", "expected_version")
     def unmerge(
         self,
         memory_id: MemoryId,
         *,
         reason: str = "",
-        if_still: Memory | None = None,
+        expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Sequence[Memory]:
         """
@@ -914,7 +963,7 @@ class Engram:
             scope=self._in(scope),
             actor=self._actor,
             reason=reason or "taken apart",
-            if_still=if_still,
+            expected_version=expected_version,
         )
         self._parts.embed_later()
         return back

@@ -79,7 +79,7 @@ class VerbEndpoint:
         if not self._verb.changes_one_memory:
             return self._reply(asked.call(self._engram))
         named, seen = etags.expected(self._engram, asked, if_match)
-        return self._reply(named.call(self._engram, if_still=seen))
+        return self._reply(named.call(self._engram, expected_version=seen))
 
     def _paged(self, asked: Request, page: Page, given: dict[str, str]) -> tuple[Any, str | None]:
         if page.cut:

@@ -231,7 +231,7 @@ def _set_link(
     actor: Actor,
     now: datetime,
 ) -> bool:
-    """Set one link; what `relate` would refuse, because of scope, status or a circle, stays away."""
+    """Set one link; what `link` would refuse, because of scope, status or a circle, stays away."""
     source, target = here.get(one.source), here.get(one.link.to)
     if source is None or target is None:
         return False

@@ -216,14 +216,14 @@ def correct(
     reason: str,
     actor: Actor,
     now: datetime,
-    if_still: Memory | None = None,
+    expected_version: Memory | None = None,
 ) -> Admission:
     """Put a new statement in the place of an old one, which stays in the history, and return the new."""
     with pipeline.store.read() as tx:
-        draft = _replacement(find_own(tx, memory_id, scope, if_still=if_still), text, now)
+        draft = _replacement(find_own(tx, memory_id, scope, expected_version=expected_version), text, now)
     prepared = prepare([draft], pipeline, now=now, leaving=memory_id)
     with pipeline.store.atomic() as tx:
-        old = find_own(tx, memory_id, scope, if_still=if_still)
+        old = find_own(tx, memory_id, scope, expected_version=expected_version)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
         return put_in_place(tx, old, prepared, pipeline, reason=reason, actor=actor, now=now)

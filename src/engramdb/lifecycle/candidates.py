@@ -30,10 +30,10 @@ from engramdb.values import (
     Layer,
     Memory,
     MemoryType,
-    Outcome,
     Provenance,
     SecurityTier,
     Source,
+    TaskOutcome,
     new_id,
 )
 from engramdb.values.query import chosen
@@ -158,7 +158,7 @@ def _with_source(made: Provenance) -> Provenance:
     return made if source is made.source else replace(made, source=source)
 
 
-def enriched(memory: Memory, *, outcome: Outcome | None = None) -> Memory:
+def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
     """Return the memory with security tier, affect, traits and levels of detail."""
     felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
     return memory.evolve(

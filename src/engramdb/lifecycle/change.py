@@ -1,8 +1,8 @@
 """
 Change a stored memory on somebody's word: its status, layer, pin, labels and links.
 
-Each change is one write. With `if_still`, the memory as the caller has seen it, the write first makes sure
-that it still is so. A new text in place of an old one is `admission.correct`.
+Each change is one write. With `expected_version`, the memory as the caller read it, the write first checks
+that it is unchanged. A new text in place of an old one is `admission.correct`.
 """
 
 from __future__ import annotations
@@ -53,27 +53,30 @@ def find(tx: Transaction, memory_id: MemoryId, scope: Scope) -> Memory:
     return memory
 
 
-def find_own(tx: Transaction, memory_id: MemoryId, scope: Scope, *, if_still: Memory | None = None) -> Memory:
+def find_own(
+    tx: Transaction, memory_id: MemoryId, scope: Scope, *, expected_version: Memory | None = None
+) -> Memory:
     """
     Return a memory of exactly this scope; raises `AccessDenied` for one that may only be seen.
 
-    With `if_still` it must be as it was then, else `MemoryChanged`; in a write nobody can change it after.
+    With `expected_version` it must be unchanged since, else `MemoryChanged`.
     """
     memory = find(tx, memory_id, scope)
     if memory.scope != scope:
         raise AccessDenied(f"memory {memory_id} belongs to scope {memory.scope}, not to {scope}")
-    if if_still is not None:
-        _check_still(memory, if_still)
+    if expected_version is not None:
+        _check_still(memory, expected_version)
     return memory
 
 
 def _check_still(memory: Memory, seen: Memory) -> None:
     if not isinstance(seen, Memory):
         raise InvalidQuery(
-            f"if_still takes a Memory, not {type(seen).__name__}", hint="Give the one that you have seen."
+            f"expected_version takes a Memory, not {type(seen).__name__}",
+            hint="Pass the memory as you read it.",
         )
     if seen.id != memory.id:
-        raise InvalidQuery(f"if_still is memory {seen.id}, and {memory.id} is to be changed")
+        raise InvalidQuery(f"expected_version is memory {seen.id}, and {memory.id} is to be changed")
     if seen.stated != memory.stated:
         raise MemoryChanged(f"memory {memory.id} is no longer as it was seen")
 
@@ -88,11 +91,11 @@ def set_status(
     action: Action,
     actor: Actor,
     now: datetime,
-    if_still: Memory | None = None,
+    expected_version: Memory | None = None,
 ) -> Memory:
     """Move a memory to another status and return it as it is now."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
         if status is Status.ERASED:
             raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
         return MemoryWriter(tx, actor, now).set_status(memory, status, action=action, reason=reason)
@@ -106,11 +109,11 @@ def restore(
     reason: str,
     actor: Actor,
     now: datetime,
-    if_still: Memory | None = None,
+    expected_version: Memory | None = None,
 ) -> Memory:
     """Bring back what a rule removed; what a person removed needs `set_status` and a reason of its own."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
         if not memory.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {memory.status}: nothing is to be restored")
         moves = [event for event in tx.history.of(memory_id) if event.new_status is memory.status]
@@ -133,11 +136,11 @@ def set_layer(
     reason: str,
     actor: Actor,
     now: datetime,
-    if_still: Memory | None = None,
+    expected_version: Memory | None = None,
 ) -> Memory:
     """Put a memory into a layer, or one step up or down, where rules then leave it."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
         wanted = layer or _next_layer(memory.layer, up=up)
         if wanted is memory.layer:
             raise StatusNotAllowed(f"memory {memory_id} is in the {wanted} layer already")
@@ -163,11 +166,11 @@ def give_feedback(
     scope: Scope,
     actor: Actor,
     now: datetime,
-    if_still: Memory | None = None,
+    expected_version: Memory | None = None,
 ) -> Memory:
     """Note that a memory helped or did not, for a question of which only fingerprint and vector are kept."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
         changed, key = MemoryWriter(tx, actor, now).count_feedback(memory, is_helpful=is_helpful)
         space = None if identity is None else tx.vectors.space(identity)
         tx.feedback.add(key, at=now, is_helpful=is_helpful, question=question, space=space, vector=vector)
@@ -182,11 +185,11 @@ def set_pinned(
     scope: Scope,
     actor: Actor,
     now: datetime,
-    if_still: Memory | None = None,
+    expected_version: Memory | None = None,
 ) -> Memory:
     """Make a memory immune to every automatic loss, or no longer so."""
     with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, if_still=if_still)
+        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
         if memory.pinned is pinned:
             return memory
         if memory.status is Status.ERASED:
@@ -260,10 +263,10 @@ class Speaker(Struct, frozen=True):
     actor: Actor
     now: datetime
     reason: str = ""
-    if_still: Memory | None = None
+    expected_version: Memory | None = None
 
 
-def relate(
+def link_memories(
     source: MemoryId, target: MemoryId, kind: EdgeType, *, weight: float, store: Store, speaker: Speaker
 ) -> Edge:
     """Link a memory of this scope to one that it may see; said again, it replaces the weight."""
@@ -282,11 +285,13 @@ def link_found(
             raise EdgeNotAllowed(f"memory {memory.id} is {memory.status} and cannot be linked")
     writer = MemoryWriter(tx, speaker.actor, speaker.now)
     edge = writer.link(source, target, kind, weight=weight)
-    writer.note_link(source, target, kind, action=Action.RELATE, reason=speaker.reason, within=speaker.scope)
+    writer.note_link(source, target, kind, action=Action.LINK, reason=speaker.reason, within=speaker.scope)
     return edge
 
 
-def unrelate(source: MemoryId, target: MemoryId, kind: EdgeType, *, store: Store, speaker: Speaker) -> bool:
+def unlink_memories(
+    source: MemoryId, target: MemoryId, kind: EdgeType, *, store: Store, speaker: Speaker
+) -> bool:
     """Take away a link that was said; returns whether it was there."""
     _check_kind(kind)
     with store.atomic() as tx:
@@ -296,7 +301,7 @@ def unrelate(source: MemoryId, target: MemoryId, kind: EdgeType, *, store: Store
             return False
         writer = MemoryWriter(tx, speaker.actor, speaker.now)
         writer.unlink(source, target, kind)
-        writer.note_link(*ends, kind, action=Action.UNRELATE, reason=speaker.reason, within=speaker.scope)
+        writer.note_link(*ends, kind, action=Action.UNLINK, reason=speaker.reason, within=speaker.scope)
         return True
 
 
@@ -308,5 +313,5 @@ def _check_kind(kind: EdgeType) -> None:
 
 
 def _ends(tx: Transaction, source: MemoryId, target: MemoryId, speaker: Speaker) -> tuple[Memory, Memory]:
-    own = find_own(tx, source, speaker.scope, if_still=speaker.if_still)
+    own = find_own(tx, source, speaker.scope, expected_version=speaker.expected_version)
     return own, find(tx, target, speaker.scope)

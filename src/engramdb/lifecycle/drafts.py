@@ -14,7 +14,7 @@ from msgspec import Struct
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.policy import CapturePolicy
 from engramdb.text.normalize import clean, is_text, lazy
-from engramdb.values import GLOBAL, Kind, Layer, MemoryId, MemoryType, Outcome, Provenance, Scope
+from engramdb.values import GLOBAL, Kind, Layer, MemoryId, MemoryType, Provenance, Scope, TaskOutcome
 
 INJECTION, REDUNDANT = "injection", "redundant"
 """Flags that the write pipeline may set on a memory."""
@@ -53,7 +53,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     """Names that an extractor found in it."""
     extractor: str | None = None
     verbatim: str | None = None
-    outcome: Outcome | None = None
+    outcome: TaskOutcome | None = None
     """How the task went that it reports on, which colors its affect."""
 
 

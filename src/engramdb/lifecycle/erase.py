@@ -38,7 +38,7 @@ class ErasureRequest(Struct, frozen=True, kw_only=True):
     now: datetime
     reason: str = ""
     dry_run: bool = False
-    if_still: Memory | None = None
+    expected_version: Memory | None = None
 
     def opened(self) -> AbstractContextManager[Transaction]:
         """Open the store to look, or to write."""
@@ -52,7 +52,7 @@ def erase_memory(memory_id: MemoryId, order: ErasureRequest) -> Erasure:
     One that is erased already takes nothing more along.
     """
     with order.opened() as tx:
-        memory = find_own(tx, memory_id, order.scope, if_still=order.if_still)
+        memory = find_own(tx, memory_id, order.scope, expected_version=order.expected_version)
         if memory.status is Status.ERASED:
             return Erasure(dry_run=order.dry_run)
         doomed = _with_kin(tx, memory)

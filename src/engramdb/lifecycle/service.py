@@ -2,8 +2,8 @@
 The verbs of one memory's life: forget, erase, restore, pin, promote, link, and what happened to it.
 
 A person's word stands: what is forgotten stays forgotten for every rule, and a layer chosen by hand is left
-alone. With `if_still` a verb changes only what still is as that look at it showed, and raises `MemoryChanged`
-otherwise.
+alone. With `expected_version` a verb changes a memory only if it is unchanged since it was read, and raises
+`MemoryChanged` otherwise.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from engramdb.lifecycle.change import (
     Speaker,
     find,
     give_feedback,
-    relate,
+    link_memories,
     restore,
     set_layer,
     set_pinned,
     set_status,
-    unrelate,
+    unlink_memories,
 )
 from engramdb.lifecycle.erase import ErasureRequest, erase_memory, erase_user
 from engramdb.models.embedder import Embedder
@@ -74,18 +74,36 @@ class LifecycleService:
     def __init__(self, parts: LifecycleParts) -> None:
         self._parts = parts
 
-    def forget(self, memory_id: MemoryId, *, scope: Scope, reason: str, if_still: Memory | None) -> Memory:
+    def forget(
+        self, memory_id: MemoryId, *, scope: Scope, reason: str, expected_version: Memory | None
+    ) -> Memory:
         """Take a memory out of every index; only a person can bring it back."""
         return self._move(
-            memory_id, Status.FORGOTTEN, Action.FORGET, scope=scope, reason=reason, if_still=if_still
+            memory_id,
+            Status.FORGOTTEN,
+            Action.FORGET,
+            scope=scope,
+            reason=reason,
+            expected_version=expected_version,
         )
 
     def set_status(
-        self, memory_id: MemoryId, status: Status, *, scope: Scope, reason: str, if_still: Memory | None
+        self,
+        memory_id: MemoryId,
+        status: Status,
+        *,
+        scope: Scope,
+        reason: str,
+        expected_version: Memory | None,
     ) -> Memory:
         """Move a memory to another status; one that is indexed again may have to be embedded."""
         moved = self._move(
-            memory_id, status, Action.SET_STATUS, scope=scope, reason=reason, if_still=if_still
+            memory_id,
+            status,
+            Action.SET_STATUS,
+            scope=scope,
+            reason=reason,
+            expected_version=expected_version,
         )
         if moved.status.is_indexed:
             self._parts.embed_later()
@@ -99,13 +117,15 @@ class LifecycleService:
         reason: str,
         dry_run: bool,
         scope: Scope,
-        if_still: Memory | None,
+        expected_version: Memory | None,
     ) -> Erasure:
         """Take the words of a memory, or everything of a user, out of the file for good."""
         if (memory_id is None) == (user is None):
             raise InvalidQuery("erasing takes either a memory or a user", hint="Name exactly one of them.")
-        if user is not None and if_still is not None:
-            raise InvalidQuery("if_still is for one memory, and not for all of a user", hint="Leave it out.")
+        if user is not None and expected_version is not None:
+            raise InvalidQuery(
+                "expected_version is for one memory, and not for all of a user", hint="Leave it out."
+            )
         self._parts.write_notes()
         order = ErasureRequest(
             store=self._parts.store,
@@ -114,12 +134,14 @@ class LifecycleService:
             actor=self._parts.actor,
             now=self._parts.clock.now(),
             dry_run=dry_run,
-            if_still=if_still,
+            expected_version=expected_version,
         )
         found = erase_user(order) if memory_id is None else erase_memory(memory_id, order)
         return found if dry_run else self._scrub(found)
 
-    def pin(self, memory_id: MemoryId, *, pinned: bool, scope: Scope, if_still: Memory | None) -> Memory:
+    def pin(
+        self, memory_id: MemoryId, *, pinned: bool, scope: Scope, expected_version: Memory | None
+    ) -> Memory:
         """Make a memory immune to every automatic loss, or let it age again."""
         return set_pinned(
             memory_id,
@@ -128,7 +150,7 @@ class LifecycleService:
             scope=scope,
             actor=self._parts.actor,
             now=self._parts.clock.now(),
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
     def set_layer(
@@ -139,7 +161,7 @@ class LifecycleService:
         up: bool,
         scope: Scope,
         reason: str,
-        if_still: Memory | None,
+        expected_version: Memory | None,
     ) -> Memory:
         """Put a memory one layer up or down, or into the layer given; rules then leave it there."""
         return set_layer(
@@ -151,11 +173,17 @@ class LifecycleService:
             reason=reason,
             actor=self._parts.actor,
             now=self._parts.clock.now(),
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
     def feedback(
-        self, memory_id: MemoryId, *, helpful: bool, query: str | None, scope: Scope, if_still: Memory | None
+        self,
+        memory_id: MemoryId,
+        *,
+        helpful: bool,
+        query: str | None,
+        scope: Scope,
+        expected_version: Memory | None,
     ) -> Memory:
         """Note whether a memory helped; the question is stored as fingerprint and vector, not as words."""
         vector, identity = None, None
@@ -174,10 +202,12 @@ class LifecycleService:
             scope=scope,
             actor=self._parts.actor,
             now=self._parts.clock.now(),
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
-    def restore(self, memory_id: MemoryId, *, scope: Scope, reason: str, if_still: Memory | None) -> Memory:
+    def restore(
+        self, memory_id: MemoryId, *, scope: Scope, reason: str, expected_version: Memory | None
+    ) -> Memory:
         """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
         back = restore(
             memory_id,
@@ -186,7 +216,7 @@ class LifecycleService:
             reason=reason or "restored",
             actor=self._parts.actor,
             now=self._parts.clock.now(),
-            if_still=if_still,
+            expected_version=expected_version,
         )
         self._parts.embed_later()
         return back
@@ -205,7 +235,7 @@ class LifecycleService:
 
     # --- links ----------------------------------------------------------------------------------------------
 
-    def relate(
+    def link(
         self,
         memory_id: MemoryId,
         other: MemoryId,
@@ -214,13 +244,13 @@ class LifecycleService:
         weight: float,
         scope: Scope,
         reason: str,
-        if_still: Memory | None,
+        expected_version: Memory | None,
     ) -> Edge:
         """Link two memories; said again, it replaces the weight."""
-        speaker = self._speaker(scope, reason, if_still)
-        return relate(memory_id, other, type, weight=weight, store=self._parts.store, speaker=speaker)
+        speaker = self._speaker(scope, reason, expected_version)
+        return link_memories(memory_id, other, type, weight=weight, store=self._parts.store, speaker=speaker)
 
-    def unrelate(
+    def unlink(
         self,
         memory_id: MemoryId,
         other: MemoryId,
@@ -228,11 +258,11 @@ class LifecycleService:
         *,
         scope: Scope,
         reason: str,
-        if_still: Memory | None,
+        expected_version: Memory | None,
     ) -> bool:
         """Remove such a link; return whether it was there."""
-        speaker = self._speaker(scope, reason, if_still)
-        return unrelate(memory_id, other, type, store=self._parts.store, speaker=speaker)
+        speaker = self._speaker(scope, reason, expected_version)
+        return unlink_memories(memory_id, other, type, store=self._parts.store, speaker=speaker)
 
     def links(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Edge]:
         """Return the links that leave or reach a memory and whose other end this scope may see."""
@@ -244,8 +274,8 @@ class LifecycleService:
                 if tx.memories.get(edge.target if edge.source == memory_id else edge.source, scope=scope)
             ]
 
-    def _speaker(self, scope: Scope, reason: str, if_still: Memory | None) -> Speaker:
-        return Speaker(scope, self._parts.actor, self._parts.clock.now(), reason, if_still)
+    def _speaker(self, scope: Scope, reason: str, expected_version: Memory | None) -> Speaker:
+        return Speaker(scope, self._parts.actor, self._parts.clock.now(), reason, expected_version)
 
     def _move(
         self,
@@ -255,7 +285,7 @@ class LifecycleService:
         *,
         scope: Scope,
         reason: str,
-        if_still: Memory | None,
+        expected_version: Memory | None,
     ) -> Memory:
         return set_status(
             memory_id,
@@ -266,7 +296,7 @@ class LifecycleService:
             action=action,
             actor=self._parts.actor,
             now=self._parts.clock.now(),
-            if_still=if_still,
+            expected_version=expected_version,
         )
 
     def _scrub(self, found: Erasure) -> Erasure:

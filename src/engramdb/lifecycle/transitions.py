@@ -235,13 +235,13 @@ class MemoryWriter(Struct, frozen=True):
         for memory, other, name in ((source, target, "link_to"), (target, source, "link_from")):
             if memory.scope == within:
                 link = f"{kind} {other.id}"
-                changes = {name: (None, link) if action is Action.RELATE else (link, None)}
+                changes = {name: (None, link) if action is Action.LINK else (link, None)}
                 self._history(memory, action, reason=reason, changes=changes)
         self._audit(source, action, reason, {"other": target.id, "type": kind.value})
 
     def audit_link(self, source: Memory, target: Memory, kind: EdgeType, *, reason: str) -> None:
         """Note in the audit that a rule linked two memories."""
-        self._audit(source, Action.RELATE, reason, {"type": kind, "to": target.id})
+        self._audit(source, Action.LINK, reason, {"type": kind, "to": target.id})
 
     def write(self, old: Memory, new: Memory, *, action: Action, reason: str) -> Memory:
         """Store a memory as it is now: row, indexes, history, audit, and what was derived from it."""

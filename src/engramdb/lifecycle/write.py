@@ -53,11 +53,11 @@ def precede(write: Write, memory: Memory, later: Memory, reason: str, *, said: d
     retired = writer.supersede(memory, heir, reason=reason)
     if before is not None and contradicts(memory, before):
         writer.unlink(heir.id, before.id, EdgeType.SUPERSEDES)
-        retired = writer.update(retired, Action.RELATE, supersedes=before.id)
+        retired = writer.update(retired, Action.LINK, supersedes=before.id)
         until = ended_at(before, retired)
-        ended = writer.update(before, Action.RELATE, superseded_by=memory.id, valid_to=until)
+        ended = writer.update(before, Action.LINK, superseded_by=memory.id, valid_to=until)
         writer.link(retired, ended, EdgeType.SUPERSEDES)
-    writer.update(heir, Action.RELATE, supersedes=memory.id)
+    writer.update(heir, Action.LINK, supersedes=memory.id)
     return retired
 
 

@@ -126,7 +126,7 @@ class ScopeMemories(Struct, frozen=True, kw_only=True):
             reason=reason,
             actor=self.actor,
             now=self.clock.now(),
-            if_still=memory,
+            expected_version=memory,
         ).memory
 
     def forget(self, memory: Memory, *, reason: str) -> None:
@@ -140,7 +140,7 @@ class ScopeMemories(Struct, frozen=True, kw_only=True):
             reason=reason,
             actor=self.actor,
             now=self.clock.now(),
-            if_still=memory,
+            expected_version=memory,
         )
 
     def label(self, memory: Memory, name: str, value: str, *, reason: str) -> Memory:

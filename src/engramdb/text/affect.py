@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from engramdb.text.lexicons import LANGUAGES, AffectWords, any_pattern, registry
 from engramdb.text.normalize import lazy
-from engramdb.values import Affect, Outcome
+from engramdb.values import Affect, TaskOutcome
 
 # How good or bad the words of a text sound, from -1 to 1.
 #
@@ -259,10 +259,10 @@ NEUTRAL_BELOW = 0.05
 Sentiment = Literal["positive", "negative", "neutral"]
 
 _OUTCOMES = {
-    Outcome.SUCCESS: (0.3, 0.2),
-    Outcome.PARTIAL: (0.1, 0.0),
-    Outcome.FAILURE: (-0.3, 0.3),
-    Outcome.RETRY: (-0.15, 0.15),
+    TaskOutcome.SUCCESS: (0.3, 0.2),
+    TaskOutcome.PARTIAL: (0.1, 0.0),
+    TaskOutcome.FAILURE: (-0.3, 0.3),
+    TaskOutcome.RETRY: (-0.15, 0.15),
 }
 """Valence and intensity that an outcome adds."""
 
@@ -303,7 +303,7 @@ _NOT_URGENT = lazy(r"\bcritical (?:section|path)s?\b|\bnot urgent\b|\bno deadlin
 
 
 def affect(
-    text: str, *, outcome: Outcome | None = None, is_correction: bool = False, is_first: bool = False
+    text: str, *, outcome: TaskOutcome | None = None, is_correction: bool = False, is_first: bool = False
 ) -> Affect:
     """
     Return how a statement felt.

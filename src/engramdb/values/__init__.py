@@ -73,7 +73,7 @@ from engramdb.values.report import (
 )
 from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.status import Actor, ActorKind, BELIEVED, Status, check_move
-from engramdb.values.turn import Box, Outcome, Role, Turn
+from engramdb.values.turn import Box, TaskOutcome, Role, Turn
 from engramdb.values.window import (
     ChatMessage,
     DetailLevel,
@@ -159,7 +159,6 @@ __all__ = [
     "NotebookChange",
     "NotebookReport",
     "Origin",
-    "Outcome",
     "Outlook",
     "PartHealth",
     "Provenance",
@@ -188,6 +187,7 @@ __all__ = [
     "StepReport",
     "Sufficiency",
     "Summary",
+    "TaskOutcome",
     "Tier",
     "Timeline",
     "TimelineEntry",

@@ -22,7 +22,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-class Outcome(StrEnum):
+class TaskOutcome(StrEnum):
     """How the task that a statement belongs to ended."""
 
     SUCCESS = "success"

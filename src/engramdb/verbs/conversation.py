@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from engramdb.values import GLOBAL, Memory, Outcome, Role, Turn, Window, WorkingLine, WorkingMemory
+from engramdb.values import GLOBAL, Memory, Role, TaskOutcome, Turn, Window, WorkingLine, WorkingMemory
 from engramdb.verbs.fields import Limit, Moment, Session, Text, Tokens
 from engramdb.verbs.verb import Command, Page, Route, ScopedRequest, ScopeRule, about, verb
 
@@ -259,7 +259,7 @@ class TaskResultRequest(ScopedRequest, frozen=True, kw_only=True):
 
     task: Annotated[Text, about("What was to be done.", metavar="TASK")]
     result: Annotated[Text, about("What came of it.", metavar="RESULT")]
-    outcome: Annotated[Outcome, about("How it ended.", metavar="NAME")] = Outcome.SUCCESS
+    outcome: Annotated[TaskOutcome, about("How it ended.", metavar="NAME")] = TaskOutcome.SUCCESS
     session: Session | None = None
 
 
@@ -296,5 +296,5 @@ class ToolRunRequest(ScopedRequest, frozen=True, kw_only=True):
 
     tool: Annotated[Text, about("The tool.", metavar="TOOL")]
     purpose: Annotated[Text, about("What it was run for.", metavar="PURPOSE")]
-    outcome: Annotated[Outcome, about("How it ended.", metavar="NAME")] = Outcome.SUCCESS
+    outcome: Annotated[TaskOutcome, about("How it ended.", metavar="NAME")] = TaskOutcome.SUCCESS
     session: Session | None = None

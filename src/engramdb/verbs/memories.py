@@ -253,7 +253,7 @@ class UnlinkFields(OneMemoryWithReason, frozen=True, kw_only=True):
 
 @verb(
     "link",
-    engine="relate",
+    engine="link",
     gives=Edge,
     writes=True,
     idempotent=True,
@@ -282,7 +282,7 @@ class Unlinked(Struct, frozen=True):
 
 @verb(
     "unlink",
-    engine="unrelate",
+    engine="unlink",
     gives=Unlinked,
     writes=True,
     idempotent=True,

@@ -73,7 +73,7 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def call(self, engram: Any, **options: Any) -> Any:
         """
-        Call the engine; `options` are what a surface adds, such as `progress` or `if_still`.
+        Call the engine; `options` are what a surface adds, such as `progress` or `expected_version`.
 
         A verb whose answer is not what the engine's method returns overrides this.
         """
@@ -198,7 +198,7 @@ class Verb(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def changes_one_memory(self) -> bool:
-        """Whether it changes the memory named by `id`: it takes `If-Match`, and its method `if_still`."""
+        """Whether it changes the memory `id`: it takes `If-Match`, and its method `expected_version`."""
         return self.writes and any(one.engine_name == "memory_id" for one in fields_of(self.request))
 
     def is_write(self, options: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from engramdb.values import Edge, EdgeType, EntityType, Memory, MemoryId, Traits
 
 # The tables `edges` and `edge_removals`: typed links between memories, and which of them were taken away.
 #
-# Written by admission, by `relate` and by the dream; followed by the graph index of every process through
+# Written by admission, by `link` and by the dream; followed by the graph index of every process through
 # the feed of changes, which names memories by key. A link stands in the feed at its latest change, and a
 # removal for as long as a process may reasonably lag behind; one that lags further is told so, and reads
 # everything.

@@ -185,12 +185,12 @@ def _entry(row: Any) -> FeedEntry:
 _COLUMNS = (
     "name, last_success, last_failure, failure, failures, calls, input_tokens, output_tokens, milliseconds"
 )
-_LATER_MOMENT = "nullif(max(coalesce(parts.{0}, 0), coalesce(excluded.{0}, 0)), 0)"
+_LATER = "nullif(max(coalesce(parts.{0}, 0), coalesce(excluded.{0}, 0)), 0)"
 _ADD_TALLY = (
     f"INSERT INTO parts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
     "failure = CASE WHEN coalesce(excluded.last_failure, 0) >= coalesce(parts.last_failure, 1) "
     "THEN excluded.failure ELSE parts.failure END, "
-    f"last_success = {_LATER_MOMENT.format('last_success')}, last_failure = {_LATER_MOMENT.format('last_failure')}, "
+    f"last_success = {_LATER.format('last_success')}, last_failure = {_LATER.format('last_failure')}, "
     + ", ".join(
         f"{name} = parts.{name} + excluded.{name}"
         for name in ("failures", "calls", "input_tokens", "output_tokens", "milliseconds")
