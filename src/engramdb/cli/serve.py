@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engramdb.settings import Settings
 
 
-_NEEDED = ("starlette", "uvicorn", "jinja2")
+_NEEDED = ("starlette", "uvicorn", "jinja2", "prometheus_client")
 
 
 @click.option("--host", metavar="ADDRESS", help="Address to listen on; else the setting.")
