@@ -32,7 +32,8 @@ NOT_FOR_A_SHELL = {
     "read_due": "what `engram hook` does when the agent has gone on",
     "note_success": "how `engram hook` fared, for `engram status`",
     "note_failures": "how `engram hook` fared, for `engram status`",
-    "shelf": "documents of other programs, kept through an integration",
+    "documents": "documents of other programs, through an integration",
+    "shelf": "the former name of `documents`",
     "replies": "answers that the HTTP server keeps",
 }
 """Verbs of the library that are no command of their own, and why."""
