@@ -28,7 +28,8 @@ from engramdb.policy import PRESETS
 from engramdb.store.sqlite.rows import COLUMNS, to_row
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.values import GLOBAL, Layer, Memory, new_id
-from engramdb.values.population import LAYERS, NEVER, SOURCES, Population, to_microseconds
+from engramdb.values.aging import LAYERS, NEVER, SOURCES
+from engramdb.values.population import Population, to_microseconds
 from evals.report import keep, show
 
 if TYPE_CHECKING:

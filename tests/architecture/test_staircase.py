@@ -22,6 +22,8 @@ ALLOWED = {
 }
 LAZY = {"engine", "verbs", *STEPS[0]}
 """Packages that may import one of ours inside a function, so that a command loads only what it uses."""
+MAKES_ARRAYS = "store/sqlite/aging.py"
+"""Loads the columns of `values`, which need numpy, with the first sweep: a store opens without it."""
 MODULES = sorted(
     path for path in SOURCE.rglob("*.py") if not path.relative_to(SOURCE).parts[0].startswith("_")
 )
@@ -93,7 +95,7 @@ def test_no_import_hides_inside_a_function() -> None:
     hidden = [
         f"{path.relative_to(SOURCE)}: {other}"
         for path in MODULES
-        if package_of(path) not in LAZY
+        if package_of(path) not in LAZY and path != SOURCE / MAKES_ARRAYS
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for other in imports(function) - {package_of(path)}

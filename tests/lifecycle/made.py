@@ -15,7 +15,8 @@ from engramdb.lifecycle.rules import STAYS, judge
 from engramdb.testing import TinyEmbedder
 from engramdb.text.terms import index_terms
 from engramdb.values import AccessLog, Affect, Memory, Role, Turn, new_id
-from engramdb.values.population import LAYERS, population_of, to_microseconds
+from engramdb.values.aging import LAYERS
+from engramdb.values.population import population_of, to_microseconds
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -218,9 +218,9 @@ def modules_after(script: str) -> set[str]:
     return set(done.stderr.split())
 
 
-def rooms_in(loaded: set[str]) -> set[str]:
-    """Return the rooms of which at least one module is loaded; a door alone weighs nothing."""
-    return {one.split(".")[1] for one in loaded if one.startswith("engram.") and one.count(".") > 1}
+def packages_in(loaded: set[str]) -> set[str]:
+    """Return the packages of which at least one module is loaded; an empty `__init__` weighs nothing."""
+    return {one.split(".")[1] for one in loaded if one.startswith("engramdb.") and one.count(".") > 1}
 
 
 SERVERS = {"rich", "starlette", "pydantic", "onnxruntime", "matplotlib", "mcp"}
@@ -246,8 +246,10 @@ def test_a_recall_loads_no_more_than_it_needs() -> None:
     loaded = modules_after(script)
 
     assert loaded & (SERVERS | {"numpy.ma"}) == set()
-    assert rooms_in(loaded) & {"attention", "context", "dream", "portability", "testing"} == set()
-    assert loaded & {"engramdb.models.registry", "engramdb.lifecycle.admission", "rapidfuzz"} == set()
+    assert (
+        packages_in(loaded) & {"context", "dream", "importing", "exporting", "notebook", "documents"} == set()
+    )
+    assert loaded & {"engramdb.lifecycle.admission", "engramdb.capture.pipeline", "rapidfuzz"} == set()
 
 
 LOOKING = (["list"], ["get", "{id}"], ["history", "{id}"], ["links", "{id}"], ["status"])
@@ -255,7 +257,7 @@ CHANGING = (["pin", "{id}"], ["unpin", "{id}"], ["promote", "{id}"], ["forget", 
 
 
 @pytest.mark.parametrize("verbs", [LOOKING, CHANGING], ids=["looking", "changing"])
-def test_a_simple_verb_loads_neither_arrays_nor_the_rooms_of_other_verbs(verbs: Sequence[list[str]]) -> None:
+def test_a_simple_verb_loads_neither_arrays_nor_the_packages_of_other_verbs(verbs: Sequence[list[str]]) -> None:
     """To look at a memory, or to change what is known of it, takes the store, no index, no model."""
     with Engram.open(background=False) as engram:
         known = engram.remember("Helix is my editor").id
@@ -270,11 +272,12 @@ for given in {given!r}:
 
     assert "engramdb.engine.engram" in loaded
     assert loaded & (SERVERS | {"numpy", "rapidfuzz"}) == set()
-    assert rooms_in(loaded) & {"aging", "attention", "context", "dream", "index", "portability"} == set()
     assert (
-        loaded & {"engramdb.lifecycle.admission", "engramdb.recall.pipeline", "engramdb.policy.presets"}
+        packages_in(loaded)
+        & {"context", "dream", "documents", "exporting", "importing", "index", "notebook", "recall"}
         == set()
     )
+    assert loaded & {"engramdb.lifecycle.admission", "engramdb.capture.pipeline"} == set()
 
 
 def test_help_takes_little_of_a_processor() -> None:

@@ -25,7 +25,8 @@ from engramdb.lifecycle.curves import retention
 from engramdb.lifecycle.forecast import DAY, foresee
 from engramdb.policy import PRESETS
 from engramdb.values import Census, Forecast, Memory, Tier
-from engramdb.values.population import NEVER, population_of, recalled_at, to_microseconds
+from engramdb.values.aging import NEVER
+from engramdb.values.population import population_of, recalled_at, to_microseconds
 
 if TYPE_CHECKING:
     from engramdb.policy import AgingPolicy, Policy

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError, MissingExtra, StorageError
-from engramdb.index.foreign import ForeignBackend, ProposesRows
 from engramdb.models.calibration import Likeness
 from engramdb.models.e5 import NAME
 from engramdb.models.embedder import AbsentEmbedder, Embedder
@@ -17,11 +17,15 @@ from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.values import Action, AuditEvent
 
+if TYPE_CHECKING:
+    from engramdb.index.foreign import ForeignBackend, ProposesRows
+
 
 def audited_index(given: ProposesRows | None, store: Store, clock: Clock) -> ForeignBackend | None:
     """Return a caller's own index; what it is given is audited, from its own thread."""
     if given is None:
         return None
+    from engramdb.index.foreign import ForeignBackend  # noqa: PLC0415 - few bring an index of their own
 
     def audit(action: str, counts: Mapping[str, int]) -> None:
         event = AuditEvent(at=clock.now(), action=Action.FOREIGN_INDEX, detail={"what": action, **counts})

@@ -40,15 +40,8 @@ from engramdb.values import (
     Outlook,
     Scope,
 )
-from engramdb.values.population import (
-    LAYERS,
-    NEVER,
-    Population,
-    joined,
-    population_of,
-    recalled_at,
-    to_microseconds,
-)
+from engramdb.values.aging import LAYERS, NEVER
+from engramdb.values.population import Population, joined, population_of, recalled_at, to_microseconds
 
 Ints = NDArray[np.int64]
 

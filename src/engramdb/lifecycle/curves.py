@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from engramdb.policy import AgingPolicy
 from engramdb.values import Importance, Layer, Memory, Tier
-from engramdb.values.population import LAYERS, SOURCES, Moment, Population, population_of, to_microseconds
+from engramdb.values.aging import LAYERS, SOURCES
+from engramdb.values.population import Moment, Population, population_of, to_microseconds
 
 EXTRACTED_SPEED = 3.0
 """What was extracted fades so many times faster than what was stated (l2, huber, elastic; seed 001)."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
-from rapidfuzz.fuzz import ratio
 
 from engramdb.erasable_cache import cached
 from engramdb.store.contract import Transaction
@@ -183,6 +182,8 @@ def _is_bare(entity: Entity) -> bool:
 
 def _spelt_alike(mention: Mention, known: Sequence[Entity]) -> Entity | None:
     """Return the entity whose name differs by a slip of the pen, if there is just one."""
+    from rapidfuzz.fuzz import ratio  # noqa: PLC0415 - needed when a name is new
+
     alike: dict[str, Entity] = {}
     for entity in known:
         name = _folded(mention, entity)

@@ -25,7 +25,8 @@ from engramdb.lifecycle.rules import (
 )
 from engramdb.policy import AgingPolicy
 from engramdb.values import Layer, Tier
-from engramdb.values.population import LAYERS, NEVER, STATUSES, Moment, Population
+from engramdb.values.aging import LAYERS, NEVER, STATUSES
+from engramdb.values.population import Moment, Population
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from engramdb.lifecycle.curves import importance, retention, tiers
 from engramdb.policy import AgingPolicy
 from engramdb.values import Layer, Status
-from engramdb.values.population import LAYERS, Moment, Population
+from engramdb.values.aging import LAYERS
+from engramdb.values.population import Moment, Population
 
 WORKING_RECALLS = 2
 """After so many recalls a working memory becomes an episode."""

@@ -28,7 +28,8 @@ from engramdb.values import (
     Memory,
     Status,
 )
-from engramdb.values.population import LAYERS, Population, to_microseconds
+from engramdb.values.aging import LAYERS
+from engramdb.values.population import Population, to_microseconds
 
 SessionEnds = Mapping[tuple[int, str], int]
 Summarise = Callable[[SessionEnds], Mapping[tuple[int, str], str]]

@@ -15,14 +15,16 @@ import itertools
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import msgspec
-import numpy as np
 from msgspec import Struct
-from numpy.typing import ArrayLike, NDArray
 
 from engramdb.text.terms import terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 Relation = Literal["unrelated", "same_topic", "related", "paraphrase", "contradiction"]
 
@@ -76,11 +78,15 @@ class Calibration(Struct, frozen=True):
 
     def similarities(self, cosines: ArrayLike) -> NDArray[np.float64]:
         """Return many cosines on the common scale, in the shape that they came in."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         known, meant = zip(*self.anchors, strict=True)
         return np.asarray(np.interp(np.asarray(cosines, np.float64), known, meant))
 
     def cosine(self, similarity: float) -> float:
         """Return the least cosine that reaches this similarity, to filter by before converting."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         if similarity <= 0:
             return -1.0
         known, meant = zip(*self.anchors, strict=True)
@@ -123,6 +129,8 @@ def fit_embedder(embedder: FittableEmbedder) -> Calibration:
 
 def cosines_of(embedder: FittableEmbedder, pairs: Sequence[Pair]) -> NDArray[np.float64]:
     """Return the cosine of each pair, with every text embedded once and without a speaker or a date."""
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.a, pair.b)))
     rows = dict(zip(texts, embedder.embed_documents(texts).astype(np.float64), strict=True))
     return np.array([rows[pair.a] @ rows[pair.b] for pair in pairs])
@@ -136,6 +144,8 @@ def fit(pairs: Sequence[Pair], cosines: ArrayLike) -> Calibration:
     is left that does not say or deny the same. An embedder that ranks the kinds wrongly loses the anchors
     that would not rise, and keeps a map that does.
     """
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     values = np.asarray(cosines, np.float64)
     kinds = np.array([pair.relation for pair in pairs])
     unrelated, same_topic, related = (
@@ -156,6 +166,8 @@ def fit(pairs: Sequence[Pair], cosines: ArrayLike) -> Calibration:
 
 def _equal_error(above: NDArray[np.float64], below: NDArray[np.float64]) -> float:
     """Return the cosine that as large a share of `above` misses as of `below` passes."""
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     candidates = np.unique(np.concatenate([above, below]))
     missed = np.searchsorted(np.sort(above), candidates, side="left") / len(above)
     passed = 1 - np.searchsorted(np.sort(below), candidates, side="left") / len(below)
@@ -182,6 +194,8 @@ _COLUMNS = 64
 
 def products(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the products of each row of the first with every row of the second, as a row."""
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     if len(first) == 1:  # a vector and a matrix are another routine, which does not share out so early
         single: NDArray[np.float32] = first @ second.T
         return single
@@ -241,6 +255,8 @@ class Likeness:
 
     def similarity(self, cosines: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return cosines of those vectors on the common scale."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         return self._embedder.calibration.similarities(cosines).astype(np.float32)
 
     def within(self, statements: Sequence[str]) -> NDArray[np.floating[Any]]:

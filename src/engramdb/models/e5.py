@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engramdb.errors import EmbedderUnavailable, ModelPackBroken
 from engramdb.models.calibration import Calibration
 from engramdb.models.wordpiece import bert_uncased
 from engramdb.values.memory import EmbedderIdentity
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from engramdb.models.packs import Pack
 
 NAME: Final = "e5-small"
@@ -86,6 +86,8 @@ class E5Embedder:
         return self._embed(QUERY_PREFIX, texts)
 
     def _embed(self, prefix: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         rows = np.empty((len(texts), self.identity.dimension), np.float32)
         for number, text in enumerate(texts):
             rows[number] = self._open().embed(prefix + text)
@@ -116,6 +118,8 @@ class E5Network:
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Return the mean of the last hidden states, scaled to length one."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         tokens = np.array([bert_uncased().encode(text, most_tokens=MAX_TOKENS)], np.int64)
         inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
         states = self._session.run(["last_hidden_state"], inputs)[0]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from engramdb.errors import EmbedderUnavailable, EmbeddingError, EngramError
 from engramdb.health import EMBEDDER, Health
 from engramdb.models.calibration import Calibration
 from engramdb.values.memory import EmbedderIdentity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Embedder", "EmbedderIdentity"]
 

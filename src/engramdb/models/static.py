@@ -8,11 +8,9 @@ import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from engramdb.erasable_cache import ErasableTable
 from engramdb.errors import EmbedderUnavailable
@@ -20,6 +18,10 @@ from engramdb.models.calibration import Calibration
 from engramdb.models.wordpiece import WordPieces, bert_uncased
 from engramdb.text.terms import STOP_WORDS
 from engramdb.values.memory import EmbedderIdentity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 NAME: Final = "static"
 TABLE_FOLDER: Final = Path(__file__).parent / "static_table"
@@ -103,6 +105,8 @@ class StaticEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row of length one per text."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         result = np.empty((len(texts), self.identity.dimension), np.float32)
         for begin in range(0, len(texts), BATCH):
             self._fill(result[begin : begin + BATCH], texts[begin : begin + BATCH])
@@ -168,6 +172,8 @@ def static_identity() -> EmbedderIdentity:
 
 
 def _read_table(folder: Path) -> _Table:
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     try:
         rows = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
         scales = np.load(folder / "scales.npy", allow_pickle=False)
@@ -185,6 +191,8 @@ def _broken_installation(cause: Exception) -> EmbedderUnavailable:
 
 def _embed(table: _Table, texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the rows of a few texts; each depends on its own text only, bit for bit."""
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     pieces: list[int] = []
     starts: list[int] = []
     hashed: list[tuple[int, str]] = []
@@ -207,6 +215,8 @@ def _embed(table: _Table, texts: Sequence[str]) -> NDArray[np.float32]:
 
 def _hash_word(word: str, dimension: int) -> NDArray[np.float32]:
     """Return a vector that depends on the letters only: alike for words that share runs of letters."""
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     runs = _runs_of_letters(word)
     total = np.sum([_signs(run, dimension) for run in runs], axis=0, dtype=np.float32)
     return np.asarray(total * (HASHED_LENGTH / np.linalg.norm(total)), np.float32)
@@ -220,12 +230,16 @@ def _runs_of_letters(word: str) -> list[str]:
 
 def _signs(run: str, dimension: int) -> NDArray[np.float32]:
     """Return plus and minus ones drawn from a hash: about at right angles for different runs."""
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     digest = hashlib.shake_128(run.encode()).digest(dimension // 8)
     bits = np.unpackbits(np.frombuffer(digest, np.uint8))
     return bits.astype(np.float32) * 2 - 1
 
 
 def _to_unit_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     for number in np.flatnonzero(lengths[:, 0] == 0):
         # Nothing in the text can be read. All such texts share one direction, far from every real one.

@@ -8,8 +8,16 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from engramdb.values.memory import Layer, Memory, MemoryId
+from engramdb.values.memory import Layer, Memory, MemoryId, Source
 from engramdb.values.status import Status
+
+LAYERS = tuple(Layer)
+STATUSES = tuple(Status)
+SOURCES = tuple(Source)
+NEVER = 2**63 - 1
+"""A moment that does not come, in microseconds: no date to forget after."""
+MAX_RECENT = 20
+"""How many recalls are remembered one by one."""
 
 
 class Tier(StrEnum):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.values import AccessLog, Kind, Layer, Memory, Source, Status
+from engramdb.values.aging import LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,13 +20,6 @@ Flags = NDArray[np.bool_]
 Codes = NDArray[np.int8]
 Moment = int | Ints
 
-LAYERS = tuple(Layer)
-STATUSES = tuple(Status)
-SOURCES = tuple(Source)
-NEVER = np.iinfo(np.int64).max
-"""A moment that does not come: no date to forget after."""
-MAX_RECENT = 20
-"""How many recalls are remembered one by one."""
 _MICROSECONDS_PER_DAY = 86_400e6
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from engramdb.store.contract import RecallCount, Sweep
 from engramdb.store.sqlite.connection import corrupt_on_error
 from engramdb.store.sqlite.filters import VISIBLE, scope_columns
@@ -19,10 +17,12 @@ from engramdb.store.sqlite.rows import (
     to_microseconds,
 )
 from engramdb.values import Scope, Status
-from engramdb.values.population import LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES, Population
+from engramdb.values.aging import LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES
 
 if TYPE_CHECKING:
     import apsw
+
+    from engramdb.values.population import Population
 
 
 # Memories as the columns that aging computes with, read in pages of keys, and the count of their recalls.
@@ -123,6 +123,10 @@ class AgesTable:
 def _population(
     rows: list[Any], projects: dict[int, int], session_ends: Mapping[tuple[int, str], int]
 ) -> Population:
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
+    from engramdb.values.population import Population  # noqa: PLC0415 - most commands compute nothing
+
     columns = list(zip(*rows, strict=True)) or [()] * _COLUMNS
     scopes, sessions, recents = columns[18], columns[23], columns[24]
     recent = [

@@ -7,8 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from engramdb.store.contract import DreamRun, MergeRecord, Objection, Outline, StepMark
 from engramdb.store.sqlite.connection import corrupt_on_error
@@ -29,6 +27,8 @@ from engramdb.values import DreamReport, Layer, Memory, MemoryId, Scope, Securit
 
 if TYPE_CHECKING:
     import apsw
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 # The tables `leases`, `dreams`, `dream_steps` and `merges`, and what a dream reads of the others.
@@ -380,6 +380,8 @@ class FeedbackTable:
 
     def objections(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:
         """Return the questions for which these memories were of no help since then."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         rows: list[Any] = self._connection.execute(
             _OBJECTIONS, (to_microseconds(since), to_json(list(keys)))
         ).fetchall()

@@ -7,7 +7,6 @@ from typing import Any
 
 import apsw
 import msgspec
-import numpy as np
 
 from engramdb.store.contract import EdgeColumns, SharedEntities
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
@@ -128,6 +127,8 @@ class EdgesTable:
 
     def sharing_entities(self, most_mentions: Mapping[int, int], *, limit: int) -> SharedEntities:
         """Return memories that share an entity with these, of entities with few mentions; rarest first."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         asked = to_json({str(key): most for key, most in most_mentions.items()})
         rows: list[Any] = self._connection.execute(_SHARING, (asked, limit)).fetchall()
         origins, others, mentions = list(zip(*rows, strict=True)) or [()] * 3
@@ -153,6 +154,8 @@ class EdgesTable:
 
 
 def _columns(rows: Sequence[Any]) -> EdgeColumns:
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     _, sources, targets, types, weights = list(zip(*rows, strict=True)) or [()] * 5
     return EdgeColumns(
         sources=np.array(sources, np.int64),

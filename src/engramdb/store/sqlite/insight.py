@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from engramdb.store.contract.dreams import ClusterStats, EntityNaming, MemoryWeight, SummaryNode
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.filters import AMONG, VISIBLE, ScopesTable, scope_columns
@@ -406,6 +404,8 @@ def _node_row(node: SummaryNode) -> tuple[Any, ...]:
 
 
 def _node(row: Any, scopes: dict[Any, Scope]) -> SummaryNode:
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     got = dict(zip(_COLUMNS, row, strict=False))
     place = row[len(_COLUMNS) :]
     if place not in scopes:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from engramdb.store.contract.capture import DerivedMemory, DreamFilter, Mentions, ToolRun, UniqueName
 from engramdb.store.contract.memories import EdgeColumns
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
@@ -287,6 +285,8 @@ class DreamReadsTable:
 
     def links(self, types: Sequence[EdgeType]) -> EdgeColumns:
         """Return the links of these types between active memories of one and the same scope, whichever."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         rows: list[Any] = self._connection.execute(_LINKS, (to_json(list(types)),)).fetchall()
         sources, targets, kinds, weights = list(zip(*rows, strict=True)) or [()] * 4
         return EdgeColumns(
@@ -298,6 +298,8 @@ class DreamReadsTable:
 
     def mentions(self, *, scope: Scope) -> Mentions:
         """Return which active statements of a scope, none of a dream's, mention which of its entities."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         rows: list[Any] = self._connection.execute(_MENTIONS, (self._scopes.find(scope),)).fetchall()
         memories, entities, changed = list(zip(*rows, strict=True)) or [()] * 3
         return Mentions(

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import struct
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 
 from engramdb.errors import DimensionMismatch
 from engramdb.store.contract import Changes, QuantizedVectors, SnapshotPart
 from engramdb.store.sqlite.connection import single_value
 from engramdb.store.sqlite.filters import VISIBLE, scope_columns
 from engramdb.store.sqlite.memories import next_changes
-from engramdb.store.sqlite.precision import (
-    MIN_DIMENSION,
-    PRECISIONS,
-    decode,
-    decode_quantized,
-    encode,
-    quantize,
-    row_bytes,
-)
 from engramdb.store.sqlite.rows import SELECTED, from_row, to_json
 from engramdb.values import EmbedderIdentity, Memory, Scope, Status
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # The table `vector_snapshots`: the vector index at rest, in parts of some thousand memories.
 
@@ -43,6 +38,8 @@ class SnapshotsTable:
 
     def load_snapshot(self, space: int) -> Sequence[SnapshotPart]:
         """Return the parts of a space's snapshot in order, or none."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
         rows: Any = self._connection.execute(_LOAD, (space,))
         return [
             SnapshotPart(cursor, head, np.frombuffer(keys, "<i8"), columns, codes)
@@ -76,8 +73,8 @@ class SnapshotsTable:
         """Overwrite what snapshots hold of a memory's vectors, in every space."""
         held: list[Any] = self._connection.execute(_PARTS_WITH_KEY, (key,)).fetchall()
         for part, blob, size in held:
-            keys = np.frombuffer(blob, "<i8")
-            place = int(np.searchsorted(keys, key))
+            keys = struct.unpack(f"<{len(blob) // 8}q", blob)
+            place = bisect_left(keys, key)
             if keys[place] == key:
                 width = size // len(keys)
                 with self._connection.blob_open("main", "vector_snapshots", "codes", part, True) as codes:
@@ -91,7 +88,6 @@ class SnapshotsTable:
 # Eight bits lose nothing that ranking needs and take a quarter of the room. The feed of changes is what
 # keeps the index in memory true, in this process and in others.
 
-__all__ = ["VectorsTable", "quantize"]
 
 _STORED_BITS = 8
 _INDEXED = to_json([status for status in Status if status.is_indexed])
@@ -134,6 +130,8 @@ class VectorsTable:
 
     def put(self, space: int, keys: Sequence[int], vectors: NDArray[np.float32]) -> None:
         """Store one vector per memory in place of any earlier one, and mark the memories as changed."""
+        from engramdb.store.sqlite.precision import encode  # noqa: PLC0415 - most commands compute nothing
+
         dimension: int = single_value(self._connection, _DIMENSION, (space,))
         if vectors.shape != (len(keys), dimension):
             raise DimensionMismatch(
@@ -153,6 +151,8 @@ class VectorsTable:
         has as few already is left, as is one too short to gain. Nothing is marked as changed, because a
         reader that still holds the earlier vector holds the better one.
         """
+        from engramdb.store.sqlite.precision import MIN_DIMENSION, PRECISIONS, decode, encode, row_bytes  # noqa: PLC0415 - most commands compute nothing
+
         if bits not in PRECISIONS:
             raise ValueError(f"{bits} bits a number are none of {PRECISIONS}")
         dimension: int = single_value(self._connection, _DIMENSION, (space,))
@@ -201,6 +201,8 @@ class VectorsTable:
 
     def fetch(self, space: int, keys: Sequence[int]) -> tuple[list[int], QuantizedVectors]:
         """Return the keys that have a vector, and their vectors in that order."""
+        from engramdb.store.sqlite.precision import decode_quantized  # noqa: PLC0415 - most commands compute nothing
+
         rows: list[Any] = self._connection.execute(_VECTORS_OF_KEYS, (space, to_json(list(keys)))).fetchall()
         dimension: int = single_value(self._connection, _DIMENSION, (space,))
         return [key for key, _ in rows], decode_quantized([blob for _, blob in rows], dimension=dimension)
@@ -212,6 +214,10 @@ class VectorsTable:
 
     def changes(self, space: int, *, dimension: int, since: int, limit: int) -> Changes:
         """Return the memories that changed after a cursor, with their vectors in the space."""
+        import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
+        from engramdb.store.sqlite.precision import decode_quantized, row_bytes  # noqa: PLC0415 - most commands compute nothing
+
         rows = self._connection.execute(_CHANGES, (space, since, limit)).fetchall()
         columns = list(zip(*rows, strict=True)) or [()] * 10
         change, keys, scopes, when, statuses, layers, types, kinds, categories, blobs = columns

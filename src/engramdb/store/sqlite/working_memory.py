@@ -5,9 +5,6 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engramdb.store.contract.capture import AttentionSnapshot, TopicSnapshot
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.filters import ScopesTable, scope_columns
@@ -23,6 +20,8 @@ from engramdb.values import EmbedderIdentity, Scope, Slot, SlotSource
 
 if TYPE_CHECKING:
     import apsw
+    import numpy as np
+    from numpy.typing import NDArray
 
 _STAMP_BITS = 62
 _PUT = (
@@ -80,6 +79,8 @@ class AttentionTable:
 def _snapshot_from_row(
     stamp: int, at: int, embedder: str | None, topics: str, vectors: bytes
 ) -> AttentionSnapshot:
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     numbers, read, place = np.frombuffer(vectors, "<f2"), [], 0
     for row in from_json(topics):
         count, dimension = row["shape"]
@@ -105,6 +106,8 @@ def _topic_row(topic: TopicSnapshot) -> dict[str, Any]:
 
 
 def _topic(row: dict[str, Any], vectors: NDArray[np.float16]) -> TopicSnapshot:
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
     return TopicSnapshot(
         slots=tuple(_slot(slot) for slot in row["slots"]),
         vectors=vectors.astype(np.float32),
