@@ -257,7 +257,7 @@ CHANGING = (["pin", "{id}"], ["unpin", "{id}"], ["promote", "{id}"], ["forget", 
 
 
 @pytest.mark.parametrize("verbs", [LOOKING, CHANGING], ids=["looking", "changing"])
-def test_a_simple_verb_loads_neither_arrays_nor_the_packages_of_other_verbs(verbs: Sequence[list[str]]) -> None:
+def test_a_simple_verb_loads_no_arrays_and_no_package_of_other_verbs(verbs: Sequence[list[str]]) -> None:
     """To look at a memory, or to change what is known of it, takes the store, no index, no model."""
     with Engram.open(background=False) as engram:
         known = engram.remember("Helix is my editor").id
