@@ -1,12 +1,12 @@
 """
-What does ageing cost: the arithmetic, a whole sweep over a store, and looking ahead?
+What does aging cost: the arithmetic, a whole sweep over a store, and looking ahead?
 
     python -m evals.aging [--columns 100000 1000000] [--stores 100000] [--due 0 0.01 0.1] [--ahead 10000]
 
 Columns are made up: a year of memories, most read out of turns, recalled a few times or never. Stores are
 filled with the same, straight into their tables, and swept with nothing, a hundredth and a tenth of them due.
 The machines are shared, so arithmetic is given in processor time, and the rest in both.
-The write-up is docs/lab/0016-ageing.md.
+The write-up is docs/lab/0016-aging.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ What a dream does to a year of memories: size, duplicates, current and stale fac
     python -m evals.dream [--seed 7] [--embedder static] [--steps] [--sizes 10000 100000] [--json FILE]
 
 A generated life (`evals.life`) is told to an Engram as a user would tell it. The store is then measured
-as it is (*heap*), after one dream at the end of the year (*dreamed*), after ageing (*aged*) or dreaming
+as it is (*heap*), after one dream at the end of the year (*dreamed*), after aging (*aged*) or dreaming
 (*dreamed monthly*) every month, and after both (*aged and dreamed*). `--steps` also takes a copy of the heap
 for every step of the dream and lets it take that step alone, which shows a step that makes recall worse.
 `--sizes` times a first dream and a second one over so many memories, written straight into the tables as the

@@ -183,7 +183,7 @@ def wait_until_moved(path: Path, number: int) -> None:
 
 def moved(path: Path) -> int:
     """How many moves of sweeps the histories hold."""
-    return int(rows(path, "SELECT count(*) FROM history WHERE actor = 'ageing'")[0][0])
+    return int(rows(path, "SELECT count(*) FROM history WHERE actor = 'aging'")[0][0])
 
 
 def everything(path: Path) -> tuple[list[Any], list[Any]]:

@@ -266,14 +266,14 @@ def test_a_silent_agent_is_put_away_and_wiped(store_path: Path, clock: ManualClo
     with opened(store_path, clock) as engram:
         talk(engram, "coder", BILLING, "Ann is in a hurry")
         held = engram._parts.agents._memories._held[coder]
-        rows = (held.mind or AttentionState()).momentum.rows
+        rows = (held.state or AttentionState()).momentum.rows
         assert rows.any()
 
         clock.advance(minutes=31)
         talk(engram, "writer", "a story")
 
         assert coder not in engram._parts.agents._memories._held
-        assert held.mind is None
+        assert held.state is None
         assert not rows.any()
         assert "Ann is in a hurry" in contents(engram, "coder")
 
@@ -306,7 +306,7 @@ def test_closing_wipes_every_mind(store_path: Path, clock: ManualClock) -> None:
     """A memory that is closed holds nothing of what was said."""
     with opened(store_path, clock) as engram:
         talk(engram, "coder", BILLING)
-        mind = engram._parts.agents._memories._held[Scope(agent="coder")].mind
+        mind = engram._parts.agents._memories._held[Scope(agent="coder")].state
         assert mind is not None
 
     assert mind.momentum.is_empty

@@ -1,1 +1,1 @@
-"""Tests of ageing, which share the memories and questions in `made`."""
+"""Tests of aging, which share the memories and questions in `made`."""

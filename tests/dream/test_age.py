@@ -376,11 +376,11 @@ def test_one_session_that_cannot_be_summarised_does_not_keep_the_others(store: W
 
 
 def test_the_engine_says_how_the_last_sweep_went(store_path: Path, clock: ManualClock) -> None:
-    """`status` names the ageing and when it last succeeded."""
+    """`status` names the aging and when it last succeeded."""
     with open_tiered(store_path, clock) as engram:
         engram.age()
 
-        (part,) = [part for part in engram.status().parts if part.name == "ageing"]
+        (part,) = [part for part in engram.status().parts if part.name == "aging"]
         assert part.last_success == clock.now()
 
 

@@ -148,7 +148,7 @@ def test_a_long_run_stays_the_holder(store: SqliteStore) -> None:
     assert all(one.strength == 2.0 for one in stored(store).values())
 
 
-def test_ageing_is_exclusive_too(store_path: Path) -> None:
+def test_aging_is_exclusive_too(store_path: Path) -> None:
     """One sweep at a time, beside a dream if need be; a rehearsal needs no lease."""
     with opened(store_path) as engram:
         keep(engram, "I like green tea")

@@ -112,7 +112,7 @@ def test_what_is_recalled_is_not_idle(engram: Engram, clock: ManualClock) -> Non
 
 
 def test_pinned_knowledge_and_passing_memories_do_not_fade_here(engram: Engram, clock: ManualClock) -> None:
-    """A pin holds strength; what is episodic fades by ageing and not by this."""
+    """A pin holds strength; what is episodic fades by aging and not by this."""
     pinned = known(engram, pinned=True)
     (episode,) = tell(engram, "We had lunch on the roof", layer=Layer.EPISODIC)
     clock.advance(days=90)

@@ -130,11 +130,11 @@ def test_a_dry_run_counts_and_changes_nothing(lived: Engram) -> None:
     assert (told.turns, told.scopes) == (len(lived.turns(scope=ANN, limit=500)), 1)
     assert lived.status().by_status == before.by_status
     done = lived.erase(user="ann-of-green-gables")
-    assert (done.memories, done.turns, done.gaps, done.minds) == (
+    assert (done.memories, done.turns, done.gaps, done.working_memories) == (
         told.memories,
         told.turns,
         told.gaps,
-        told.minds,
+        told.working_memories,
     )
 
 
@@ -169,7 +169,7 @@ def test_an_erased_memory_takes_its_evidence_along(engram: Engram, store_path: P
     done = engram.erase(memory.id)
 
     assert memory.id in done.memories
-    assert (done.turns, done.minds, done.is_file_clean) == (1, 1, True)
+    assert (done.turns, done.working_memories, done.is_file_clean) == (1, 1, True)
     assert SECRET.encode() not in bytes_on_disk(store_path)
     assert engram.get(memory.id).status is Status.ERASED
     assert any("harbour" in one.content for one in engram.list())

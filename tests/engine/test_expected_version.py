@@ -85,9 +85,7 @@ def test_every_verb_that_changes_one_memory_takes_the_condition() -> None:
 
     named = {name for name, verb in verbs if "memory_id" in inspect.signature(verb).parameters}
 
-    assert {name for name in named if not name.startswith("_")} - looks == set(
-        VERBS
-    ) | FORMER_NAMES
+    assert {name for name in named if not name.startswith("_")} - looks == set(VERBS) | FORMER_NAMES
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -127,15 +127,15 @@ def test_what_another_process_left_counts_as_new(bench: Bench) -> None:
 
 
 def test_a_sweep_needs_no_news(bench: Bench) -> None:
-    """Ageing is about time: it is due a day after it was last done, whoever did it."""
+    """Aging is about time: it is due a day after it was last done, whoever did it."""
     done_at = bench.clock.now() - timedelta(hours=23)
-    ageing = bench.job("ageing", every=timedelta(hours=24), needs_news=False, last_done=lambda: done_at)
-    scheduler = bench.scheduler(ageing)
+    aging = bench.job("aging", every=timedelta(hours=24), needs_news=False, last_done=lambda: done_at)
+    scheduler = bench.scheduler(aging)
 
     before = scheduler.tick()
     bench.clock.advance(hours=1)
 
-    assert (before, scheduler.tick()) == (None, "ageing")
+    assert (before, scheduler.tick()) == (None, "aging")
 
 
 def test_idleness_makes_a_dream_due_once(bench: Bench) -> None:
@@ -168,7 +168,7 @@ def test_the_end_of_a_turn_is_news(bench: Bench) -> None:
 def test_one_job_runs_at_a_time_and_the_longest_waiting_first(bench: Bench) -> None:
     """A look runs one job; the other gets its turn at the next."""
     first = bench.job("dream", after_extractions=1)
-    second = bench.job("ageing", every=timedelta(hours=1), needs_news=False)
+    second = bench.job("aging", every=timedelta(hours=1), needs_news=False)
     scheduler = bench.scheduler(first, second)
     bench.use()
     bench.clock.advance(hours=1)
@@ -178,7 +178,7 @@ def test_one_job_runs_at_a_time_and_the_longest_waiting_first(bench: Bench) -> N
     bench.clock.advance(minutes=1)
     bench.pressed = ""
 
-    assert [scheduler.tick(), scheduler.tick(), scheduler.tick()] == ["ageing", "dream", None]
+    assert [scheduler.tick(), scheduler.tick(), scheduler.tick()] == ["aging", "dream", None]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_a_job_with_a_bug_is_given_up_and_the_others_go_on(bench: Bench) -> None
         int("no number, but maybe words of a memory")
 
     broken = Job(name="dream", run=crash, every=timedelta(seconds=1), needs_news=False)
-    scheduler = bench.scheduler(broken, bench.job("ageing", every=timedelta(hours=1), needs_news=False))
+    scheduler = bench.scheduler(broken, bench.job("aging", every=timedelta(hours=1), needs_news=False))
     for _ in range(100):
         bench.clock.advance(minutes=10)
         scheduler.tick()
@@ -326,7 +326,7 @@ def test_a_job_with_a_bug_is_given_up_and_the_others_go_on(bench: Bench) -> None
     assert part.failure.startswith("ValueError at test_scheduler.py")
     assert "memory" not in part.failure
     assert scheduler.state().given_up == ("dream",)
-    assert bench.ran.count("ageing") > 5
+    assert bench.ran.count("aging") > 5
 
 
 def test_a_store_that_cannot_be_asked_holds_nothing_up_for_good(bench: Bench) -> None:
@@ -433,7 +433,7 @@ def test_a_day_brings_a_sweep_and_a_second_process_none(
         clock.advance(hours=1)
         second = other._parts.scheduler.tick()
 
-    assert (first, second) == ("ageing", None)
+    assert (first, second) == ("aging", None)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def empty(engram: Engram, clock: ManualClock) -> None:
 
 
 def expire(engram: Engram, clock: ManualClock) -> None:
-    """The time of the document is over, for the document store and for the ageing of memories."""
+    """The time of the document is over, for the document store and for the aging of memories."""
     clock.advance(minutes=11)
     engram.documents.prune()
     engram.age()

@@ -1,5 +1,5 @@
 """
-Memories for the tests of ageing, and what becomes of them.
+Memories for the tests of aging, and what becomes of them.
 
 Every memory is born at one moment, so that a test says only how much later it asks.
 """
@@ -88,7 +88,7 @@ def days(number: float) -> timedelta:
 
 
 def open_aging(path: Path, clock: ManualClock, preset: str, **aging: object) -> Engram:
-    """A memory under a preset with some fields of its ageing replaced, without threads or disk waits."""
+    """A memory under a preset with some fields of its aging replaced, without threads or disk waits."""
     settings = Settings(policy=preset, overrides={"aging": aging}, durability="relaxed")
     return Engram.open(path, settings=settings, clock=clock, embedder=TinyEmbedder(), background=False)
 

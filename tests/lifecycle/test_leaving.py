@@ -34,7 +34,7 @@ def test_a_rule_takes_what_it_should_and_says_so(case: Case, store_path: Path, c
         last = engram.history(memory.id)[-1]
         assert engram.get(memory.id).status is case.to
         assert (last.action, last.reason, last.at) == (Action.AGE, case.rule, clock.now())
-        assert (last.actor.name, last.actor.kind) == ("ageing", ActorKind.RULE)
+        assert (last.actor.name, last.actor.kind) == ("aging", ActorKind.RULE)
         assert (last.old_status, last.new_status) == (case.before, case.to)
         assert memory.id not in {one.id for one in engram.list(limit=50)}
 

@@ -104,7 +104,7 @@ def test_nothing_is_lost_without_a_row_that_names_the_rule(preset: str) -> None:
     for one in gone:
         last = lived.histories[one][-1]
         assert last.new_status is lived.end[one].status
-        assert (one in lived.forgotten) or (last.actor.name == "ageing" and last.reason in rules)
+        assert (one in lived.forgotten) or (last.actor.name == "aging" and last.reason in rules)
 
 
 @EVERY_PRESET
@@ -113,10 +113,7 @@ def test_the_reports_are_the_histories(preset: str) -> None:
     lived = year(preset)
 
     rows = Counter(
-        event.reason
-        for events in lived.histories.values()
-        for event in events
-        if event.actor.name == "ageing"
+        event.reason for events in lived.histories.values() for event in events if event.actor.name == "aging"
     )
 
     assert rows == lived.by_rule

@@ -1,4 +1,4 @@
-"""Laws of ageing: curves only fall, use only helps, pins hold, pages do not matter, forecasts come true."""
+"""Laws of aging: curves only fall, use only helps, pins hold, pages do not matter, forecasts come true."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from engramdb.store.sqlite.precision import quantize
 from engramdb.values import Actor, ActorKind, Edge, EdgeType, Status, check_edge, check_move, new_id
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-RULE = Actor(name="ageing", kind=ActorKind.RULE)
+RULE = Actor(name="aging", kind=ActorKind.RULE)
 
 
 @given(path=st.lists(st.sampled_from(Status), min_size=1, max_size=12))

@@ -81,7 +81,7 @@ def test_a_changed_memory_is_entered_anew(store: SqliteStore) -> None:
 
 
 def test_a_change_of_something_else_leaves_the_rows_alone(store: SqliteStore) -> None:
-    """Pinning or ageing a memory does not touch what it is found by."""
+    """Pinning or aging a memory does not touch what it is found by."""
     key, memory = keep(store)
 
     with store.atomic() as tx:

@@ -165,7 +165,7 @@ def test_the_sections_of_a_window_add_up(engram_command: Command) -> None:
     assert sum(parts) == int(rows["all"][0])
 
 
-def test_ageing_says_how_many_of_those_it_looked_at_are_alive(engram_command: Command) -> None:
+def test_aging_says_how_many_of_those_it_looked_at_are_alive(engram_command: Command) -> None:
     """The tiers count the living only, and the first line says how many these are."""
     first_id(engram_command, "Ben lives in Lisbon")
     first_id(engram_command, "Ben lives in Porto")

@@ -83,7 +83,7 @@ def test_status_tells_sizes_room_and_what_was_done_last(engram_command: Command)
 
     assert "GB free beside it" in shown
     assert "last dream      never" in shown
-    assert "last ageing     just now" in shown
+    assert "last aging      just now" in shown
     assert "last worked" in shown
 
 
@@ -143,7 +143,7 @@ def test_a_clock_that_runs_ahead_gives_a_date(capsys: pytest.CaptureFixture[str]
 
 def test_every_part_is_told_in_plain_words() -> None:
     """A newcomer learns of each part that the engine watches what it does."""
-    jobs = {job + IN_BACKGROUND for job in ("backfill", "ageing", "dream")}
+    jobs = {job + IN_BACKGROUND for job in ("backfill", "aging", "dream")}
     named = {EMBEDDER, CHAT, READ_NOTES, READING, TURNS, ATTENTION, ANTICIPATION, SCHEDULER, PART}
 
     assert set(PARTS) == named | jobs | _watched()

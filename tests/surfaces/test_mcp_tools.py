@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .mcp_talk import Talk
 
-RULE = Actor(name="ageing", kind=ActorKind.RULE)
+RULE = Actor(name="aging", kind=ActorKind.RULE)
 
 
 @pytest.fixture

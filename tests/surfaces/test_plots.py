@@ -1,4 +1,4 @@
-"""The pictures of ageing: true to the numbers, the same every time, and without the words of a memory."""
+"""The pictures of aging: true to the numbers, the same every time, and without the words of a memory."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def age(run: Run) -> None:
     with run.open() as engram:
         total = engram.status().memories
         try:
-            with counting("ageing", total=total) as progress:
+            with counting("aging", total=total) as progress:
                 report: AgeReport = run.call(engram, progress=progress)
         except KeyboardInterrupt:
             talk("Stopped. The next `engram age` goes on from here.")

@@ -261,7 +261,7 @@ def _erased_words(did: str, found: Erasure) -> str:
         (len(found.memories), "memory", "memories"),
         (found.turns, "message", "messages"),
         (found.gaps, "open question", "open questions"),
-        (found.minds, "agent's working memory", "agents' working memories"),
+        (found.working_memories, "agent's working memory", "agents' working memories"),
         (found.scopes, "scope", "scopes"),
     )
     named = [counted(*one) for one in went if one[0]]

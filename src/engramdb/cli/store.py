@@ -92,7 +92,7 @@ def show_status(report: StatusReport) -> None:
             "to be embedded": memories(report.awaiting_embedding) if report.awaiting_embedding else None,
             "to be enriched": memories(report.awaiting_enrichment) if report.awaiting_enrichment else None,
             "last dream": ago(report.last_dream),
-            "last ageing": ago(report.last_ageing),
+            "last aging": ago(report.last_aging),
             "background": _background(report.scheduler),
         }
     )

@@ -2,8 +2,8 @@
 The working memories of the agents that this process serves: loaded, changed, saved, put away.
 
 One is loaded when its agent is first met, saved with every turn that ends well, read again when another
-process has saved since, and put away when it was silent for long: wiped here, kept in the store. One lock per
-working memory: two threads of one agent take turns, and neither loses what the other brought to mind.
+process has saved since, and put away when silent for long: wiped here, saved in the store. One lock per
+working memory: two threads of one agent take turns, and neither loses what the other added.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ ATTENTION = "attention"
 
 
 class _Held(Struct, eq=False):
-    """One mind in this process, and who is using it."""
+    """One agent's state in this process, and who is using it."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
-    mind: AttentionState | None = None
+    state: AttentionState | None = None
     stamp: int = 0
     restored: Restored = Restored.FRESH
     touched_at: datetime | None = None
@@ -73,14 +73,14 @@ class WorkingMemories:
         self._held: dict[Scope, _Held] = {}
 
     def look(self, scope: Scope) -> tuple[AttentionState, Restored]:
-        """Return an agent's mind as it is now, brought in if need be, and in what state it came."""
+        """Return an agent's state as it is now, loaded if need be, and how it was restored."""
         self.sweep()
         with self._holding(scope) as held:
-            mind = self._present(scope, held)
-            return mind, held.restored
+            state = self._present(scope, held)
+            return state, held.restored
 
     def begin(self, scope: Scope) -> None:
-        """Note that a turn begins: its mind stays until the turn is over."""
+        """Note that a turn begins: its state stays loaded until the turn is over."""
         with self._holding(scope) as held:
             held.open_turns += 1
 
@@ -99,9 +99,9 @@ class WorkingMemories:
         write: Callable[[Transaction], object],
     ) -> AttentionState:
         """
-        Change a mind and keep it, in one write with whatever else belongs to it.
+        Change a state and save it, in one write with whatever else belongs to it.
 
-        If the write fails, nothing of it is stored and the mind is what it was.
+        If the write fails, nothing of it is stored and the state is unchanged.
         """
         with self._holding(scope) as held:
             before = self._present(scope, held)
@@ -110,15 +110,15 @@ class WorkingMemories:
                 write(tx)
                 after = drop_ungrounded(tx, after, scope=scope, now=self._clock.now())
                 stamp = tx.attention.put(scope, self._at_rest(after))
-            held.mind, held.stamp, held.restored = after, stamp, Restored.HELD
+            held.state, held.stamp, held.restored = after, stamp, Restored.HELD
             return after
 
     def put_away(self, scope: Scope) -> None:
-        """Keep a mind in the store as it is and let go of it here."""
+        """Save a state to the store and drop it here."""
         with self._holding(scope) as held:
-            mind = self._present(scope, held)
+            state = self._present(scope, held)
             with self._store.atomic() as tx:
-                tx.attention.put(scope, self._at_rest(replace(mind, at=self._clock.now())))
+                tx.attention.put(scope, self._at_rest(replace(state, at=self._clock.now())))
             self._let_go(scope, held)
 
     def prepare(self, scope: Scope, prepared: AnticipatedAnswer | None) -> None:
@@ -136,7 +136,7 @@ class WorkingMemories:
             return prepared
 
     def sweep(self) -> int:
-        """Put away the minds that were silent for too long, or are too many; return how many."""
+        """Put away the working memories that were silent for too long, or are too many; return how many."""
         now = self._clock.now()
         idle = timedelta(minutes=self._policy.idle_minutes)
         with self._lock:
@@ -145,11 +145,11 @@ class WorkingMemories:
         gone = 0
         for number, (scope, held) in enumerate(oldest):
             if not held.lock.acquire(blocking=False):
-                continue  # whoever holds it is using it
+                continue  # it is in use
             try:
                 is_idle = now - (held.touched_at or now) > idle or number < over
                 if is_idle and not held.open_turns and not held.is_away:
-                    self._let_go(scope, held)  # every change was kept as it was made
+                    self._let_go(scope, held)  # every change was saved as it was made
                     gone += 1
             finally:
                 held.lock.release()
@@ -157,7 +157,7 @@ class WorkingMemories:
 
     def let_go(self) -> None:
         """
-        Hold no words: every mind is read from the store when it is next used, and nothing is prepared.
+        Hold no words: every state is read from the store when it is next used, and nothing is prepared.
 
         Not inside a write, as with `forget`.
         """
@@ -165,10 +165,10 @@ class WorkingMemories:
             known = list(self._held.values())
         for held in known:
             with held.lock:
-                held.mind, held.prepared = None, None  # every change was kept as it was made
+                held.state, held.prepared = None, None  # every change was saved as it was made
 
     def close(self) -> None:
-        """Let go of every mind; what they hold is in the store."""
+        """Release every state; what they hold is in the store."""
         with self._lock:
             known = list(self._held.items())
         for scope, held in known:
@@ -177,7 +177,7 @@ class WorkingMemories:
 
     @contextmanager
     def _holding(self, scope: Scope) -> Iterator[_Held]:
-        """Hold an agent's mind alone; one that was put away between two lines is fetched again."""
+        """Lock an agent's state; one that was put away in between is loaded again."""
         while True:
             with self._lock:
                 held = self._held.setdefault(scope, _Held())
@@ -188,37 +188,37 @@ class WorkingMemories:
                     return
 
     def _present(self, scope: Scope, held: _Held) -> AttentionState:
-        """Return the mind, read from the store if it is not here or somebody else has saved it since."""
+        """Return the state, read from the store if it is not here or was saved by another since."""
         with self._store.read() as tx:
             stamp = tx.attention.stamp(scope)
-            if held.mind is not None and held.stamp == stamp:
-                return held.mind
-            held.mind, held.restored = self._woken(tx, scope)
+            if held.state is not None and held.stamp == stamp:
+                return held.state
+            held.state, held.restored = self._woken(tx, scope)
             held.stamp = stamp
-            return held.mind
+            return held.state
 
     def _woken(self, tx: Transaction, scope: Scope) -> tuple[AttentionState, Restored]:
         now = self._clock.now()
         try:
-            kept = tx.attention.get(scope)
+            snapshot = tx.attention.get(scope)
         except StoreCorrupt as exc:  # an agent that lost its thread can still work
             self._health.failed(ATTENTION, exc)
-            kept = None
-        asleep = AttentionState() if kept is None else from_snapshot(kept, identity=self._identity())
-        mind, restored = wake_up(asleep, self._policy, now=now)
+            snapshot = None
+        asleep = AttentionState() if snapshot is None else from_snapshot(snapshot, identity=self._identity())
+        state, restored = wake_up(asleep, self._policy, now=now)
         if restored is not Restored.FRESH:
-            return drop_ungrounded(tx, mind, scope=scope, now=now), restored
+            return drop_ungrounded(tx, state, scope=scope, now=now), restored
         first = morning_slots(tx, scope=scope, now=now)
         return AttentionState(slots=add_slots((), first, self._policy), at=now), restored
 
-    def _at_rest(self, mind: AttentionState) -> AttentionSnapshot:
-        return to_snapshot(mind, identity=self._identity(), now=self._clock.now())
+    def _at_rest(self, state: AttentionState) -> AttentionSnapshot:
+        return to_snapshot(state, identity=self._identity(), now=self._clock.now())
 
     def _let_go(self, scope: Scope, held: _Held) -> None:
-        """Wipe a mind and drop it; its lock is held."""
-        if held.mind is not None:
-            wipe_state(held.mind)
-        held.mind, held.prepared, held.is_away = None, None, True
+        """Wipe a state and drop it; its lock is held."""
+        if held.state is not None:
+            wipe_state(held.state)
+        held.state, held.prepared, held.is_away = None, None, True
         with self._lock:
             if self._held.get(scope) is held:
                 del self._held[scope]

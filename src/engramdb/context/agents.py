@@ -2,7 +2,7 @@
 One turn of an agent as a `with` block: what it is given on the way in, what it brings back on the way out.
 
 Whatever happens inside, the turn is closed once: well, with what was replied; failed, when the block raised;
-abandoned, when nothing was replied or nobody came back. `async with` does the same from a worker thread, as
+abandoned, when nothing was replied or no one came back. `async with` does the same from a worker thread, as
 docs/decisions/0004-sync-core.md has it.
 """
 
@@ -31,7 +31,7 @@ from engramdb.values import Missing, Recall, Role, Scope, SlotSource, TopicShift
 from engramdb.worker import Worker
 
 MAX_BYTES = 256 * 1024
-"""Of one reply or one tool's output that are kept; the beginning says what it was."""
+"""Bytes stored of one reply or one tool's output; the beginning says what it was."""
 NO_OUTPUT = "(no output)"
 ANTICIPATION = "anticipation in the background"
 """The name of this part in `status`; it is at work without anybody waiting for it."""
@@ -68,7 +68,7 @@ class AgentTurn:
 
     @property
     def working_memory(self) -> WorkingMemory:
-        """What the agent has in mind as it meets the message."""
+        """The working memory of the agent as it meets the message."""
         return self._given().working
 
     @property
@@ -78,7 +78,7 @@ class AgentTurn:
 
     @property
     def missing(self) -> tuple[Missing, ...]:
-        """What the window had to do without, and what was too long to be kept whole, each with its reason."""
+        """What the window lacked, and what was too long to be stored whole, each with its reason."""
         return (*self._given().window.missing, *self._cut)
 
     @property
@@ -95,21 +95,21 @@ class AgentTurn:
 
     def reply(self, text: str) -> None:
         """
-        Take in what the model said; it is kept when the turn ends well. A blank one is no reply.
+        Add what the model said; it is stored when the turn ends well. A blank one is no reply.
 
-        Of a very long one the beginning is kept, and `missing` says so.
+        Of a very long one the beginning is stored, and `missing` says so.
         """
         self._open()
         if kept := self._keepable("reply", text):
             self._said.append(Said(Role.ASSISTANT, kept, self._request.agent))
 
     def tool(self, name: str, result: str) -> None:
-        """Take in what a tool answered; it is kept when the turn ends well."""
+        """Add what a tool answered; it is stored when the turn ends well."""
         self._open()
         self._said.append(Said(Role.TOOL, self._keepable("tool", result) or NO_OUTPUT, name))
 
     def note(self, text: str, *, source: SlotSource = SlotSource.EXPLICIT) -> None:
-        """Hold something in mind beyond this turn; by default as long as it takes, and until it gives way."""
+        """Hold something in working memory beyond this turn; by default until it gives way."""
         self._open()
         if not text.strip():
             raise InvalidQuery("a note must say something")
@@ -153,7 +153,7 @@ class AgentTurn:
         await asyncio.to_thread(self.__exit__, kind, error, trace)
 
     def _keepable(self, what: str, text: str) -> str:
-        """Return a text as it can be kept: what a model or a tool put out must not cost the turn."""
+        """Return a text as it can be stored: what a model or a tool put out must not cost the turn."""
         if not isinstance(text, str):
             raise InvalidQuery(f"what a turn brings back must be text, not {type(text).__name__}")
         whole = text.encode("utf-8", "replace")
@@ -195,15 +195,15 @@ class Agents:
         return AgentTurn(self._lifecycle, request)
 
     def working_memory(self, scope: Scope) -> WorkingMemory:
-        """Return what an agent has in mind, brought back if need be."""
+        """Return the working memory of an agent, restored if need be."""
         self._lifecycle.bury()
-        mind, restored = self._memories.look(scope)
+        state, restored = self._memories.look(scope)
         with self._parts.store.read() as tx:
-            held = read_items(tx, mind.slots, scope=scope, now=self._parts.clock.now())
-        return working_memory(scope, held, mind, restored)
+            held = read_items(tx, state.slots, scope=scope, now=self._parts.clock.now())
+        return working_memory(scope, held, state, restored)
 
     def suspend(self, scope: Scope) -> WorkingMemory:
-        """Save what an agent has in mind, let go of it here, and return what was saved."""
+        """Save the working memory of an agent, drop it here, and return what was saved."""
         held = self.working_memory(scope)
         self._memories.put_away(scope)
         return held

@@ -158,7 +158,7 @@ class Begun(Struct, frozen=True, kw_only=True, eq=False):
     recall: Recall
     window: Window
     sensory: tuple[Slot, ...] = ()
-    """What was said a while ago, to be kept in mind."""
+    """What was said a while ago, to be held in working memory."""
     is_anticipated: bool = False
     """Whether the recall had been prepared."""
 
@@ -249,7 +249,7 @@ class TurnRecall:
         self.is_anticipated = False
 
     def __call__(self, limit: int) -> Recall:
-        """Return so many memories for the message, without those that are told as working memory anyway."""
+        """Return memories for the message, without those that working memory shows anyway."""
         with self._parts.health.watch("recall"):
             found = self._from_prepared(limit)
             self.is_anticipated = found is not None
@@ -300,7 +300,7 @@ def anticipate(parts: TurnParts, scope: Scope, expected: Expected) -> Anticipate
 
 
 def _is_enough(answer: Recall, limit: int) -> bool:
-    """Say whether an answer holds as many memories as are asked for, or all that there are."""
+    """Return whether an answer holds as many memories as are asked for, or all that there are."""
     return limit <= answer.query.limit or len(answer.hits) < answer.query.limit
 
 
@@ -327,7 +327,7 @@ class TurnLifecycle:
     # --- steps one to three: resolve, recall, build ---------------------------------------------------------
 
     def begin(self, request: TurnRequest) -> Begun:
-        """Store the message and return what the agent should have in mind for it."""
+        """Store the message and return what the agent needs to know for it."""
         self.bury()
         is_read = self._parts.turn_reader.wait()
         turn = self._observed(request, request.message, request.kind.role, request.speaker)
@@ -347,8 +347,8 @@ class TurnLifecycle:
     def _attended(self, request: TurnRequest, turn: Turn, *, is_read: bool) -> Begun:
         scope, now = request.scope, self._now()
         message = AttendedMessage(text=request.message, vector=self._vector(request.message))
-        mind, restored = self._memories.look(scope)
-        ahead, shift = self._attend(mind, message, now)
+        state, restored = self._memories.look(scope)
+        ahead, shift = self._attend(state, message, now)
         with self._parts.store.read() as tx:
             held = read_items(tx, ahead.slots, scope=scope, now=now)
         contexts, wanted = self._parts.contexts, request.for_context()
@@ -389,9 +389,9 @@ class TurnLifecycle:
         reply = "\n\n".join(one.text for one in said if one.role is Role.ASSISTANT)
         experience = self._experience(begun, reply, noted)
 
-        def changed(mind: AttentionState) -> AttentionState:
+        def changed(state: AttentionState) -> AttentionState:
             now = self._now()
-            attending, _ = self._attend(mind, begun.message, now)
+            attending, _ = self._attend(state, begun.message, now)
             return settle_turn(attending, experience, self._measure(), self._parts.policy.attention, now=now)
 
         def write(tx: Transaction) -> None:
@@ -401,7 +401,7 @@ class TurnLifecycle:
             tx.audit.add(self._event(request, begun.id, Ended.DONE, shift=begun.shift))
 
         try:
-            mind = self._memories.change(request.scope, changed, write)
+            state = self._memories.change(request.scope, changed, write)
         except _MessageGone:  # erased meanwhile: nothing of this turn may be left either
             self.close(begun, Ended.ABANDONED)
             return
@@ -414,21 +414,21 @@ class TurnLifecycle:
         if request.kind is not TurnKind.CHAT:
             self._keep_result(request, reply)
         limit = begun.recall.query.limit
-        ahead = Expected(text=request.message, momentum=mind.momentum, limit=limit)
+        ahead = Expected(text=request.message, momentum=state.momentum, limit=limit)
         self._ahead.look_ahead(request.scope, ahead)
         self._parts.scheduler.schedule("turn")
 
     def close(self, begun: Begun, ended: Ended, *, error: str | None = None) -> None:
-        """End a turn that brought nothing back: the mind stays as it was, and the audit says how it ended."""
+        """End a turn that brought nothing back: the state is unchanged, and the audit says how it ended."""
         self._closed(begun)
         self._record(begun.request, begun.id, ended, error=error)
 
     def lost(self, begun: Begun) -> None:
-        """Note that nobody holds a turn any more; called by the garbage collector, so it only notes."""
+        """Note that no one holds a turn any more; called by the garbage collector, so it only notes."""
         self._lost.append(begun)
 
     def bury(self) -> None:
-        """Close the turns that nobody holds any more."""
+        """Close the turns that no one holds any more."""
         while self._lost:
             begun = self._lost.popleft()
             if begun.id in self._open:
@@ -477,7 +477,7 @@ class TurnLifecycle:
     def _experience(
         self, begun: Begun, reply: str, noted: Sequence[tuple[str, SlotSource]]
     ) -> TurnExperience:
-        """Return what the turn brings to mind: the best answers, what was said before, what was noted."""
+        """Return the slots that a turn adds: the best answers, what was said before, what was noted."""
         _policy, now = self._parts.policy.attention, self._now()
         fitting = [hit for hit in begun.recall.hits if hit.trust.relevance >= RECALL_RELEVANCE]
         recalled = [
@@ -501,9 +501,9 @@ class TurnLifecycle:
         return tuple(turn_slot(turn, now=now) for turn in told[-1:] if not is_vague(turn.content, policy))
 
     def _attend(
-        self, mind: AttentionState, message: AttendedMessage, now: datetime
+        self, state: AttentionState, message: AttendedMessage, now: datetime
     ) -> tuple[AttentionState, TopicShift]:
-        return attend_to(mind, message, self._measure(), self._parts.policy.attention, now=now)
+        return attend_to(state, message, self._measure(), self._parts.policy.attention, now=now)
 
     def _observed(self, request: TurnRequest, content: str, role: Role, speaker: str | None) -> Turn:
         return observe(
@@ -558,13 +558,13 @@ class TurnLifecycle:
 
 
 def working_memory(
-    scope: Scope, held: Sequence[WorkingItem], mind: AttentionState, restored: Restored
+    scope: Scope, held: Sequence[WorkingItem], state: AttentionState, restored: Restored
 ) -> WorkingMemory:
-    """Return what is in mind as a value to look at."""
+    """Return working memory as a value to look at."""
     return WorkingMemory(
         scope=scope,
         items=tuple(held),
         restored=restored,
-        confidence=mind.momentum.confidence,
-        topics=len(mind.topics),
+        confidence=state.momentum.confidence,
+        topics=len(state.topics),
     )

@@ -25,7 +25,7 @@ AGING_HOURS = 24.0
 BACKFILL_MINUTES = 1.0
 BACKFILL_SECONDS = 30.0
 """How long one stretch of embedding may take before something else gets its turn."""
-NOT_USE = frozenset({EMBEDDER, CHAT, SCHEDULER, "reading", "read notes", "ageing", "dream", "index snapshot"})
+NOT_USE = frozenset({EMBEDDER, CHAT, SCHEDULER, "reading", "read notes", "aging", "dream", "index snapshot"})
 """Parts of `health` that are at work without anybody waiting for them."""
 
 
@@ -56,7 +56,7 @@ class Maintenance:
                 last_done=self._last_dream,
             ),
             Job(
-                name="ageing",
+                name="aging",
                 run=self._age,
                 every=timedelta(hours=AGING_HOURS),
                 needs_news=False,

@@ -156,7 +156,7 @@ def overview(parts: Parts) -> StatusReport:
             scheduler=_scheduler(parts),
             workers=parts.worker_states(),
             last_dream=_finished(tx.dreams.latest()),
-            last_ageing=_finished(tx.sweeps.latest()),
+            last_aging=_finished(tx.sweeps.latest()),
             parts=parts.health.parts(),
             all_parts=parts.health_store.all_parts(),
             advice=(

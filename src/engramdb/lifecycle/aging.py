@@ -101,7 +101,7 @@ def age_once(
         stop=parts.stop,
         progress=progress,
     )
-    with parts.health.watch("ageing"):
+    with parts.health.watch("aging"):
         if dry_run:
             return sweep(sweeper)
         with held(parts.store, "age", minutes=LEASE_MINUTES, clock=clock.now) as lease:
@@ -209,7 +209,7 @@ def compare(
 
 
 def presets_with(name: str, own: AgingPolicy) -> dict[str, AgingPolicy]:
-    """Return the ageing of every preset, with the store's own in place of the one that it was made from."""
+    """Return the aging of every preset, with the store's own in place of the one that it was made from."""
     return {preset: own if preset == name else policy.aging for preset, policy in PRESETS.items()}
 
 

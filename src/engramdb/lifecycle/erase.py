@@ -62,7 +62,7 @@ def erase_memory(memory_id: MemoryId, order: ErasureRequest) -> Erasure:
             memories=tuple(one.id for one in doomed),
             turns=len(turns),
             gaps=tx.erasures.count_gaps([one.id for one in doomed]),
-            minds=len(holders),
+            working_memories=len(holders),
             dry_run=order.dry_run,
         )
         if not order.dry_run:
@@ -85,7 +85,7 @@ def erase_user(order: ErasureRequest) -> Erasure:
             memories=tuple(one.id for one in doomed),
             turns=sum(tx.erasures.count_turns(place) for place in places),
             gaps=sum(tx.erasures.count_gaps_in(place) for place in places),
-            minds=sum(tx.attention.stamp(place) > 0 for place in places),
+            working_memories=sum(tx.attention.stamp(place) > 0 for place in places),
             scopes=len(places),
             dry_run=order.dry_run,
         )
@@ -122,7 +122,7 @@ def _with_kin(tx: Transaction, memory: Memory) -> list[Memory]:
 def _holders(
     tx: Transaction, doomed: Sequence[Memory], turns: Sequence[TurnId], scope: Scope
 ) -> Sequence[Scope]:
-    """Return whose minds hold any of it; an agent that loses its thread begins anew."""
+    """Return the scopes whose working memory holds any of it; such an agent starts over."""
     references = [*(one.id for one in doomed), *turns]
     return tx.erasures.attention_scopes(references, [one.content for one in doomed], scope=scope)
 

@@ -45,7 +45,7 @@ FIRST_WRITE_ROWS = 32
 MOST_WRITE_ROWS = 512
 MOVES_SHOWN = 1_000
 WHOLE_BITS = 8
-AGER = Actor(name="ageing", kind=ActorKind.RULE)
+AGER = Actor(name="aging", kind=ActorKind.RULE)
 
 
 class _Tally(Struct):

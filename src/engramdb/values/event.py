@@ -106,7 +106,7 @@ class Erasure(Struct, frozen=True, kw_only=True):
     """Messages that were dropped because the words were read from them or stand in them."""
     gaps: int = 0
     """Open questions about them."""
-    minds: int = 0
+    working_memories: int = 0
     """Working memories of agents that held them."""
     scopes: int = 0
     """Places of a user that lost their name."""

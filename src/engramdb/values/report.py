@@ -150,7 +150,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """How many people and things are known."""
     last_dream: datetime | None = None
     """When the last dream ended."""
-    last_ageing: datetime | None = None
+    last_aging: datetime | None = None
     """When the last sweep of aging ended."""
     scheduler: SchedulerState = SchedulerState()
     """What the background does."""

@@ -1,4 +1,4 @@
-"""The commands of ageing: what leaves, what will, what each preset would keep, what a person decides."""
+"""The commands of aging: what leaves, what will, what each preset would keep, what a person decides."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_forecast_shows_the_population_and_who_leaves(engram_command: Command,
 
 
 def test_a_forecast_changes_nothing(engram_command: Command, unsure: str) -> None:
-    """Looking ahead is not ageing."""
+    """Looking ahead is not aging."""
     engram_command("forecast")
 
     assert parsed(engram_command("get", unsure, "--json"))["status"] == "active"

@@ -1,4 +1,4 @@
-"""The routes of ageing, with the library's own shapes, on a store whose time the test moves."""
+"""The routes of aging, with the library's own shapes, on a store whose time the test moves."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_span_that_is_none_is_refused(
     assert (answer.status_code, answer.json()["code"]) == (422, code)
 
 
-def test_ageing_by_another_site_s_page_is_refused(client: TestClient, unsure: str) -> None:
+def test_aging_by_another_site_s_page_is_refused(client: TestClient, unsure: str) -> None:
     """A stranger's page cannot make the browser let memories go."""
     headers = {"Origin": "http://evil.example"}
 
