@@ -43,7 +43,7 @@ MAX_LIFE_SECONDS = 0.5
 EARLY_KILL = 0.15
 """Share of the processes that are killed while they are still opening the file."""
 PRELOADED = [
-    "engram.testing",
+    "engramdb.testing",
     "engramdb.engine.engram",
     "engramdb.lifecycle.admission",
     "engramdb.capture.pipeline",
@@ -53,7 +53,7 @@ PRELOADED = [
     "engramdb.models.calibration",
     "engramdb.models.static",
 ]
-"""Loaded once for all processes, so that each writes at once: rooms open late by themselves."""
+"""Loaded once for all processes, so that each writes at once."""
 SAMPLE = 4
 """Memories that are asked for by a question after each round."""
 

@@ -2,7 +2,7 @@
 Distil the built-in embedder's table from all-MiniLM-L6-v2.
 
 Run by a maintainer, never by users: `python scripts/distill_static.py [WHEEL]`; writes
-`src/engramdb/providers/static_table/`. Needs numpy only: the network is small enough to run by hand.
+`src/engramdb/models/static_table/`. Needs numpy only: the network is small enough to run by hand.
 Every vocabulary entry goes through the model once, alone; the state at its own position is reduced by PCA,
 weighted by how rare the entry is, and stored in 8 bits. What else was tried: docs/lab/0001-embedders.md.
 """

@@ -1,7 +1,7 @@
 """
 The clock that everything is given: any object with `now()`.
 
-The real one stands here and nowhere else; tests and simulations hand in `engram.testing.ManualClock`.
+The real one stands here and nowhere else; tests and simulations hand in `engramdb.testing.ManualClock`.
 """
 
 from __future__ import annotations
