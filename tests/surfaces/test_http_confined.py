@@ -10,8 +10,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from engramdb import Engram, Scope
-from engramdb.errors import MemoryNotFound
+from engramdb.errors import AccessDenied, MemoryNotFound
 from engramdb.http.app import Access, create_app
+from engramdb.http.authorization import permitted
+from engramdb.http.tokens import Caller
+from engramdb.values import GLOBAL, Memory
+from engramdb.verbs.verb import Request, verb, withdraw
 
 from .in_process import ADDRESS, opened
 from .serving import tokens_in
@@ -144,3 +148,26 @@ def test_a_project_erases_its_own_people_and_nobody_elses(engram: Engram, client
     with pytest.raises(MemoryNotFound):
         engram.get(own.id, scope=inside)
     assert engram.get(others.id, scope=outside).content == "Pia pays by card"
+
+
+def test_a_verb_that_is_added_changes_nothing_of_what_others_may_do() -> None:
+    """One that calls `remember` a look does not let tokens write that may only read."""
+    reader = Caller(scope=GLOBAL, is_read_only=True)
+
+    @verb("peek", engine="remember", gives=Memory, writes=False)
+    class PeekRequest(Request, frozen=True, kw_only=True):
+        """Look, or so it says."""
+
+    try:
+        with pytest.raises(AccessDenied):
+            permitted("remember", (), {}, takes={"scope"}, who=reader)
+    finally:
+        withdraw("peek")
+    assert PeekRequest.__doc__
+
+
+@pytest.mark.parametrize("method", ["list", "embed_pending"])
+def test_what_takes_no_scope_is_nothing_for_a_token_with_one(method: str) -> None:
+    """Whether it was declared or not: there would be nothing to hold it to."""
+    with pytest.raises(AccessDenied):
+        permitted(method, (), {}, takes=set(), who=Caller(scope=SHOP))

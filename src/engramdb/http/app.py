@@ -17,7 +17,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Mount, Route
 
 from engramdb.http import idempotency, requests
-from engramdb.http.auth import OPEN, Bearer
+from engramdb.http.auth import OPEN, BearerAuthentication
 from engramdb.http.authorization import CallersEngram
 from engramdb.http.docs import docs_routes
 from engramdb.http.errors import HANDLERS, SafeHeaders, UnexpectedErrors
@@ -119,7 +119,9 @@ def _layers(engram: Engram, access: Access, monitoring: Monitoring) -> Iterator[
             *((HEALTH,) if access.is_local else ()),
             *((METRICS,) if access.open_metrics else ()),
         }
-        yield Middleware(Bearer, tokens=access.tokens, hint=TOKEN_HINT, is_open=is_open, has_page=True)
+        yield Middleware(
+            BearerAuthentication, tokens=access.tokens, hint=TOKEN_HINT, is_open=is_open, has_page=True
+        )
     yield Middleware(Guard, hosts=access.hosts, origins=access.origins)
     if access.origins:
         yield Middleware(

@@ -74,7 +74,7 @@ class TokenVerifier(Protocol):
         ...
 
 
-class Bearer:
+class BearerAuthentication:
     """ASGI middleware that lets in who shows a token; with a page, also who has signed in on it."""
 
     def __init__(

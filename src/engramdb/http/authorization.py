@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _CHANGES: Final = "changes"
 """The method that is no verb: the feed of events, which reads."""
+_OF_DRAFTS: Final = "remember_many"
+"""The method whose drafts carry the scope that others take as an argument."""
 
 
 class CallersEngram:
@@ -111,7 +113,7 @@ def permitted(
         raise AccessDenied(f"the token may only read, and {verb} writes", hint="Use a token that may write.")
     if not who.is_limited:
         return dict(options)
-    if _reaches_beyond(verb, declared, options) or _erases_beyond(verb, options, who):
+    if _reaches_beyond(verb, declared, options, takes=takes) or _erases_beyond(verb, options, who):
         raise AccessDenied(
             f"{verb} reaches beyond the token's scope", hint="Use a token that is limited to no scope."
         )
@@ -151,11 +153,14 @@ def _place(declared: Verb | None, arguments: Sequence[Any], options: Mapping[str
     return place if agent is None else replace(place, agent=agent)
 
 
-def _reaches_beyond(verb: str, declared: Verb | None, options: Mapping[str, Any]) -> bool:
+def _reaches_beyond(
+    verb: str, declared: Verb | None, options: Mapping[str, Any], *, takes: Collection[str]
+) -> bool:
     """Say whether a call would look at more than one scope; what is not declared does."""
-    if declared is None:
-        return verb != _CHANGES
-    return declared.scope is ScopeRule.STORE or bool(options.get("everywhere"))
+    is_known = declared is not None or verb == _CHANGES
+    is_of_store = declared is not None and declared.scope is ScopeRule.STORE
+    is_held = "scope" in takes or verb == _OF_DRAFTS
+    return bool(options.get("everywhere")) or is_of_store or not (is_known and is_held)
 
 
 def _erases_beyond(verb: str, options: Mapping[str, Any], who: Caller) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -22,6 +22,9 @@ from engramdb.errors import InvalidContent, InvalidQuery
 from engramdb.values.query import MAX_LIMIT, check_limit
 from engramdb.verbs.verb import Page as PageRule
 from engramdb.verbs.verb import Request
+
+if TYPE_CHECKING:
+    from engramdb.engine.engram import Engram
 
 One = TypeVar("One")
 _CURSOR_BYTES: Final = 9
@@ -37,11 +40,11 @@ class ListPage(Struct, Generic[One], frozen=True):
     following: str | None
 
 
-def paged_by_engine(asked: Request, rule: PageRule, call: Callable[[Request], Any]) -> ListPage[Any]:
+def paged_by_engine(engram: Engram, asked: Request, rule: PageRule) -> ListPage[Any]:
     """Return the page that a request asks the engine for; one entry more tells whether another follows."""
     limit: int = asked.limit  # type: ignore[attr-defined] # what the engine pages takes one
     check_limit(limit)
-    found = call(msgspec.structs.replace(asked, limit=min(limit + 1, MAX_LIMIT)))
+    found = msgspec.structs.replace(asked, limit=min(limit + 1, MAX_LIMIT)).call(engram)
     newest_first = found[::-1] if rule.is_reversed else found
     cut = shown(newest_first, lambda one: getattr(one, rule.key), limit=limit)
     return ListPage(cut.entries[::-1], cut.following) if rule.is_reversed else cut

@@ -7,7 +7,6 @@ JSON body. Each makes one engine call, in a worker thread, and answers with the 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -84,7 +83,7 @@ class VerbEndpoint:
     def _paged(self, asked: Request, page: Page, given: dict[str, str]) -> tuple[Any, str | None]:
         if page.cut:
             return paging.cut_by_server(asked.call(self._engram), page, given)
-        found = paging.paged_by_engine(asked, page, partial(_call, self._engram))
+        found = paging.paged_by_engine(self._engram, asked, page)
         return found.entries, found.following
 
     def _check_cursor(self, request: HttpRequest) -> None:
@@ -99,7 +98,3 @@ class VerbEndpoint:
         if self._route.computed:
             return reply_with(value, *self._route.computed)
         return reply_read(value, known=known) if self._route.has_etag else reply(value)
-
-
-def _call(engram: Engram, asked: Request) -> Any:
-    return asked.call(engram)

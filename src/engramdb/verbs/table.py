@@ -20,5 +20,12 @@ def in_order() -> list[Verb]:
 
 
 def verbs_of_engine() -> dict[str, Verb]:
-    """Return the verbs by the engine's method, which is what authorization sees."""
-    return {one.method.rpartition(".")[2]: one for one in VERBS.values()}
+    """
+    Return the verbs by the engine's method, which is what authorization sees.
+
+    The first that is declared counts: a verb that is added later cannot change what another may do.
+    """
+    found: dict[str, Verb] = {}
+    for one in VERBS.values():
+        found.setdefault(one.method.rpartition(".")[2], one)
+    return found
