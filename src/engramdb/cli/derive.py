@@ -15,6 +15,7 @@ from msgspec import NODEFAULT, Struct
 
 from engramdb.cli.errors import translated_errors
 from engramdb.cli.options import (
+    JSON,
     MOMENT,
     MOMENT_OR_DURATION,
     Shared,
@@ -102,6 +103,7 @@ def runs(name: str, *options: click.Option) -> Callable[[Callable[[Run], None]],
 def command_of(verb: Verb, *, name: str, hidden: bool = False) -> click.Command:
     """Return the command of a verb."""
     runner = _runner(verb)
+    # The names of the scope belong to the shared options: the store is opened in it.
     fields = [one for one in flat_fields(verb.request, "cli") if one.name not in Scope.__struct_fields__]
     own = [_parameter(one) for one in fields]
 
@@ -199,7 +201,7 @@ def _type(one: Field) -> click.ParamType[Any]:
         return MOMENT_OR_DURATION if one.hints.get("duration") else MOMENT
     if choices := _choices(one):
         return click.Choice(choices)
-    return _TYPES[one.item]
+    return _TYPES.get(one.item, JSON)
 
 
 def _choices(one: Field) -> Sequence[str]:

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 from msgspec import Struct
 
 from engramdb.cli.loading import engine
@@ -85,6 +86,13 @@ def picture_file(text: str) -> Path:
     return path
 
 
+def _json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as exc:
+        raise click.BadParameter("that is not JSON") from exc
+
+
 class Parsed(click.ParamType[Any]):
     """A value that a function reads from the text that was typed."""
 
@@ -105,6 +113,8 @@ class Parsed(click.ParamType[Any]):
 MOMENT = Parsed("time", moment)
 MOMENT_OR_DURATION = Parsed("time", moment_or_duration)
 PICTURE = Parsed("file", picture_file)
+JSON = Parsed("json", _json)
+"""For objects, which no option of a shell can spell out."""
 plot_option = click.Option(["--plot"], metavar="FILE", type=PICTURE, help="Also draw it, as .png or .svg.")
 
 

@@ -1,4 +1,11 @@
-"""Plots of curves, forecasts and populations."""
+"""
+Draw curves, forecasts and populations.
+
+Figures are made without pyplot, so there is no window, no global state and no display needed. The same
+numbers give the same bytes: the user's own matplotlib settings are set aside, and the file holds neither the
+date nor random names. Colors are those of Okabe and Ito, which color-blind people can tell apart; lines also
+differ by their dashes.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +38,6 @@ from engramdb.values.population import population_of, recalled_at, to_microsecon
 if TYPE_CHECKING:
     from engramdb.policy import AgingPolicy, Policy
 
-
-# The sheet that pictures are drawn on: colours, fonts, size, and the file.
-#
-# Used by every picture. Figures are made without pyplot, so there is no window, no global state and no
-# display needed. The same numbers give the same bytes: the user's own matplotlib settings are set aside, and
-# the file holds neither the date nor random names. Colours are those of Okabe and Ito, which people who see
-# colours differently can tell apart; lines also differ by their dashes.
 
 WIDTH_INCHES: Final = 9.0
 DOTS_PER_INCH: Final = 200
@@ -113,9 +113,7 @@ def spread(heights: Sequence[float], *, apart: float, top: float) -> list[float]
     return placed
 
 
-# What each preset would keep of a store, day by day: one line each, named at its end.
-
-COLOURS: Final = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
+PRESET_COLORS: Final = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
 WIDEST_LINE: Final = 5.0
 LABEL_SHARE: Final = 0.05
 """How much of the height a label needs."""
@@ -129,7 +127,7 @@ def plot_kept(compared: Mapping[str, Sequence[Census]], days: Sequence[float], p
         for place, counted in enumerate(compared.values()):
             kept = [_population(counted[0]), *(one.kept for one in counted)]
             width = WIDEST_LINE * (1 - place / (len(compared) + 1))
-            axes.plot([0.0, *days], kept, color=COLOURS[place % len(COLOURS)], linewidth=width)
+            axes.plot([0.0, *days], kept, color=PRESET_COLORS[place % len(PRESET_COLORS)], linewidth=width)
         axes.set_title(f"What each policy would keep of {whole} memories, if nothing happens")
         axes.set_xlabel("days from now")
         axes.set_ylabel("memories kept")
@@ -144,8 +142,8 @@ def _name_lines(axes: Axes, ends: Mapping[str, int], *, top: float) -> None:
     at = axes.get_yaxis_transform()
     heights = spread(list(ends.values()), apart=LABEL_SHARE * top, top=top)
     for place, ((name, kept), height) in enumerate(zip(ends.items(), heights, strict=True)):
-        colour = COLOURS[place % len(COLOURS)]
-        axes.plot(1.03, height, "s", color=colour, markersize=7, transform=at, clip_on=False)
+        color = PRESET_COLORS[place % len(PRESET_COLORS)]
+        axes.plot(1.03, height, "s", color=color, markersize=7, transform=at, clip_on=False)
         axes.text(1.05, height, f"{name}  {kept}", transform=at, va="center")
 
 
@@ -154,9 +152,7 @@ def _population(one: Census) -> int:
     return one.kept + sum(one.left.values())
 
 
-# What becomes of a store: its memories by tier, stacked, day by day.
-
-COLOURS_POPULATION: Final = {Tier.HOT: RED, Tier.WARM: ORANGE, Tier.COLD: SKY, Tier.EVICTABLE: GREY}
+TIER_COLORS: Final = {Tier.HOT: RED, Tier.WARM: ORANGE, Tier.COLD: SKY, Tier.EVICTABLE: GREY}
 
 
 def plot_population(forecast: Forecast, path: Path) -> None:
@@ -164,9 +160,9 @@ def plot_population(forecast: Forecast, path: Path) -> None:
     with sheet(path, height_inches=4.6) as figure:
         axes = figure.subplots()
         days = [(one.at - forecast.made_at).total_seconds() / 86_400 for one in forecast.census]
-        bands = [[one.tiers[tier] for one in forecast.census] for tier in COLOURS_POPULATION]
+        bands = [[one.tiers[tier] for one in forecast.census] for tier in TIER_COLORS]
         gone = [_left(one) for one in forecast.census]
-        areas = axes.stackplot(days, *bands, gone, colors=[*COLOURS_POPULATION.values(), PALE], linewidth=0)
+        areas = axes.stackplot(days, *bands, gone, colors=[*TIER_COLORS.values(), PALE], linewidth=0)
         axes.set_title(
             f"{forecast.population} memories under the policy {forecast.policy}, if nothing happens"
         )
@@ -175,7 +171,7 @@ def plot_population(forecast: Forecast, path: Path) -> None:
         day_axis(axes, forecast.days)
         axes.set_ylim(0, max(forecast.population, 1))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-        labels = [*COLOURS_POPULATION, "has left"]
+        labels = [*TIER_COLORS, "has left"]
         axes.legend(areas[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
 
@@ -183,15 +179,10 @@ def _left(one: Census) -> int:
     return sum(one.left.values())
 
 
-# How much is left of one memory, moment by moment: the numbers behind the curves.
-#
-# Called by the pictures; calls `aging` and draws nothing. A memory may be recalled on the way, and its line
-# ends where a rule of the policy would let it go.
-
 Floats = NDArray[np.float64]
 
 POINTS_A_DAY = 2
-MOST_POINTS = 300
+MAX_POINTS = 300
 """Of one stretch; a screen shows no more."""
 
 
@@ -266,16 +257,10 @@ def _leaves(
 def _line(
     memory: Memory, policy: AgingPolicy, *, start: datetime, begin: float, end: float
 ) -> tuple[Floats, Floats]:
-    days = np.linspace(begin, end, 2 + min(MOST_POINTS, int((end - begin) * POINTS_A_DAY)))
+    days = np.linspace(begin, end, 2 + min(MAX_POINTS, int((end - begin) * POINTS_A_DAY)))
     moments = to_microseconds(start) + (days * DAY).astype(np.int64)
     return days, retention(population_of([memory] * len(days)), policy, moments)
 
-
-# How memories fade under every preset: one small panel each, three memories in each.
-#
-# Drawn by `engram policy plot`; needs no store. The three are born in the same moment with what the preset
-# gives an ordinary statement: one that a person stated, one that was read out of a turn, and one that was
-# recalled once a week for five weeks. A line ends with a dot where a rule lets the memory go.
 
 DAYS: Final = 365
 COLUMNS: Final = 3
@@ -287,7 +272,7 @@ class Example(Struct, frozen=True, kw_only=True):
     """One of the memories that are compared, and how its line looks."""
 
     label: str
-    colour: str
+    color: str
     dashes: str
     extractor: str | None = None
     recalls: tuple[float, ...] = field(default=())
@@ -309,17 +294,22 @@ class Example(Struct, frozen=True, kw_only=True):
 EXAMPLES: Final = (
     Example(
         label="recalled weekly, five times",
-        colour=GREEN,
+        color=GREEN,
         dashes="-",
         recalls=(7.0, 14.0, 21.0, 28.0, 35.0),
     ),
-    Example(label="stated by a person", colour=BLUE, dashes="-"),
-    Example(label="read out of talk", colour=RED, dashes="--", extractor="heuristic"),
+    Example(label="stated by a person", color=BLUE, dashes="-"),
+    Example(label="read out of talk", color=RED, dashes="--", extractor="heuristic"),
 )
 
 
 def plot_curves(path: Path) -> None:
-    """Draw the retention curves of every preset into a file."""
+    """
+    Draw the retention curves of every preset into a file: a panel for each, three memories in it.
+
+    All three are born in the same moment with what the preset gives an ordinary statement. A line ends with a
+    dot where a rule lets the memory go.
+    """
     with sheet(path, height_inches=5.8) as figure:
         rows = -(-len(PRESETS) // COLUMNS)
         panels = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
@@ -354,14 +344,12 @@ def name_tiers(axes: Axes, policy: AgingPolicy) -> None:
         axes.text(1.03, middle, tier, transform=place, color=GREY, fontsize=9, va="center")
 
 
-def draw_trace(axes: Axes, found: Trace, *, colour: str, dashes: str) -> Line2D:
+def draw_trace(axes: Axes, found: Trace, *, color: str, dashes: str) -> Line2D:
     """Draw one line up to where a rule lets the memory go, with a dot there."""
     here = found.days <= found.leaves_at
-    (line,) = axes.plot(
-        found.days[here], found.retention[here], color=colour, linestyle=dashes, linewidth=1.8
-    )
+    (line,) = axes.plot(found.days[here], found.retention[here], color=color, linestyle=dashes, linewidth=1.8)
     if found.rule is not None:
-        axes.plot(found.leaves_at, found.last, "o", color=colour, markersize=5, clip_on=False)
+        axes.plot(found.leaves_at, found.last, "o", color=color, markersize=5, clip_on=False)
     return line
 
 
@@ -397,16 +385,13 @@ def _panel(axes: Axes, preset: Policy) -> list[Line2D]:
     traces = [example.trace(preset) for example in EXAMPLES]
     _name_rules(axes, traces, apart_days=DAYS / 4)
     return [
-        draw_trace(axes, found, colour=example.colour, dashes=example.dashes)
+        draw_trace(axes, found, color=example.color, dashes=example.dashes)
         for example, found in zip(EXAMPLES, traces, strict=True)
     ]
 
 
 def _dot() -> Line2D:
     return Line2D([], [], linestyle="none", marker="o", color=INK, markersize=5)
-
-
-# What becomes of one memory: its retention day by day, left alone and recalled once more.
 
 
 def plot_outlook(memory: Memory, policy: Policy, path: Path, *, now: datetime, days: float) -> None:
@@ -416,9 +401,9 @@ def plot_outlook(memory: Memory, policy: Policy, path: Path, *, now: datetime, d
     with sheet(path, height_inches=4.2) as figure:
         axes = figure.subplots()
         lines = []
-        for found, colour, dashes in ((recalled, GREEN, "--"), (alone, BLUE, "-")):
-            axes.plot(found.days, found.retention, color=colour, linestyle=dashes, alpha=0.3, linewidth=1)
-            lines.append(draw_trace(axes, found, colour=colour, dashes=dashes))
+        for found, color, dashes in ((recalled, GREEN, "--"), (alone, BLUE, "-")):
+            axes.plot(found.days, found.retention, color=color, linestyle=dashes, alpha=0.3, linewidth=1)
+            lines.append(draw_trace(axes, found, color=color, dashes=dashes))
         axes.set_title(f"Memory …{memory.id[-8:]} under the policy {policy.name}")
         axes.set_xlabel("days from now")
         axes.set_ylabel("retention")
