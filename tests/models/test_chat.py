@@ -470,11 +470,11 @@ def test_calls_share_a_connection_and_a_fork_opens_its_own() -> None:
             pass
 
     with running(Handler) as url:
-        for process in (1, 1, 2):
-            request = httpx.Request("POST", url, content=b"{}")
-            model_http._client(process, is_local=True, is_secure=False).send(request).close()
-        model_http._client(1, is_local=True, is_secure=False).close()
-        model_http._client.cache_clear()
+        clients = [model_http._client(process, is_local=True, is_secure=False) for process in (-1, -1, -2)]
+        for client in clients:
+            client.send(httpx.Request("POST", url, content=b"{}")).close()
+        for client in clients:
+            client.close()
 
     assert connections[0] == connections[1] != connections[2]
 
