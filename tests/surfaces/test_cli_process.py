@@ -77,6 +77,22 @@ def test_a_shell_can_complete_both_commands(shell: str) -> None:
     assert "_ENGRAMDB_COMPLETE" in script
 
 
+def test_a_shell_is_told_the_commands_and_options_that_fit() -> None:
+    """Without making more commands than the one that was begun."""
+    asked = {"_ENGRAM_COMPLETE": "bash_complete", "COMP_CWORD": "1", "COMP_WORDS": "engram rec"}
+    begun = {"_ENGRAM_COMPLETE": "bash_complete", "COMP_CWORD": "2", "COMP_WORDS": "engram recall --as"}
+    script = "import sys; from engramdb.cli.main import run; sys.argv = ['engram']; run()"
+
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ | one
+        ).stdout.split()
+        for one in (asked, begun)
+    ]
+
+    assert told == [["plain,recall"], ["plain,--as-of"]]
+
+
 def test_results_and_talk_are_kept_apart() -> None:
     """A pipe receives the result only, without colour."""
     run("remember", "Helix is my editor")

@@ -23,6 +23,8 @@ SECTIONS = (
     "Settings",
 )
 """The headings of the help in their order; a verb names the one that it stands under."""
+SHELLS = ("bash", "zsh", "fish", "powershell")
+"""Those that can complete commands."""
 GROUPS = {
     "notebook": ("Connect programs", "Sync a folder of Markdown notes with memories."),
     "token": ("Connect programs", "Make and revoke the tokens of callers of `engram serve`."),
@@ -48,7 +50,7 @@ PLAIN = (
     PlainCommand(
         words="completion",
         section="Begin",
-        target="completion.completion",
+        target="main.completion",
         summary="Print the completion script of a shell; it serves `engramdb` and `engram`.",
         examples=("completion bash >> ~/.bashrc",),
     ),
@@ -211,6 +213,17 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: Any) -> 
 
         click.echo(f"engramdb {__version__}")
         ctx.exit()
+
+
+@click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS), help=f"The shell: {', '.join(SHELLS)}.")
+def completion(shell: str) -> None:
+    """Print the script of a shell, for both names of the command."""
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 - not needed for anything else
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 - click knows all of these
+    for name in ("engramdb", "engram"):
+        click.echo(kind(app, {}, name, f"_{name.upper()}_COMPLETE").source())
 
 
 def _called() -> str:
