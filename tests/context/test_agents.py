@@ -394,7 +394,7 @@ def test_the_next_recall_is_prepared_and_used(store_path: Path, clock: ManualClo
             assert engram._parts._workers["attention"].wait(PATIENCE_SECONDS)
             clock.advance(seconds=seconds)
             with engram.turn(BILLING, agent="coder") as turn:
-                used.append(turn._open().is_anticipated)
+                used.append(turn._require_open().is_anticipated)
                 assert FACT in [hit.memory.content for hit in turn.recall.hits]
                 turn.reply("prod-eu")
 
@@ -412,7 +412,7 @@ def test_what_was_forgotten_meanwhile_is_not_given_from_what_was_prepared(
         engram.forget(memory.id)
 
         with engram.turn(BILLING, agent="coder") as turn:
-            is_anticipated = turn._open().is_anticipated
+            is_anticipated = turn._require_open().is_anticipated
             found = [hit.memory.id for hit in turn.recall.hits]
             turn.reply("I do not know.")
 

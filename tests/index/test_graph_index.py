@@ -636,7 +636,7 @@ def test_a_graph_holds_the_last_word_on_every_link(
     alive = {link: weight for link, weight in told.items() if weight > 0}
     there = sorted((a, b, weight) for (a, b, _), weight in alive.items())
     back = sorted((b, a, weight) for (a, b, _), weight in alive.items())
-    steps = graph.leaving(every)
+    steps = graph.steps_from(every)
     walked = zip(steps.origins.tolist(), steps.others.tolist(), steps.weights.tolist(), strict=True)
     assert sorted(walked) == sorted(there + back)
     assert len(graph) == len(alive)

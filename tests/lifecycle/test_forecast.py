@@ -204,7 +204,7 @@ def test_the_census_counts_everybody_at_every_moment(store_path: Path, clock: Ma
 
             assert len(found.census) == 53
             assert (found.census[0].at, found.census[-1].at) == (BORN, BORN + days(520))
-            assert {one.kept + sum(one.left.values()) for one in found.census} == {20}
+            assert {one.remaining + sum(one.left.values()) for one in found.census} == {20}
 
 
 def test_presets_are_compared_on_this_store(store_path: Path, clock: ManualClock) -> None:
@@ -216,8 +216,8 @@ def test_presets_are_compared_on_this_store(store_path: Path, clock: ManualClock
         compared = engram.compare_policies(days=(30, 90, 365))
 
         assert set(compared) == set(PRESETS)
-        assert [one.kept for one in compared["notebook"]] == [4, 4, 4]
-        assert [one.kept for one in compared["beliefs"]] == [4, 4, 0]
+        assert [one.remaining for one in compared["notebook"]] == [4, 4, 4]
+        assert [one.remaining for one in compared["beliefs"]] == [4, 4, 0]
         assert compared["beliefs"][-1].left == {"decayed": 4}
         assert [one.at for one in compared["cortex"]] == [BORN + days(ahead) for ahead in (30, 90, 365)]
 

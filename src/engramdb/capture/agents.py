@@ -24,7 +24,7 @@ from engramdb.values import (
     TaskOutcome,
     Turn,
 )
-from engramdb.values.query import chosen
+from engramdb.values.query import parse_enum
 
 COMPACTION_IMPORTANCE = 0.6
 """What survived a compaction mattered to the one who wrote the summary."""
@@ -193,7 +193,7 @@ class AgentCapture:
         draft = task_result(
             task,
             result,
-            outcome=chosen(TaskOutcome, outcome),
+            outcome=parse_enum(TaskOutcome, outcome),
             session=session,
             scope=scope or self._scope,
             occurred_at=self._clock.now(),
@@ -224,7 +224,7 @@ class AgentCapture:
         scope: Scope | None = None,
     ) -> Memory:
         """Count a run of a tool or a flow for a purpose, on one procedural memory."""
-        now, ended = self._clock.now(), chosen(TaskOutcome, outcome)
+        now, ended = self._clock.now(), parse_enum(TaskOutcome, outcome)
         draft = tool_run(
             tool, purpose, outcome=ended, session=session, scope=scope or self._scope, occurred_at=now
         )

@@ -30,7 +30,7 @@ from engramdb.values import (
     TurnId,
     new_id,
 )
-from engramdb.values.query import chosen
+from engramdb.values.query import parse_enum
 
 CLAIM_MINUTES = 5.0
 """How long one process may take to read turns before another may try."""
@@ -89,7 +89,7 @@ def heard(
     return Turn(
         id=new_id(now),
         content=checked_text(content, what="turn", max_bytes=policy.max_turn_bytes),
-        role=chosen(Role, role),
+        role=parse_enum(Role, role),
         speaker=speaker,
         session=session,
         scope=scope,

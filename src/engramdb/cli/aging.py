@@ -202,7 +202,7 @@ def show_forecast(found: Forecast) -> None:
     shown = _columns(found)
     moments = [in_days(one.at, found.made_at) for one in shown]
     rows = [[tier, *(str(one.tiers.get(tier, 0)) for one in shown)] for tier in Tier]
-    rows.append(["kept", *(str(one.kept) for one in shown)])
+    rows.append(["kept", *(str(one.remaining) for one in shown)])
     rules = sorted({rule for one in shown for rule in one.left})
     rows += [[f"left by {rule}", *(str(one.left.get(rule, 0)) for one in shown)] for rule in rules]
     show_table(["", *moments], rows, numbers=set(range(1, len(moments) + 1)))
@@ -413,7 +413,7 @@ def _in_words(value: object) -> str:
 def show_compared(compared: Mapping[str, Sequence[Census]], days: Sequence[float], in_use: str) -> None:
     """Show what each preset would keep."""
     first = next(iter(compared.values()))[0]
-    number = first.kept + sum(first.left.values())
+    number = first.remaining + sum(first.left.values())
     if not number:
         talk("There are no memories here.")
         return
@@ -424,7 +424,7 @@ def show_compared(compared: Mapping[str, Sequence[Census]], days: Sequence[float
         left = sorted(census[-1].left.items(), key=lambda pair: -pair[1])
         who = ", ".join(f"{number} by {rule}" for rule, number in left) or "nobody"
         mark = "*" if name == in_use else ""
-        rows.append([mark, name, *(str(one.kept) for one in census), who])
+        rows.append([mark, name, *(str(one.remaining) for one in census), who])
     heads = [f"{one:g} days" for one in days]
     header = ["", "", *heads, f"who has left after {days[-1]:g} days"]
     show_table(header, rows, numbers=range(2, 2 + len(heads)))

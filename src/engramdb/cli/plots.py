@@ -125,7 +125,7 @@ def plot_kept(compared: Mapping[str, Sequence[Census]], days: Sequence[float], p
     with sheet(path, height_inches=4.6) as figure:
         axes = figure.subplots()
         for place, counted in enumerate(compared.values()):
-            kept = [_population(counted[0]), *(one.kept for one in counted)]
+            kept = [_population(counted[0]), *(one.remaining for one in counted)]
             width = WIDEST_LINE * (1 - place / (len(compared) + 1))
             axes.plot([0.0, *days], kept, color=PRESET_COLORS[place % len(PRESET_COLORS)], linewidth=width)
         axes.set_title(f"What each policy would keep of {whole} memories, if nothing happens")
@@ -134,7 +134,9 @@ def plot_kept(compared: Mapping[str, Sequence[Census]], days: Sequence[float], p
         day_axis(axes, days[-1])
         axes.set_ylim(0, max(whole, 1) * 1.02)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-        _name_lines(axes, {name: counted[-1].kept for name, counted in compared.items()}, top=max(whole, 1))
+        _name_lines(
+            axes, {name: counted[-1].remaining for name, counted in compared.items()}, top=max(whole, 1)
+        )
 
 
 def _name_lines(axes: Axes, ends: Mapping[str, int], *, top: float) -> None:
@@ -149,7 +151,7 @@ def _name_lines(axes: Axes, ends: Mapping[str, int], *, top: float) -> None:
 
 def _population(one: Census) -> int:
     """Return how many there were at the start: those that are kept and those that left."""
-    return one.kept + sum(one.left.values())
+    return one.remaining + sum(one.left.values())
 
 
 TIER_COLORS: Final = {Tier.HOT: RED, Tier.WARM: ORANGE, Tier.COLD: SKY, Tier.EVICTABLE: GREY}

@@ -75,13 +75,13 @@ class WorkingMemories:
     def look(self, scope: Scope) -> tuple[AttentionState, Restored]:
         """Return an agent's state as it is now, loaded if need be, and how it was restored."""
         self.sweep()
-        with self._holding(scope) as held:
-            state = self._present(scope, held)
+        with self._locked(scope) as held:
+            state = self._current_state(scope, held)
             return state, held.restored
 
     def begin(self, scope: Scope) -> None:
         """Note that a turn begins: its state stays loaded until the turn is over."""
-        with self._holding(scope) as held:
+        with self._locked(scope) as held:
             held.open_turns += 1
 
     def end(self, scope: Scope) -> None:
@@ -103,23 +103,23 @@ class WorkingMemories:
 
         If the write fails, nothing of it is stored and the state is unchanged.
         """
-        with self._holding(scope) as held:
-            before = self._present(scope, held)
+        with self._locked(scope) as held:
+            before = self._current_state(scope, held)
             after = changed(before)
             with self._health.watch(ATTENTION), self._store.atomic() as tx:
                 write(tx)
                 after = drop_ungrounded(tx, after, scope=scope, now=self._clock.now())
-                stamp = tx.attention.put(scope, self._at_rest(after))
+                stamp = tx.attention.put(scope, self._snapshot(after))
             held.state, held.stamp, held.restored = after, stamp, Restored.HELD
             return after
 
     def put_away(self, scope: Scope) -> None:
         """Save a state to the store and drop it here."""
-        with self._holding(scope) as held:
-            state = self._present(scope, held)
+        with self._locked(scope) as held:
+            state = self._current_state(scope, held)
             with self._store.atomic() as tx:
-                tx.attention.put(scope, self._at_rest(replace(state, at=self._clock.now())))
-            self._let_go(scope, held)
+                tx.attention.put(scope, self._snapshot(replace(state, at=self._clock.now())))
+            self._drop_state(scope, held)
 
     def prepare(self, scope: Scope, prepared: AnticipatedAnswer | None) -> None:
         """Have an answer ready for the next question of an agent that is still here, or none."""
@@ -131,7 +131,7 @@ class WorkingMemories:
 
     def take_prepared(self, scope: Scope) -> AnticipatedAnswer | None:
         """Return what was prepared, once."""
-        with self._holding(scope) as held:
+        with self._locked(scope) as held:
             prepared, held.prepared = held.prepared, None
             return prepared
 
@@ -149,7 +149,7 @@ class WorkingMemories:
             try:
                 is_idle = now - (held.touched_at or now) > idle or number < over
                 if is_idle and not held.open_turns and not held.is_away:
-                    self._let_go(scope, held)  # every change was saved as it was made
+                    self._drop_state(scope, held)  # every change was saved as it was made
                     gone += 1
             finally:
                 held.lock.release()
@@ -173,10 +173,10 @@ class WorkingMemories:
             known = list(self._held.items())
         for scope, held in known:
             with held.lock:
-                self._let_go(scope, held)
+                self._drop_state(scope, held)
 
     @contextmanager
-    def _holding(self, scope: Scope) -> Iterator[_Held]:
+    def _locked(self, scope: Scope) -> Iterator[_Held]:
         """Lock an agent's state; one that was put away in between is loaded again."""
         while True:
             with self._lock:
@@ -187,17 +187,17 @@ class WorkingMemories:
                     yield held
                     return
 
-    def _present(self, scope: Scope, held: _Held) -> AttentionState:
+    def _current_state(self, scope: Scope, held: _Held) -> AttentionState:
         """Return the state, read from the store if it is not here or was saved by another since."""
         with self._store.read() as tx:
             stamp = tx.attention.stamp(scope)
             if held.state is not None and held.stamp == stamp:
                 return held.state
-            held.state, held.restored = self._woken(tx, scope)
+            held.state, held.restored = self._restore(tx, scope)
             held.stamp = stamp
             return held.state
 
-    def _woken(self, tx: Transaction, scope: Scope) -> tuple[AttentionState, Restored]:
+    def _restore(self, tx: Transaction, scope: Scope) -> tuple[AttentionState, Restored]:
         now = self._clock.now()
         try:
             snapshot = tx.attention.get(scope)
@@ -211,10 +211,10 @@ class WorkingMemories:
         first = morning_slots(tx, scope=scope, now=now)
         return AttentionState(slots=add_slots((), first, self._policy), at=now), restored
 
-    def _at_rest(self, state: AttentionState) -> AttentionSnapshot:
+    def _snapshot(self, state: AttentionState) -> AttentionSnapshot:
         return to_snapshot(state, identity=self._identity(), now=self._clock.now())
 
-    def _let_go(self, scope: Scope, held: _Held) -> None:
+    def _drop_state(self, scope: Scope, held: _Held) -> None:
         """Wipe a state and drop it; its lock is held."""
         if held.state is not None:
             wipe_state(held.state)

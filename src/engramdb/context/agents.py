@@ -59,27 +59,27 @@ class AgentTurn:
     @property
     def window(self) -> Window:
         """What to give the model, in sections that fit it."""
-        return self._given().window
+        return self._require_begun().window
 
     @property
     def recall(self) -> Recall:
         """What was recalled for the message."""
-        return self._given().recall
+        return self._require_begun().recall
 
     @property
     def working_memory(self) -> WorkingMemory:
         """The working memory of the agent as it meets the message."""
-        return self._given().working
+        return self._require_begun().working
 
     @property
     def shift(self) -> TopicShift:
         """What the message does to the topic."""
-        return self._given().shift
+        return self._require_begun().shift
 
     @property
     def missing(self) -> tuple[Missing, ...]:
         """What the window lacked, and what was too long to be stored whole, each with its reason."""
-        return (*self._given().window.missing, *self._cut)
+        return (*self._require_begun().window.missing, *self._cut)
 
     @property
     def scope(self) -> Scope:
@@ -99,21 +99,21 @@ class AgentTurn:
 
         Of a very long one the beginning is stored, and `missing` says so.
         """
-        self._open()
-        if kept := self._keepable("reply", text):
+        self._require_open()
+        if kept := self._storable("reply", text):
             self._said.append(Said(Role.ASSISTANT, kept, self._request.agent))
 
     def tool(self, name: str, result: str) -> None:
         """Add what a tool answered; it is stored when the turn ends well."""
-        self._open()
-        self._said.append(Said(Role.TOOL, self._keepable("tool", result) or NO_OUTPUT, name))
+        self._require_open()
+        self._said.append(Said(Role.TOOL, self._storable("tool", result) or NO_OUTPUT, name))
 
     def note(self, text: str, *, source: SlotSource = SlotSource.EXPLICIT) -> None:
         """Hold something in working memory beyond this turn; by default until it gives way."""
-        self._open()
+        self._require_open()
         if not text.strip():
             raise InvalidQuery("a note must say something")
-        self._noted.append((self._keepable("note", text), SlotSource(source)))
+        self._noted.append((self._storable("note", text), SlotSource(source)))
 
     # --- in and out -----------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class AgentTurn:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        begun = self._open()
+        begun = self._require_open()
         self._is_over = True
         if self._finalizer is not None:
             self._finalizer.detach()
@@ -152,7 +152,7 @@ class AgentTurn:
 
         await asyncio.to_thread(self.__exit__, kind, error, trace)
 
-    def _keepable(self, what: str, text: str) -> str:
+    def _storable(self, what: str, text: str) -> str:
         """Return a text as it can be stored: what a model or a tool put out must not cost the turn."""
         if not isinstance(text, str):
             raise InvalidQuery(f"what a turn brings back must be text, not {type(text).__name__}")
@@ -162,17 +162,17 @@ class AgentTurn:
             self._cut.append(Missing(index=what, reason=reason))
         return whole[:MAX_BYTES].decode("utf-8", "ignore").strip()
 
-    def _given(self) -> Begun:
+    def _require_begun(self) -> Begun:
         """Return what the turn was given, which can be looked at afterwards as well."""
         if self._begun is None:
             raise InvalidQuery("the turn is not open", hint="Use it inside `with engram.turn(…) as turn:`.")
         return self._begun
 
-    def _open(self) -> Begun:
+    def _require_open(self) -> Begun:
         """Return the same while there is still something to bring back."""
         if self._is_over:
             raise InvalidQuery("the turn is over", hint="Ask for another with `engram.turn`.")
-        return self._given()
+        return self._require_begun()
 
 
 class Agents:

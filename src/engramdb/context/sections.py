@@ -85,9 +85,9 @@ class StandingMemories:
         with self._lock:
             known = self._cache.get(scope)
         if known is None or not 0 <= cursor - known.cursor <= MAX_CHANGES_APPLIED:
-            known = self._searched(tx, scope, cursor)
+            known = self._search(tx, scope, cursor)
         elif cursor != known.cursor:
-            known = self._caught_up(tx, scope, known, cursor)
+            known = self._apply_changes(tx, scope, known, cursor)
         with self._lock:
             self._cache[scope] = known
             self._cache.move_to_end(scope)
@@ -100,7 +100,7 @@ class StandingMemories:
         with self._lock:
             self._cache.clear()
 
-    def _searched(self, tx: Transaction, scope: Scope, cursor: int) -> StandingSet:
+    def _search(self, tx: Transaction, scope: Scope, cursor: int) -> StandingSet:
         narrowed = (
             Filters(categories=frozenset(self._policy.identity_categories)),
             Filters(layers=frozenset({Layer.PROCEDURAL})),
@@ -114,7 +114,7 @@ class StandingMemories:
         pinned = tx.memories.pinned(scope=scope, limit=MAX_PER_KIND)
         return StandingSet(cursor, {one.id: one for one in [*pinned, *found] if may_be_standing(one)})
 
-    def _caught_up(self, tx: Transaction, scope: Scope, known: StandingSet, cursor: int) -> StandingSet:
+    def _apply_changes(self, tx: Transaction, scope: Scope, known: StandingSet, cursor: int) -> StandingSet:
         """Return what stands after the changes since then: only what changed is read."""
         changed = tx.vectors.changes(
             _NO_SPACE, dimension=_NO_WIDTH, since=known.cursor, limit=MAX_CHANGES_APPLIED + 1
@@ -122,11 +122,11 @@ class StandingMemories:
         memories = dict(known.memories)
         for memory in tx.memories.by_keys([int(key) for key in changed.keys]).values():
             memories.pop(memory.id, None)
-            if scope.sees(memory.scope) and may_be_standing(memory) and self._stands(memory):
+            if scope.sees(memory.scope) and may_be_standing(memory) and self._is_standing(memory):
                 memories[memory.id] = memory
         return StandingSet(cursor, memories)
 
-    def _stands(self, memory: Memory) -> bool:
+    def _is_standing(self, memory: Memory) -> bool:
         is_active = memory.status is Status.ACTIVE
         in_layer = memory.layer in (Layer.PROCEDURAL, Layer.CODEBASE)
         return is_active and (in_layer or is_identity(memory, self._policy))

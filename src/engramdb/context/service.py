@@ -121,9 +121,9 @@ class ContextService:
             working=request.working,
         )
         answers: list[Recall] = []
-        answer = recalled or self._recalling(request.message, place)
+        answer = recalled or self._recall_function(request.message, place)
         with self._parts.health.watch("context"):
-            window = self._window(asked, _collecting(answers, answer), measure, request)
+            window = self._window(asked, _collect_answers(answers, answer), measure, request)
         self._note(window, answers, place, request.session)
         return window
 
@@ -194,7 +194,7 @@ class ContextService:
             )
         return room
 
-    def _recalling(self, message: str, scope: Scope) -> Callable[[int], Recall]:
+    def _recall_function(self, message: str, scope: Scope) -> Callable[[int], Recall]:
         """Return the way to recall for a message."""
         is_read = self._parts.wait_for_reading()
 
@@ -272,7 +272,7 @@ def tokens_taken(message: str, fixed: str, counter: TokenCounter) -> int:
     return sum(counter.most(part) for part in (fixed, message) if part)
 
 
-def _collecting(answers: list[Recall], recalling: Callable[[int], Recall]) -> Callable[[int], Recall]:
+def _collect_answers(answers: list[Recall], recalling: Callable[[int], Recall]) -> Callable[[int], Recall]:
     """Return the same way to recall; its answers are collected, to be counted."""
 
     def answer(limit: int) -> Recall:

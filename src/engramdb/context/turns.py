@@ -330,10 +330,10 @@ class TurnLifecycle:
         """Store the message and return what the agent needs to know for it."""
         self.bury()
         is_read = self._parts.turn_reader.wait()
-        turn = self._observed(request, request.message, request.kind.role, request.speaker)
+        turn = self._observe(request, request.message, request.kind.role, request.speaker)
         self._memories.begin(request.scope)
         try:
-            begun = self._attended(request, turn, is_read=is_read)
+            begun = self._attend_and_save(request, turn, is_read=is_read)
         except BaseException as exc:
             self._memories.end(request.scope)
             self._record(request, turn.id, Ended.FAILED, error=type(exc).__name__)
@@ -344,7 +344,7 @@ class TurnLifecycle:
         self._parts.turn_reader.turn_stored(turn)  # not before the recall: a message must not find itself
         return begun
 
-    def _attended(self, request: TurnRequest, turn: Turn, *, is_read: bool) -> Begun:
+    def _attend_and_save(self, request: TurnRequest, turn: Turn, *, is_read: bool) -> Begun:
         scope, now = request.scope, self._now()
         message = AttendedMessage(text=request.message, vector=self._vector(request.message))
         state, restored = self._memories.look(scope)
@@ -376,7 +376,7 @@ class TurnLifecycle:
             shift=shift,
             recall=answer.answer or Recall(query=Query(text=request.message, scope=scope)),
             window=window,
-            sensory=self._settled(request, now),
+            sensory=self._settled_slots(request, now),
             is_anticipated=answer.is_anticipated,
         )
 
@@ -397,7 +397,7 @@ class TurnLifecycle:
         def write(tx: Transaction) -> None:
             if tx.turns.get(begun.id, scope=request.scope) is None:
                 raise _MessageGone
-            stored.extend(self._observed(request, one.text, one.role, one.speaker) for one in said)
+            stored.extend(self._observe(request, one.text, one.role, one.speaker) for one in said)
             tx.audit.add(self._event(request, begun.id, Ended.DONE, shift=begun.shift))
 
         try:
@@ -408,7 +408,7 @@ class TurnLifecycle:
         except BaseException as exc:
             self.close(begun, Ended.FAILED, error=type(exc).__name__)
             raise
-        self._closed(begun)
+        self._close(begun)
         for turn in stored:
             self._parts.turn_reader.turn_stored(turn)
         if request.kind is not TurnKind.CHAT:
@@ -420,7 +420,7 @@ class TurnLifecycle:
 
     def close(self, begun: Begun, ended: Ended, *, error: str | None = None) -> None:
         """End a turn that brought nothing back: the state is unchanged, and the audit says how it ended."""
-        self._closed(begun)
+        self._close(begun)
         self._record(begun.request, begun.id, ended, error=error)
 
     def lost(self, begun: Begun) -> None:
@@ -493,7 +493,7 @@ class TurnLifecycle:
             reply=self._vector(reply[:REPLY_CHARACTERS]),
         )
 
-    def _settled(self, request: TurnRequest, now: datetime) -> tuple[Slot, ...]:
+    def _settled_slots(self, request: TurnRequest, now: datetime) -> tuple[Slot, ...]:
         """Return the latest message that has stood long enough, if it told something."""
         policy = self._parts.policy.attention
         ring = self._parts.capture.sensory.settled(request.scope, now=now)
@@ -505,7 +505,7 @@ class TurnLifecycle:
     ) -> tuple[AttentionState, TopicShift]:
         return attend_to(state, message, self._measure(), self._parts.policy.attention, now=now)
 
-    def _observed(self, request: TurnRequest, content: str, role: Role, speaker: str | None) -> Turn:
+    def _observe(self, request: TurnRequest, content: str, role: Role, speaker: str | None) -> Turn:
         return observe(
             content,
             role=role,
@@ -549,7 +549,7 @@ class TurnLifecycle:
             detail={name: value for name, value in told.items() if value is not None},
         )
 
-    def _closed(self, begun: Begun) -> None:
+    def _close(self, begun: Begun) -> None:
         self._open.pop(begun.id, None)
         self._memories.end(begun.request.scope)
 

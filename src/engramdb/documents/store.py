@@ -196,7 +196,7 @@ class DocumentStore:
             self._parts.answers.add(answer)
         current = {pointer.id: pointer.memory_id for pointer in pointers}
         shown = [_with_memory_id(hit, current[hit.item.id]) for hit in found[offset:end]]
-        self._given(shown, hits)
+        self._count_recalls(shown, hits)
         if refresh:
             self._refresh([hit.item for hit in shown])
         return shown
@@ -328,7 +328,7 @@ class DocumentStore:
                     break
         return found[:end]
 
-    def _given(self, shown: Sequence[DocumentHit], hits: Sequence[Hit]) -> None:
+    def _count_recalls(self, shown: Sequence[DocumentHit], hits: Sequence[Hit]) -> None:
         """Count what was given as recalled, in the scope of each."""
         by_id = {hit.memory.id: hit for hit in hits}
         for scope in {one.item.scope for one in shown}:

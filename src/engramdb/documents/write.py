@@ -163,9 +163,9 @@ class DocumentWrite(Struct, kw_only=True):
     def put(self, ready: PreparedDocument) -> Document:
         """Put a document in place of what lies under its key."""
         putting, scope = ready.putting, ready.scope
-        turn = self._observed(ready)
+        turn = self._observe_turn(ready)
         old = self._under(putting.key, ready)
-        memory_id = self._remembered(ready, old)
+        memory_id = self._resolve_memory(ready, old)
         key = (memory_id or new_id(self.now)) if putting.key is None else putting.key
         old = old or self._under(key, ready)
         item = self.tx.documents.put(
@@ -178,7 +178,7 @@ class DocumentWrite(Struct, kw_only=True):
             turn_id=None if turn is None else turn.id,
             lifetime=putting.lifetime,
         )
-        self._let_go(old, OVERWRITTEN_REASON)
+        self._forget_memory_of(old, OVERWRITTEN_REASON)
         self.align(item.memory_id, scope)
         self._note(Action.SHELVE, item, {} if ready.refusal is None else {"refused": ready.refusal})
         return item
@@ -194,7 +194,7 @@ class DocumentWrite(Struct, kw_only=True):
         """Take documents from the document store, and forget what was made of them."""
         self.tx.documents.drop([item.id for item in items])
         for item in items:
-            self._let_go(item, reason)
+            self._forget_memory_of(item, reason)
             self._note(Action.UNSHELVE, item, {})
 
     def unsay(self, item: Document) -> None:
@@ -233,7 +233,7 @@ class DocumentWrite(Struct, kw_only=True):
         """Return what lies where a document is to be put."""
         return None if key is None else self.tx.documents.get_any(ready.putting.place, key, scope=ready.scope)
 
-    def _observed(self, ready: PreparedDocument) -> Turn | None:
+    def _observe_turn(self, ready: PreparedDocument) -> Turn | None:
         said = ready.putting.said
         if said is None or not clean(said.content) or not is_text(said.content):
             return None
@@ -252,7 +252,7 @@ class DocumentWrite(Struct, kw_only=True):
         self.heard.append(turn)
         return turn
 
-    def _remembered(self, ready: PreparedDocument, old: Document | None) -> MemoryId | None:
+    def _resolve_memory(self, ready: PreparedDocument, old: Document | None) -> MemoryId | None:
         """Return the memory that stands for a document from now on: the same, a corrected, a new one."""
         if ready.putting.memory_id is not None:
             return find(self.tx, ready.putting.memory_id, ready.scope).id
@@ -262,11 +262,11 @@ class DocumentWrite(Struct, kw_only=True):
         known = self._memory_of(old)
         if known is not None and known.status.is_indexed and _says_text(known, candidate.fingerprint):
             return known.id  # no new evidence, also where someone has corrected it since
-        admission = self._admitted(ready.prepared, None if old is None else self._leaving(known, old))
+        admission = self._admit(ready.prepared, None if old is None else self._obsolete_memory(known, old))
         self.is_all_embedded &= admission.is_embedded
         return admission.memory.id
 
-    def _admitted(self, prepared: Prepared, leaving: Memory | None) -> Admission:
+    def _admit(self, prepared: Prepared, leaving: Memory | None) -> Admission:
         """Store a statement, in the place of one that leaves with its document."""
         if leaving is None:
             (admission,) = save(self.tx, prepared, self.pipeline, actor=self.actor, now=self.now)
@@ -286,19 +286,19 @@ class DocumentWrite(Struct, kw_only=True):
             return None
         return self.tx.memories.get(item.memory_id, scope=item.scope)
 
-    def _leaving(self, memory: Memory | None, item: Document) -> Memory | None:
+    def _obsolete_memory(self, memory: Memory | None, item: Document) -> Memory | None:
         """Return a memory that is the document store's own and that no other document points to."""
         if memory is None or memory.status.is_terminal or not _is_document_memory(memory):
             return None
         others = [one for one in self.tx.documents.pointing_to(memory.id) if one.id != item.id]
         return None if others else memory
 
-    def _let_go(self, item: Document | None, reason: str) -> None:
+    def _forget_memory_of(self, item: Document | None, reason: str) -> None:
         """Forget what was made of a document that is gone or says something else now."""
         memory = self._memory_of(item)
         if memory is None or item is None or self.tx.documents.pointing_to(memory.id):
             return
-        if self._leaving(memory, item) is not None:
+        if self._obsolete_memory(memory, item) is not None:
             self._forget(memory, reason)
 
     def _forget(self, memory: Memory, reason: str) -> None:

@@ -117,16 +117,18 @@ def apply(proposal: Proposal, applier: Applier, *, step: str) -> Applied:
     seconds = time.perf_counter() - started
     if not result.is_changed:
         return Applied(None, seconds=seconds)
-    return Applied(described(proposal, step=step, made=result.made), seconds=seconds)
+    return Applied(describe_proposal(proposal, step=step, made=result.made), seconds=seconds)
 
 
-def described(proposal: Proposal, *, step: str, made: MemoryId | None = None) -> DreamChange:
+def describe_proposal(proposal: Proposal, *, step: str, made: MemoryId | None = None) -> DreamChange:
     """Return what a report says of a proposal."""
     action = proposal.what if isinstance(proposal, SideWrite) else proposal.action
-    return DreamChange(step=step, action=action, memories=_named(proposal), reason=proposal.reason, made=made)
+    return DreamChange(
+        step=step, action=action, memories=_affected_memories(proposal), reason=proposal.reason, made=made
+    )
 
 
-def _named(proposal: Proposal) -> tuple[MemoryId, ...]:
+def _affected_memories(proposal: Proposal) -> tuple[MemoryId, ...]:
     """Return the memories that a proposal is about, those that it changes most first."""
     match proposal:
         case Derive():
@@ -275,7 +277,7 @@ def _prepare(proposal: Derive, tools: StatementTools, *, now: datetime) -> Deriv
     if not sources or len({one.scope for one in sources}) != 1 or not clean(proposal.content):
         raise Dropped("its sources are none, or of several scopes")
     try:
-        memory = tools.screen(_born(proposal, now))
+        memory = tools.screen(_new_memory(proposal, now))
     except SecurityError as exc:
         raise Dropped("admission would refuse it") from exc
     memory = memory.evolve(
@@ -290,7 +292,7 @@ def _prepare(proposal: Derive, tools: StatementTools, *, now: datetime) -> Deriv
     )
 
 
-def _born(proposal: Derive, now: datetime) -> Memory:
+def _new_memory(proposal: Derive, now: datetime) -> Memory:
     sources = proposal.sources
     speakers = {one.provenance.speaker for one in sources}
     return Memory(

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from engramdb.dream.apply import Applied, Applier, StatementTools, apply, described
+from engramdb.dream.apply import Applied, Applier, StatementTools, apply, describe_proposal
 from engramdb.dream.bridges import BridgesStep
 from engramdb.dream.confidence import ConfidenceStep
 from engramdb.dream.contradictions import ContradictionsStep
@@ -281,7 +281,7 @@ def _dry_run(runner: DreamRunner) -> DreamReport:
 
 def _log_failures(step: DreamStep, dreaming: Dreaming, tally: _StepTally) -> Iterator[None]:
     for proposal in step.propose(dreaming):
-        tally.note(Applied(described(proposal, step=step.name)))
+        tally.note(Applied(describe_proposal(proposal, step=step.name)))
         yield
 
 

@@ -120,13 +120,13 @@ def dreaming_of(parts: DreamParts) -> Dreaming:
 def statement_tools(parts: DreamParts) -> StatementTools:
     """Return what writes a statement of the dream as the write pipeline would."""
     return StatementTools(
-        screen=lambda memory: _screened(parts, memory),
+        screen=lambda memory: _screen(parts, memory),
         embed=parts.embedder.embed_documents,
         identity=_embedder_identity(parts),
     )
 
 
-def _screened(parts: DreamParts, memory: Memory) -> Memory:
+def _screen(parts: DreamParts, memory: Memory) -> Memory:
     """Return a statement of the dream as admission sees it; raises where admission would refuse it."""
     draft = Draft(
         content=memory.content,

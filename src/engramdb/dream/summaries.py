@@ -325,7 +325,7 @@ class ModelSummarizer:
     def domain(self, worded: WordedDomain) -> WordedDomain:
         """Return a domain in the model's words, where it found good ones."""
         facts = [fact for node in worded.clusters for fact in node.summary.split("; ") if fact]
-        text = self._told(facts, worded.domain.title, DOMAIN_TOKENS)
+        text = self._ask_model(facts, worded.domain.title, DOMAIN_TOKENS)
         if text is None:
             return worded
         quoted = {
@@ -337,10 +337,10 @@ class ModelSummarizer:
 
     def word_scope(self, text: str, *, tokens: int) -> str:
         """Return the text over everything in the model's words, where it found good ones."""
-        told = self._told(text.split("; "), "everything", tokens)
+        told = self._ask_model(text.split("; "), "everything", tokens)
         return text if told is None else told
 
-    def _told(self, facts: list[str], title: str, tokens: int) -> str | None:
+    def _ask_model(self, facts: list[str], title: str, tokens: int) -> str | None:
         if self._chat is None or self._left == 0 or len(facts) < MIN_FACTS:
             return None
         self._left -= 1

@@ -77,7 +77,7 @@ from engramdb.values import (
     WorkingMemory,
     new_id,
 )
-from engramdb.values.query import check_limit, check_number, checked_filters, chosen
+from engramdb.values.query import check_limit, check_number, checked_filters, parse_enum
 
 if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
     from engramdb.capture.agents import AgentCapture
@@ -272,10 +272,10 @@ class Engram:
             category=category,
             importance=importance,
             confidence=confidence,
-            layer=chosen(Layer, layer),
-            type=chosen(MemoryType, type),
-            kind=chosen(Kind, kind),
-            provenance=Provenance(source=chosen(Source, source), speaker=speaker, session=session),
+            layer=parse_enum(Layer, layer),
+            type=parse_enum(MemoryType, type),
+            kind=parse_enum(Kind, kind),
+            provenance=Provenance(source=parse_enum(Source, source), speaker=speaker, session=session),
             occurred_at=occurred_at,
             forget_after=forget_after,
             pinned=pinned,
@@ -368,7 +368,7 @@ class Engram:
         """
         return self._parts.importing.take_file(
             Path(path),
-            kind=None if kind is None else chosen(ImportKind, kind),
+            kind=None if kind is None else parse_enum(ImportKind, kind),
             mapping=mapping,
             speaker=speaker,
             dry_run=dry_run,
@@ -406,7 +406,7 @@ class Engram:
         `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
         nearly given.
         """
-        narrowed = checked_filters(filters).in_mode(chosen(Mode, mode))
+        narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         return self._parts.recalls.recall(
             asked, session=session, as_of=as_of, strategy=strategy, explain=explain
@@ -649,7 +649,7 @@ class Engram:
         """
         from engramdb.context.turns import TurnKind, TurnRequest  # noqa: PLC0415 - most processes run no agent
 
-        who = chosen(TurnKind, kind)
+        who = parse_enum(TurnKind, kind)
         place = self._of_agent(agent, scope)
         if session is None and who is not TurnKind.CHAT:
             session = f"{who}-{new_id(self._now())}"
@@ -770,7 +770,7 @@ class Engram:
         """Move a memory to another status; bringing one back needs a reason."""
         return self._parts.lifecycle.set_status(
             self._resolve(memory_id, scope),
-            chosen(Status, status),
+            parse_enum(Status, status),
             scope=self._in(scope),
             reason=reason,
             expected_version=expected_version,
@@ -854,7 +854,7 @@ class Engram:
         """Put a memory one layer up, or into the layer given; rules then leave it there."""
         return self._parts.lifecycle.set_layer(
             self._resolve(memory_id, scope),
-            None if layer is None else chosen(Layer, layer),
+            None if layer is None else parse_enum(Layer, layer),
             up=True,
             scope=self._in(scope),
             reason=reason,
@@ -874,7 +874,7 @@ class Engram:
         """Put a memory one layer down, or into the layer given; rules then leave it there."""
         return self._parts.lifecycle.set_layer(
             self._resolve(memory_id, scope),
-            None if layer is None else chosen(Layer, layer),
+            None if layer is None else parse_enum(Layer, layer),
             up=False,
             scope=self._in(scope),
             reason=reason,
@@ -906,7 +906,7 @@ class Engram:
         return self._parts.lifecycle.link(
             self._resolve(memory_id, scope),
             self._resolve(other, scope),
-            chosen(EdgeType, type),
+            parse_enum(EdgeType, type),
             weight=weight,
             scope=self._in(scope),
             reason=reason,
@@ -928,7 +928,7 @@ class Engram:
         return self._parts.lifecycle.unlink(
             self._resolve(memory_id, scope),
             self._resolve(other, scope),
-            chosen(EdgeType, type),
+            parse_enum(EdgeType, type),
             scope=self._in(scope),
             reason=reason,
             expected_version=expected_version,

@@ -55,7 +55,7 @@ class Steps(Struct, frozen=True):
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Steps]) -> Steps:
+    def concatenate(cls, parts: Sequence[Steps]) -> Steps:
         """Return the steps of all parts, in order."""
         return cls(
             np.concatenate([part.origins for part in parts]),
@@ -100,7 +100,7 @@ class Layout:
         arrays = (self.nodes, self._bounds, self._others, self._kinds, self._weights)
         return sum(array.nbytes for array in arrays)
 
-    def leaving(self, keys: NDArray[np.int64]) -> Steps:
+    def steps_from(self, keys: NDArray[np.int64]) -> Steps:
         """Return the steps that leave these memories."""
         places = np.searchsorted(self.nodes, keys)
         is_known = places < len(self.nodes)
@@ -145,21 +145,21 @@ class Graph(Struct, frozen=True):
         )
         return self.layout.bytes + sum(apart)
 
-    def leaving(self, keys: NDArray[np.int64]) -> Steps:
+    def steps_from(self, keys: NDArray[np.int64]) -> Steps:
         """Return the steps that leave these memories."""
         if not self.apart:
-            return self.layout.leaving(keys)
+            return self.layout.steps_from(keys)
         is_apart = np.array([key in self.apart for key in keys.tolist()], np.bool_)
         changed = [self.apart[key] for key in keys[is_apart].tolist()]
-        return Steps.joined([self.layout.leaving(keys[~is_apart]), *changed])
+        return Steps.concatenate([self.layout.steps_from(keys[~is_apart]), *changed])
 
     def after(self, steps: Steps) -> Graph:
         """Return the graph after these steps were set, in order; one that weighs nothing is taken away."""
         touched, _ = first_occurrences(steps.origins)
-        fresh = Steps.joined([self.leaving(touched), steps]).latest()
+        fresh = Steps.concatenate([self.steps_from(touched), steps]).latest()
         keys = touched.tolist()
         if len(self.apart.keys() | keys) * DELTA_DIVISOR > len(self.layout.nodes):
-            joined = Steps.joined([self._without(keys), fresh])
+            joined = Steps.concatenate([self._without(keys), fresh])
             return Graph(Layout(joined[np.argsort(joined.origins, kind="stable")]))
         starts, ends = (np.searchsorted(fresh.origins, touched, side).tolist() for side in ("left", "right"))
         parts = {key: fresh[start:end] for key, start, end in zip(keys, starts, ends, strict=True)}
@@ -168,7 +168,7 @@ class Graph(Struct, frozen=True):
     def _without(self, keys: Sequence[int]) -> Steps:
         """Return every step but those that leave these memories: first the laid out, then those set apart."""
         apart = [self.apart[key] for key in sorted(self.apart.keys() - keys)]
-        return Steps.joined([self.layout.without([*self.apart, *keys]), *apart])
+        return Steps.concatenate([self.layout.without([*self.apart, *keys]), *apart])
 
 
 # Let activation spread from memories to those that they lead to, weaker with every hop.
@@ -369,7 +369,7 @@ class GraphIndex:
         what falls below the floor goes no further. Scope and statuses bind every hop, the other filters only
         what is returned. The transaction must be a snapshot, not a write.
         """
-        ways = _Ways(tx, self._leaving(tx), _type_shares(types))
+        ways = _Ways(tx, self._step_source(tx), _type_shares(types))
         passable = _pass_through_filters(filters)
         is_narrow = passable != filters
         levels = spread(
@@ -394,7 +394,7 @@ class GraphIndex:
                 if stop.is_set():
                     return
                 parts.append(steps)
-        graph = Graph().after(Steps.joined(parts))
+        graph = Graph().after(Steps.concatenate(parts))
         with self._lock:
             if not self._is_loaded:
                 self._graph, self._cursor, self._is_loaded = graph, cursor, True
@@ -405,7 +405,7 @@ class GraphIndex:
             graph, is_loaded = self._graph, self._is_loaded
         return GraphState(edges=len(graph), is_loaded=is_loaded, bytes=graph.bytes)
 
-    def _leaving(self, tx: Transaction) -> Callable[[NDArray[np.int64]], Steps]:
+    def _step_source(self, tx: Transaction) -> Callable[[NDArray[np.int64]], Steps]:
         """Return what tells the steps that leave memories: the graph, or the store while that is loading."""
         latest = tx.edges.latest_change()
         if not self._is_loaded and latest > STEP_ROWS:
@@ -413,13 +413,13 @@ class GraphIndex:
         with self._lock:
             if self._cursor < latest or not self._is_loaded:
                 self._catch_up(tx)
-            return self._graph.leaving
+            return self._graph.steps_from
 
     def _catch_up(self, tx: Transaction) -> None:
         """Add what changed since, or everything if a removal may have been missed."""
         has_missed = self._cursor < tx.edges.pruned_change()
         graph, since = (Graph(), 0) if has_missed else (self._graph, self._cursor)
-        self._graph = graph.after(Steps.joined(list(_changed_steps(tx, since=since))))
+        self._graph = graph.after(Steps.concatenate(list(_changed_steps(tx, since=since))))
         self._cursor, self._is_loaded = tx.edges.latest_change(), True
 
 
@@ -427,12 +427,12 @@ class _Ways(Struct, frozen=True):
     """Where activation goes from a frontier of memories, and how much of it."""
 
     tx: Transaction
-    leaving: Callable[[NDArray[np.int64]], Steps]
+    steps_from: Callable[[NDArray[np.int64]], Steps]
     shares: NDArray[np.float64]
 
     def over_links(self, frontier: Mapping[int, float], _least: float) -> Gains:
         """Return what the frontier gives on over links."""
-        steps = self.leaving(np.array(list(frontier), np.int64))
+        steps = self.steps_from(np.array(list(frontier), np.int64))
         return along_steps(steps, frontier, self.shares)
 
     def over_links_and_entities(self, frontier: Mapping[int, float], least: float) -> Gains:

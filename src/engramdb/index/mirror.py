@@ -161,7 +161,7 @@ class Mirror:
         memory_bytes = 0 if view.resident is None else self._memory_bytes
         return self._choose(view, memory_bytes, share).scan == "exact"
 
-    def caught_up(self, tx: Transaction, space: int, *, patience_seconds: float = math.inf) -> MirrorView:
+    def catch_up(self, tx: Transaction, space: int, *, patience_seconds: float = math.inf) -> MirrorView:
         """Return a view with everything that the snapshot has, or less when patience runs out."""
         latest, deadline = tx.vectors.latest_change(), time.monotonic() + patience_seconds
         while self._view.cursor < latest and self._advance(tx, space, latest):
@@ -214,7 +214,7 @@ class Mirror:
 
     def restore(self, snapshot: IndexSnapshot) -> None:
         """Go on from a snapshot instead of what was known; raises `StoreCorrupt` if it is none."""
-        view = self._restored(snapshot)
+        view = self._restore_view(snapshot)
         with self._switching, self._feeding:
             self._view = view
 
@@ -234,7 +234,7 @@ class Mirror:
                 space, dimension=self._identity.dimension, since=since, limit=STEP_ROWS
             )
             is_more = len(changes) == STEP_ROWS
-            self._take_in(changes, cursor=changes.cursor if is_more else max(since, latest))
+            self._apply_changes(changes, cursor=changes.cursor if is_more else max(since, latest))
             self.is_loaded = self.is_loaded or not is_more
         self._switch_if_due()
         return is_more
@@ -243,10 +243,10 @@ class Mirror:
         """Begin with the stored snapshot, if there is one that can be read."""
         if parts and parts[0].cursor <= latest:
             with suppress(StoreCorrupt):  # it is derived: reading everything again gives the same
-                self._view = self._restored(join_snapshot(parts))
+                self._view = self._restore_view(join_snapshot(parts))
                 self._snapshot_cursor = self._view.cursor
 
-    def _restored(self, snapshot: IndexSnapshot) -> MirrorView:
+    def _restore_view(self, snapshot: IndexSnapshot) -> MirrorView:
         roster = Roster.restore(snapshot.roster)
         if snapshot.scan == "exact":
             resident = VectorRows.restore(snapshot.backend, metric=self._identity.metric)
@@ -254,7 +254,7 @@ class Mirror:
         codes = SignCodes.restore(snapshot.backend)
         return MirrorView(snapshot.cursor, roster, roster.columns(), codes, None)
 
-    def _take_in(self, changes: Changes, *, cursor: int) -> None:
+    def _apply_changes(self, changes: Changes, *, cursor: int) -> None:
         view = self._view
         rows = view.roster.apply(changes)
         view.backend.put(rows, changes.vectors)

@@ -102,7 +102,7 @@ class VectorIndex:
         space = tx.vectors.space(self._identity)
         if space is None:
             return Nearest([], waiting=tx.vectors.count_pending(None, scope=scope))
-        view = self._mirror.caught_up(tx, space, patience_seconds=self._patience_seconds)
+        view = self._mirror.catch_up(tx, space, patience_seconds=self._patience_seconds)
         scopes = tx.scopes.visible(scope)
         allowed = self._allowed(view, scopes, filters, among)
         rows, notes = self._shortlist(view, query, allowed, limit)
@@ -129,7 +129,7 @@ class VectorIndex:
         space, owner = tx.vectors.space(self._identity), tx.scopes.find(scope)
         if space is None or owner is None:
             return [[] for _ in vectors]
-        view = self._mirror.caught_up(tx, space)
+        view = self._mirror.catch_up(tx, space)
         allowed = self._allowed(view, [owner], Filters(), None)
         if len(vectors) < MANY_VECTORS or view.resident is None:
             look = _IndexReader(tx, space, view, self._identity.metric)

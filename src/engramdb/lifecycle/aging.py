@@ -41,7 +41,7 @@ from engramdb.values import (
     Scope,
 )
 from engramdb.values.aging import LAYERS, NEVER
-from engramdb.values.population import Population, joined, population_of, recalled_at, to_microseconds
+from engramdb.values.population import Population, concatenate, population_of, recalled_at, to_microseconds
 
 Ints = NDArray[np.int64]
 
@@ -308,7 +308,7 @@ def _living(tx: Transaction, policies: Iterable[AgingPolicy], *, scope: Scope | 
     while len(page := tx.ages.page(after_key=after, limit=PAGE_ROWS, scope=scope, session_ends=ends)):
         pages.append(page.take(page.has(*LIVING)))
         after = int(page.keys[-1])
-    return joined(pages)
+    return concatenate(pages)
 
 
 def _soonest(

@@ -36,7 +36,7 @@ from engramdb.values import (
     TaskOutcome,
     new_id,
 )
-from engramdb.values.query import chosen
+from engramdb.values.query import parse_enum
 
 
 class Candidate(Struct, frozen=True):
@@ -124,10 +124,10 @@ def born(
         created_at=now,
         updated_at=now,
         scope=draft.scope,
-        layer=chosen(Layer, draft.layer),
-        type=chosen(MemoryType, draft.type),
+        layer=parse_enum(Layer, draft.layer),
+        type=parse_enum(MemoryType, draft.type),
         category=draft.category,
-        kind=chosen(Kind, draft.kind),
+        kind=parse_enum(Kind, draft.kind),
         subject=subject,
         predicate=predicate,
         object=object_,
@@ -154,7 +154,7 @@ def _exact_words(draft: Draft) -> str | None:
 
 
 def _with_source(made: Provenance) -> Provenance:
-    source = chosen(Source, made.source)
+    source = parse_enum(Source, made.source)
     return made if source is made.source else replace(made, source=source)
 
 

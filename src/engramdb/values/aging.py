@@ -84,7 +84,7 @@ class Census(Struct, frozen=True, kw_only=True):
     """By rule."""
 
     @property
-    def kept(self) -> int:
+    def remaining(self) -> int:
         """How many are still there."""
         return sum(self.tiers.values())
 

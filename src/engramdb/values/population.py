@@ -171,7 +171,7 @@ def population_of(memories: Sequence[Memory], *, keys: Sequence[int] | None = No
     )
 
 
-def joined(pages: Sequence[Population]) -> Population:
+def concatenate(pages: Sequence[Population]) -> Population:
     """Return several populations as one."""
     if not pages:
         return population_of([])

@@ -197,7 +197,7 @@ class Query(Struct, frozen=True, kw_only=True):
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
-def chosen(kind: type[_Choice], word: str) -> _Choice:
+def parse_enum(kind: type[_Choice], word: str) -> _Choice:
     """Return the member of an enumeration that a caller named; raises with the words that there are."""
     try:
         return kind(word)

@@ -325,7 +325,7 @@ class Readers:
         try:
             return self._connect()
         except BaseException:
-            self._returned()
+            self._mark_returned()
             raise
 
     def give_back(self, connection: apsw.Connection) -> None:
@@ -337,7 +337,7 @@ class Readers:
                 self._free.append(connection)
         if not stays_open:
             connection.close()
-        self._returned()
+        self._mark_returned()
 
     def close(self) -> None:
         """Wait for those that are lent, and close all."""
@@ -347,7 +347,7 @@ class Readers:
         for connection in free:
             connection.close()
 
-    def _returned(self) -> None:
+    def _mark_returned(self) -> None:
         with self._changed:
             self._lent -= 1
             self._changed.notify()

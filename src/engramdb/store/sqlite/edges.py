@@ -243,7 +243,7 @@ class TraitsTable:
     def rebuild(self) -> int:
         """Rebuild the table from the memories, inside a write, and return its number of rows."""
         self._connection.execute("DELETE FROM memory_traits")
-        self._connection.executemany(_INSERT, sorted(self._told()))
+        self._connection.executemany(_INSERT, sorted(self._expected_rows()))
         self._connection.execute(
             "UPDATE counters SET value = ? WHERE name = 'traits_version'", (TRAITS_VERSION,)
         )
@@ -252,9 +252,9 @@ class TraitsTable:
     def count_wrong(self) -> int:
         """Return how many rows are missing or should not be there, which is none in a sound store."""
         stored = set(self._connection.execute("SELECT kind, value, memory FROM memory_traits"))
-        return len(stored ^ set(self._told()))
+        return len(stored ^ set(self._expected_rows()))
 
-    def _told(self) -> Iterator[tuple[str, str, int]]:
+    def _expected_rows(self) -> Iterator[tuple[str, str, int]]:
         rows: list[Any] = self._connection.execute(_EXPECTED).fetchall()
         with corrupt_on_error("memories"):
             for key, traits, speaker in rows:

@@ -116,7 +116,7 @@ class KeysQuery(NamedTuple):
         """Return the part as a question about each memory."""
         return f"EXISTS ({self.keys} AND {self.column} = m.key)", self.parameters
 
-    def listed(self) -> Clause:
+    def as_condition(self) -> Clause:
         """Return the part as a list that a memory must be on."""
         return f"m.key IN ({self.keys})", self.parameters
 
@@ -135,7 +135,7 @@ def where(scope: Scope, filters: Filters) -> Clause:
 def where_narrowed(connection: apsw.Connection, scope: Scope, filters: Filters) -> Clause:
     """Return the condition and its parameters, for finding the memories that pass among all."""
     parts = [
-        part.listed() if part.are_few(connection) else part.one_by_one()
+        part.as_condition() if part.are_few(connection) else part.one_by_one()
         for part in _word_holders(scope, filters)
     ]
     return _joined_clauses(scope, filters, parts)
