@@ -2,7 +2,8 @@
 How often we notice that the talk has moved on to another topic, and how often we only think so.
 
 Run by `python -m evals.capture topics`; calls `engramdb.text.topics`, with and without the
-built-in similarity. A change closes a memory box, so both kinds of mistake cost: a box cut in two, or two in one.
+built-in similarity. A change closes a memory box, so both kinds of mistake cost: a box cut in two, or two
+in one.
 Write-up: docs/lab/0008-affect-and-topics.md.
 """
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_beyond_a_limit_the_oldest_requests_are_dropped() -> None:
     with working() as worker:
         worker.submit("hold", lambda: may_go_on.wait(PATIENCE_SECONDS))
         for number in range(5):
-            worker.submit("prepare", lambda number=number: ran.append(number), key=number, max_waiting=2)
+            worker.submit("prepare", partial(ran.append, number), key=number, max_waiting=2)
         may_go_on.set()
 
         assert worker.wait(PATIENCE_SECONDS)

@@ -99,12 +99,12 @@ def test_people_are_named_by_more_than_a_capital_letter(text: str, people: tuple
 
 def test_paths_and_links_are_told_from_each_other_and_from_fractions() -> None:
     """A link is no path, and neither is and/or, 24/7 or km/h."""
-    text = "See https://example.org/a/b.html, src/engramdb/errors.py, ~/notes and main.py; and/or 24/7 at 5 km/h."
+    text = "See https://example.org/a/b.html, src/tool/errors.py, ~/notes and main.py; and/or 24/7 at 5 km/h."
 
     traits = infer_traits(text)
 
     assert traits.urls == ("https://example.org/a/b.html",)
-    assert traits.paths == ("src/engramdb/errors.py", "~/notes", "main.py")
+    assert traits.paths == ("src/tool/errors.py", "~/notes", "main.py")
 
 
 @pytest.mark.parametrize(
