@@ -452,6 +452,20 @@ def test_the_library_dreams_by_itself_only_where_it_is_asked_to(
     assert "engram-scheduler" not in [thread.name for thread in threading.enumerate()]
 
 
+def test_status_shows_the_workers_and_what_they_gave_up(tmp_path: Path) -> None:
+    """A person learns which background job has crashed too often, and what to do about it."""
+    with Engram.open(tmp_path / "a.db", embedder=TinyEmbedder()) as opened:
+        workers = opened.status().workers
+        crashing = opened._parts._workers["reader"]
+        for number in range(MAX_CRASHES):
+            crashing.submit("upkeep", lambda: int("no number"), key=number, retry=False)
+        crashing.wait(30)
+        advice = opened.status().advice
+
+    assert {"reader", "index"} <= {worker.name for worker in workers}
+    assert any("'upkeep' was given up" in one for one in advice)
+
+
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("1", True), ("No", False), ("false", False)])
 def test_the_environment_says_yes_and_no_in_words(text: str, value: bool) -> None:
     """What a shell can set is understood."""

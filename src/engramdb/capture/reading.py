@@ -1,7 +1,7 @@
 """
 When turns are read: at once for a strong signal, in batches otherwise, in the background where there is one.
 
-A turn lies in the store before this hears of it, and whoever opens the store next reads what is left unread.
+A turn is in the store before this hears of it, and the next process that opens the store reads what is left.
 """
 
 from __future__ import annotations

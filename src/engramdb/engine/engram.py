@@ -140,13 +140,13 @@ class Engram:
         dream: bool | None = None,
     ) -> Engram:
         """
-        Open a memory, made if need be; without arguments, the one in your home folder.
+        Open a store, or create it; without arguments, the one in your home folder.
 
-        Settings come from the environment and the settings file unless given. `background=False` starts no
-        threads: the vector index is then read anew by every process that asks a large store. A `reranker`
-        serves the strategy `cross_encoder`. A `vector_index` of your own is shown row numbers and eight-bit
-        vectors only, asked so often a minute, audited, and answered for by the built-in one when it fails.
-        With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
+        Settings come from the environment and the settings file unless given. With `background=False` no
+        thread is started, and every process that searches a large store loads the vector index itself. A
+        `reranker` serves the strategy `cross_encoder`. A `vector_index` of your own sees only row numbers and
+        eight-bit vectors; its calls are limited in rate and audited, and the built-in index takes over when
+        it fails. With `dream`, or the setting `dream_in_background`, the store dreams and ages by itself.
         """
         settings = settings or Settings.load()
         if store is not None:
@@ -164,7 +164,7 @@ class Engram:
         return cls(parts)
 
     def close(self) -> None:
-        """Finish what is under way and let go of the store; slow work stops at its next small write."""
+        """Finish what is under way and close the store; slow work stops at its next small write."""
         self._parts.close()
 
     def __enter__(self) -> Self:
@@ -213,10 +213,10 @@ class Engram:
         scope: Scope | None = None,
     ) -> Turn:
         """
-        Keep one message as it was said; it is durable when this returns.
+        Store one message as it was said; it is durable and searchable when this returns.
 
-        What it states is read out of it soon after: at once for a correction, a decision, a promise and the
-        like, otherwise together with the turns around it. `flush` reads what still waits.
+        Its statements are extracted soon after: at once for a correction, a decision, a promise and the like,
+        otherwise together with the turns around it. `flush` reads what still waits.
         """
         self._parts.write_notes()
         turn = self._parts.writer.observe(
@@ -231,12 +231,12 @@ class Engram:
         return turn
 
     def flush(self, *, session: str | None = None, scope: Scope | None = None) -> int:
-        """Read now what still waits, of one session if that is given, and return how many turns that were."""
+        """Read the turns that still wait, of one session if given, and return how many there were."""
         conversation = None if session is None else (self._in(scope), session)
         return self._parts.turn_reader.flush(conversation)
 
     def end_session(self, session: str, *, scope: Scope | None = None) -> Memory | None:
-        """Read what still waits of a session and store a summary of it; a short or trivial one gives none."""
+        """Read what still waits of a session and store a summary of it; a short or trivial one has none."""
         place = self._in(scope)
         self.flush(session=session, scope=place)
         return self._parts.writer.summarize_session(session, place)
@@ -323,13 +323,13 @@ class Engram:
         scope: Scope | None = None,
     ) -> Sequence[Turn]:
         """
-        Keep messages of one session, oldest first, each once, and return the turns that are new.
+        Store messages of one session, oldest first, each once, and return the turns that are new.
 
         They are durable when this returns; what they state is read out of them by `read_due` or `flush`. A
         message is known by its key, and also by its words where the session holds them already without that
         key: an agent tells of a prompt before its log does. Where nothing is logged (`is_logged`), only the
-        key counts, so that the same words said later are kept too. One that cannot be stored is passed over,
-        and of one that is too long for `most_characters` the beginning is kept.
+        key counts, so that the same words said later are stored too. One that cannot be stored is skipped,
+        and one that is too long is cut to `most_characters`.
         """
         return self._parts.importing.take_messages(
             messages,
@@ -340,7 +340,7 @@ class Engram:
         )
 
     def read_due(self, turns: Sequence[Turn]) -> None:
-        """Read out of turns that `hear` has kept what is due: a strong signal, or enough that waits."""
+        """Extract statements from turns that `hear` has stored, where a signal or their number says so."""
         for turn in turns:
             self._parts.turn_reader.turn_stored(turn)
 
@@ -357,14 +357,13 @@ class Engram:
         scope: Scope | None = None,
     ) -> ImportReport:
         """
-        Take in a file, a folder or a zip archive that another program wrote; `dry_run` only counts.
+        Import a file, a folder or a zip archive that another program wrote; `dry_run` only counts.
 
-        The kind is told from the content unless given. What an earlier import brought is passed over, also
+        The kind is detected from the content unless given. What an earlier import brought is skipped, also
         where it was corrected or forgotten since, so an import may be interrupted and repeated. `mapping`
-        names the columns of a table: {"content": "text", "occurred_at": "date"}. A `speaker` is the name of
-        whoever speaks as the user in conversations that do not say so. A record that cannot be
-        taken in is reported by its place and does not stop the others; so is one that would go to a scope
-        which `may_enter` says no to.
+        names the columns of a table: {"content": "text", "occurred_at": "date"}. `speaker` is the name of the
+        user in conversations that do not say it. A record that cannot be imported is reported by its place
+        and does not stop the others; so is one whose scope `may_enter` refuses.
         """
         return self._parts.importing.take_file(
             Path(path),
@@ -418,8 +417,8 @@ class Engram:
         """
         Return how the knowledge of a topic came to be: what was added, confirmed, corrected, disputed.
 
-        A topic that is the name of a person or thing is told by all that speaks of it, whatever the words.
-        With `entities`, only what speaks of these counts.
+        A topic that names a person or thing covers all memories about it, whatever their words. With
+        `entities`, only memories about these count.
         """
         filters = Filters(entities=frozenset(entities))
         return self._parts.recalls.timeline(
@@ -470,7 +469,7 @@ class Engram:
         return reasoned
 
     def confidence(self, query: str, *, scope: Scope | None = None) -> Confidence:
-        """Say whether an answer to the question can be confident, is uncertain, or about the unknown."""
+        """Return how sure an answer to the question can be: confident, uncertain or unknown."""
         from engramdb.recall.answerability import confidence  # noqa: PLC0415 - loads the read path
 
         return confidence(self._parts, query, scope=self._in(scope), now=self._now())
@@ -603,7 +602,7 @@ class Engram:
 
         The window of `model` less the `fixed` parts of the prompt, the message and the reply is the budget;
         `budget` gives it outright. `reserve` is what the reply may take. Without a `history` the turns of
-        the `session` are it. `recalled` answers in place of a plain recall, asked for so many memories, and
+        the `session` are it. `recalled` answers in place of a plain recall, given a number of memories, and
         `counter` counts in place of the model's own. What is shown and fits counts as recalled. Raises where
         fixed parts or working memory do not fit.
         """
@@ -643,7 +642,7 @@ class Engram:
         On the way in the message is stored, what fits it is recalled, and `turn.window` holds the prompt
         for the `model`. Inside, run the model and hand over what it says with `turn.reply`. On the way out
         that is stored, the agent's working memory is brought up to date and kept, and what follows is
-        scheduled. A block that raises, or that replies nothing, leaves the agent's mind as it was. `kind`
+        scheduled. A block that raises, or that replies nothing, leaves the working memory as it was. `kind`
         says who calls: chat, task, cron, orchestrator, swarm or flow; the result of all but a chat is
         remembered as well.
         """
@@ -668,7 +667,7 @@ class Engram:
         return self._parts.agents.turn(request)
 
     def suspend(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
-        """Keep what an agent has in mind and let go of it here; returns what was kept."""
+        """Save an agent's working memory, drop it from this process, and return what was saved."""
         return self._parts.agents.suspend(self._of_agent(agent, scope))
 
     def resume(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
@@ -676,13 +675,13 @@ class Engram:
         Bring an agent's working memory back, and say in what state.
 
         After less than four hours it is as it was, after less than a day fainter; after longer the agent
-        begins anew with what matters most. What was forgotten meanwhile does not come back. A turn does
+        starts over with what matters most. What was forgotten meanwhile does not come back. A turn does
         this by itself.
         """
         return self._parts.agents.working_memory(self._of_agent(agent, scope))
 
     def working_memory(self, agent: str | None = None, *, scope: Scope | None = None) -> WorkingMemory:
-        """Return what an agent has in mind now, the most active first."""
+        """Return an agent's working memory as it is now, the most active items first."""
         return self._parts.agents.working_memory(self._of_agent(agent, scope))
 
     # --- the life of one memory -----------------------------------------------------------------------------
@@ -744,8 +743,8 @@ class Engram:
         Take the words of a memory, or everything of a user, out of the file for good; nobody can undo it.
 
         Along with a memory goes what says the same, what was concluded from it and the turns it was read
-        from; along with a user every scope of that name inside this one. The file is then written anew,
-        and others wait meanwhile. With `dry_run` it only counts. Twice is harmless: it cleans the file
+        from; along with a user every scope of that name inside this one. The file is then rewritten, and
+        others wait meanwhile. With `dry_run` it only counts. Twice is harmless: it cleans the file
         again where that did not succeed.
         """
         return self._parts.lifecycle.erase(
@@ -811,10 +810,10 @@ class Engram:
         scope: Scope | None = None,
     ) -> Memory:
         """
-        Say whether a memory helped, and for which question.
+        Record whether a memory helped, and for which question.
 
-        Of no help, it is not given again to such questions for a while; to others it is. The question is kept
-        as a fingerprint and a vector, not as words.
+        One that did not help is not given again to such questions for a while; to others it is. The question
+        is stored as a fingerprint and a vector, not as words.
         """
         return self._parts.lifecycle.feedback(
             self._resolve(memory_id, scope),
@@ -1022,7 +1021,7 @@ class Engram:
         scope: Scope | None = None,
     ) -> Forecast:
         """
-        Say what will fade, move and leave within so many days if nothing happens, of one memory or of all.
+        Forecast what will fade, move and leave within `days` if nothing happens, for one memory or all.
 
         Covers what the scope sees; `everywhere` counts the whole store instead and shows no memory.
         """
@@ -1042,14 +1041,14 @@ class Engram:
         everywhere: bool = False,
         scope: Scope | None = None,
     ) -> Mapping[str, Sequence[Census]]:
-        """Say what each preset would keep of these memories after so many days each, if nothing happens."""
+        """Return what each preset would keep of these memories after these numbers of days."""
         from engramdb.lifecycle.aging import compare_presets  # noqa: PLC0415 - loads numpy
 
         self._parts.write_notes()
         return compare_presets(self._parts, None if everywhere else self._in(scope), days=days)
 
     def schedule(self, reason: str = "") -> None:
-        """Say that something happened after which slow work may be due, such as the end of a turn."""
+        """Note that something happened after which slow work may be due, such as the end of a turn."""
         self._parts.scheduler.schedule(reason)
 
     def status(self) -> StatusReport:
@@ -1116,7 +1115,7 @@ class Engram:
         return enrich_pending(self._parts.store, now=self._now(), progress=progress)
 
     def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Make every derived index anew from the memories, and return how many there were."""
+        """Rebuild every derived index from the memories, and return how many memories there were."""
         from engramdb.index.rebuild import rebuild  # noqa: PLC0415 - loads the models
 
         done = rebuild(self._parts.store, self._parts.embedder, progress=progress)

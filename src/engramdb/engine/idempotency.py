@@ -25,13 +25,13 @@ from engramdb.values import Scope, Turn
 KEPT_FOR: Final = timedelta(days=1)
 CUT_OFF_WITHIN: Final = timedelta(seconds=5)
 """
-How long a key stays with whoever carried it out and gave no more sign of life.
+How long a key stays with a process that shows no more sign of life.
 
 A message that was cut off was written within this time of its beginning; the same words later are said again.
 """
 _LATEST_TURNS: Final = 200
 MOST_BYTES: Final = 1_000_000
-"""A larger answer is not kept; none of a single write comes near it."""
+"""A larger reply is not stored; none of a single write comes near it."""
 _ID: Final = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """What every id of a memory and a turn looks like."""
 
@@ -98,7 +98,7 @@ class ReplyStore:
         subjects: Collection[str],
     ) -> bool:
         """
-        Keep an answer and say whether that was done; one that is too large leaves no trace of its key.
+        Store a reply and return whether that was done; one that is too large leaves no trace of its key.
 
         `subjects` are the ids of what the answer shows: it is emptied when one of these is erased.
         """
@@ -111,7 +111,7 @@ class ReplyStore:
         return True
 
     def observed(self, content: str, *, since: datetime, scope: Scope, session: str | None) -> Turn | None:
-        """Return the message that a request kept before it was cut off, if it came that far."""
+        """Return the message that a request stored before it was cut off, if it came that far."""
         with self._store.read() as tx:
             latest = tx.turns.list(scope=scope, session=session, limit=_LATEST_TURNS)
         for turn in latest:

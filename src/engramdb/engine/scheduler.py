@@ -36,7 +36,7 @@ MEMORY_FILE: Final = Path("/proc/meminfo")
 
 
 def pressure() -> str:
-    """Return what is short, `memory` before `load`, or an empty text where there is room."""
+    """Return what is short, `memory` before `load`, or an empty text where nothing is."""
     if free_share() < LEAST_FREE_SHARE:
         return MEMORY
     return LOAD if load_per_core() > MOST_LOAD_PER_CORE else ""
@@ -161,7 +161,7 @@ class Scheduler:
         self._worker.close(CLOSE_SECONDS)
 
     def schedule(self, reason: str = "") -> None:
-        """Say that something happened after which work may be due, such as the end of a turn."""
+        """Note that something happened after which work may be due, such as the end of a turn."""
         with self._lock:
             self._news_at = self._clock.now()
             self._state = replace(self._state, woken_by=reason or self._state.woken_by)
@@ -170,7 +170,7 @@ class Scheduler:
             self._worker.submit(SCHEDULER, self.tick, key="soon")
 
     def extracted(self) -> None:
-        """Say that statements were read out of turns."""
+        """Note that statements were read out of turns."""
         with self._lock:
             for course in self._courses.values():
                 course.extractions += 1
@@ -203,7 +203,7 @@ class Scheduler:
         return job.name
 
     def _is_due(self, job: Job) -> bool:
-        """Say whether a job should run, and keep in mind since when."""
+        """Return whether a job should run, and remember since when."""
         now, course = self._clock.now(), self._courses[job.name]
         if course.is_given_up or (course.not_before is not None and now < course.not_before):
             return False
