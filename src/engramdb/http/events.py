@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engramdb.store.contract.capture import FeedEntry, FeedPage
 
 
-# The form of server-sent events: how one is written, and what a stream begins and lives with.
+# The form of server-sent events.
 
 BEAT_SECONDS: Final = 15.0
 BEAT: Final = b": alive\n\n"
@@ -58,7 +58,7 @@ def cursor_comment(cursor: int) -> bytes:
 
 # GET /v1/events: live changes of the memories that the caller may see, as server-sent events.
 #
-# Built by `app` around the engine. The store is asked four times a second whether anything is new, so
+# The store is asked four times a second whether anything is new, so
 # changes made by other processes are told, too. An event holds ids and words of ours, never a memory's;
 # `Last-Event-ID` goes on where a stream was cut off. Streams end with the server and with the token that
 # they were asked for by, and their number is limited.
@@ -193,7 +193,7 @@ def _cursor(last_event_id: str | None) -> int | None:
     return int(last_event_id)
 
 
-# Tell how long work goes on: a POST with `Accept: text/event-stream` is answered as a stream of events.
+# Progress of long work: a POST with `Accept: text/event-stream` is answered as a stream of events.
 #
 # A middleware around the routes. `CallersEngram` hands the verb a reporter, where it can tell its progress;
 # only the latest word waits to be sent, so a slow reader makes nothing pile up. The last event is the answer

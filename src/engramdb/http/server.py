@@ -32,6 +32,8 @@ SHUTDOWN_SECONDS = 10
 """How long requests under way may take to finish after the server is told to stop."""
 MAX_CONNECTIONS = 500
 """Connections at once, also of those who say nothing; a process may usually hold about a thousand files."""
+HEAD_SECONDS: Final = 20.0
+"""How long the headers of a request may take: as long as a body."""
 _WAITING_CONNECTIONS = 128
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
 
@@ -88,12 +90,6 @@ def own_names(host: str) -> set[str]:
     return names
 
 
-# One connection of the server, on which a request has to arrive in time.
-
-HEAD_SECONDS: Final = 20.0
-"""How long the headers of a request may take: as long as a body."""
-
-
 class PromptConnection(H11Protocol):
     """A connection that is closed where no request comes."""
 
@@ -134,9 +130,6 @@ class PromptConnection(H11Protocol):
         self._timer = None
         if self._is_idle:
             self.transport.close()
-
-
-# Serve.
 
 
 class Server:
