@@ -191,9 +191,9 @@ def _labeled(
     return family
 
 
-# Spans for OpenTelemetry, where the setting `telemetry` asks for them: one per request, one per verb inside it.
-# Without the setting nothing of OpenTelemetry is imported. A span holds the route, the status, the verb and the
-# code of an error; addresses, messages and arguments may hold memories and stay out.
+# Spans for OpenTelemetry, where the setting `telemetry` asks for them: one per request, one per verb inside
+# it. Without the setting nothing of OpenTelemetry is imported. A span holds the route, the status, the verb
+# and the code of an error; addresses, messages and arguments may hold memories and stay out.
 
 _EXPORTERS: Final = "opentelemetry_traces_exporter"
 """The group of entry points under which exporters are installed, such as `console` and `otlp`."""
