@@ -3,7 +3,7 @@ Start commands from a process that has imported Engram already: the guides have 
 
 Used by the tests of the guides' shell blocks. `serve` imports once and forks for every command, which then
 has its own arguments, folder, environment and streams as any other; `shim` writes the `engram` that the
-shell finds, which hands those over and waits. How a cold start behaves is tested in tests/surfaces.
+shell finds, which hands those over and waits. How a cold start behaves is tested in tests/cli.
 """
 
 from __future__ import annotations

@@ -1,5 +1,1 @@
-"""
-The surfaces: command line, HTTP, page.
-
-A package, so that its `conftest` has a name of its own beside the one above.
-"""
+"""What the tests of the command line, HTTP, MCP, hooks and connect share."""

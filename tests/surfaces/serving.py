@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -19,8 +20,13 @@ from engramdb.http.tokens import OWN_FILE, NamedTokens, Tokens, stored_token
 from engramdb.testing import TinyEmbedder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engramdb import Scope
 
 
 @contextmanager
@@ -53,3 +59,33 @@ def opened(home: Path, **options: Any) -> Engram:
 def tokens_in(home: Path) -> Tokens:
     """Return the tokens of a home."""
     return Tokens(stored_token(home / OWN_FILE), NamedTokens(home))
+
+
+def add(
+    named: NamedTokens, name: str, scope: Scope, *, read_only: bool = False, narrower: bool = False
+) -> str:
+    """Make a token as `engram token add` does."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return named.add(name, scope=scope, read_only=read_only, narrower=narrower, now=now)
+
+
+class Held(TinyEmbedder):
+    """An embedder that waits until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_begun, self.may_go = threading.Event(), threading.Event()
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed when told to."""
+        self.has_begun.set()
+        assert self.may_go.wait(30)
+        return super().embed_documents(texts)
+
+
+@contextmanager
+def held(home: Path) -> Iterator[tuple[Held, Engram]]:
+    """An engine whose writes wait."""
+    embedder = Held()
+    with Engram.open(settings=Settings(home=home), embedder=embedder, background=False) as engram:
+        yield embedder, engram

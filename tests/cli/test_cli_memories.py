@@ -1,0 +1,246 @@
+"""The commands that put memories in, get them out and change them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engramdb import Engram
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+    from surfaces.fixtures import Command
+
+NEAR = timedelta(minutes=5)
+
+
+def parsed(result: Result) -> Any:
+    """Return the JSON document that a command printed."""
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def remembered(run: Command, text: str, *options: str) -> str:
+    """Remember a text and return the memory's id."""
+    return str(parsed(run("remember", text, "--json", *options))["id"])
+
+
+def test_what_is_remembered_can_be_recalled(engram_command: Command) -> None:
+    """Two commands, two processes' worth of opening and closing, one memory."""
+    engram_command("remember", "The API uses JWT tokens", "--category", "fact")
+
+    result = engram_command("recall", "which tokens does the API use?")
+
+    assert result.exit_code == 0
+    assert "The API uses JWT tokens" in result.stdout
+    assert "found by" in result.stdout
+    assert result.stderr == ""
+
+
+def test_json_is_the_library_s_own_shape(engram_command: Command, home: Path) -> None:
+    """A script sees the fields of the values, not a second format."""
+    memory_id = remembered(engram_command, "Helix is my editor", "--importance", "0.8")
+
+    answer = parsed(engram_command("recall", "which editor?", "--json"))
+
+    with Engram.open(home / "memory.db", background=False) as engram:
+        memory = engram.get(memory_id)
+    found = answer["hits"][0]["memory"]
+    assert (found["id"], found["content"], found["importance"]) == (memory_id, memory.content, 0.8)
+    assert set(found) == set(memory.__struct_fields__)
+    assert set(answer["hits"][0]) == {"memory", "score", "trust", "reasons"}
+    assert answer["quality"]["missing"] == []
+
+
+def test_a_recall_without_its_embedder_says_so(
+    engram_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hits found by words arrive, and stderr names the index that did not take part."""
+    monkeypatch.setenv("ENGRAM_EMBEDDER", "e5-small")
+    remembered(engram_command, "Helix is my editor")
+
+    result = engram_command("recall", "editor")
+
+    assert result.exit_code == 0
+    assert "Helix is my editor" in result.stdout
+    assert "vector did not take part" in result.stderr
+
+
+def test_an_empty_answer_is_an_answer(engram_command: Command) -> None:
+    """Nothing found is not a failure, and stdout stays empty for scripts."""
+    engram_command("init")
+
+    result = engram_command("recall", "anything")
+
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "Nothing was found" in result.stderr
+
+
+def test_a_text_can_come_from_standard_input(engram_command: Command) -> None:
+    """`-` reads UTF-8, with the line ends and byte order marks of other systems."""
+    result = engram_command("remember", "-", "--json", stdin="\ufeffGrüße aus 東京 🎉\r\n".encode())
+
+    assert parsed(result)["content"] == "Grüße aus 東京 🎉"
+
+
+def test_standard_input_that_is_not_text_is_refused(engram_command: Command) -> None:
+    """Half a character is an error in words and not a guess."""
+    result = engram_command("remember", "-", stdin=b"caf\xe9")
+
+    assert result.exit_code == 2
+    assert "E4005" in result.stderr
+
+
+def test_the_last_eight_characters_name_a_memory(engram_command: Command) -> None:
+    """What `list` shows is enough for every other command."""
+    memory_id = remembered(engram_command, "Helix is my editor")
+    shown = engram_command("list").stdout.split()[0]
+
+    result = engram_command("get", shown)
+
+    assert shown == memory_id[-8:]
+    assert memory_id in result.stdout
+
+
+def test_a_correction_takes_the_place_of_the_old(engram_command: Command) -> None:
+    """The next recall finds the new statement only, and the history keeps the reason."""
+    old = remembered(engram_command, "My editor is vim")
+
+    engram_command("correct", old, "My editor is Helix", "--reason", "switched")
+
+    answer = parsed(engram_command("recall", "editor", "--json"))
+    assert [hit["memory"]["content"] for hit in answer["hits"]] == ["My editor is Helix"]
+    assert "switched" in engram_command("history", old).stdout
+
+
+def test_what_is_forgotten_is_gone(engram_command: Command) -> None:
+    """Neither recall nor list finds it; its id still tells what became of it."""
+    memory_id = remembered(engram_command, "My editor is vim")
+
+    engram_command("forget", memory_id[-8:], "--reason", "old")
+
+    assert parsed(engram_command("recall", "editor", "--json"))["hits"] == []
+    assert parsed(engram_command("list", "--json")) == []
+    assert parsed(engram_command("get", memory_id, "--json"))["status"] == "forgotten"
+
+
+def test_pins_come_and_go(engram_command: Command) -> None:
+    """Each is one word, and the history has both."""
+    memory_id = remembered(engram_command, "My editor is vim")
+
+    pinned = parsed(engram_command("pin", memory_id, "--json"))["pinned"]
+    unpinned = parsed(engram_command("unpin", memory_id, "--json"))["pinned"]
+
+    assert (pinned, unpinned) == (True, False)
+    actions = [event["action"] for event in parsed(engram_command("history", memory_id, "--json"))]
+    assert actions == ["remember", "pin", "unpin"]
+
+
+def test_scopes_do_not_leak(engram_command: Command) -> None:
+    """A user's memory is not there for another user, by recall, by list or by id."""
+    memory_id = remembered(engram_command, "Ada prefers tea", "--user", "ada")
+
+    for words in (["recall", "tea"], ["list"]):
+        assert "tea" not in engram_command(*words, "--user", "bob").stdout
+        assert "tea" in engram_command(*words, "--user", "ada").stdout
+    assert engram_command("get", memory_id, "--user", "bob").exit_code == 3
+
+
+def test_lists_are_narrowed_and_paged(engram_command: Command) -> None:
+    """Newest first, the given category only, one page after the other."""
+    for number in range(3):
+        remembered(engram_command, f"fact number {number}", "--category", "fact")
+    remembered(engram_command, "something else")
+
+    first = parsed(engram_command("list", "--json", "--category", "fact", "--limit", "2"))
+    rest = parsed(engram_command("list", "--json", "--category", "fact", "--before", first[-1]["id"]))
+
+    assert [one["content"] for one in first] == ["fact number 2", "fact number 1"]
+    assert [one["content"] for one in rest] == ["fact number 0"]
+
+
+def test_a_list_has_its_words_below_one_another(engram_command: Command) -> None:
+    """Categories of different lengths share a column, and one that is far too long leaves it alone."""
+    for category in ("fact", "preference", "a_category_as_long_as_a_statement"):
+        remembered(engram_command, f"words about {category}", "--category", category)
+
+    rows = engram_command("list").stdout.splitlines()
+
+    long, *others = [row.index("words about") for row in rows]
+    assert others[0] == others[1] < long
+
+
+def test_who_finds_nothing_learns_of_other_scopes(engram_command: Command) -> None:
+    """An agent was connected for Ada; a person who asks without her name is told where to look."""
+    remembered(engram_command, "Ada likes green tea", "--user", "ada")
+
+    for words in (("list",), ("recall", "tea"), ("export", "-")):
+        assert "such as user=ada" in engram_command(*words).stderr
+        assert "such as" not in engram_command(*words, "--user", "ada").stderr
+
+
+def test_a_turn_is_kept_as_it_was_said(engram_command: Command, home: Path) -> None:
+    """`observe` is durable when it returns."""
+    turn = parsed(
+        engram_command("observe", "I switched to Helix", "--role", "user", "--session", "s1", "--json")
+    )
+
+    with Engram.open(home / "memory.db", background=False) as engram:
+        assert [one.id for one in engram.turns(session="s1")] == [turn["id"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("2026-05-08", datetime(2026, 5, 8, tzinfo=UTC)),
+        ("2026-05-08T14:30", datetime(2026, 5, 8, 14, 30, tzinfo=UTC)),
+        ("2026-05-08T14:30+02:00", datetime(2026, 5, 8, 12, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_time_without_a_zone_is_utc(engram_command: Command, given: str, meant: datetime) -> None:
+    """The same words mean the same moment on every machine."""
+    memory = parsed(engram_command("remember", "x", "--occurred-at", given, "--json"))
+
+    assert datetime.fromisoformat(memory["occurred_at"]) == meant
+
+
+def test_a_memory_can_be_given_so_many_days(engram_command: Command) -> None:
+    """`30d` is thirty days from now."""
+    memory = parsed(engram_command("remember", "x", "--forget-after", "30d", "--json"))
+
+    left = datetime.fromisoformat(memory["forget_after"]) - datetime.now(UTC)
+    assert abs(left - timedelta(days=30)) < NEAR
+
+
+@pytest.mark.parametrize("given", ["soon", "30x", "999999w", "2026-13-01"])
+def test_a_time_that_is_none_is_refused(engram_command: Command, given: str) -> None:
+    """Nothing is stored with a guessed time."""
+    result = engram_command("remember", "x", "--forget-after", given)
+
+    assert result.exit_code == 2
+    assert given in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_text_cannot_steer_the_terminal(engram_command: Command) -> None:
+    """Escape sequences and reversed writing arrive as harmless marks, also from a speaker's name."""
+    engram_command("remember", "a\u202eb", "--speaker", "\x1b[31mEve")
+
+    shown = engram_command("recall", "a").stdout + engram_command("list").stdout
+
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+def test_a_repeated_statement_is_said_to_be_known(engram_command: Command) -> None:
+    """The second time reinforces, and the line says so."""
+    first = engram_command("remember", "Tea is nice").stdout
+    second = engram_command("remember", "tea is nice").stdout
+
+    assert first.startswith("remembered ")
+    assert second.startswith("reinforced (1×)")
