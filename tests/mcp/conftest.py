@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from surfaces.fixtures import client, engine, engram_command, home, move_to
+from surfaces.handshakes import memory
 
-__all__ = ["client", "engine", "engram_command", "home", "move_to"]
+__all__ = ["client", "engine", "engram_command", "home", "memory", "move_to"]

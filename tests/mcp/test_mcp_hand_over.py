@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import types
-from surfaces.handshakes import INITIALIZED, RECALL, SHOW_TOOLS, greeted, hello, lines, memory, served
+from surfaces.handshakes import INITIALIZED, RECALL, SHOW_TOOLS, greeted, hello, lines, served
 from surfaces.mcp_talk import COMMAND, environment
 
 from engramdb.mcp.frames import MOST_AT_ONCE, messages
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engramdb import Engram
-
-__all__ = ["memory"]
 
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
 BIT: st.SearchStrategy[Any] = st.sampled_from(

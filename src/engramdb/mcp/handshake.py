@@ -39,6 +39,8 @@ _MOST_BYTES = 65_536
 _PIECE = 65_536
 _OF_A_REQUEST = frozenset({"jsonrpc", "id", "method", "params"})
 _OF_A_GREETING = frozenset({"protocolVersion", "capabilities", "clientInfo"})
+_FREE_FORM = frozenset({"experimental", "extensions"})
+"""Capabilities with names of their own choice, each of which holds an object."""
 _OF_A_NAME = frozenset({"name", "title", "version", "description", "websiteUrl"})
 
 
@@ -146,12 +148,15 @@ def _is_plain(capabilities: object) -> bool:
     """
     if not isinstance(capabilities, dict) or "tasks" in capabilities:
         return False
-    return all(isinstance(value, dict) and _holds_objects(value) for value in capabilities.values())
-
-
-def _holds_objects(capability: dict[str, Any]) -> bool:
     return all(
-        type(value) is bool if name == "listChanged" else isinstance(value, dict)
+        isinstance(value, dict) and _holds_objects(value, may_change=name not in _FREE_FORM)
+        for name, value in capabilities.items()
+    )
+
+
+def _holds_objects(capability: dict[str, Any], *, may_change: bool) -> bool:
+    return all(
+        type(value) is bool if may_change and name == "listChanged" else isinstance(value, dict)
         for name, value in capability.items()
     )
 
