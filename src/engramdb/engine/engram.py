@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
@@ -106,7 +105,6 @@ def renamed_argument(old: str, new: str) -> Callable[[Callable[Params, Result]],
         @functools.wraps(method)
         def call(*args: Params.args, **kwargs: Params.kwargs) -> Result:
             if old in kwargs:
-                warnings.warn(f"`{old}` is now called `{new}`", DeprecationWarning, stacklevel=2)
                 kwargs[new] = kwargs.pop(old)
             return method(*args, **kwargs)
 
