@@ -289,7 +289,7 @@ class RequestUnderWay(SystemError_):
 
 
 class ServerBusy(SystemError_):
-    """The server has as much in hand as it can take; nothing of the request was carried out."""
+    """The server is at its limit; nothing of the request was carried out."""
 
     code = "E5012"
     default_hint = "Send it again after the seconds that Retry-After names."

@@ -206,8 +206,8 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _policy_table(table: dict[str, Any]) -> dict[str, Any]:
     """Split `[policy]` into the preset's name, if it is there, and the overrides by room."""
-    rooms = {name: value for name, value in table.items() if name != "name"}
-    return {"overrides": rooms, **({"policy": table["name"]} if "name" in table else {})}
+    sections = {name: value for name, value in table.items() if name != "name"}
+    return {"overrides": sections, **({"policy": table["name"]} if "name" in table else {})}
 
 
 def _parse(where: str, name: str, value: object) -> Any:

@@ -79,7 +79,7 @@ class Worker:
         )
 
     def every(self, seconds: float, job: str, run: Callable[[], object]) -> None:
-        """Repeat a job, the first time after so many seconds, whenever nothing else is to be done."""
+        """Repeat a job, first after this many seconds, whenever nothing else is to be done."""
         with self._changed:
             running = self._running
             if (job, None) in self._tasks or (running is not None and running.id == (job, None)):

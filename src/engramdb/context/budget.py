@@ -184,7 +184,7 @@ def available_tokens(
     """
     Return what a model's window leaves for memories, once the fixed parts and the reply have theirs.
 
-    `reserve` is what the caller keeps for the reply; without it a usual reply is kept, or less where the
+    `reserve` is what the caller keeps for the reply; without it a usual reply is reserved, or less where the
     model cannot write that much or its window is small. Below 0 the fixed parts alone do not fit.
     """
     usual = min(policy.reply_tokens, output_limit, math.floor(context_window * policy.reply_share_most))

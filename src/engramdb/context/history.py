@@ -222,7 +222,7 @@ CHARACTERS_PER_TOKEN = 3
 MIN_TOKENS = 40
 """Less room than this holds no history."""
 TOOL_CHARACTERS = 400
-"""Of what a tool put out in an exchange that is kept word for word."""
+"""Of a tool's output in an exchange that is shown verbatim."""
 MAX_DECISIONS = 12
 MAX_SUMMARIZED = 20
 """Older exchanges read for a summary by rule; it has no room for more."""

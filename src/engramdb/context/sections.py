@@ -44,7 +44,7 @@ GAP_DAYS = 7.0
 # What stands whatever the message: pinned memories, identity, skills, hints about the code.
 #
 # Asked by `build` for every window; reads the store. Looking for them takes a walk through a scope, so they
-# are kept, with the cursor of the last change, and only memories that changed since are looked at again.
+# are cached, with the cursor of the last change, and only memories that changed since are looked at again.
 # Forgetting is a change, too: what was forgotten is gone from the next window.
 
 MAX_PER_KIND = 200

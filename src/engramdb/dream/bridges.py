@@ -28,7 +28,7 @@ MENTIONS_REACH = 2000
 MAX_BRIDGE_MENTIONS = 200
 """What more memories than this mention connects nothing."""
 BRIDGE_CONTEXTS = 5
-"""In so many contexts of a pair a memory is linked to that of the next one."""
+"""Contexts of a pair in which a memory is linked to that of the next one."""
 BRIDGE_WEIGHT = 0.5
 """Of such a link: more than a mere neighbor, less than what says the same."""
 

@@ -42,7 +42,7 @@ LESSON_STABILITY = 2.0
 # Parse actions from what agents stored: which task, how it ended, with which tool.
 
 TASK, TOOL = "task-1", "tool-1"
-"""The doors, as a memory's extractor names them."""
+"""The extractors of actions that agents reported."""
 SUCCEEDED, PARTLY, FAILED, AGAIN = "succeeded", "partly succeeded", "failed", "was tried again"
 
 _TASK = lazy(

@@ -22,7 +22,7 @@ from engramdb.text.normalize import lazy
 from engramdb.values import ActorKind, Entity, EntityType, Gap, GapKind, Memory, Scope, SecurityTier
 
 GAP_MENTIONS = 3
-"""Anybody whom so many memories mention is worth asking about."""
+"""Mentions that make an entity worth asking about."""
 
 # Put an open question into words, under an id that is the same whenever the same question is found.
 #

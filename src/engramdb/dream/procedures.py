@@ -41,7 +41,7 @@ from engramdb.values import (
 )
 
 MIN_OCCASIONS = 2
-"""On so many occasions the same steps must follow one another to be a procedure."""
+"""Occasions on which the same steps must follow one another to be a procedure."""
 MAX_STEPS = 8
 """A longer chain is a project and no procedure."""
 PROCEDURE_CONFIDENCE = 0.7

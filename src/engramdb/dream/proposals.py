@@ -45,7 +45,7 @@ class Derive(Proposal, frozen=True, kw_only=True):
     stability: float = 1.0
     edge: EdgeType = EdgeType.DERIVED_FROM
     maker: str = ""
-    """Which step and version states it, kept as the memory's extractor, such as `dream.patterns/1`."""
+    """Which step and version states it, stored as the memory's extractor, such as `dream.patterns/1`."""
     is_introduced: bool = True
     """Whether the entities that it mentions are registered with it; a profile names no one new."""
     replaces: Memory | None = None

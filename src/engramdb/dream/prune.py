@@ -2,7 +2,7 @@
 The step `prune`: let go of old notes about what was done, a few hundred rows to a write.
 
 Last of all steps. Notes of who was given what, of who did what, of recalls of memories that are gone, and old
-reports; how long each is kept is policy. What happened to a memory that is still there is never pruned.
+reports; how long each is retained is policy. What happened to a memory that is still there is never pruned.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PruneStep(Struct, frozen=True):
 
 
 def retention_limits(policy: DreamPolicy) -> dict[str, tuple[float, int]]:
-    """Return for each table for how many days its notes are kept, and how many of the latest in any case."""
+    """Return for each table how many days its rows are retained, and how many of the latest in any case."""
     return {
         "handed_out": (policy.keep_handed_out_days, 0),
         "recall_sessions": (policy.keep_handed_out_days, 0),

@@ -50,9 +50,9 @@ def _idle_periods(idle: NDArray[np.int64], period: float) -> NDArray[np.float64]
 
 # Turn what was said in many sessions into lasting knowledge, and let knowledge that no one uses fade.
 #
-# A fact appears in a summary when it was stated, or stated again, in the
-# session that the summary covers. The memory that says it best moves to the semantic layer with its own
-# words: nothing that is stored already is written again.
+# A fact appears in a summary when it was stated, or stated again, in the session that the summary covers.
+# The memory that says it best moves to the semantic layer with its own words: nothing that is stored
+# already is written again.
 
 _SUMMARIES = frozenset({"session-1"})
 _PASSING = frozenset({Layer.WORKING, Layer.EPISODIC})

@@ -96,7 +96,7 @@ def take_apart(
 
 
 def has_news(tx: Transaction) -> bool:
-    """Say whether a memory has changed since the last dream, whichever process changed it."""
+    """Return whether a memory has changed since the last dream, in any process."""
     mark = tx.dreams.mark(STEPS[0].name)
     return bool(tx.dreams.fresh_scopes(since=0 if mark is None else mark.cursor))
 

@@ -43,7 +43,7 @@ MIN_THEME = 3
 MAX_THEME = 12
 """So many of a theme are summed up, the newest."""
 PRINCIPLES_HOURS = 20.0
-"""Within so many hours runs share one allowance of new principles: the next night has its own."""
+"""Hours within which runs share one allowance of new principles."""
 PRINCIPLE_CONFIDENCE = 0.8
 """How far a principle is believed,"""
 PRINCIPLE_STABILITY = 3.0

@@ -47,7 +47,7 @@ FEW_CHANGES = 8
 SPLIT_ABOVE = 2.5
 """A cluster larger than its target size by this factor is split."""
 GROWN_REASON, MENDED_REASON, SCOPE_REASON = (
-    "the tree is grown anew",
+    "the tree is rebuilt",
     "its members have changed",
     "the tree is whole",
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a cycle: the parts hold the scheduler, whose jobs work on t
     from engramdb.engine.parts import Parts
 
 EXTRACTIONS = 3
-"""After so many readings of turns a dream is due."""
+"""Readings of turns after which a dream is due."""
 AGING_HOURS = 24.0
 """A sweep a day: no rule of any policy counts in less than days."""
 BACKFILL_MINUTES = 1.0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a cycle: the parts hold the health store, and the report is
 STATIC_EMBEDDER, E5_EMBEDDER = "static", "e5-small"
 """The names of the built-in embedder and of the better one that can be added."""
 PURPOSE = "chat: "
-"""How the name begins under which a purpose of the chat model is kept."""
+"""Prefix of the name under which a purpose of the chat model is counted."""
 
 
 class HealthStore:
@@ -186,12 +186,12 @@ def _free_bytes(described: Mapping[str, object]) -> int | None:
 
 
 def _disk_advice(described: Mapping[str, object]) -> Iterator[str]:
-    """Say so where the store could not be written anew, as erasing does."""
+    """Warn where the store could not be rewritten, as erasing does."""
     free = _free_bytes(described)
     if free is not None and free < 2 * int(str(described["size_bytes"])):
         yield (
             f"Only {free / 1_000_000:.0f} MB are free on the disk of the store, less than twice its size: "
-            "writes may fail, and the file cannot be written anew."
+            "writes may fail, and the file cannot be rewritten."
         )
 
 

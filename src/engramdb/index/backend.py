@@ -181,8 +181,8 @@ def first_occurrences(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], ND
 # One bit per dimension: which vectors point roughly the same way?
 #
 # The vector backend of large stores. Bits are signs after the mean is taken away: some models crowd all
-# their vectors into one corner, and there the raw signs say little. Codes are kept word by word, so that a
-# scan runs through memory in a straight line; a narrow filter picks its rows first.
+# their vectors into one corner, and there the raw signs say little. Codes are stored word by word, so that
+# a scan runs through memory in a straight line; a narrow filter picks its rows first.
 
 PICKED_SHARE: Final = 0.15
 """Below this share of allowed rows, scanning only those beats scanning all: docs/lab/0015."""

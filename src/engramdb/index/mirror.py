@@ -32,7 +32,7 @@ from engramdb.values import EmbedderIdentity
 
 # The vector index at rest: enough to answer at once after a start, without reading every memory again.
 #
-# Only columns and codes are kept; the vectors themselves are in the store already. What was changed since
+# Only columns and codes are saved; the vectors themselves are in the store already. What was changed since
 # then comes by the feed of changes. Measured: docs/lab/0015-vector-indexes.md.
 
 PART_ROWS: Final = 8192

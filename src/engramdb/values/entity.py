@@ -78,7 +78,7 @@ class Companion(Struct, frozen=True, kw_only=True):
     entity: Entity
     """The other entity."""
     memories: int
-    """How many memories speak of both."""
+    """How many memories mention both."""
 
 
 class EntityProfile(Struct, frozen=True, kw_only=True):

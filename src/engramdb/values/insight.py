@@ -44,7 +44,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     id: str
     """Its id."""
     breadth: Breadth
-    """How much it speaks of."""
+    """How much it mentions."""
     title: str
     """What it is about, in a few words."""
     text: str

@@ -114,7 +114,7 @@ class Reasoned(Struct, frozen=True, kw_only=True):
     cited: tuple[MemoryId, ...] = ()
     """The memories that the answer stands on."""
     why: str = ""
-    """Why no answer was synthesised."""
+    """Why no answer was synthesized."""
     evidence: tuple[Hit, ...] = ()
     """The memories of the whole tree that matter most, best first."""
     tree: EvidenceNode
@@ -134,7 +134,7 @@ class Reasoned(Struct, frozen=True, kw_only=True):
 
     @property
     def is_answered(self) -> bool:
-        """Whether an answer was synthesised."""
+        """Whether an answer was synthesized."""
         return self.answer is not None
 
     @property

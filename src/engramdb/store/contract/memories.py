@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # What a store hands out besides values: rows and columns that indexes and aging compute with.
 #
-# Used by the tables of the contract and by the rooms above; no SQL, no driver's types.
+# No SQL, no driver's types.
 
 
 class ScoredKey(Struct, frozen=True):

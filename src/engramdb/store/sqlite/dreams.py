@@ -348,7 +348,7 @@ class ReplaysTable:
         return [key for (key,) in rows]
 
 
-# The table `feedback`: which memory helped or did not, for a question kept as fingerprint and vector only.
+# The table `feedback`: which memory helped or did not, for a question stored as fingerprint and vector only.
 
 _ADD = "INSERT INTO feedback (memory, at, helpful, question, space, vector) VALUES (?, ?, ?, ?, ?, ?)"
 _OBJECTIONS = (

@@ -16,8 +16,8 @@ from engramdb.values import Edge, EdgeType, EntityType, Memory, MemoryId, Traits
 
 # The tables `edges` and `edge_removals`: typed links between memories, and which of them were taken away.
 #
-# Written by admission, by `link` and by the dream; followed by the graph index of every process through
-# the feed of changes, which names memories by key. A link stands in the feed at its latest change, and a
+# Written by admission, by `link` and by the dream; followed by the graph index of every process through the
+# feed of changes, which names memories by key. A link stands in the feed at its latest change, and a
 # removal for as long as a process may reasonably lag behind; one that lags further is told so, and reads
 # everything.
 
@@ -167,7 +167,7 @@ def _columns(rows: Sequence[Any]) -> EdgeColumns:
 
 # The table `memory_traits`: what memories mention, how they feel and who said them, ready to be looked up.
 #
-# Written by `memories` with every memory, so that no door can forget it; read by `filters`. Derived from
+# Written by `memories` with every memory, so that no caller can forget it; read by `filters`. Derived from
 # the `traits` and `speaker` of a memory: without it, a filter on a trait would read the JSON of every
 # memory (docs/lab/0017-entities-in-recall.md). Words are folded here, on their way in and when they are
 # asked for.

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 # The tables `gaps` and `gap_memories`: open questions and the memories that each is about.
 #
-# Written by the dream and by whoever answers; read by `engram.gaps` and the context room. A question shows
-# only while all that it is about is still believed or disputed, so settling the ground settles it at once;
-# a trigger deletes it with the first of its memories that is forgotten.
+# A question shows only while all that it is about is still believed or disputed, so settling the ground
+# settles it at once; a trigger deletes it with the first of its memories that is forgotten.
 
 _SELECT = (
     "SELECT g.id, g.kind, g.question, g.priority, g.found_at, g.asked_at, g.closed_at, "

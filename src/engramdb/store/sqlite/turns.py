@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # The table `turns`: what was said, never rewritten.
 #
-# Written by `observe` alone. Turns are kept as they came, whatever memories were made of them.
+# Written by `observe` alone. Turns are stored as they came, whatever memories were made of them.
 
 _COLUMNS = "id, scope, session, role, speaker, content, occurred_at, created_at"
 _SELECT = (
