@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engramdb import Actor, Engram, Filters, Layer, Memory, Scope, Settings, Status
 from engramdb.errors import StatusNotAllowed
-from engramdb.lifecycle.change import count_run
+from engramdb.lifecycle.change import ChangeRequest, count_run
 from engramdb.recall.as_of import as_it_was, believed
 from engramdb.recall.timeline import timeline
 from engramdb.testing import ManualClock, TinyEmbedder
@@ -138,7 +138,9 @@ class Life:
         self._each(
             which,
             lambda one: count_run(
-                one.id, is_success=is_success, store=store, scope=one.scope, actor=Actor(), now=now
+                one.id,
+                ChangeRequest(store=store, scope=one.scope, actor=Actor(), now=now),
+                is_success=is_success,
             ),
         )
 

@@ -9,7 +9,7 @@ import pytest
 
 from engramdb import Filters, Kind, Layer, Memory, Scope, Status
 from engramdb.errors import StoreCorrupt
-from engramdb.lifecycle.change import count_run
+from engramdb.lifecycle.change import ChangeRequest, count_run
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.recall.as_of import as_it_was, believed, undo, widened
 from engramdb.store.sqlite.memories import HistoryTable
@@ -192,7 +192,8 @@ def test_pins_and_counts_are_undone(engram: Engram, clock: ManualClock) -> None:
     clock.advance(days=1)
     engram.unpin(made.id)
     store = engram._parts.store
-    count_run(made.id, is_success=True, store=store, scope=GLOBAL, actor=Actor(), now=clock.now())
+    request = ChangeRequest(store=store, scope=GLOBAL, actor=Actor(), now=clock.now())
+    count_run(made.id, request, is_success=True)
 
     assert at(engram, made.id, start) == made
     assert at(engram, made.id, pinned_at).pinned is True

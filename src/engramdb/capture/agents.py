@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from engramdb.clock import Clock
-from engramdb.lifecycle.change import count_run
+from engramdb.lifecycle.change import ChangeRequest, count_run
 from engramdb.lifecycle.drafts import Draft
 from engramdb.store.contract import Store
 from engramdb.text.sentences import sentences
@@ -229,11 +229,6 @@ class AgentCapture:
             tool, purpose, outcome=ended, session=session, scope=scope or self._scope, occurred_at=now
         )
         memory = self._writer.admit([draft])[0]
-        return count_run(
-            memory.id,
-            is_success=ended in (TaskOutcome.SUCCESS, TaskOutcome.PARTIAL),
-            store=self._store,
-            scope=memory.scope,
-            actor=self._actor,
-            now=now,
-        )
+        request = ChangeRequest(store=self._store, scope=memory.scope, actor=self._actor, now=now)
+        is_success = ended in (TaskOutcome.SUCCESS, TaskOutcome.PARTIAL)
+        return count_run(memory.id, request, is_success=is_success)

@@ -29,8 +29,9 @@ from engramdb.importing.read import KindedRecord
 from engramdb.importing.source import BrokenRecord, SkippedFile, SourceLink, SourceMessage, SourceStatement
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, save
 from engramdb.lifecycle.candidates import candidate
-from engramdb.lifecycle.change import SAID, Speaker, link_found
+from engramdb.lifecycle.change import SAID, link_found
 from engramdb.lifecycle.drafts import INJECTION, Draft, checked_text
+from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import AdmissionOutcome
 from engramdb.models.embedder import AbsentEmbedder
 from engramdb.store.contract import Imported, Store, Transaction
@@ -238,9 +239,9 @@ def _set_link(
     start, end = tx.memories.get(source, scope=scope), tx.memories.get(target, scope=scope)
     if start is None or end is None:
         return False
-    speaker = Speaker(scope, actor, now, reason=CARRIED)
+    writer = MemoryWriter(tx, actor, now)
     try:
-        link_found(tx, start, end, one.link.type, weight=one.link.weight, speaker=speaker)
+        link_found(writer, start, end, one.link.type, weight=one.link.weight, reason=CARRIED, scope=scope)
     except EdgeNotAllowed:
         return False
     return True

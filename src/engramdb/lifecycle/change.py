@@ -7,6 +7,8 @@ that it is unchanged. A new text in place of an old one is `admission.correct`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -81,70 +83,53 @@ def _check_still(memory: Memory, seen: Memory) -> None:
         raise MemoryChanged(f"memory {memory.id} is no longer as it was seen")
 
 
-def set_status(
-    memory_id: MemoryId,
-    status: Status,
-    *,
-    store: Store,
-    scope: Scope,
-    reason: str,
-    action: Action,
-    actor: Actor,
-    now: datetime,
-    expected_version: Memory | None = None,
-) -> Memory:
+class ChangeRequest(Struct, frozen=True, kw_only=True):
+    """Who changes a memory, in which scope, when and why; maybe only if it is unchanged since it was read."""
+
+    store: Store
+    scope: Scope
+    actor: Actor
+    now: datetime
+    reason: str = ""
+    expected_version: Memory | None = None
+
+    @contextmanager
+    def open(self, memory_id: MemoryId) -> Iterator[tuple[MemoryWriter, Memory]]:
+        """Open a write, with the memory as it is in it."""
+        with self.store.atomic() as tx:
+            memory = find_own(tx, memory_id, self.scope, expected_version=self.expected_version)
+            yield MemoryWriter(tx, self.actor, self.now), memory
+
+
+def set_status(memory_id: MemoryId, status: Status, request: ChangeRequest, *, action: Action) -> Memory:
     """Move a memory to another status and return it as it is now."""
-    with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
+    with request.open(memory_id) as (writer, memory):
         if status is Status.ERASED:
             raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
-        return MemoryWriter(tx, actor, now).set_status(memory, status, action=action, reason=reason)
+        return writer.set_status(memory, status, action=action, reason=request.reason)
 
 
-def restore(
-    memory_id: MemoryId,
-    *,
-    store: Store,
-    scope: Scope,
-    reason: str,
-    actor: Actor,
-    now: datetime,
-    expected_version: Memory | None = None,
-) -> Memory:
+def restore(memory_id: MemoryId, request: ChangeRequest) -> Memory:
     """Bring back what a rule removed; what a person removed needs `set_status` and a reason of its own."""
-    with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
+    with request.open(memory_id) as (writer, memory):
         if not memory.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {memory.status}: nothing is to be restored")
-        moves = [event for event in tx.history.of(memory_id) if event.new_status is memory.status]
+        moves = [event for event in writer.tx.history.of(memory_id) if event.new_status is memory.status]
         if moves and moves[-1].actor.kind is not ActorKind.RULE:
             raise StatusNotAllowed(
                 f"memory {memory_id} was not removed by a rule but by {moves[-1].actor.name!r}",
                 hint="Set its status to active instead, with a reason: `engram set-status`.",
             )
-        writer = MemoryWriter(tx, actor, now)
-        return writer.set_status(memory, Status.ACTIVE, action=Action.RESTORE, reason=reason)
+        return writer.set_status(memory, Status.ACTIVE, action=Action.RESTORE, reason=request.reason)
 
 
-def set_layer(
-    memory_id: MemoryId,
-    layer: Layer | None,
-    *,
-    up: bool,
-    store: Store,
-    scope: Scope,
-    reason: str,
-    actor: Actor,
-    now: datetime,
-    expected_version: Memory | None = None,
-) -> Memory:
+def set_layer(memory_id: MemoryId, layer: Layer | None, request: ChangeRequest, *, up: bool) -> Memory:
     """Put a memory into a layer, or one step up or down, where rules then leave it."""
-    with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
+    with request.open(memory_id) as (writer, memory):
         wanted = layer or _next_layer(memory.layer, up=up)
         if wanted is memory.layer:
             raise StatusNotAllowed(f"memory {memory_id} is in the {wanted} layer already")
-        return MemoryWriter(tx, actor, now).set_layer(memory, wanted, reason=reason, is_held=True)
+        return writer.set_layer(memory, wanted, reason=request.reason, is_held=True)
 
 
 def _next_layer(layer: Layer, *, up: bool) -> Layer:
@@ -157,92 +142,65 @@ def _next_layer(layer: Layer, *, up: bool) -> Layer:
 
 def give_feedback(
     memory_id: MemoryId,
+    request: ChangeRequest,
     *,
     is_helpful: bool,
     question: bytes | None,
     vector: NDArray[np.float32] | None,
     identity: EmbedderIdentity | None,
-    store: Store,
-    scope: Scope,
-    actor: Actor,
-    now: datetime,
-    expected_version: Memory | None = None,
 ) -> Memory:
-    """Note that a memory helped or did not, for a question of which only fingerprint and vector are kept."""
-    with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
-        changed, key = MemoryWriter(tx, actor, now).count_feedback(memory, is_helpful=is_helpful)
-        space = None if identity is None else tx.vectors.space(identity)
-        tx.feedback.add(key, at=now, is_helpful=is_helpful, question=question, space=space, vector=vector)
+    """Note that a memory helped or did not, for a question stored as fingerprint and vector alone."""
+    with request.open(memory_id) as (writer, memory):
+        changed, key = writer.count_feedback(memory, is_helpful=is_helpful)
+        space = None if identity is None else writer.tx.vectors.space(identity)
+        writer.tx.feedback.add(
+            key, at=request.now, is_helpful=is_helpful, question=question, space=space, vector=vector
+        )
         return changed
 
 
-def set_pinned(
-    memory_id: MemoryId,
-    *,
-    pinned: bool,
-    store: Store,
-    scope: Scope,
-    actor: Actor,
-    now: datetime,
-    expected_version: Memory | None = None,
-) -> Memory:
+def set_pinned(memory_id: MemoryId, request: ChangeRequest, *, pinned: bool) -> Memory:
     """Make a memory immune to every automatic loss, or no longer so."""
-    with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope, expected_version=expected_version)
+    with request.open(memory_id) as (writer, memory):
         if memory.pinned is pinned:
             return memory
         if memory.status is Status.ERASED:
             raise StatusNotAllowed(f"memory {memory.id} was erased: nothing is left to pin")
-        action = Action.PIN if pinned else Action.UNPIN
-        return MemoryWriter(tx, actor, now).update(memory, action, pinned=pinned)
+        return writer.update(memory, Action.PIN if pinned else Action.UNPIN, pinned=pinned)
 
 
-def count_run(
-    memory_id: MemoryId, *, is_success: bool, store: Store, scope: Scope, actor: Actor, now: datetime
-) -> Memory:
+def count_run(memory_id: MemoryId, request: ChangeRequest, *, is_success: bool) -> Memory:
     """Count one more success or failure of a procedure, and return it as it is now."""
-    with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope)
+    with request.open(memory_id) as (writer, memory):
         name = "successes" if is_success else "failures"
-        counted = {name: getattr(memory, name) + 1}
-        return MemoryWriter(tx, actor, now).update(memory, Action.COUNT, **counted)
+        return writer.update(memory, Action.COUNT, **{name: getattr(memory, name) + 1})
 
 
 def relabel(
     memory_id: MemoryId,
+    request: ChangeRequest,
     *,
     category: str | None = None,
     importance: float | None = None,
-    store: Store,
-    scope: Scope,
-    reason: str,
-    actor: Actor,
-    now: datetime,
 ) -> Memory:
     """Give a memory another category, another importance or both, and return it as it is now."""
-    with store.atomic() as tx:
-        memory = find_own(tx, memory_id, scope)
+    with request.open(memory_id) as (writer, memory):
         if memory.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {memory.status} and cannot be relabelled")
-        wanted = {"category": category, "importance": importance}
-        new: dict[str, Any] = {
-            name: value
-            for name, value in wanted.items()
-            if value is not None and value != getattr(memory, name)
-        }
-        if "category" in new:
-            check_category(new["category"])
-        if "importance" in new:
-            check_share("importance", new["importance"])
-        return MemoryWriter(tx, actor, now).update(memory, Action.RELABEL, reason=reason, **new)
+        new: dict[str, Any] = {}
+        if category is not None:
+            check_category(category)
+            new["category"] = category
+        if importance is not None:
+            check_share("importance", importance)
+            new["importance"] = importance
+        return writer.update(memory, Action.RELABEL, reason=request.reason, **new)
 
 
 # Link two memories by hand, or take such a link away.
 #
-# Called by the engine. Admission and the dream set links of their own, with other words (`supersedes`,
-# `derived_from`, …) that only they may use; a person or an agent says the ones in `SAID`. A link is written
-# with a row in the history of each end and one in the audit; recall follows it at once.
+# Admission and dreams set links of their own, with other words (`supersedes`, `derived_from`, …) that only
+# they may use; a person or an agent says the ones in `SAID`. Recall follows a link at once.
 
 SAID: Final = (
     EdgeType.RELATED_TO,
@@ -256,52 +214,45 @@ GONE = frozenset({Status.FORGOTTEN, Status.ERASED})
 """What is not linked to anything any more."""
 
 
-class Speaker(Struct, frozen=True):
-    """Who links, from which scope, when, and why; maybe only if the memory still is as it was seen."""
-
-    scope: Scope
-    actor: Actor
-    now: datetime
-    reason: str = ""
-    expected_version: Memory | None = None
-
-
 def link_memories(
-    source: MemoryId, target: MemoryId, kind: EdgeType, *, weight: float, store: Store, speaker: Speaker
+    source: MemoryId, target: MemoryId, kind: EdgeType, request: ChangeRequest, *, weight: float
 ) -> Edge:
     """Link a memory of this scope to one that it may see; said again, it replaces the weight."""
     _check_kind(kind)
-    with store.atomic() as tx:
-        ends = _ends(tx, source, target, speaker)
-        return link_found(tx, *ends, kind, weight=weight, speaker=speaker)
+    with request.open(source) as (writer, own):
+        other = find(writer.tx, target, request.scope)
+        return link_found(writer, own, other, kind, weight=weight, reason=request.reason, scope=request.scope)
 
 
 def link_found(
-    tx: Transaction, source: Memory, target: Memory, kind: EdgeType, *, weight: float, speaker: Speaker
+    writer: MemoryWriter,
+    source: Memory,
+    target: Memory,
+    kind: EdgeType,
+    *,
+    weight: float,
+    reason: str,
+    scope: Scope,
 ) -> Edge:
     """Link two memories, with a row in the history of each; raises `EdgeNotAllowed` for one that is gone."""
     for memory in (source, target):
         if memory.status in GONE:
             raise EdgeNotAllowed(f"memory {memory.id} is {memory.status} and cannot be linked")
-    writer = MemoryWriter(tx, speaker.actor, speaker.now)
     edge = writer.link(source, target, kind, weight=weight)
-    writer.note_link(source, target, kind, action=Action.LINK, reason=speaker.reason, within=speaker.scope)
+    writer.note_link(source, target, kind, action=Action.LINK, reason=reason, within=scope)
     return edge
 
 
-def unlink_memories(
-    source: MemoryId, target: MemoryId, kind: EdgeType, *, store: Store, speaker: Speaker
-) -> bool:
+def unlink_memories(source: MemoryId, target: MemoryId, kind: EdgeType, request: ChangeRequest) -> bool:
     """Take away a link that was said; returns whether it was there."""
     _check_kind(kind)
-    with store.atomic() as tx:
-        ends = _ends(tx, source, target, speaker)
-        said = {(edge.source, edge.target, edge.type) for edge in tx.edges.of(source)}
+    with request.open(source) as (writer, own):
+        other = find(writer.tx, target, request.scope)
+        said = {(edge.source, edge.target, edge.type) for edge in writer.tx.edges.of(source)}
         if (source, target, kind) not in said:
             return False
-        writer = MemoryWriter(tx, speaker.actor, speaker.now)
         writer.unlink(source, target, kind)
-        writer.note_link(*ends, kind, action=Action.UNLINK, reason=speaker.reason, within=speaker.scope)
+        writer.note_link(own, other, kind, action=Action.UNLINK, reason=request.reason, within=request.scope)
         return True
 
 
@@ -310,8 +261,3 @@ def _check_kind(kind: EdgeType) -> None:
         raise EdgeNotAllowed(
             f"{kind} is a link that only the engine sets", hint=f"Say one of {', '.join(SAID)}."
         )
-
-
-def _ends(tx: Transaction, source: MemoryId, target: MemoryId, speaker: Speaker) -> tuple[Memory, Memory]:
-    own = find_own(tx, source, speaker.scope, expected_version=speaker.expected_version)
-    return own, find(tx, target, speaker.scope)

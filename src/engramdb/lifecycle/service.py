@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError, InvalidQuery, InvalidScope, StorageError
 from engramdb.lifecycle.change import (
-    Speaker,
+    ChangeRequest,
     find,
     give_feedback,
     link_memories,
@@ -78,14 +78,8 @@ class LifecycleService:
         self, memory_id: MemoryId, *, scope: Scope, reason: str, expected_version: Memory | None
     ) -> Memory:
         """Take a memory out of every index; only a person can bring it back."""
-        return self._move(
-            memory_id,
-            Status.FORGOTTEN,
-            Action.FORGET,
-            scope=scope,
-            reason=reason,
-            expected_version=expected_version,
-        )
+        request = self._request(scope, reason, expected_version)
+        return set_status(memory_id, Status.FORGOTTEN, request, action=Action.FORGET)
 
     def set_status(
         self,
@@ -97,14 +91,8 @@ class LifecycleService:
         expected_version: Memory | None,
     ) -> Memory:
         """Move a memory to another status; one that is indexed again may have to be embedded."""
-        moved = self._move(
-            memory_id,
-            status,
-            Action.SET_STATUS,
-            scope=scope,
-            reason=reason,
-            expected_version=expected_version,
-        )
+        request = self._request(scope, reason, expected_version)
+        moved = set_status(memory_id, status, request, action=Action.SET_STATUS)
         if moved.status.is_indexed:
             self._parts.embed_later()
         return moved
@@ -143,15 +131,7 @@ class LifecycleService:
         self, memory_id: MemoryId, *, pinned: bool, scope: Scope, expected_version: Memory | None
     ) -> Memory:
         """Make a memory immune to every automatic loss, or let it age again."""
-        return set_pinned(
-            memory_id,
-            pinned=pinned,
-            store=self._parts.store,
-            scope=scope,
-            actor=self._parts.actor,
-            now=self._parts.clock.now(),
-            expected_version=expected_version,
-        )
+        return set_pinned(memory_id, self._request(scope, "", expected_version), pinned=pinned)
 
     def set_layer(
         self,
@@ -164,17 +144,7 @@ class LifecycleService:
         expected_version: Memory | None,
     ) -> Memory:
         """Put a memory one layer up or down, or into the layer given; rules then leave it there."""
-        return set_layer(
-            memory_id,
-            layer,
-            up=up,
-            store=self._parts.store,
-            scope=scope,
-            reason=reason,
-            actor=self._parts.actor,
-            now=self._parts.clock.now(),
-            expected_version=expected_version,
-        )
+        return set_layer(memory_id, layer, self._request(scope, reason, expected_version), up=up)
 
     def feedback(
         self,
@@ -194,30 +164,18 @@ class LifecycleService:
                 identity = self._parts.embedder.identity
         return give_feedback(
             memory_id,
+            self._request(scope, "", expected_version),
             is_helpful=helpful,
             question=None if query is None else fingerprint(query),
             vector=vector,
             identity=identity,
-            store=self._parts.store,
-            scope=scope,
-            actor=self._parts.actor,
-            now=self._parts.clock.now(),
-            expected_version=expected_version,
         )
 
     def restore(
         self, memory_id: MemoryId, *, scope: Scope, reason: str, expected_version: Memory | None
     ) -> Memory:
         """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
-        back = restore(
-            memory_id,
-            store=self._parts.store,
-            scope=scope,
-            reason=reason or "restored",
-            actor=self._parts.actor,
-            now=self._parts.clock.now(),
-            expected_version=expected_version,
-        )
+        back = restore(memory_id, self._request(scope, reason or "restored", expected_version))
         self._parts.embed_later()
         return back
 
@@ -247,8 +205,8 @@ class LifecycleService:
         expected_version: Memory | None,
     ) -> Edge:
         """Link two memories; said again, it replaces the weight."""
-        speaker = self._speaker(scope, reason, expected_version)
-        return link_memories(memory_id, other, type, weight=weight, store=self._parts.store, speaker=speaker)
+        request = self._request(scope, reason, expected_version)
+        return link_memories(memory_id, other, type, request, weight=weight)
 
     def unlink(
         self,
@@ -261,8 +219,7 @@ class LifecycleService:
         expected_version: Memory | None,
     ) -> bool:
         """Remove such a link; return whether it was there."""
-        speaker = self._speaker(scope, reason, expected_version)
-        return unlink_memories(memory_id, other, type, store=self._parts.store, speaker=speaker)
+        return unlink_memories(memory_id, other, type, self._request(scope, reason, expected_version))
 
     def links(self, memory_id: MemoryId, *, scope: Scope) -> Sequence[Edge]:
         """Return the links that leave or reach a memory and whose other end this scope may see."""
@@ -274,28 +231,13 @@ class LifecycleService:
                 if tx.memories.get(edge.target if edge.source == memory_id else edge.source, scope=scope)
             ]
 
-    def _speaker(self, scope: Scope, reason: str, expected_version: Memory | None) -> Speaker:
-        return Speaker(scope, self._parts.actor, self._parts.clock.now(), reason, expected_version)
-
-    def _move(
-        self,
-        memory_id: MemoryId,
-        status: Status,
-        action: Action,
-        *,
-        scope: Scope,
-        reason: str,
-        expected_version: Memory | None,
-    ) -> Memory:
-        return set_status(
-            memory_id,
-            status,
+    def _request(self, scope: Scope, reason: str, expected_version: Memory | None) -> ChangeRequest:
+        return ChangeRequest(
             store=self._parts.store,
             scope=scope,
-            reason=reason,
-            action=action,
             actor=self._parts.actor,
             now=self._parts.clock.now(),
+            reason=reason,
             expected_version=expected_version,
         )
 

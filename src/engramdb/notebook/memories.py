@@ -15,7 +15,7 @@ from msgspec import Struct
 from engramdb.capture.agents import AdmitsDrafts
 from engramdb.clock import Clock
 from engramdb.lifecycle.admission import WritePipeline, correct
-from engramdb.lifecycle.change import relabel, set_layer, set_pinned, set_status
+from engramdb.lifecycle.change import ChangeRequest, relabel, set_layer, set_pinned, set_status
 from engramdb.lifecycle.drafts import Draft
 from engramdb.notebook.note import Note, truth
 from engramdb.text import fields, pii
@@ -131,38 +131,34 @@ class ScopeMemories(Struct, frozen=True, kw_only=True):
 
     def forget(self, memory: Memory, *, reason: str) -> None:
         """Forget a memory; raises `MemoryChanged` if it is not as given here."""
-        set_status(
-            memory.id,
-            Status.FORGOTTEN,
-            store=self.pipeline.store,
-            scope=self.scope,
-            action=Action.FORGET,
-            reason=reason,
-            actor=self.actor,
-            now=self.clock.now(),
-            expected_version=memory,
-        )
+        request = self._request(reason, expected_version=memory)
+        set_status(memory.id, Status.FORGOTTEN, request, action=Action.FORGET)
 
     def label(self, memory: Memory, name: str, value: str, *, reason: str) -> Memory:
         """Change one label of a memory and return it as it is now."""
-        way: dict[str, Any] = {
-            "store": self.pipeline.store,
-            "scope": self.scope,
-            "actor": self.actor,
-            "now": self.clock.now(),
-        }
+        request = self._request(reason)
         if name == "pinned":
-            return set_pinned(memory.id, pinned=value == "true", **way)
+            return set_pinned(memory.id, request, pinned=value == "true")
         if name == "layer":
             order = list(Layer)
             is_up = order.index(Layer(value)) > order.index(memory.layer)
-            return set_layer(memory.id, Layer(value), up=is_up, reason=reason, **way)
+            return set_layer(memory.id, Layer(value), request, up=is_up)
         if name == "status":
             new = Status(value)
             action = Action.FORGET if new is Status.FORGOTTEN else Action.SET_STATUS
-            return set_status(memory.id, new, action=action, reason=reason, **way)
+            return set_status(memory.id, new, request, action=action)
         given: dict[str, Any] = {name: float(value) if name == "importance" else value}
-        return relabel(memory.id, reason=reason, **given, **way)
+        return relabel(memory.id, request, **given)
+
+    def _request(self, reason: str, *, expected_version: Memory | None = None) -> ChangeRequest:
+        return ChangeRequest(
+            store=self.pipeline.store,
+            scope=self.scope,
+            actor=self.actor,
+            now=self.clock.now(),
+            reason=reason,
+            expected_version=expected_version,
+        )
 
 
 def is_withheld(memory: Memory) -> bool:
