@@ -42,7 +42,11 @@ def shim(folder: Path, address: Path) -> None:
 
 def serve(address: str) -> None:
     """Take orders until the process is ended."""
-    import engramdb.engine.engram  # noqa: F401, PLC0415 - the point of it: once, before any fork
+    import engramdb.capture.writer  # noqa: PLC0415 - the point of it: once, before any fork
+    import engramdb.engine.engram  # noqa: PLC0415 - as above
+    import engramdb.engine.status  # noqa: PLC0415 - as above
+    import engramdb.lifecycle.service  # noqa: PLC0415 - as above
+    import engramdb.recall.service  # noqa: F401, PLC0415 - as above
     from engramdb.cli.main import run  # noqa: PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
