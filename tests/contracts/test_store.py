@@ -358,7 +358,9 @@ def test_the_audit_trail_is_told_newest_first(store: Store) -> None:
         for event in events:
             tx.audit.add(event)
 
-        assert tx.audit.recent(limit=2) == [events[2], events[1]]
+        told = [replace(one, number=None) for one in tx.audit.recent(limit=2)]
+
+    assert told == [events[2], events[1]]
 
 
 def test_the_audit_trail_is_read_on_from_a_number(store: Store) -> None:

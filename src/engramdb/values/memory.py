@@ -203,7 +203,7 @@ class AccessLog(Struct, frozen=True, kw_only=True):
     """In how many conversations it was recalled."""
 
 
-class Detail(Struct, frozen=True, kw_only=True):
+class Detail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Shorter forms of the content for a tight prompt, and the tokens that each level costs."""
 
     summary: str | None = None
@@ -216,7 +216,7 @@ class Detail(Struct, frozen=True, kw_only=True):
     """What each level costs, by its name."""
 
 
-class Traits(Struct, frozen=True, kw_only=True):
+class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was inferred from the content, for filters."""
 
     people: tuple[str, ...] = ()

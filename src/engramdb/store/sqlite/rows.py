@@ -84,7 +84,9 @@ def _codec(kind: Any) -> Codec:
         return _CODECS[kind]
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return None, kind
-    if get_origin(kind) is tuple or (isinstance(kind, type) and issubclass(kind, Struct)):
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return to_json, msgspec.json.Decoder(kind).decode
+    if get_origin(kind) is tuple:
         decode = msgspec.json.Decoder(kind).decode
         return to_json, lambda text: () if text == "[]" else decode(text)  # most lists are empty
     return None, None
