@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engramdb.capture.extract import HeuristicExtractor
-from engramdb.text.normalize import normalise
+from engramdb.text.normalize import normalize_text
 from engramdb.text.terms import STOP_WORDS
 from engramdb.values import Role, Turn
 from evals.capture.labelled import DATA, HALVES, cases, scores
@@ -134,14 +134,14 @@ def _says(content: str, label: dict[str, Any]) -> bool:
 
 
 def _same(content: str, wording: str) -> bool:
-    if normalise(content) == normalise(wording):
+    if normalize_text(content) == normalize_text(wording):
         return True
     one, other = _content_words(content), _content_words(wording)
     return bool(one and other) and len(one & other) / len(one | other) >= LEAST_JACCARD
 
 
 def _content_words(text: str) -> set[str]:
-    return {word for word in re.findall(r"[\w@.+#-]*\w", normalise(text)) if word not in _PLAIN}
+    return {word for word in re.findall(r"[\w@.+#-]*\w", normalize_text(text)) if word not in _PLAIN}
 
 
 def _row(name: str, judged: list[Judged]) -> dict[str, Any]:

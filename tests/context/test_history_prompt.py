@@ -6,7 +6,7 @@ import pytest
 
 from engramdb.errors import ChatReplyInvalid
 from engramdb.models.chat import CallLog
-from engramdb.models.prompts.history import LONGEST_MESSAGE_CHARACTERS, MESSAGES_MOST, fill, summarise_history
+from engramdb.models.prompts.history import LONGEST_MESSAGE_CHARACTERS, MESSAGES_MOST, fill, summarize_history
 from engramdb.testing import ScriptedChat
 
 from .injections import ATTEMPTS
@@ -28,7 +28,7 @@ def test_a_reply_is_one_paragraph() -> None:
     chat = ScriptedChat(["<think>hm</think>They built a client.\n\nIt has retries."])
 
     assert (
-        summarise_history(chat, [("user", "hello")], log=CallLog()) == "They built a client. It has retries."
+        summarize_history(chat, [("user", "hello")], log=CallLog()) == "They built a client. It has retries."
     )
 
 
@@ -37,6 +37,6 @@ def test_a_reply_without_words_is_none() -> None:
     log = CallLog()
 
     with pytest.raises(ChatReplyInvalid):
-        summarise_history(ScriptedChat(["…"]), [("user", "hello")], log=log)
+        summarize_history(ScriptedChat(["…"]), [("user", "hello")], log=log)
 
     assert log.total().invalid == 1

@@ -358,7 +358,7 @@ def test_a_session_that_cannot_be_summarised_keeps_its_episodes(store: WatchedSt
     """The report says what failed, once for each session, and nothing of theirs leaves in this sweep."""
     _mixed(store)
 
-    report = age(store, TIERED, 40, summarise=lambda ends: dict.fromkeys(ends, "E0000: no"))
+    report = age(store, TIERED, 40, summarize=lambda ends: dict.fromkeys(ends, "E0000: no"))
 
     assert set(report.failures) == {"E0000: no"}
     assert "stale_session" not in report.by_rule
@@ -369,7 +369,7 @@ def test_one_session_that_cannot_be_summarised_does_not_keep_the_others(store: W
     _mixed(store)
     whole = age(store, TIERED, 40, dry_run=True).by_rule["stale_session"]
 
-    report = age(store, TIERED, 40, summarise=lambda ends: {next(iter(ends)): "E0000: no"})
+    report = age(store, TIERED, 40, summarize=lambda ends: {next(iter(ends)): "E0000: no"})
 
     assert report.failures == ("E0000: no",)
     assert 0 <= report.by_rule.get("stale_session", 0) < whole

@@ -24,9 +24,9 @@ def test_cold_vectors_shrink_and_still_answer(store_path: Path, clock: ManualClo
 
         aged = engram.age()
 
-        assert (fresh.requantised, aged.requantised) == (0, 1)
+        assert (fresh.requantized, aged.requantized) == (0, 1)
         assert engram.recall("harbour gate code").hits[0].memory.id == kept.id
-        assert engram.age().requantised == 0
+        assert engram.age().requantized == 0
         assert engram.doctor().ok
 
 
@@ -36,4 +36,4 @@ def test_by_default_every_vector_keeps_its_bits(store_path: Path, clock: ManualC
         engram.remember("The gate code of the old harbour is on the blue card")
         clock.advance(days=365)
 
-        assert engram.age().requantised == 0
+        assert engram.age().requantized == 0

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from engramdb.dream.clustering import normalize, partition_rows, rows_by_group
+from engramdb.dream.clustering import partition_rows, rows_by_group, to_unit_length
 from engramdb.dream.step import Skipped
 from engramdb.dream.summaries import (
     DOMAIN_TOKENS,
@@ -316,7 +316,7 @@ def test_a_title_is_never_one_members_alone() -> None:
 @given(st.integers(1, 60), st.integers(1, 90), st.integers(0, 10_000))
 def test_partitions_are_whole_and_the_same_every_time(rows: int, count: int, seed: int) -> None:
     """Every row has one group, groups are numbered without holes, and chance plays no part."""
-    vectors = normalize(np.random.default_rng(seed).normal(size=(rows, 8)).astype(np.float32))
+    vectors = to_unit_length(np.random.default_rng(seed).normal(size=(rows, 8)).astype(np.float32))
 
     labels = partition_rows(vectors, count)
 

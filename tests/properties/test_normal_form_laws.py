@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engramdb import Draft, Engram, Settings
 from engramdb.testing import TinyEmbedder
-from engramdb.text.normalize import clean, fingerprint, normalise
+from engramdb.text.normalize import clean, fingerprint, normalize_text
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -20,9 +20,9 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 @example(text="ǰ̌ ﬃ İ ẞ ŉ")
 def test_normalising_twice_is_normalising_once(text: str) -> None:
     """The normal form is its own normal form."""
-    once = normalise(text)
+    once = normalize_text(text)
 
-    assert normalise(once) == once
+    assert normalize_text(once) == once
 
 
 @given(text=texts)
@@ -40,7 +40,7 @@ def test_cleaning_does_not_change_the_meaning(text: str) -> None:
     """A statement that was cleaned counts as the statement that was given, control characters apart."""
     spoken = "".join(c for c in text if c.isspace() or unicodedata.category(c) != "Cc")
 
-    assert normalise(clean(spoken)) == normalise(spoken)
+    assert normalize_text(clean(spoken)) == normalize_text(spoken)
 
 
 @given(text=texts.filter(str.strip))

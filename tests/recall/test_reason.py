@@ -131,7 +131,7 @@ def test_depth_one_is_one_recall(told: Engram) -> None:
     reasoned = told.reason(CHAINED, depth=1, limit=5)
 
     assert reasoned.tree.children == ()
-    assert reasoned.tree.judgement is None
+    assert reasoned.tree.judgment is None
     assert [hit.memory.id for hit in reasoned.evidence] == [
         hit.memory.id for hit in told.recall(CHAINED, limit=5).hits
     ]
@@ -159,8 +159,8 @@ def test_an_empty_store_gives_an_empty_tree(engram: Engram) -> None:
 
     assert reasoned.evidence == ()
     assert [node.found for node in reasoned.tree.walk()] == [()]
-    assert reasoned.tree.judgement is not None
-    assert reasoned.tree.judgement.sufficiency is Sufficiency.GAPS
+    assert reasoned.tree.judgment is not None
+    assert reasoned.tree.judgment.sufficiency is Sufficiency.GAPS
 
 
 def test_reasoning_keeps_to_its_scope(engram: Engram) -> None:

@@ -14,7 +14,7 @@ from engramdb.models.chat import CallLog, ChatModel, Usage, ask
 from engramdb.models.prompts import extract as prompt
 from engramdb.models.prompts.extract import ExtractedStatement, Record
 from engramdb.text.calendar import long_date
-from engramdb.text.normalize import clean, is_text, lazy, normalise
+from engramdb.text.normalize import clean, is_text, lazy, normalize_text
 from engramdb.text.relations import canonical
 from engramdb.text.terms import query_terms, terms
 from engramdb.values import Kind, Role, Turn
@@ -275,7 +275,7 @@ class ModelExtractor:
                 if extracted is None:
                     dropped += 1
                 else:
-                    found.setdefault(normalise(extracted.content), (one.turn, extracted))
+                    found.setdefault(normalize_text(extracted.content), (one.turn, extracted))
             self._log.note(prompt.PURPOSE, Usage(dropped=dropped))
         return [extracted for _, extracted in sorted(found.values(), key=lambda pair: pair[0])]
 

@@ -124,8 +124,8 @@ def _show_counts(report: AgeReport) -> None:
         [[tier, str(report.by_tier.get(tier, 0))] for tier in Tier],
         numbers={1},
     )
-    if report.requantised:
-        out(counted(report.requantised, "vector was", "vectors were") + " stored in another precision")
+    if report.requantized:
+        out(counted(report.requantized, "vector was", "vectors were") + " stored in another precision")
     out()
     if not report.by_rule:
         out("no rule would change a memory" if report.dry_run else "no rule changed a memory")

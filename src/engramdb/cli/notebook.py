@@ -38,7 +38,7 @@ _adopt = click.option(
 _SAYING = {
     NotebookAct.ADDED: "taken in as a new memory",
     NotebookAct.CORRECTED: "edited, and so corrected",
-    NotebookAct.RELABELLED: "relabelled",
+    NotebookAct.RELABELED: "relabelled",
     NotebookAct.FORGOTTEN: "deleted, and so forgotten",
     NotebookAct.WRITTEN: "written",
     NotebookAct.UPDATED: "brought up to date",

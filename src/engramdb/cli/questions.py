@@ -211,7 +211,7 @@ def show_reasoned(found: Reasoned) -> None:
 
 def _show_node(node: EvidenceNode) -> None:
     new = sum(item.is_new for item in node.found)
-    judged = f"; {node.judgement.sufficiency} ({node.judgement.why})" if node.judgement else ""
+    judged = f"; {node.judgment.sufficiency} ({node.judgment.why})" if node.judgment else ""
     out(f"{'  ' * (node.level - 1)}{node.origin}: {one_line(node.question)}")
     out(dim(f"{'  ' * node.level}{len(node.found)} found, {new} new{judged}"))
 

@@ -16,7 +16,7 @@ from engramdb.context.budget import Measure
 from engramdb.context.lines import BREAK, CONVERSATION, frame_block, one_line, quote_lines, sanitize_message
 from engramdb.errors import ChatError, InvalidQuery
 from engramdb.models.chat import CallLog, ChatModel
-from engramdb.models.prompts.history import summarise_history
+from engramdb.models.prompts.history import summarize_history
 from engramdb.policy import ContextPolicy
 from engramdb.text.sentences import sentences
 from engramdb.values import ChatMessage, Fate, Loss, Missing, Role, Section, SectionName, Turn
@@ -486,7 +486,7 @@ class ModelSummaries:
 
     def _ask(self, messages: Sequence[tuple[str, str]]) -> str | None:
         try:
-            return summarise_history(self._chat, messages, log=self._log)
+            return summarize_history(self._chat, messages, log=self._log)
         except ChatError as error:
             self._failed(error)
             return None

@@ -59,7 +59,7 @@ def unit_vectors(tx: Transaction, space: int, keys: Sequence[int]) -> tuple[list
     """Return the keys that have a vector, in order, and their vectors at length one."""
     found, quantized = tx.vectors.fetch(space, keys)
     order = np.argsort(np.array(found, np.int64), kind="stable")
-    return [found[place] for place in order], normalize(dequantize(quantized)[order])
+    return [found[place] for place in order], to_unit_length(dequantize(quantized)[order])
 
 
 def dequantize(quantized: QuantizedVectors) -> Rows:
@@ -68,7 +68,7 @@ def dequantize(quantized: QuantizedVectors) -> Rows:
     return rows
 
 
-def normalize(rows: Rows) -> Rows:
+def to_unit_length(rows: Rows) -> Rows:
     """Return the rows at length one; a row of nothing stays as it is."""
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     scaled: Rows = rows / np.maximum(lengths, 1e-12)
@@ -115,7 +115,7 @@ def center(rows: Rows) -> Rows:
     """Return the rows without what they all share, at length one."""
     if len(rows) < CENTERED_FROM:
         return rows
-    return normalize(rows - rows.mean(axis=0, keepdims=True))
+    return to_unit_length(rows - rows.mean(axis=0, keepdims=True))
 
 
 def partition_rows(rows: Rows, count: int, *, anchors: Rows | None = None) -> Labels:
@@ -152,7 +152,7 @@ def _initial_centers(rows: Rows, count: int, anchors: Rows | None) -> Rows:
     """Return where groups begin: at the anchors that differ, then at the row farthest from all others."""
     chosen = [] if anchors is None else list(anchors[:count])
     if not chosen:
-        chosen = [rows[int(np.argmin(rows @ normalize(rows.mean(axis=0))))]]
+        chosen = [rows[int(np.argmin(rows @ to_unit_length(rows.mean(axis=0))))]]
     near = np.max(rows @ np.array(chosen).T, axis=1)
     while len(chosen) < count:
         farthest = int(np.argmin(near))
@@ -172,7 +172,7 @@ def _refine_centers(rows: Rows, centers: Rows) -> Rows:
         order = np.argsort(labels, kind="stable")
         used, starts = np.unique(labels[order], return_index=True)
         centers = centers.copy()
-        centers[used] = normalize(np.add.reduceat(rows[order], starts, axis=0))
+        centers[used] = to_unit_length(np.add.reduceat(rows[order], starts, axis=0))
     return centers
 
 
@@ -289,7 +289,7 @@ def split_into_clusters(vectors: ScopeVectors, *, size: int) -> list[Cluster]:
 
 def build_cluster(vectors: ScopeVectors, *, cluster_id: str | None = None) -> Cluster:
     """Return one cluster of these memories."""
-    middle: Rows = normalize(vectors.rows.mean(axis=0))
+    middle: Rows = to_unit_length(vectors.rows.mean(axis=0))
     return Cluster(
         cluster_id or node_id(vectors.scope, "cluster", vectors.keys), tuple(vectors.keys.tolist()), middle
     )
@@ -312,7 +312,7 @@ def _domain_anchors(
     """Return where domains begin: amid the memories of the entities mentioned most, those that differ."""
     chosen: list[Rows] = []
     for members in _rows_by_entity(vectors, namings):
-        middle: Rows = normalize(wide[members].mean(axis=0))
+        middle: Rows = to_unit_length(wide[members].mean(axis=0))
         if len(chosen) < count and all(float(middle @ other) < ANCHOR_DUPLICATE_COSINE for other in chosen):
             chosen.append(middle)
     return np.array(chosen, np.float32) if chosen else None

@@ -23,7 +23,7 @@ from engramdb.dream.proposals import Proposal, Restatus, Supersede
 from engramdb.dream.step import Dreaming
 from engramdb.lifecycle.conflict import contradicts
 from engramdb.policy import DreamPolicy
-from engramdb.text.normalize import normalise
+from engramdb.text.normalize import normalize_text
 from engramdb.text.relations import says_more
 from engramdb.values import Kind, Memory, Status
 
@@ -89,7 +89,7 @@ def _supersede_older_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterat
     files: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, (outline, wording) in enumerate(zip(scene.outlines, scene.wordings, strict=True)):
         if outline.subject and outline.predicate:
-            files[normalise(outline.subject), outline.predicate].append(place)
+            files[normalize_text(outline.subject), outline.predicate].append(place)
         files[outline.speaker, wording.bag].append(place)  # a denial has the same words
     pairs = {
         pair

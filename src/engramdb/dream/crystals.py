@@ -24,7 +24,7 @@ from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import crystallise
 from engramdb.store.contract.capture import DreamFilter
 from engramdb.text.calendar import long_date
-from engramdb.text.normalize import lazy, normalise
+from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.sentences import sentences
 from engramdb.values import Kind, Layer, Memory, MemoryId, MemoryType, Scope
 
@@ -62,7 +62,7 @@ class TaskResult(Struct, frozen=True):
     @property
     def name(self) -> str:
         """The task in the form in which two ways of writing it are equal."""
-        return normalise(self.task)
+        return normalize_text(self.task)
 
     @property
     def is_final(self) -> bool:

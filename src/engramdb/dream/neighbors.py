@@ -11,7 +11,7 @@ from msgspec import Struct
 from engramdb.dream.step import Dreaming
 from engramdb.erasable_cache import cached
 from engramdb.store.contract import Outline
-from engramdb.text.normalize import lazy, normalise
+from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import STOP_WORDS, terms
 from engramdb.values import Scope
@@ -178,7 +178,7 @@ def may_say_the_same(first: StatementWording, second: StatementWording) -> bool:
 
 def same_subject(one: str | None, other: str | None) -> bool:
     """Return whether two subjects are the same; unknown ones never are."""
-    return one is not None and other is not None and normalise(one) == normalise(other)
+    return one is not None and other is not None and normalize_text(one) == normalize_text(other)
 
 
 def differing_words(
@@ -291,7 +291,7 @@ class WordingGroups:
 def _relation_key(outline: Outline) -> Hashable:
     if not (outline.subject and outline.predicate and outline.object):
         return None
-    return (normalise(outline.subject), outline.predicate, normalise(outline.object))
+    return (normalize_text(outline.subject), outline.predicate, normalize_text(outline.object))
 
 
 def _keys_without_one_word(wording: StatementWording) -> Iterator[Hashable]:

@@ -27,7 +27,7 @@ from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import profile
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.capture import Mentions
-from engramdb.text.normalize import normalise
+from engramdb.text.normalize import normalize_text
 from engramdb.values import Entity, EntityType, Memory, MemoryType, Scope, SecurityTier, Source
 
 MIN_PROFILE = 5
@@ -64,13 +64,13 @@ def select_statements(memories: Iterable[Memory], *, limit: int) -> list[Memory]
     by_words: dict[str, Memory] = {}
     for one in sorted(memories, key=lambda one: (-one.importance * one.confidence, one.id)):
         if one.type is not MemoryType.NARRATIVE:
-            by_words.setdefault(normalise(one.content), one)
+            by_words.setdefault(normalize_text(one.content), one)
     return sorted(list(by_words.values())[:limit], key=lambda one: one.id)
 
 
 def profile_heading(entity: Entity) -> str:
     """Return the first line of a profile: whom it is of, what that is, and its other names."""
-    others = [alias for alias in entity.aliases if normalise(alias) != normalise(entity.name)]
+    others = [alias for alias in entity.aliases if normalize_text(alias) != normalize_text(entity.name)]
     called = f", also called {', '.join(others)}" if others else ""
     return f"Profile of {entity.name} ({entity.type}){called}:"
 
@@ -86,7 +86,7 @@ def is_about_user(memory: Memory) -> bool:
         return False
     if memory.subject is None:
         return memory.provenance.speaker is None and memory.provenance.source is Source.HUMAN
-    return normalise(memory.subject) in _USER
+    return normalize_text(memory.subject) in _USER
 
 
 def sort_by_behavior(memories: Sequence[Memory]) -> list[Memory]:

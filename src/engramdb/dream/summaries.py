@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.dream.clustering import Cluster, DomainGroup, ScopeVectors, names_by_memory, normalize
+from engramdb.dream.clustering import Cluster, DomainGroup, ScopeVectors, names_by_memory, to_unit_length
 from engramdb.dream.step import Dreaming
 from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog
@@ -19,7 +19,7 @@ from engramdb.models.prompts.retell import VERSION, retold
 from engramdb.store.contract import SummaryNode, Transaction
 from engramdb.store.contract.dreams import MemoryWeight
 from engramdb.text.detail import levels
-from engramdb.text.normalize import normalise
+from engramdb.text.normalize import normalize_text
 from engramdb.text.tokens import count_tokens
 from engramdb.values import Breadth, Memory, Scope
 
@@ -107,7 +107,9 @@ def global_summary(best: Sequence[tuple[str, ShortFact]], *, token_budget: int) 
 
 def _with_heading(name: str, fact: ShortFact) -> str:
     """Return a fact behind the name of its group, unless it says the name itself."""
-    is_said = name == NO_TITLE or any(word in normalise(fact.text) for word in normalise(name).split(", "))
+    is_said = name == NO_TITLE or any(
+        word in normalize_text(fact.text) for word in normalize_text(name).split(", ")
+    )
     return fact.text if is_said else f"{name}: {fact.text}"
 
 
@@ -117,8 +119,8 @@ def _join_texts(texts: Sequence[tuple[int, str]], *, limit: int, token_budget: i
     room = token_budget
     for key, text in texts:
         cost = count_tokens(text)
-        if text and len(chosen) < limit and cost <= room and normalise(text) not in chosen:
-            chosen[normalise(text)] = (key, text)
+        if text and len(chosen) < limit and cost <= room and normalize_text(text) not in chosen:
+            chosen[normalize_text(text)] = (key, text)
             room -= cost
     while chosen and count_tokens("; ".join(text for _, text in chosen.values())) > token_budget:
         chosen.popitem()  # in a row they may cost more than one by one
@@ -218,7 +220,7 @@ class SummaryWriter(Struct, frozen=True, kw_only=True):
     def _domain(self, group: DomainGroup, *, title: str, text: str) -> SummaryNode:
         node = self._node(group.id, Breadth.DOMAIN, parent=self.root, title=title, text=text)
         sizes = np.array([len(cluster.keys) for cluster in group.clusters], np.float32)
-        middle: Rows = normalize(sizes @ np.array([cluster.centroid for cluster in group.clusters]))
+        middle: Rows = to_unit_length(sizes @ np.array([cluster.centroid for cluster in group.clusters]))
         return replace(node, members=int(sizes.sum()), centroid=middle, grain=group.grain)
 
     def word_scope(self, text: str, *, members: int, centroid: Rows | None) -> SummaryNode:

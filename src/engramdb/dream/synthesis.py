@@ -31,7 +31,7 @@ from engramdb.store.contract.capture import DreamFilter
 from engramdb.text.injection import scan
 from engramdb.text.mentions import mentions
 from engramdb.text.names import fold_name
-from engramdb.text.normalize import normalise
+from engramdb.text.normalize import normalize_text
 from engramdb.text.technologies import technology_class
 from engramdb.text.traits import infer_traits
 from engramdb.values import Memory, MemoryId, Scope
@@ -102,7 +102,7 @@ def group_by_relation(statements: Iterable[ThemeStatement]) -> dict[tuple[str, s
     for one in statements:
         is_listed = one.predicate in MAX_LISTED and one.subject and one.object
         if is_listed and not read_wording(one.content).marks:
-            found[normalise(one.subject), one.predicate].setdefault(normalise(one.object), one)
+            found[normalize_text(one.subject), one.predicate].setdefault(normalize_text(one.object), one)
     return {group: list(objects.values()) for group, objects in found.items()}
 
 

@@ -18,8 +18,8 @@ from engramdb.dream.clustering import (
     grow_domains,
     load_scope_vectors,
     node_id,
-    normalize,
     split_into_clusters,
+    to_unit_length,
 )
 from engramdb.dream.proposals import Proposal, SideWrite
 from engramdb.dream.step import Dreaming, Skipped
@@ -316,6 +316,6 @@ def _scope_summary(
     told = [(title, short_fact(key, memories[key])) for title, key in best if key in memories]
     gist = global_summary(told, token_budget=token_budget)
     middles = [domain.centroid * domain.members for domain in domains if domain.centroid is not None]
-    middle = normalize(np.sum(middles, axis=0)) if middles else None
+    middle = to_unit_length(np.sum(middles, axis=0)) if middles else None
     members = sum(domain.members for domain in domains)
     return words.word_scope(gist.text, members=members, centroid=middle), gist.quoted

@@ -97,7 +97,7 @@ def age_once(
         now=clock.now(),
         dry_run=dry_run,
         identity=_identity(parts),
-        summarise=lambda ends: _summarize_sessions(parts, ends),
+        summarize=lambda ends: _summarize_sessions(parts, ends),
         stop=parts.stop,
         progress=progress,
     )

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from engramdb.erasable_cache import cached
 from engramdb.text.grammar import is_exclusive
-from engramdb.text.normalize import lazy, normalise
+from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.relations import read_statement
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import query_terms, terms
@@ -177,7 +177,7 @@ def _names(text: str) -> set[str]:
     """Return the capitalised words that do not begin the text, folded, and known technologies."""
     words = re.findall(r"[\w.+#-]+", text)
     return {
-        normalise(word).removesuffix("'s")
+        normalize_text(word).removesuffix("'s")
         for place, word in enumerate(words)
         if (place and word[0].isupper()) or technology_class(word)
     }
@@ -233,7 +233,7 @@ def may_share_subject(new: Memory, old: Memory) -> bool:
     return new.subject == old.subject or _plain(new.subject) == _plain(old.subject)
 
 
-_plain = cached(512)(normalise)
+_plain = cached(512)(normalize_text)
 
 
 def _is_about(memory: Memory, thing: str) -> bool:

@@ -13,7 +13,7 @@ from functools import cache
 
 from engramdb.lifecycle.conflict import ComparesStatements, is_negation, same_specifics, understood
 from engramdb.store.contract import Transaction
-from engramdb.text.normalize import lazy, normalise
+from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.terms import terms
 from engramdb.values import Memory, Source
 
@@ -43,15 +43,15 @@ def echoes(tx: Transaction, memory: Memory, likeness: ComparesStatements, *, now
         return None
     since = now - timedelta(hours=ECHO_HOURS)
     given = tx.handed_out.since(since, scope=memory.scope, limit=_MOST_HANDED_OUT)
-    said = normalise(memory.content)
+    said = normalize_text(memory.content)
     for known in given:
-        if _quotes(said, normalise(known.content)):
+        if _quotes(said, normalize_text(known.content)):
             return known
     alike = likeness.between(memory.content, [known.content for known in given])
     mine = understood(memory)
     turns = _turns(said)
     pairs = (known for known, value in zip(given, alike, strict=True) if value > ECHO_ABOVE)
-    same = (known for known in pairs if _turns(normalise(known.content)) == turns)
+    same = (known for known in pairs if _turns(normalize_text(known.content)) == turns)
     return next((known for known in same if same_specifics(mine, understood(known), likeness)), None)
 
 

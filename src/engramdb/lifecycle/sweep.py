@@ -32,7 +32,7 @@ from engramdb.values.aging import LAYERS
 from engramdb.values.population import Population, to_microseconds
 
 SessionEnds = Mapping[tuple[int, str], int]
-Summarise = Callable[[SessionEnds], Mapping[tuple[int, str], str]]
+Summarize = Callable[[SessionEnds], Mapping[tuple[int, str], str]]
 
 PAGE_ROWS = 5_000
 """Memories that are read and judged together."""
@@ -58,7 +58,7 @@ class _Tally(Struct):
     failures: list[str] = field(default_factory=list)
     longest_write: float = 0.0
     write_rows: int = FIRST_WRITE_ROWS
-    requantised: int = 0
+    requantized: int = 0
 
     def note(self, moved: AgeMove) -> None:
         """Count a move, and keep it to show."""
@@ -84,7 +84,7 @@ class Sweeper(Struct, frozen=True, kw_only=True):
     page_rows: int = PAGE_ROWS
     identity: EmbedderIdentity | None = None
     """Whose vectors are kept with fewer bits as memories cool, where the policy says so."""
-    summarise: Summarise | None = None
+    summarize: Summarize | None = None
     """Writes the summaries of sessions about to lose their episodes, and says which failed, and why."""
     stop: threading.Event | None = None
     progress: Callable[[int], None] | None = None
@@ -145,8 +145,8 @@ def _stale_sessions(sweeper: Sweeper, tally: _Tally) -> dict[tuple[int, str], in
     oldest = sweeper.moment - int(sweeper.policy.stale_session_days * 86_400e6)
     with sweeper.store.read() as tx:
         ends = tx.ages.session_ends(before=oldest)
-    if ends and sweeper.summarise is not None and not sweeper.dry_run:
-        failed = sweeper.summarise(ends)
+    if ends and sweeper.summarize is not None and not sweeper.dry_run:
+        failed = sweeper.summarize(ends)
         tally.failures += failed.values()
         return {session: at for session, at in ends.items() if session not in failed}  # those keep episodes
     return ends
@@ -253,7 +253,7 @@ def _cool(sweeper: Sweeper, tally: _Tally, page: Population) -> None:
                 started = time.perf_counter()
                 space = tx.vectors.space(sweeper.identity)
                 if space is not None:
-                    tally.requantised += tx.vectors.requantize(space, chosen, int(few))
+                    tally.requantized += tx.vectors.requantize(space, chosen, int(few))
             tally.took(time.perf_counter() - started, len(chosen))
 
 
@@ -310,7 +310,7 @@ def _report(sweeper: Sweeper, tally: _Tally, is_resumed: bool, started: float) -
         by_rule=dict(tally.by_rule),
         by_tier=dict(tally.by_tier),
         moves=tuple(tally.moves),
-        requantised=tally.requantised,
+        requantized=tally.requantized,
         resumed=is_resumed,
         finished=not sweeper.is_stopped,
         milliseconds=(time.perf_counter() - started) * 1000,

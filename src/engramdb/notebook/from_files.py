@@ -135,7 +135,7 @@ _SAID = frozenset(
     {
         NotebookAct.ADDED,
         NotebookAct.CORRECTED,
-        NotebookAct.RELABELLED,
+        NotebookAct.RELABELED,
         NotebookAct.CONFLICT,
         NotebookAct.NOT_TAKEN,
     }
@@ -211,7 +211,7 @@ class FromFiles(Struct):
                 return
             standing = corrected
         if entry is not None:
-            standing = self._relabelled(claim, standing)
+            standing = self._relabeled(claim, standing)
         self._settle(claim, standing)
 
     def _corrected(self, claim: Claim, standing: Memory) -> Memory | None:
@@ -236,7 +236,7 @@ class FromFiles(Struct):
             self._conflict(claim, corrected)
         return corrected
 
-    def _relabelled(self, claim: Claim, standing: Memory) -> Memory:
+    def _relabeled(self, claim: Claim, standing: Memory) -> Memory:
         """Apply the labels that were edited, and name what cannot be changed in a note."""
         path, entry = claim.found.path, claim.entry
         labels = {} if entry is None else entry.labels
@@ -253,7 +253,7 @@ class FromFiles(Struct):
             except (SecurityError, StatusNotAllowed) as exc:
                 self._note(NotebookAct.NOT_TAKEN, path, standing.id, why=f"{name}: {exc.code}")
             else:
-                self._note(NotebookAct.RELABELLED, path, standing.id, why=name)
+                self._note(NotebookAct.RELABELED, path, standing.id, why=name)
         return standing
 
     def _fresh(self, found: FoundFile, note: Note) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engramdb.models.calibration import Calibration
 from engramdb.store.contract import ScoredKey, Transaction
-from engramdb.text.normalize import fingerprint, normalise
+from engramdb.text.normalize import fingerprint, normalize_text
 from engramdb.values import EmbedderIdentity, Layer, Memory, Reason
 
 SUPPRESS_ABOVE = 0.7
@@ -238,7 +238,7 @@ def _stands_for_sources(memory: Memory) -> bool:
 
 def _words(memory: Memory) -> tuple[str, str]:
     """Return who said what, in the form in which two ways of writing it are equal."""
-    return normalise(memory.content), normalise(memory.provenance.speaker or "")
+    return normalize_text(memory.content), normalize_text(memory.provenance.speaker or "")
 
 
 # Leave out what was of no help for such a question before; for other questions it stays.

@@ -143,11 +143,11 @@ def surround(
     beside = tx.candidates.session_neighbors(
         list(above), reach=len(policy.session_reach), scope=query.scope, filters=query.filters
     )
-    for seed, neighbour, distance in beside:
-        best[neighbour, distance] = max(best[neighbour, distance], above[seed])
+    for seed, neighbor, distance in beside:
+        best[neighbor, distance] = max(best[neighbor, distance], above[seed])
     gained: defaultdict[int, float] = defaultdict(float)
-    for (neighbour, distance), excess in best.items():
-        gained[neighbour] += policy.session_reach[distance - 1] * excess
+    for (neighbor, distance), excess in best.items():
+        gained[neighbor] += policy.session_reach[distance - 1] * excess
     return dict(gained)
 
 

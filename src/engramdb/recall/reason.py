@@ -160,19 +160,19 @@ class _Inquiry:
         """Recall what fits a question, have it judged where more may be asked, and note all of it."""
         found = self._with.recall(draft.question)
         draft.hits = found.hits
-        judgement, origin = None, Origin.ASKED
+        judgment, origin = None, Origin.ASKED
         if draft.level < self._with.depth:
-            judgement, origin = self._judge(draft.question, found.hits)
+            judgment, origin = self._judge(draft.question, found.hits)
         draft.node = EvidenceNode(
             question=draft.question,
             origin=draft.origin,
             level=draft.level,
             found=tuple(self._item(hit) for hit in found.hits),
             missing=found.quality.missing,
-            judgement=judgement,
+            judgment=judgment,
             calls=self._with.model.take_calls() if self._with.model else (),
         )
-        return (judgement.asks if judgement else ()), origin
+        return (judgment.asks if judgment else ()), origin
 
     def _judge(self, question: str, hits: Sequence[Hit]) -> tuple[Judgment, Origin]:
         """Return the model's judgement, or that of the rules where there is none."""

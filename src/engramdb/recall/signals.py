@@ -64,7 +64,7 @@ def signals(
             found.append(_linked(tx, ranked, query, sources, plan))
     if policy.linked_share:
         with notes.timed(LINKED):
-            found.append(_neighbours(tx, ranked, query, sources))
+            found.append(_neighbors(tx, ranked, query, sources))
     if policy.entity_bonus and entities:
         with notes.timed(ENTITY):
             about = linked(tx, entities, scope=query.scope, filters=query.filters, limit=policy.candidates)
@@ -105,7 +105,7 @@ def _linked(
     return RankingSignal(name=GRAPH, gained={one.key: plan.graph_bonus * one.score for one in reached})
 
 
-def _neighbours(tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources) -> RankingSignal:
+def _neighbors(tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources) -> RankingSignal:
     """Return what lifts the neighbours of the best to a share of the best's own score."""
     reached = sources.graph.activate(
         tx,

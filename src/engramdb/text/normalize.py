@@ -71,7 +71,7 @@ def is_text(text: str) -> bool:
     return True
 
 
-def normalise(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return the form in which two ways of writing one statement are equal."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     words = (word.strip(_EDGE_PUNCTUATION) or word for word in _SPACES.split(folded.strip()))
@@ -86,5 +86,5 @@ def fingerprint(content: str, *, speaker: str | None = None) -> bytes:
     """
     import hashlib  # noqa: PLC0415 - loads OpenSSL, which a command that stores nothing does not need
 
-    owner = normalise(speaker) if speaker else ""
-    return hashlib.sha256(f"{owner}\x1f{normalise(content)}".encode()).digest()
+    owner = normalize_text(speaker) if speaker else ""
+    return hashlib.sha256(f"{owner}\x1f{normalize_text(content)}".encode()).digest()

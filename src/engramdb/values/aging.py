@@ -136,7 +136,7 @@ class AgeReport(Struct, frozen=True, kw_only=True):
     """How many memories there are in each tier."""
     moves: tuple[AgeMove, ...] = ()
     """The first thousand of them."""
-    requantised: int = 0
+    requantized: int = 0
     """How many vectors were stored in another precision."""
     resumed: bool = False
     """Whether it went on where an interrupted one had stopped; tiers are then counted from there on."""

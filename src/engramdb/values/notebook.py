@@ -19,7 +19,7 @@ class NotebookAct(StrEnum):
     """A new file became a memory."""
     CORRECTED = "corrected"
     """Its words were edited, and the memory was corrected."""
-    RELABELLED = "relabelled"
+    RELABELED = "relabelled"
     """Its category, layer, importance, pin or status was edited, and the memory was changed."""
     FORGOTTEN = "forgotten"
     """It was deleted, and so the memory was forgotten."""

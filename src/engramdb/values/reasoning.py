@@ -90,7 +90,7 @@ class EvidenceNode(Struct, frozen=True, kw_only=True):
     """The memories that it found, best first."""
     missing: tuple[Missing, ...] = ()
     """Indexes that could not answer it fully."""
-    judgement: Judgment | None = None
+    judgment: Judgment | None = None
     """None where nothing more would be asked anyway."""
     calls: tuple[ModelCall, ...] = ()
     """The calls of a chat model for judging it."""

@@ -51,7 +51,7 @@ def parse(text: str) -> str:
     return said[:LONGEST_SUMMARY_CHARACTERS]
 
 
-def summarise_history(chat: ChatModel, messages: Sequence[tuple[str, str]], *, log: CallLog) -> str:
+def summarize_history(chat: ChatModel, messages: Sequence[tuple[str, str]], *, log: CallLog) -> str:
     """Return the model's summary; raises `ChatError` where it gives none."""
     question = ChatQuestion(purpose=PURPOSE, version=VERSION, prompt=fill(messages), parse=parse, attempts=1)
     return ask(chat, question, log=log).value
