@@ -70,7 +70,7 @@ def use_everything(path: Path) -> None:
 
 
 def is_reported(path: Path) -> bool:
-    """Say whether opening or the doctor reports the damage."""
+    """Return whether opening or the doctor reports the damage."""
     try:
         with open_quietly(path) as engram:
             return not engram.doctor().ok

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def until(is_so: Callable[[], bool]) -> bool:
-    """Wait a while for something, and say whether it came."""
+    """Wait a while for something, and return whether it came."""
     ends = time.monotonic() + 30
     while not is_so() and time.monotonic() < ends:
         time.sleep(0.005)

@@ -30,7 +30,7 @@ def books(store_path: Path, clock: ManualClock) -> list[ReplyStore]:
 
 
 def is_refused(book: ReplyStore) -> bool:
-    """Say whether a request is told that another one is at it."""
+    """Return whether a request is told that another one is at it."""
     try:
         book.begin("", "key", request=REQUEST)
     except RequestUnderWay:

@@ -177,7 +177,7 @@ def test_streams_cannot_pile_up(tmp_path: Path) -> None:
 
 
 def _comes_in(client: httpx.Client) -> bool:
-    """Say whether a stream is let in soon."""
+    """Return whether a stream is let in soon."""
     for _ in range(50):
         with client.stream("GET", "/v1/events") as response:
             if response.status_code == 200:

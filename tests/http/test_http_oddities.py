@@ -25,7 +25,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 
 
 def in_our_form(answer: Any) -> bool:
-    """Say whether a refusal has code, message and hint."""
+    """Return whether a refusal has code, message and hint."""
     return {"code", "message", "hint"} <= set(answer.json())
 
 

@@ -54,7 +54,7 @@ class Pipes:
         os.close(self._from_server)
 
     def ends(self) -> bool:
-        """Say whether the server ends by itself."""
+        """Return whether the server ends by itself."""
         self._thread.join(30)
         return not self._thread.is_alive()
 

@@ -315,7 +315,7 @@ def _from_turn(turn: Turn, nearby: list[Person]) -> Iterator[Extracted]:
 
 
 def _tells_own_name(extracted: Extracted, speaker: str) -> bool:
-    """Say whether a statement is "Maya is Maya": what "I'm Maya" becomes where it is known who speaks."""
+    """Return whether a statement is "Maya is Maya": what "I'm Maya" becomes where it is known who speaks."""
     name = speaker.casefold()
     return extracted.content.casefold() in (f"{name} is {name}", f"{name}'s name is {name}")
 
@@ -355,12 +355,12 @@ def _from_clause(said: _TurnSentence, text: str) -> Extracted | None:
 
 
 def _says_enough(clause: Clause) -> bool:
-    """Say whether a clause that asks to be remembered means something to one who was not there."""
+    """Return whether a clause that asks to be remembered means something to one who was not there."""
     return bool(clause.tail) and not is_passing(clause) and clause.subject.lower() != "it"
 
 
 def _corrects(clause: Clause) -> bool:
-    """Say whether the clause is "I meant X, not Y"; without the Y it is not known what was meant."""
+    """Return whether the clause is "I meant X, not Y"; without the Y it is not known what was meant."""
     return clause.verb == "mean" and bool(re.search(r"\bnot\b|\binstead of\b|\brather than\b", clause.tail))
 
 

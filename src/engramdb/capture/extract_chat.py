@@ -71,7 +71,7 @@ class SourceWords(Struct, frozen=True):
         )
 
     def supports(self, content: str, *, day: datetime | None = None) -> bool:
-        """Say whether the statement could have been read out of the turns; `day` is when it happened."""
+        """Return whether the statement could have been read out of the turns; `day` is when it happened."""
         if any(int(number) > LARGEST_FREE_NUMBER for number in self._strange_numbers(content, day)):
             return False
         excused = _TURNS_OF_PHRASE | _date_terms(day)
@@ -80,7 +80,7 @@ class SourceWords(Struct, frozen=True):
         return len(known) >= SMALLEST_SHARE * len(telling) and any(term in self.own for term in known)
 
     def mentions(self, name: str) -> bool:
-        """Say whether the name was said as it is."""
+        """Return whether the name was said as it is."""
         return name.casefold() in self.folded
 
     def _strange_numbers(self, content: str, day: datetime | None) -> set[str]:

@@ -63,7 +63,7 @@ def scan(text: str) -> tuple[Signal, ...]:
 
 
 def is_urgent(signals: Iterable[Signal]) -> bool:
-    """Say whether extraction should happen now."""
+    """Return whether extraction should happen now."""
     return any(signal.level is SignalLevel.HIGH for signal in signals)
 
 

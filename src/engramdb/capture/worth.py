@@ -97,7 +97,7 @@ def prose(text: str) -> list[str]:
 
 
 def is_statement(sentence: str) -> bool:
-    """Say whether a sentence, without its opening words, may state something lasting."""
+    """Return whether a sentence, without its opening words, may state something lasting."""
     lower = sentence.lower().replace("’", "'").lstrip(" \"'*_-–—(")
     if (
         lower.rstrip(" \"')*_").endswith(("?", "？"))
@@ -202,7 +202,7 @@ def is_passing(clause: Clause) -> bool:
 
 
 def is_lasting(clause: Clause, dates: Dates) -> bool:
-    """Say whether the clause is worth keeping by itself."""
+    """Return whether the clause is worth keeping by itself."""
     if clause.auxiliaries & {"would", "could", "should"} and not _is_rule(clause):
         return False
     if clause.who in (Who.SPEAKER, Who.WE):
@@ -230,7 +230,7 @@ def _first_person(clause: Clause, dates: Dates) -> bool:
 
 
 def _says_little(clause: Clause, dates: Dates) -> bool:
-    """Say whether nothing follows the verb, or only what points to something that is not said."""
+    """Return whether nothing follows the verb, or only what points to something that is not said."""
     if clause.tail.lower() in ("in", "up", "out", "over", "off"):
         return not dates.any
     if not clause.tail:
@@ -425,7 +425,7 @@ def _is_principle(clause: Clause) -> bool:
 
 
 def _is_moment(clause: Clause, dates: Dates) -> bool:
-    """Say whether something happens once: done, or dated from where the speaker stands."""
+    """Return whether something happens once: done, or dated from where the speaker stands."""
     if clause.is_past and not clause.is_copula and clause.verb not in ("grow", "have"):
         return True
     return dates.is_relative and (clause.is_past or dates.has_future)

@@ -67,7 +67,7 @@ def opened_for(
 
 
 def has_records(source: Path, *, kind: ImportKind | None, mapping: Mapping[str, str]) -> bool:
-    """Say whether anything in a source can be read, looking no further than the first that can."""
+    """Return whether anything in a source can be read, looking no further than the first that can."""
     from engramdb.importing.read import read_source  # noqa: PLC0415
     from engramdb.importing.source import BrokenRecord, SkippedFile  # noqa: PLC0415
 

@@ -39,7 +39,7 @@ def caller() -> Caller:
 
 
 def is_still_known() -> bool:
-    """Say whether who makes the current request would be let in now; asked by what goes on for long."""
+    """Return whether who makes the current request would be let in now; asked by what goes on for long."""
     return _IS_KNOWN.get()()
 
 
@@ -114,7 +114,7 @@ class BearerAuthentication:
         return self._tokens.by_cookie(shown) if self._has_page and shown else None
 
     def _is_still(self, who: Caller, scope: AsgiScope, headers: Headers) -> bool:
-        """Say whether a caller who was let in would be let in now, and as the same."""
+        """Return whether a caller who was let in would be let in now, and as the same."""
         try:
             return self._who(scope, headers) == who
         except EngramError:  # the file of tokens cannot be read: the next request is told so

@@ -127,7 +127,7 @@ def permitted(
 
 def reaches(who: Caller, named: Scope) -> bool:
     """
-    Say whether a limited caller may name a scope: its own, or one that only adds names below its lowest.
+    Return whether a limited caller may name a scope: its own, or one that only adds names below its lowest.
 
     A project's token may name a user, if it was made so; a user's token may never name a project, whose
     memories it would then see.
@@ -139,7 +139,7 @@ def reaches(who: Caller, named: Scope) -> bool:
 
 
 def _writes(verb: str, declared: Verb | None, options: Mapping[str, Any]) -> bool:
-    """Say whether a call changes anything; what is not declared does."""
+    """Return whether a call changes anything; what is not declared does."""
     return verb != _CHANGES if declared is None else declared.is_write(options)
 
 
@@ -156,7 +156,7 @@ def _place(declared: Verb | None, arguments: Sequence[Any], options: Mapping[str
 def _reaches_beyond(
     verb: str, declared: Verb | None, options: Mapping[str, Any], *, takes: Collection[str]
 ) -> bool:
-    """Say whether a call would look at more than one scope; what is not declared does."""
+    """Return whether a call would look at more than one scope; what is not declared does."""
     is_known = declared is not None or verb == _CHANGES
     is_of_store = declared is not None and declared.scope is ScopeRule.STORE
     is_held = "scope" in takes or verb == _OF_DRAFTS
@@ -165,7 +165,7 @@ def _reaches_beyond(
 
 def _erases_beyond(verb: str, options: Mapping[str, Any], who: Caller) -> bool:
     """
-    Say whether a person would be erased outside of what the caller reaches.
+    Return whether a person would be erased outside of what the caller reaches.
 
     Erasing takes every scope of that name inside the one given. All of those are below a token whose scope
     has no open place above its lowest name, such as a project's; a user's token leaves the project open.

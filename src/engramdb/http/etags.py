@@ -38,18 +38,18 @@ def memory_tag(memory: Memory, body: bytes) -> str:
 
 
 def is_among(tag: str, header: str) -> bool:
-    """Say whether an ETag is one of those that an `If-None-Match` names, strong or weak."""
+    """Return whether an ETag is one of those that an `If-None-Match` names, strong or weak."""
     return any(one in (_ANY, tag) for one in _named(header))
 
 
 def is_stated_in(tag: str, header: str) -> bool:
-    """Say whether an `If-Match` names the state that a memory is in, recalled since or not."""
+    """Return whether an `If-Match` names the state that a memory is in, recalled since or not."""
     stated = tag.partition(".")[0]
     return any(one == _ANY or one.partition(".")[0] == stated for one in _named(header))
 
 
 def is_any(header: str) -> bool:
-    """Say whether a header is content with any state."""
+    """Return whether a header is content with any state."""
     return _ANY in _named(header)
 
 

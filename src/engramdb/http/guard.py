@@ -77,7 +77,7 @@ class Guard:
         return None
 
     def _is_allowed(self, scope: AsgiScope, headers: Headers) -> bool:
-        """Say whether the page of another site may use the API; the forms of our page are ours alone."""
+        """Return whether the page of another site may use the API; the forms of our page are ours alone."""
         return scope["path"].startswith(API) and headers.get("origin") in self._origins
 
     def _is_ours(self, name: str) -> bool:

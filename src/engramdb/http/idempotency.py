@@ -141,7 +141,7 @@ class IdempotencyKeys:
 
 
 def _is_write(scope: AsgiScope) -> bool:
-    """Say whether a request changes something; a question is asked again each time."""
+    """Return whether a request changes something; a question is asked again each time."""
     if scope["type"] != "http" or scope["method"] not in _CHANGING or not scope["path"].startswith(API):
         return False
     return scope["path"] not in _questions()

@@ -62,7 +62,7 @@ def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach the address."""
+    """Return whether only this machine can reach the address."""
     if host == "localhost":
         return True
     try:

@@ -266,7 +266,7 @@ def first_objects(file: SourceFile, *, limit: int) -> Sequence[JsonObject]:
 
 def _is_lines(file: SourceFile) -> bool:
     """
-    Say whether each line is an object: by the name, or else by the first line and what follows it.
+    Return whether each line is an object: by the name, or else by the first line and what follows it.
 
     A single line may be a whole document, such as {"results": [...]}, unless it is marked as one of our own.
     """

@@ -99,7 +99,7 @@ def messages(line: bytes) -> list[bytes]:
 
 
 def has_odd_id(line: bytes) -> bool:
-    """Say whether a message has an id that no answer can carry; the SDK takes it for one without an id."""
+    """Return whether a message has an id that no answer can carry; the SDK takes it for one without an id."""
     told = json.loads(line) if b'"id"' in line else {}
     return "id" in told and type(told["id"]) not in (int, str)
 

@@ -127,14 +127,14 @@ def _answer(told: dict[str, Any], *, is_greeted: bool, tools: Sequence[Tool]) ->
 
 
 def _is_plain_greeting(params: dict[str, Any]) -> bool:
-    """Say whether the SDK would take a greeting without a complaint."""
+    """Return whether the SDK would take a greeting without a complaint."""
     version = params.get("protocolVersion")
     is_known = isinstance(version, str) and version in VERSIONS and _OF_A_GREETING.issuperset(params)
     return is_known and _is_name(params.get("clientInfo")) and _is_plain(params.get("capabilities"))
 
 
 def _is_name(about: object) -> bool:
-    """Say whether a client tells its name as the protocol has it; of pictures in it the SDK knows more."""
+    """Return whether a client tells its name as the protocol has it; of pictures in it the SDK knows more."""
     if not isinstance(about, dict) or not _OF_A_NAME.issuperset(about):
         return False
     return {"name", "version"}.issubset(about) and all(isinstance(one, str) for one in about.values())
@@ -142,7 +142,7 @@ def _is_name(about: object) -> bool:
 
 def _is_plain(capabilities: object) -> bool:
     """
-    Say whether capabilities are objects of objects, but for a yes or no to changing lists.
+    Return whether capabilities are objects of objects, but for a yes or no to changing lists.
 
     Those of tasks go deeper than the SDK takes on trust, and no program tells any yet.
     """

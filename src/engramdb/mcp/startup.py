@@ -43,7 +43,7 @@ class NamesOnly(logging.Formatter):
 
 
 def is_trouble(record: logging.LogRecord) -> bool:
-    """Say whether a record is worth a line: that listening clients are let go at the end is not."""
+    """Return whether a record is worth a line: that listening clients are let go at the end is not."""
     return not (record.name == "uvicorn.error" and str(record.msg).startswith("Cancel "))
 
 

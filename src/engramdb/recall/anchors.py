@@ -173,7 +173,7 @@ _OTHER_SENSE = lazy(
 
 
 def _is_meant(match: re.Match[str], event: str) -> bool:
-    """Say whether the question is about what was, and its word about time: nobody is looked after."""
+    """Return whether the question is about what was, and its word about time: nobody is looked after."""
     if match.groupdict().get("since"):
         return True
     question, first = match.string, match.start()

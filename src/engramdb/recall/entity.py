@@ -143,7 +143,7 @@ def _with_owners(run: Sequence[Word]) -> str:
 
 
 def _carries(entity: Entity, asked: AskedName) -> bool:
-    """Say whether a person's longer name begins with it, or ends with it after a title or nothing."""
+    """Return whether a person's longer name begins with it, or ends with it after a title or nothing."""
     if entity.type is not EntityType.PERSON or asked.part is None:
         return False
     if not asked.has_title and asked.part in first_names(entity):
@@ -162,7 +162,7 @@ def _are_same(one: Entity, other: Entity) -> bool:
 
 
 def _covers(one: Entity, other: Entity) -> bool:
-    """Say whether each name of the other is a name of this one too, or is made of its names."""
+    """Return whether each name of the other is a name of this one too, or is made of its names."""
     if one.type is not other.type and EntityType.UNKNOWN not in (one.type, other.type):
         return False
     own, last = folded_names(one), _last_names(one)
@@ -309,7 +309,7 @@ def _most_mentioned(entity: Entity) -> tuple[float, ...]:
 
 
 def _is_meant(tx: Transaction, asked: AskedName, entity: Entity) -> bool:
-    """Say whether a word in small letters means the entity, and not what the word means to everyone."""
+    """Return whether a word in small letters means the entity, and not what the word means to everyone."""
     (word,) = asked.words
     lists = name_lists()
     if entity.type is EntityType.PERSON and word in lists.given and word not in lists.given_words:
@@ -363,6 +363,6 @@ def _relations(entity: Entity, memories: Iterable[Memory]) -> Iterator[Relation]
 
 
 def _stands_in(names: Iterable[str], end: str | None) -> bool:
-    """Say whether a name stands in the subject or the object as whole words."""
+    """Return whether a name stands in the subject or the object as whole words."""
     words = f" {fold_name(end)} " if end else ""
     return any(f" {one} " in words for one in names)

@@ -231,7 +231,7 @@ def collapse(hits: Sequence[One], memory_of: Callable[[One], Memory]) -> list[On
 
 
 def _stands_for_sources(memory: Memory) -> bool:
-    """Say whether a memory says what its sources say; a profile or a story of them is something else."""
+    """Return whether a memory says what its sources say; a profile or a story of them is something else."""
     is_other = memory.is_derived and not (memory.extractor or "").startswith(_REPEATING)
     return memory.layer is Layer.SEMANTIC and not is_other
 

@@ -355,5 +355,5 @@ def named_truly(
 
 
 def shares_word(memory: Memory, asked: AbstractSet[str]) -> bool:
-    """Say whether one of the terms is in what was said, in its day, or in the name of who said it."""
+    """Return whether one of the terms is in what was said, in its day, or in the name of who said it."""
     return not asked.isdisjoint(terms(passage(memory)))

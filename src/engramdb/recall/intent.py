@@ -51,7 +51,7 @@ _ANY_NOW = datetime(2026, 1, 1, tzinfo=UTC)  # whether a phrase speaks of time d
 
 
 def is_code(word: str) -> bool:
-    """Say whether a word is an identifier, a call, a path or a file, and no word of a language."""
+    """Return whether a word is an identifier, a call, a path or a file, and no word of a language."""
     bare = word.strip(_PUNCTUATION)
     if len(bare) < 2 or "@" in bare:
         return False
@@ -64,7 +64,7 @@ def is_code(word: str) -> bool:
 
 
 def is_unspaced(text: str) -> bool:
-    """Say whether a text holds a script without spaces, in which words cannot be cut apart."""
+    """Return whether a text holds a script without spaces, in which words cannot be cut apart."""
     return _UNSPACED.search(text) is not None
 
 
@@ -365,7 +365,7 @@ def _meant(cue: Cue, *, is_thing: bool) -> Intent:
 
 
 def _is_thing(words: Sequence[str]) -> bool:
-    """Say whether a subject is one thing as a whole: a name, "my sister", "the … service"."""
+    """Return whether a subject is one thing as a whole: a name, "my sister", "the … service"."""
     heads = cues().heads
     return any(word in (NAME, CODE, QUOTE) or word in heads for word in words)
 
@@ -390,7 +390,7 @@ def _shape(words: Sequence[str]) -> Iterator[tuple[Intent, float]]:
 
 
 def _is_topic(said: Sequence[str]) -> bool:
-    """Say whether a few words only name a subject: "vacation", "open risks", not "passport number"."""
+    """Return whether a few words only name a subject: "vacation", "open risks", not "passport number"."""
     if not said or len(said) > SHORT_WORDS:
         return False
     is_one_word = len(said) == 1 and said[0] not in SIGNS and not is_unspaced(said[0])
@@ -398,12 +398,12 @@ def _is_topic(said: Sequence[str]) -> bool:
 
 
 def _asks_for_several(said: Sequence[str]) -> bool:
-    """Say whether more than one answer is asked for: "what skills do I have", not "which bus"."""
+    """Return whether more than one answer is asked for: "what skills do I have", not "which bus"."""
     return len(said) > 2 and said[0] in ("what", "which") and _is_plural(said[1])
 
 
 def _is_order(said: Sequence[str]) -> bool:
-    """Say whether a text begins like an order: "deploy it", "whip up a draft", not "risks of it"."""
+    """Return whether a text begins like an order: "deploy it", "whip up a draft", not "risks of it"."""
     listed = cues()
     if len(said) < 2 or said[0] in listed.no_orders or _is_plural(said[0]):
         return False
@@ -412,7 +412,7 @@ def _is_order(said: Sequence[str]) -> bool:
 
 
 def _asks_what_did_it(said: Sequence[str]) -> bool:
-    """Say whether someone asks what acted: "what convinced us", not "what changed"."""
+    """Return whether someone asks what acted: "what convinced us", not "what changed"."""
     return len(said) > 2 and said[0] == "what" and said[1].endswith("ed") and said[2] in cues().objects
 
 
@@ -421,13 +421,13 @@ def _has_comparative(said: Sequence[str]) -> bool:
 
 
 def _compares(said: Sequence[str]) -> bool:
-    """Say whether something is called nicer, less or more than another."""
+    """Return whether something is called nicer, less or more than another."""
     comparatives = [at for at, word in enumerate(said) if word in cues().comparatives or word == "more"]
     return bool(comparatives) and "than" in said[comparatives[0] :]
 
 
 def _asks_what_it_is(said: Sequence[str]) -> bool:
-    """Say whether one word is asked about, which may be a name in small letters: "what's tycho"."""
+    """Return whether one word is asked about, which may be a name in small letters: "what's tycho"."""
     return len(said) == 3 and said[0] in ("what", "who") and said[1] in ("is", "'s", "was")
 
 

@@ -88,7 +88,7 @@ _NAME_AFTER = lazy(r"\s+(?!I\b)[A-Z]")
 
 
 def _is_something_else(question: str, moment: MomentRange) -> bool:
-    """Say whether a phrase is a name (Black Friday, Wednesday Addams, "who is Friday?") or means now."""
+    """Return whether a phrase is a name (Black Friday, Wednesday Addams, "who is Friday?") or means now."""
     said = question[moment.first : moment.last].lower()
     if said not in WEEKDAYS:
         return said in _NOW
@@ -358,7 +358,7 @@ _ITS_OWN_TIME = lazy(
 
 
 def _is_floating(question: str, moment: MomentRange) -> bool:
-    """Say whether a phrase leaves open which week or year it is in: on Tuesday, in March."""
+    """Return whether a phrase leaves open which week or year it is in: on Tuesday, in March."""
     return not _ITS_OWN_TIME.search(question, moment.first, moment.last)
 
 

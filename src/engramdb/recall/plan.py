@@ -179,7 +179,7 @@ def text_share(query: str, *, plain: float = PLAIN_TEXT) -> float:
 
 
 def _asks_openly(text: str) -> bool:
-    """Say whether an explanation is wanted: "how does it", "what is idempotency", not "what is my"."""
+    """Return whether an explanation is wanted: "how does it", "what is idempotency", not "what is my"."""
     if any(piece in text for piece in _OPEN_UNSPACED):
         return True
     first, second, third = [*_WORD.findall(text[:100].lower()), "", "", ""][:3]

@@ -218,7 +218,7 @@ class _Inquiry:
 
     def _may_judge(self, model: BudgetedModel) -> bool:
         """
-        Say whether a model should judge: two calls and half of the tokens are reserved for the answer.
+        Return whether a model should judge: two calls and half of the tokens are reserved for the answer.
 
         One that could not be reached is not asked again before the answer: each time may take its whole
         time-out.
@@ -227,7 +227,7 @@ class _Inquiry:
         return has_more and not self._is_out
 
     def _is_new(self, question: str) -> bool:
-        """Say whether no question with these words was asked before, and keep it in mind."""
+        """Return whether no question with these words was asked before, and keep it in mind."""
         key = frozenset(query_terms(question))
         is_new = bool(key) and key not in self._seen_questions
         self._seen_questions.add(key)

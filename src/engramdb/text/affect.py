@@ -191,7 +191,7 @@ def _phrases() -> re.Pattern[str]:
 
 
 def _may_hold_phrase(text: str) -> bool:
-    """Say whether two words in a row begin a phrase: seldom, and the pattern for all of them is slow."""
+    """Return whether two words in a row begin a phrase: seldom, and the pattern for all of them is slow."""
     if not text.isascii():
         return True
     words = _TOKEN.findall(text.lower())

@@ -164,7 +164,7 @@ def _after_name(text: str, begin: int, *, lead: str) -> Clause | None:
 
 
 def is_third(word: str) -> bool:
-    """Say whether a word is what a named person or thing does or did: lives, works, moved."""
+    """Return whether a word is what a named person or thing does or did: lives, works, moved."""
     return (word.endswith("s") or is_past(word)) and any(base in _FORMS for base in bases(word))
 
 
@@ -484,7 +484,7 @@ def _shared_subject(clause: str) -> list[str]:
 
 
 def _continues(first: re.Match[str], verb: str, rest: str) -> bool:
-    """Say whether the word after "and" is a second verb of the same subject, in the same tense."""
+    """Return whether the word after "and" is a second verb of the same subject, in the same tense."""
     short = (first.group("short") or "").lstrip("'’")
     if short in ("m", "re"):
         return verb.endswith("ing")

@@ -106,7 +106,7 @@ def _turns(text: str) -> list[str]:
 
 
 def _is_telling(word: str) -> bool:
-    """Say whether a word carries the fact: a negation does, a filler does not."""
+    """Return whether a word carries the fact: a negation does, a filler does not."""
     bare = word.strip(_EDGES).casefold()
     is_small = bare in _KEPT or bool(_TURNING.search(bare))
     return is_small or any(character.isdigit() for character in bare) or any(map(tells, terms(bare)))

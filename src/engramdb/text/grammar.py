@@ -52,7 +52,7 @@ _AUXILIARIES = {
 
 
 def is_past(verb: str) -> bool:
-    """Say whether a form is past tense: "moved", "went"."""
+    """Return whether a form is past tense: "moved", "went"."""
     word = verb.lower()
     return (
         word in _PAST
@@ -62,7 +62,7 @@ def is_past(verb: str) -> bool:
 
 
 def is_participle(verb: str) -> bool:
-    """Say whether a form can follow "have": "moved", "gone"."""
+    """Return whether a form can follow "have": "moved", "gone"."""
     word = verb.lower()
     return (
         word in _PARTICIPLES
@@ -142,7 +142,7 @@ EXCLUSIVE = word_set(
 
 
 def is_exclusive(predicate: str) -> bool:
-    """Say whether only one object can fill this slot at a time; a favourite is one per topic."""
+    """Return whether only one object can fill this slot at a time; a favourite is one per topic."""
     return predicate in EXCLUSIVE or predicate.startswith("favourite_")
 
 
@@ -314,7 +314,7 @@ def name_pronoun(clause: str, nearby: list[Person]) -> str:
 
 
 def opens_with_pronoun(clause: str) -> bool:
-    """Say whether it is not said who the clause is about."""
+    """Return whether it is not said who the clause is about."""
     return bool(re.match(r"(?:he|she|they|it|his|her|their)\b", clause, re.IGNORECASE))
 
 

@@ -309,11 +309,11 @@ class _Spans:
                 self.placed.insert(at, placed)
 
     def is_free(self, placed: Placed) -> bool:
-        """Say whether nothing stands where this does."""
+        """Return whether nothing stands where this does."""
         return not self.has(placed[0], placed[1])
 
     def has(self, start: int, end: int) -> bool:
-        """Say whether something stands between these places."""
+        """Return whether something stands between these places."""
         at = bisect_right(self._starts, start)
         is_before = at > 0 and self.placed[at - 1][1] > start
         return is_before or (at < len(self._starts) and self._starts[at] < end)

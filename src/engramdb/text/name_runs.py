@@ -116,7 +116,7 @@ _ENGLISH = lazy(rf"\b(?:{'|'.join(_SMALL_ENGLISH.split())})\b", re.IGNORECASE)
 
 
 def capitals_prove_nothing(text: str) -> bool:
-    """Say whether the text is German, where every noun has one: "die" and "hat" are English words too."""
+    """Return whether the text is German, where every noun has one: "die" and "hat" are English words too."""
     start = text[:400]
     if start.isascii():  # word by word: a fifth of the time, and the same where a letter has one small form
         words: list[str] = _WORD.findall(start.lower())
@@ -210,7 +210,7 @@ def runs(text: str, words: list[Word]) -> list[CapitalizedRun]:
 
 
 def _begins(text: str, words: list[Word], at: int) -> bool:
-    """Say whether a run may begin here: at a capital, or at a small title before one ("señora García")."""
+    """Return whether a run may begin here: at a capital, or at a small title before one ("señora García")."""
     if words[at].is_capital:
         return True
     is_title = words[at].folded in name_lists().person_titles
@@ -247,7 +247,7 @@ def _is_head(word: Word) -> bool:
 
 
 def _joined(text: str, words: list[Word], at: int) -> bool:
-    """Say whether a word and the next belong together: a space between, or the dot of "Dr." or "J."."""
+    """Return whether a word and the next belong together: a space between, or the dot of "Dr." or "J."."""
     gap = text[words[at].end : words[at + 1].start]
     if gap == " ":
         return True
@@ -310,7 +310,7 @@ def _trimmed(run: CapitalizedRun) -> CapitalizedRun | None:
 
 
 def _is_only_a_start(run: CapitalizedRun) -> bool:
-    """Say whether the first word is no part of the name: "The", or "Call" before Pedro."""
+    """Return whether the first word is no part of the name: "The", or "Call" before Pedro."""
     lists = name_lists()
     first, rest = run.words[0].folded, run.words[1:]
     if first in lists.starters:
@@ -381,7 +381,7 @@ def _is_organisation(run: CapitalizedRun, after: str) -> bool:
 
 
 def _is_place_by_form(run: CapitalizedRun) -> bool:
-    """Say whether the first or last word makes it a place: Lake Garda, Baker Street, but not Sam Park."""
+    """Return whether the first or last word makes it a place: Lake Garda, Baker Street, but not Sam Park."""
     lists = name_lists()
     if len(run.words) < 2:
         return False
@@ -404,7 +404,7 @@ def _place_or_namesake(run: CapitalizedRun, before: str, after: str) -> EntityTy
 
 
 def _is_given(run: CapitalizedRun) -> bool:
-    """Say whether the first word is a given name; "Jean-Luc" and "Mary-Anne" are by their first part."""
+    """Return whether the first word is a given name; "Jean-Luc" and "Mary-Anne" are by their first part."""
     lists = name_lists()
     first = run.words[0].folded
     return first in lists.given or first in lists.given_words or first.partition("-")[0] in lists.given
@@ -418,7 +418,7 @@ def _given(run: CapitalizedRun, before: str, after: str) -> EntityType | None:
 
 
 def _is_meant_as_name(run: CapitalizedRun, after: str) -> bool:
-    """Say whether a given name is one here: Will, Mark and May are words too."""
+    """Return whether a given name is one here: Will, Mark and May are words too."""
     lists = name_lists()
     first = run.words[0].folded
     if first not in lists.given_words:

@@ -288,7 +288,7 @@ def stated_aliases(text: str, *, speaker: str | None = None) -> StatedAliases:
 
 
 def speaks_of_self(text: str) -> bool:
-    """Say whether the one who speaks is spoken of: "I moved", "my car"."""
+    """Return whether the one who speaks is spoken of: "I moved", "my car"."""
     return _SELF.search(text) is not None
 
 
@@ -305,7 +305,7 @@ def _related(text: str, speaker: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _are_names(name: str, other: str) -> bool:
-    """Say whether both look like names, and not like a day, a month or the first word of a sentence."""
+    """Return whether both look like names, and not like a day, a month or the first word of a sentence."""
     lists = name_lists()
     words = [fold(word) for word in (*name.split(), *other.split())]
     if fold(name) == fold(other) or any(word in lists.not_names for word in words):

@@ -63,7 +63,7 @@ def _meant(control: re.Match[str]) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Say whether the text can be written as UTF-8; half a surrogate pair cannot."""
+    """Return whether the text can be written as UTF-8; half a surrogate pair cannot."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -109,7 +109,7 @@ def tier_of(kinds: frozenset[PiiKind]) -> SecurityTier:
 
 def is_withheld(text: str, tier: SecurityTier) -> bool:
     """
-    Say whether a text of this tier stays out of plain files, such as notes and exports.
+    Return whether a text of this tier stays out of plain files, such as notes and exports.
 
     "I live in Oslo" and "my name is Maya" do not: a notebook without them tells nobody's life. Beside them
     nothing may stand that could make them exact, whether a finder knows it or not. Where nothing is found,
@@ -122,5 +122,5 @@ def is_withheld(text: str, tier: SecurityTier) -> bool:
 
 
 def holds_more(words: str, than: str) -> bool:
-    """Say whether words hold something private, besides names and towns, of a kind that a text has not."""
+    """Return whether words hold something private, besides names and towns, of a kind that a text has not."""
     return not classify(words).kinds <= classify(than).kinds | EVERYDAY

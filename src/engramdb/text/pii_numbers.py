@@ -72,51 +72,51 @@ def _weighted(digits: list[int], weights: tuple[int, ...]) -> int:
 
 
 def is_luhn(number: str) -> bool:
-    """Say whether the last digit is right by the rule of cards: double every second, add the digits."""
+    """Return whether the last digit is right by the rule of cards: double every second, add the digits."""
     digits = _digits(number)[::-1]
     doubled = (digit * 2 - 9 * (digit > 4) for digit in digits[1::2])
     return len(digits) > 1 and any(digits) and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
 def is_card(number: str) -> bool:
-    """Say whether it is the number of a payment card: a brand, its length, Luhn."""
+    """Return whether it is the number of a payment card: a brand, its length, Luhn."""
     return bool(_CARD_BRANDS.fullmatch(number)) and len(set(number)) > 1 and is_luhn(number)
 
 
 def is_iban(number: str) -> bool:
-    """Say whether an IBAN without spaces passes ISO 7064 mod 97."""
+    """Return whether an IBAN without spaces passes ISO 7064 mod 97."""
     if IBAN_CHARACTERS.get(number[:2]) != len(number) or not number.isascii() or not number.isalnum():
         return False
     return int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97 == 1
 
 
 def is_routing_number(number: str) -> bool:
-    """Say whether nine digits are a US bank's routing number."""
+    """Return whether nine digits are a US bank's routing number."""
     digits = _digits(number)
     return len(digits) == 9 and any(digits) and _weighted(digits, (3, 7, 1) * 3) % 10 == 0
 
 
 def is_uk_insurance(number: str) -> bool:
-    """Say whether a National Insurance number has letters that are given out."""
+    """Return whether a National Insurance number has letters that are given out."""
     return number[:2] not in _UK_UNUSED
 
 
 def is_spanish_id(number: str) -> bool:
-    """Say whether the letter of a Spanish DNI or NIE fits."""
+    """Return whether the letter of a Spanish DNI or NIE fits."""
     bare = number.replace("-", "").upper()
     counted = "012"["XYZ".index(bare[0])] + bare[1:-1] if bare[0] in "XYZ" else bare[:-1]
     return _SPANISH_LETTERS[int(counted) % 23] == bare[-1]
 
 
 def is_italian_code(number: str) -> bool:
-    """Say whether the last letter of an Italian codice fiscale fits."""
+    """Return whether the last letter of an Italian codice fiscale fits."""
     odd = sum(_ITALIAN_ODD[character] for character in number[:15:2])
     even = sum(int(character, 36) - 10 * character.isalpha() for character in number[1:15:2])
     return chr(ord("A") + (odd + even) % 26) == number[15]
 
 
 def is_brazilian_id(number: str) -> bool:
-    """Say whether both check digits of a Brazilian CPF fit."""
+    """Return whether both check digits of a Brazilian CPF fit."""
     digits = _digits(number)
     if len(digits) != 11 or len(set(digits)) == 1:
         return False
@@ -126,19 +126,19 @@ def is_brazilian_id(number: str) -> bool:
 
 
 def is_chinese_id(number: str) -> bool:
-    """Say whether the last character of a Chinese resident number fits."""
+    """Return whether the last character of a Chinese resident number fits."""
     weights = tuple(2**power % 11 for power in range(17, 0, -1))
     return "10X98765432"[_weighted(_digits(number[:17]), weights) % 11] == number[17].upper()
 
 
 def is_french_number(number: str) -> bool:
-    """Say whether the two check digits of a French social security number fit; Corsica is 19 and 18."""
+    """Return whether the two check digits of a French social security number fit; Corsica is 19 and 18."""
     bare = number.replace(" ", "").replace("2A", "19").replace("2B", "18")
     return len(bare) == 15 and bare.isdigit() and int(bare[13:]) == 97 - int(bare[:13]) % 97
 
 
 def is_german_tax_id(number: str) -> bool:
-    """Say whether the last digit of a German tax number fits by ISO 7064 mod 11, 10."""
+    """Return whether the last digit of a German tax number fits by ISO 7064 mod 11, 10."""
     digits, product = _digits(number), 10
     if len(digits) != 11 or digits[0] == 0:
         return False
@@ -149,37 +149,37 @@ def is_german_tax_id(number: str) -> bool:
 
 
 def is_polish_id(number: str) -> bool:
-    """Say whether the last digit of a Polish PESEL fits."""
+    """Return whether the last digit of a Polish PESEL fits."""
     return _weighted(_digits(number), (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
 
 
 def is_australian_tax_number(number: str) -> bool:
-    """Say whether an Australian tax file number fits."""
+    """Return whether an Australian tax file number fits."""
     digits = _digits(number)
     return len(digits) == 9 and _weighted(digits, (1, 4, 3, 7, 5, 8, 6, 9, 10)) % 11 == 0
 
 
 def is_swedish_id(number: str) -> bool:
-    """Say whether the last ten digits of a Swedish personnummer pass Luhn."""
+    """Return whether the last ten digits of a Swedish personnummer pass Luhn."""
     digits = re.sub(r"\D", "", number)
     return len(digits) in {10, 12} and is_luhn(digits[-10:])
 
 
 def is_dutch_id(number: str) -> bool:
-    """Say whether a Dutch BSN passes the test of eleven."""
+    """Return whether a Dutch BSN passes the test of eleven."""
     digits = _digits(number.rjust(9, "0"))
     return any(digits) and _weighted(digits, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
 
 
 def is_japanese_number(number: str) -> bool:
-    """Say whether the last digit of a Japanese individual number fits."""
+    """Return whether the last digit of a Japanese individual number fits."""
     digits = _digits(number)
     rest = _weighted(digits[:11][::-1], (2, 3, 4, 5, 6, 7, 2, 3, 4, 5, 6)) % 11
     return len(digits) == 12 and digits[11] == (0 if rest <= 1 else 11 - rest)
 
 
 def is_verhoeff(number: str) -> bool:
-    """Say whether a number passes Verhoeff's check, as an Indian Aadhaar number must."""
+    """Return whether a number passes Verhoeff's check, as an Indian Aadhaar number must."""
     check = 0
     for position, digit in enumerate(reversed(_digits(number))):
         check = int(_VERHOEFF_TIMES[check][int(_VERHOEFF_TURNS[position % 8][digit])])

@@ -81,7 +81,7 @@ def undisguised(text: str) -> str:
 
 
 def is_exact(text: str) -> bool:
-    """Say whether a text holds more than names: what could reach a person, find a door or open one."""
+    """Return whether a text holds more than names: what could reach a person, find a door or open one."""
     if "@" in text or _ANY_NUMBER.search(_PLAIN_NUMBER.sub(" ", text)):
         return True
     return any(form.search(text) for form in (_SPELLED, _MAIL_IN_WORDS, _SECRET))
@@ -216,7 +216,7 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_password(value: str, *, link: str) -> bool:
-    """Say whether a value after "password" can be one: words of ordinary talk cannot."""
+    """Return whether a value after "password" can be one: words of ordinary talk cannot."""
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
     symbols = any(not character.isalnum() and character not in "-'’.,/" for character in value)
     words = [part for part in value.split("-") if part.isalpha()]
@@ -232,7 +232,7 @@ def _is_password(value: str, *, link: str) -> bool:
 
 
 def _is_key(value: str) -> bool:
-    """Say whether a value after "token", "secret" or "key" is long and mixed enough to be one."""
+    """Return whether a value after "token", "secret" or "key" is long and mixed enough to be one."""
     mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
     return len(value) >= _KEY_CHARACTERS and mixed and _entropy_bits(value) >= _KEY_ENTROPY_BITS
 

@@ -263,7 +263,7 @@ _ARTICLES = lazy(r"\A(?:the|a|an)\b.*?(?=[^a-z\s-])|\A(?:the|a|an)\s", re.DOTALL
 
 
 def _is_place(found: str, *, known_only: bool) -> bool:
-    """Say whether this can be a place; `known_only` where the sentence may be about anything."""
+    """Return whether this can be a place; `known_only` where the sentence may be about anything."""
     bare = _ARTICLES.sub("", found)
     if not bare:
         return False

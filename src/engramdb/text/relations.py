@@ -373,7 +373,7 @@ def read_statement(content: str, *, speaker: str | None = None) -> Stated | None
 
 
 def says_more(content: str, other: str) -> bool:
-    """Say whether one statement says more than another: "Ann lives in Oslo and works at Acme" says two."""
+    """Return whether one statement says more than another: "Ann lives in Oslo and works at Acme" says two."""
     return _count(content) > _count(other)
 
 

@@ -49,7 +49,7 @@ def sentences(text: str) -> list[str]:
 
 
 def is_code_block(sentence: str) -> bool:
-    """Say whether a sentence is a fenced block of code."""
+    """Return whether a sentence is a fenced block of code."""
     return _FENCE.match(sentence) is not None
 
 
@@ -114,7 +114,7 @@ def _cut(block: str) -> Iterator[str]:
 
 
 def _closes(block: str, end: re.Match[str]) -> bool:
-    """Say whether a sentence ends at this mark."""
+    """Return whether a sentence ends at this mark."""
     if wide := end.group("wide"):
         return not (wide.endswith(("」", "』")) and block[end.end() : end.end() + 1] in ("と", "っ"))
     following = block[end.end() : end.end() + 4].lstrip()[:1]

@@ -116,20 +116,20 @@ def _candidates(text: str) -> Iterator[tuple[TechnologySpan, bool]]:
 
 
 def _is_spelt(written: str, entry: _Entry) -> bool:
-    """Say whether the capitals are right where they matter: "go" is never Go."""
+    """Return whether the capitals are right where they matter: "go" is never Go."""
     folded = {spelling.casefold() for spelling in entry.everyday}
     return written in entry.everyday or written.casefold() not in folded
 
 
 def _is_plainly_used(text: str, start: int, end: int, entry: _Entry) -> bool:
-    """Say whether a name without its capitals stands where only a tool can: "switched to helix"."""
+    """Return whether a name without its capitals stands where only a tool can: "switched to helix"."""
     if text[start:end] in _NEVER_LOWER or entry.kind not in _LOWER_KINDS:
         return False
     return _MOVED.search(text, max(0, start - 40), start) is not None and not text[end:].startswith(" to ")
 
 
 def _is_meant(text: str, found: TechnologySpan, *, hinted: bool) -> bool:
-    """Say whether an everyday word is meant as a technology here."""
+    """Return whether an everyday word is meant as a technology here."""
     before, after = text[max(0, found.start - 40) : found.start], text[found.end : found.end + 40]
     if _OF_A_THING.match(after):
         return True

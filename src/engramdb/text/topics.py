@@ -77,12 +77,12 @@ def _count_marks(found: frozenset[str]) -> int:
 
 @cached(20_000)
 def tells(stem: str) -> bool:
-    """Say whether a stem says something about the topic."""
+    """Return whether a stem says something about the topic."""
     return stem not in _empty_stems() and not _DIGITS.match(stem) and not _is_grammar(stem)
 
 
 def _is_grammar(stem: str) -> bool:
-    """Say whether a pair of characters is held together by grammar only: 我去, です."""
+    """Return whether a pair of characters is held together by grammar only: 我去, です."""
     return len(stem) <= 2 and _CJK_GRAMMAR.search(stem) is not None
 
 

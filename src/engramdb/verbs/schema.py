@@ -79,7 +79,7 @@ def flat_schema(field: Field) -> dict[str, Any]:
 
 
 def is_choice(kind: Any) -> bool:
-    """Say whether a type is a choice of words."""
+    """Return whether a type is a choice of words."""
     return isinstance(kind, type) and issubclass(kind, StrEnum)
 
 

@@ -202,7 +202,7 @@ class Verb(Struct, frozen=True, kw_only=True, dict=True):
         return self.writes and any(one.engine_name == "memory_id" for one in fields_of(self.request))
 
     def is_write(self, options: Mapping[str, Any]) -> bool:
-        """Say whether a call with these options changes anything: a rehearsal does not, a repair does."""
+        """Return whether a call with these options changes anything: a rehearsal does not, a repair does."""
         return (self.writes and not options.get("dry_run")) or bool(options.get("fix"))
 
 
@@ -288,7 +288,7 @@ class Field(Struct, frozen=True, kw_only=True):
         return str(self.hints.get("flat", self.name))
 
     def is_on(self, surface: Surface) -> bool:
-        """Say whether a surface offers it."""
+        """Return whether a surface offers it."""
         return surface in self.hints.get("only", (surface,))
 
 
@@ -353,5 +353,5 @@ def _default(one: msgspec.structs.FieldInfo) -> Any:
 
 
 def is_struct(kind: Any) -> bool:
-    """Say whether a type is a struct, whose fields stand beside the others on a flat surface."""
+    """Return whether a type is a struct, whose fields stand beside the others on a flat surface."""
     return isinstance(kind, type) and issubclass(kind, Struct)

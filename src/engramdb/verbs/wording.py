@@ -60,7 +60,7 @@ docs/lab/0018-recall.md: 1.6 % of a conversation's own questions, 75 % of anothe
 
 
 def is_far_off(answer: Recall) -> bool:
-    """Say whether there are hits, and none that fits well."""
+    """Return whether there are hits, and none that fits well."""
     return bool(answer.hits) and answer.quality.strategy == "score" and answer.hits[0].score < FITS_FROM
 
 

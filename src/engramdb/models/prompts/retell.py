@@ -69,7 +69,7 @@ def retold(chat: ChatModel, statements: Sequence[str], *, title: str, tokens: in
 
 
 def _is_known(word: str, known: set[str]) -> bool:
-    """Say whether the statements have the word, in any plain ending."""
+    """Return whether the statements have the word, in any plain ending."""
     return any(form in known for form in (word, word.removesuffix("s"), f"{word}s"))
 
 
