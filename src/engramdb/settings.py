@@ -245,3 +245,8 @@ def _check_key(key: str) -> None:
             f"the store's key has {len(key)} characters and is not {2 * KEY_BYTES} hexadecimal digits",
             hint='Make one with: python -c "import secrets; print(secrets.token_hex(32))"',
         )
+
+
+def forbid_telemetry() -> None:
+    """Tell libraries of others to report nothing about this machine; called before they are loaded."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

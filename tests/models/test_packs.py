@@ -19,6 +19,8 @@ from engramdb.models.packs import E5_SMALL, MANIFEST, Pack, add_pack, find_pack,
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import RunChild
+
 
 @pytest.fixture
 def e5_pack(e5_home: Path) -> Pack:
@@ -266,3 +268,19 @@ def test_a_full_disk_leaves_nothing_half_installed(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     assert names_below(home) == ["models"]
+
+
+def test_the_runtime_of_the_pack_collects_nothing(child: RunChild, tmp_path: Path) -> None:
+    """onnxruntime writes a device id and events into the home, unless it is told not to before it is loaded."""
+    script = """
+        import os, sys
+        os.environ["HOME"] = sys.argv[1]
+        os.environ.pop("ORT_DISABLE_TELEMETRY", None)
+        from engramdb.models.e5 import import_runtime
+        import_runtime()
+    """
+    pytest.importorskip("onnxruntime", reason="the extra `models` is not installed")
+
+    child(script, tmp_path)
+
+    assert list(tmp_path.rglob("*")) == []

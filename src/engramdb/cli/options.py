@@ -68,7 +68,10 @@ def moment_or_duration(text: str) -> datetime:
     """Return the moment named, or the one that lies a duration such as 30d, 12h or 8w ahead."""
     duration = _DURATION.fullmatch(text)
     if duration is None:
-        return moment(text)
+        try:
+            return moment(text)
+        except click.BadParameter as exc:
+            raise click.BadParameter(f"{exc.message}, or 12h, 30d or 8w from now") from exc
     number, unit = duration.groups()
     try:
         return datetime.now(UTC) + timedelta(**{_UNITS[unit]: int(number)})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engramdb.errors import EmbedderUnavailable, ModelPackBroken
 from engramdb.models.calibration import Calibration
 from engramdb.models.wordpiece import bert_uncased
+from engramdb.settings import forbid_telemetry
 from engramdb.values.memory import EmbedderIdentity
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class E5Network:
     """The network itself, loaded from a file: one prefixed text in, one unit vector out."""
 
     def __init__(self, model: Path, *, threads: int = 1) -> None:
-        runtime = _import_runtime()
+        runtime = import_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -127,7 +128,9 @@ class E5Network:
         return np.asarray(mean / np.linalg.norm(mean), np.float32)
 
 
-def _import_runtime() -> Any:
+def import_runtime() -> Any:
+    """Return onnxruntime, told first to collect nothing about this machine: by default it does, on import."""
+    forbid_telemetry()
     try:
         import onnxruntime  # noqa: PLC0415 - heavy and optional
     except ImportError as exc:
