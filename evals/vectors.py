@@ -53,7 +53,7 @@ FILTERS = {
 }
 
 
-class Shelf:
+class SnapshotParts:
     """Keeps snapshots in memory, as a table would in the file."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Shelf:
         """Keep the parts of a space."""
         self._parts[space] = parts
 
-    def of(self, tx: Transaction) -> Shelf:  # noqa: ARG002
+    def of(self, tx: Transaction) -> SnapshotParts:  # noqa: ARG002
         """Return itself, whatever the transaction."""
         return self
 
@@ -118,16 +118,16 @@ def ask(index: VectorIndex, store: SqliteStore, query: NDArray[np.float32], filt
 
 def starts(store: SqliteStore, points: Points) -> dict[str, float]:
     """Return what the first question costs with a kept snapshot and without."""
-    query, shelf = points.next(1)[0], Shelf()
+    query, saved = points.next(1)[0], SnapshotParts()
 
     def first(**parts: Any) -> float:
         index = VectorIndex(IDENTITY, memory_bytes=BUDGET, patience_seconds=1000, **parts)
         return processor_ms(lambda: ask(index, store, query, Filters()))
 
     cold = first()
-    kept = VectorIndex(IDENTITY, memory_bytes=BUDGET, snapshots=shelf.of)
+    kept = VectorIndex(IDENTITY, memory_bytes=BUDGET, snapshots=saved.of)
     load = processor_ms(lambda: kept.load(store, stop=threading.Event()))
-    resumed = float(np.median([first(snapshots=shelf.of) for _ in range(3)]))
+    resumed = float(np.median([first(snapshots=saved.of) for _ in range(3)]))
     return {"first question ms": cold, "load and keep ms": load, "first from snapshot ms": resumed}
 
 

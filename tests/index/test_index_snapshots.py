@@ -30,7 +30,7 @@ MANY = 600  # families: more memories than are all looked at
 RARE = Filters(categories=frozenset({"rare"}))
 
 
-class Shelf:
+class SnapshotParts:
     """A place for snapshots, such as a store's table."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Shelf:
         """Keep the parts of a space."""
         self.parts[space] = parts
 
-    def of(self, tx: Transaction) -> Shelf:
+    def of(self, tx: Transaction) -> SnapshotParts:
         """Itself, whatever the transaction."""
         return self
 
@@ -60,9 +60,9 @@ def store(store_path: Path) -> Iterator[SqliteStore]:
 
 
 @pytest.fixture
-def shelf() -> Shelf:
+def saved() -> SnapshotParts:
     """An empty place for snapshots."""
-    return Shelf()
+    return SnapshotParts()
 
 
 @pytest.mark.parametrize("count", [3, MANY], ids=["exact", "compressed"])
@@ -106,12 +106,12 @@ def test_a_restored_index_catches_up(store: SqliteStore) -> None:
     assert ask(index, store, vectors[-1], limit=1) == [keys[-1]]
 
 
-def test_the_next_start_begins_with_the_kept_snapshot(store: SqliteStore, shelf: Shelf) -> None:
+def test_the_next_start_begins_with_the_kept_snapshot(store: SqliteStore, saved: SnapshotParts) -> None:
     """Loading keeps a snapshot; a later index reads it instead of the memories, and gets its vectors then."""
     vectors = families(mirror.MIN_SNAPSHOT_ROWS // FAMILY)
     keys = fill(store, vectors)
-    loaded(store, snapshots=shelf.of)
-    index = VectorIndex(IDENTITY, memory_bytes=10**9, snapshots=shelf.of, patience_seconds=0)
+    loaded(store, snapshots=saved.of)
+    index = VectorIndex(IDENTITY, memory_bytes=10**9, snapshots=saved.of, patience_seconds=0)
 
     with store.read() as tx:
         first = index.search(tx, vectors[7], scope=GLOBAL, filters=Filters(), limit=FAMILY)
@@ -125,13 +125,13 @@ def test_the_next_start_begins_with_the_kept_snapshot(store: SqliteStore, shelf:
     assert set(ask(index, store, vectors[7], limit=FAMILY)) == set(keys[:FAMILY])
 
 
-def test_small_stores_keep_no_snapshot(store: SqliteStore, shelf: Shelf) -> None:
+def test_small_stores_keep_no_snapshot(store: SqliteStore, saved: SnapshotParts) -> None:
     """Where loading is quick, nothing is stored twice."""
     fill(store, families(MANY))
 
-    loaded(store, snapshots=shelf.of)
+    loaded(store, snapshots=saved.of)
 
-    assert shelf.parts == {}
+    assert saved.parts == {}
 
 
 @pytest.mark.parametrize(
@@ -146,17 +146,17 @@ def test_small_stores_keep_no_snapshot(store: SqliteStore, shelf: Shelf) -> None
     ids=["part missing", "no head", "other scan", "short", "from the future"],
 )
 def test_a_snapshot_that_cannot_be_read_is_passed_over(
-    store: SqliteStore, shelf: Shelf, spoil: Callable[[list[SnapshotPart]], list[SnapshotPart]]
+    store: SqliteStore, saved: SnapshotParts, spoil: Callable[[list[SnapshotPart]], list[SnapshotPart]]
 ) -> None:
     """It is derived: the index reads the memories instead, and says the same."""
     vectors = families(MANY)
     keys = fill(store, vectors)
-    shelf.parts[1] = spoil(snapshots.split_snapshot(loaded(store).snapshot()))
+    saved.parts[1] = spoil(snapshots.split_snapshot(loaded(store).snapshot()))
 
-    index = VectorIndex(IDENTITY, memory_bytes=10**9, snapshots=shelf.of, patience_seconds=60)
+    index = VectorIndex(IDENTITY, memory_bytes=10**9, snapshots=saved.of, patience_seconds=60)
 
     assert ask(index, store, vectors[5], limit=1) == [keys[5]]
-    assert shelf.loads == 1
+    assert saved.loads == 1
 
 
 def test_parts_make_the_same_snapshot_again(store: SqliteStore) -> None:

@@ -17,7 +17,7 @@ from engramdb.errors import (
     StorageError,
     UnknownPolicy,
 )
-from engramdb.mcp.tool import Answer
+from engramdb.mcp.tool import ToolAnswer
 from engramdb.values import Hit, Memory, Missing
 from engramdb.verbs import errors
 
@@ -160,7 +160,7 @@ def told(error: EngramError) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def as_answer(error: EngramError) -> Answer:
+def as_answer(error: EngramError) -> ToolAnswer:
     """Return an error as an answer."""
     values = {"code": error.code, "message": error.message, "hint": error.hint, "next": next_step(error)}
-    return Answer(f"Failed: {told(error)}", {"error": values})
+    return ToolAnswer(f"Failed: {told(error)}", {"error": values})

@@ -24,7 +24,7 @@ from engramdb.values import Filters, Kind, Memory
 
 if TYPE_CHECKING:
     from engramdb.mcp.startup import Opening
-    from engramdb.mcp.tool import Answer, Tool
+    from engramdb.mcp.tool import Tool, ToolAnswer
 
 
 # The resources: what a client may put before a conversation without the model asking.
@@ -297,7 +297,7 @@ def _listed(prompt: Prompt) -> types.Prompt:
     return types.Prompt(name=prompt.name, description=prompt.description, arguments=takes or None)
 
 
-def _result(answer: Answer, *, is_error: bool = False) -> types.CallToolResult:
+def _result(answer: ToolAnswer, *, is_error: bool = False) -> types.CallToolResult:
     """
     Return an answer with its values where programs find them and models do not.
 

@@ -42,7 +42,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     session: str | None = None
 
 
-class Answer(Struct, frozen=True):
+class ToolAnswer(Struct, frozen=True):
     """What a tool answers: text for the model to read, and the same as values."""
 
     text: str
@@ -78,7 +78,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
     description: str
     """When to call it and when not to."""
     arguments: Mapping[str, Argument]
-    render: Callable[[Any, Any], Answer]
+    render: Callable[[Any, Any], ToolAnswer]
     """Puts the answer to a request into words."""
     adjust: Callable[[dict[str, Any]], Verb] | None = None
     """Turns arguments that no field takes into ones that some do, and chooses the verb."""
@@ -118,7 +118,7 @@ class Tool(Struct, frozen=True, kw_only=True, dict=True):
         required = {"required": found["required"]} if found.get("required") else {}
         return {"type": "object", "properties": properties, **required, "additionalProperties": False}
 
-    def call(self, visit: Visit, arguments: Mapping[str, Any] | None) -> Answer:
+    def call(self, visit: Visit, arguments: Mapping[str, Any] | None) -> ToolAnswer:
         """Check the arguments, make the one engine call, and put the answer into words."""
         given = self._fields(self._decode(arguments))
         declared = self.adjust(given) if self.adjust else self.verb

@@ -25,7 +25,7 @@ from engramdb.mcp.render import (
     short,
     shortfalls,
 )
-from engramdb.mcp.tool import CATEGORY, HIDDEN, MEMORY, SINCE, WHY, Answer, Argument, Tool, verb
+from engramdb.mcp.tool import CATEGORY, HIDDEN, MEMORY, SINCE, WHY, Argument, Tool, ToolAnswer, verb
 from engramdb.text.normalize import counted, memories
 from engramdb.values import (
     Confidence,
@@ -55,13 +55,13 @@ def _source(given: dict[str, Any]) -> Verb:
     return verb("remember")
 
 
-def _remembered(_request: Any, memory: Memory) -> Answer:
+def _remembered(_request: Any, memory: Memory) -> ToolAnswer:
     happened = "Remembered:"
     if memory.reinforcements:
         happened = "It was known already and counts for more now:"
     elif memory.supersedes:
         happened = "Remembered in place of an older memory:"
-    return Answer(f"{happened} {line(memory)}", {"memory": shape(memory)})
+    return ToolAnswer(f"{happened} {line(memory)}", {"memory": shape(memory)})
 
 
 REMEMBER = Tool(
@@ -101,9 +101,11 @@ def recall_text(answer: Recall) -> str:
     return "\n".join([*shortfalls(answer.quality.missing), *warned, found])
 
 
-def _recalled(_request: Any, answer: Recall) -> Answer:
+def _recalled(_request: Any, answer: Recall) -> ToolAnswer:
     missing = missing_shape(answer.quality.missing)
-    return Answer(recall_text(answer), {"hits": [hit_shape(hit) for hit in answer.hits], "missing": missing})
+    return ToolAnswer(
+        recall_text(answer), {"hits": [hit_shape(hit) for hit in answer.hits], "missing": missing}
+    )
 
 
 RECALL = Tool(
@@ -127,7 +129,7 @@ RECALL = Tool(
 
 def _told_about(before: str) -> Any:
     """Return what tells of one memory after some words."""
-    return lambda _request, memory: Answer(f"{before} {line(memory)}", {"memory": shape(memory)})
+    return lambda _request, memory: ToolAnswer(f"{before} {line(memory)}", {"memory": shape(memory)})
 
 
 CORRECT = Tool(
@@ -152,18 +154,18 @@ FORGET = Tool(
     ),
     arguments={"memory": MEMORY, "reason": WHY},
     # Its words are not repeated: they were to be gone.
-    render=lambda _request, memory: Answer(
+    render=lambda _request, memory: ToolAnswer(
         f"Forgotten: {short(memory.id)}.", {"id": memory.id, "status": memory.status}
     ),
 )
 
 
-def _listed(request: Any, found: Sequence[Memory]) -> Answer:
+def _listed(request: Any, found: Sequence[Memory]) -> ToolAnswer:
     following = found[-1].id if len(found) == request.limit else None
     text = listed(found) or "There are no such memories."
     if following:
         text += f"\nThere may be more: before={short(following)}"
-    return Answer(text, {"memories": [shape(memory) for memory in found], "next": following})
+    return ToolAnswer(text, {"memories": [shape(memory) for memory in found], "next": following})
 
 
 LIST = Tool(
@@ -186,9 +188,9 @@ def _pin_or_unpin(given: dict[str, Any]) -> Verb:
     return verb("pin" if given.pop("pinned", True) else "unpin")
 
 
-def _pinned(_request: Any, memory: Memory) -> Answer:
+def _pinned(_request: Any, memory: Memory) -> ToolAnswer:
     done = "Pinned" if memory.pinned else "Unpinned"
-    return Answer(f"{done}: {line(memory)}", {"memory": shape(memory)})
+    return ToolAnswer(f"{done}: {line(memory)}", {"memory": shape(memory)})
 
 
 PIN = Tool(
@@ -216,10 +218,10 @@ RESTORE = Tool(
 )
 
 
-def _feedback(_request: Any, memory: Memory) -> Answer:
+def _feedback(_request: Any, memory: Memory) -> ToolAnswer:
     values = {"id": memory.id, "helped": memory.helped, "unhelpful": memory.unhelpful}
     told = f"helped {memory.helped}, did not help {memory.unhelpful}"
-    return Answer(f"Noted for {short(memory.id)}: {told}.", values)
+    return ToolAnswer(f"Noted for {short(memory.id)}: {told}.", values)
 
 
 FEEDBACK = Tool(
@@ -241,11 +243,11 @@ def _link_or_unlink(given: dict[str, Any]) -> Verb:
     return verb("link" if given.pop("linked", True) else "unlink")
 
 
-def _linked(request: Any, outcome: Any) -> Answer:
+def _linked(request: Any, outcome: Any) -> ToolAnswer:
     words = f"{short(request.id)} {request.type} {short(request.other)}"
     if not isinstance(outcome, bool):
-        return Answer(f"Linked: {words}.", {"linked": True})
-    return Answer(f"{'Unlinked' if outcome else 'There was no such link'}: {words}.", {"linked": False})
+        return ToolAnswer(f"Linked: {words}.", {"linked": True})
+    return ToolAnswer(f"{'Unlinked' if outcome else 'There was no such link'}: {words}.", {"linked": False})
 
 
 LINK = Tool(
@@ -269,8 +271,8 @@ LINK = Tool(
 )
 
 
-def _observed(_request: Any, turn: Turn) -> Answer:
-    return Answer(f"Kept as turn {short(turn.id)}.", {"turn": turn.id, "session": turn.session})
+def _observed(_request: Any, turn: Turn) -> ToolAnswer:
+    return ToolAnswer(f"Kept as turn {short(turn.id)}.", {"turn": turn.id, "session": turn.session})
 
 
 OBSERVE = Tool(
@@ -291,9 +293,9 @@ OBSERVE = Tool(
 # --- questions ----------------------------------------------------------------------------------------------
 
 
-def _timeline(_request: Any, found: Timeline) -> Answer:
+def _timeline(_request: Any, found: Timeline) -> ToolAnswer:
     told = as_data(map(_entry_line, found.entries)) or "Nothing is known of it."
-    return Answer(told, {"entries": [_entry_shape(entry) for entry in found.entries]})
+    return ToolAnswer(told, {"entries": [_entry_shape(entry) for entry in found.entries]})
 
 
 def _entry_line(entry: TimelineEntry) -> str:
@@ -327,7 +329,7 @@ TIMELINE = Tool(
 )
 
 
-def _entity(_request: Any, found: EntityProfile) -> Answer:
+def _entity(_request: Any, found: EntityProfile) -> ToolAnswer:
     names = ", ".join(inline_name(one) for one in (found.entity.name, *found.aliases))
     related = "; ".join(
         one_line(" ".join(part for part in (one.subject, one.predicate, one.object) if part))
@@ -337,7 +339,7 @@ def _entity(_request: Any, found: EntityProfile) -> Answer:
     told = {"Names": names, "Relations": related, "Appears with": company}
     known = [memory for layer in found.memories.values() for memory in layer]
     headings = (f"{title}: {text}" for title, text in told.items() if text)
-    return Answer(as_data([*headings, *map(line, known)]), _entity_values(found, known))
+    return ToolAnswer(as_data([*headings, *map(line, known)]), _entity_values(found, known))
 
 
 def _entity_values(found: EntityProfile, known: Sequence[Memory]) -> dict[str, Any]:
@@ -369,7 +371,7 @@ ENTITY = Tool(
 )
 
 
-def _reasoned(_request: Any, found: Reasoned) -> Answer:
+def _reasoned(_request: Any, found: Reasoned) -> ToolAnswer:
     missing: list[Missing] = list(dict.fromkeys(one for node in found.tree.walk() for one in node.missing))
     cited = ", ".join(short(one) for one in found.cited)
     answer = (
@@ -387,7 +389,7 @@ def _reasoned(_request: Any, found: Reasoned) -> Answer:
         "failures": list(found.failures),
         "model_tokens": found.tokens,
     }
-    return Answer("\n".join([*shortfalls(missing), answer, *also, evidence]), values)
+    return ToolAnswer("\n".join([*shortfalls(missing), answer, *also, evidence]), values)
 
 
 REASON = Tool(
@@ -404,7 +406,7 @@ REASON = Tool(
 )
 
 
-def _confidence(_request: Any, found: Confidence) -> Answer:
+def _confidence(_request: Any, found: Confidence) -> ToolAnswer:
     values = {
         "certainty": found.certainty,
         "confidence": round(found.confidence, 3),
@@ -418,7 +420,7 @@ def _confidence(_request: Any, found: Confidence) -> Answer:
     incomplete = [f"Incomplete: {one_line(one)}." for one in found.missing]
     fits = counted(found.supporting, "memory fits", "memories fit")
     told = f"{found.certainty}: {one_line(found.reason)} ({fits})"
-    return Answer("\n".join([*incomplete, told]), values)
+    return ToolAnswer("\n".join([*incomplete, told]), values)
 
 
 CONFIDENCE = Tool(
@@ -439,12 +441,12 @@ def gaps_text(found: Sequence[Gap]) -> str:
     return as_data(f"[{gap.id}] ({gap.kind}) {one_line(gap.question)}" for gap in found) or NO_GAPS
 
 
-def _gaps(_request: Any, found: Sequence[Gap]) -> Answer:
+def _gaps(_request: Any, found: Sequence[Gap]) -> ToolAnswer:
     shown = [
         {"id": gap.id, "kind": gap.kind, "question": gap.question, "memories": list(gap.memories)}
         for gap in found
     ]
-    return Answer(gaps_text(found), {"gaps": shown})
+    return ToolAnswer(gaps_text(found), {"gaps": shown})
 
 
 GAPS = Tool(
@@ -473,7 +475,7 @@ ANSWER_GAP = Tool(
 NOTHING_BEARS = "Nothing stored bears on this message."
 
 
-def _context(_request: Any, window: Window) -> Answer:
+def _context(_request: Any, window: Window) -> ToolAnswer:
     blocks = [block for block in (window.standing, window.present) if block]
     values = {
         "tokens": window.tokens,
@@ -485,7 +487,7 @@ def _context(_request: Any, window: Window) -> Answer:
         ],
         "missing": missing_shape(window.missing),
     }
-    return Answer("\n\n".join([*shortfalls(window.missing), *(blocks or [NOTHING_BEARS])]), values)
+    return ToolAnswer("\n\n".join([*shortfalls(window.missing), *(blocks or [NOTHING_BEARS])]), values)
 
 
 CONTEXT = Tool(
@@ -505,7 +507,7 @@ CONTEXT = Tool(
 # --- the whole store ----------------------------------------------------------------------------------------
 
 
-def _dreamed(_request: Any, report: DreamReport) -> Answer:
+def _dreamed(_request: Any, report: DreamReport) -> ToolAnswer:
     done = "would make" if report.dry_run else "made"
     heading = f"The dream {done} {report.changed} changes{'' if report.finished else ' and was interrupted'}."
     values = {
@@ -517,7 +519,7 @@ def _dreamed(_request: Any, report: DreamReport) -> Answer:
             for step in report.steps
         ],
     }
-    return Answer("\n".join([heading, *map(_step_line, report.steps)]), values)
+    return ToolAnswer("\n".join([heading, *map(_step_line, report.steps)]), values)
 
 
 def _step_line(step: StepReport) -> str:
@@ -556,7 +558,7 @@ def status_text(report: StatusReport) -> str:
     )
 
 
-def _status(_request: Any, report: StatusReport) -> Answer:
+def _status(_request: Any, report: StatusReport) -> ToolAnswer:
     """Tell counts and states; the names of scopes are not this client's business."""
     values = {
         "memories": report.memories,
@@ -582,7 +584,7 @@ def _status(_request: Any, report: StatusReport) -> Answer:
         ],
         "advice": list(report.advice),
     }
-    return Answer(status_text(report), values)
+    return ToolAnswer(status_text(report), values)
 
 
 STATUS = Tool(
@@ -633,9 +635,9 @@ def plain_tool(declared: Verb) -> Tool:
     )
 
 
-def _as_data(_request: Any, answer: Any) -> Answer:
+def _as_data(_request: Any, answer: Any) -> ToolAnswer:
     """Return any answer as JSON, one value to a line, quoted as data."""
     values = msgspec.to_builtins(answer, str_keys=True)
     rows = values if isinstance(values, list) else [values]
     text = as_data(one_line(msgspec.json.encode(row).decode()) for row in rows)
-    return Answer(text or "Nothing.", values if isinstance(values, Mapping) else {"result": values})
+    return ToolAnswer(text or "Nothing.", values if isinstance(values, Mapping) else {"result": values})

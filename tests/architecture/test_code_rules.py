@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from conftest import RunChild
 
-pytestmark = pytest.mark.xdist_group("house-rules")  # one process reads the files once
+pytestmark = pytest.mark.xdist_group("code-rules")  # one process reads the files once
 
 SOURCE = Path(engramdb.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py"))
@@ -29,6 +30,8 @@ SQL = re.compile(
     r"\b(SELECT\s+[\w*(]|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|VIRTUAL)|"
     r"PRAGMA\s+\w|BEGIN\s+(IMMEDIATE|EXCLUSIVE))"
 )
+SHARED_CLASS_NAMES = {"EngramMemory", "Memory"}
+"""Integrations take the names that their frameworks expect."""
 HEAVY = (
     "onnx",
     "onnxruntime",
@@ -118,7 +121,7 @@ def test_only_the_engine_and_the_surfaces_read_the_clock() -> None:
 
 
 def test_only_settings_and_the_surfaces_read_the_environment() -> None:
-    """Configuration has one door."""
+    """Configuration is read in one place."""
     found = [
         (path, line)
         for path in INSIDE
@@ -149,7 +152,7 @@ def test_only_the_surfaces_print_and_nobody_logs_content() -> None:
 
 
 def test_sql_stands_in_the_store_only() -> None:
-    """No other room speaks to the database in its own words."""
+    """No other package writes SQL."""
     found = [
         (path, line)
         for path in MODULES
@@ -176,7 +179,7 @@ def test_types_are_made_ready_for_decoding_at_import() -> None:
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    """A module without a docstring is a room without a name on its door."""
+    """Every module says in a docstring what it holds."""
     silent = [path for path in MODULES if not ast.get_docstring(parsed(path))]
 
     assert [str(path.relative_to(SOURCE)) for path in silent] == []
@@ -221,3 +224,15 @@ def test_importing_engram_is_light(child: RunChild) -> None:
 def test_importing_and_using_engram_needs_no_network(child: RunChild, store_path: Path) -> None:
     """A store opens, remembers and answers with no key, no server and no connection."""
     assert child(WITHOUT_NETWORK, store_path) == "1 True 1"
+
+
+def test_a_class_name_is_unique() -> None:
+    """A search for a class finds one class."""
+    names = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+
+    assert {name for name, count in names.items() if count > 1} <= SHARED_CLASS_NAMES
