@@ -57,7 +57,7 @@ def shelf(tx: Transaction) -> Any:
 
 def traits(tx: Transaction) -> Any:
     """The traits of all memories, begun."""
-    told = tx.traits._told()  # type: ignore[attr-defined]
+    told = tx.traits._expected_rows()  # type: ignore[attr-defined]
     return told, next(told, None)
 
 
