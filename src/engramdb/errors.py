@@ -21,7 +21,7 @@ The family of errors, each with a stable code.
         └── ChatUnavailable   ChatReplyInvalid
 
 The message shows the offending value and `hint` says what to do. Callers use the type or `code`, never the
-text. Raised by every room; imports nothing. Memory text never appears in a message.
+text. Raised by every package; imports nothing. Memory text never appears in a message.
 """
 
 from __future__ import annotations

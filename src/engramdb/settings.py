@@ -100,7 +100,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     telemetry: str = ""
     """Where `engram serve` sends OpenTelemetry spans: the name of an installed exporter, or nowhere."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Single policy fields by room, from the `[policy.…]` tables of the file."""
+    """Single policy fields by part, from the `[policy.…]` tables of the file."""
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What chat models can hold and do, by name, from the `[models.…]` tables of the file."""
 

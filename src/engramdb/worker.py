@@ -177,7 +177,7 @@ class Worker:
                 self._again(task, task.every_seconds)
             return
         is_crash = not isinstance(error, EngramError)
-        crashes = state.crashes + is_crash
+        crashes = state.crashes + 1 if is_crash else 0
         self._jobs[job] = replace(
             state,
             runs=state.runs + 1,

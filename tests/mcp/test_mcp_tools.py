@@ -478,3 +478,19 @@ def test_a_verb_without_words_of_its_own_is_offered_with_the_verbs(engine: Engra
     assert {"history", "promote", "demote", "set_status"} <= names
     assert told.startswith("<memories>")
     assert memory.id in told
+
+
+def test_a_link_is_made_and_taken_back(talk: Talk, engine: Engram) -> None:
+    """The answer says what happened, also where there was nothing to take back."""
+    cause = engine.remember("The disk was full")
+    effect = engine.remember("The server crashed at night")
+    ends = {"memory": effect.id, "other": cause.id, "type": "caused_by"}
+
+    made = talk.values("link", **ends)
+    removed = talk.told("link", linked=False, **ends)
+    again = talk.told("link", linked=False, **ends)
+
+    assert made == {"linked": True}
+    assert removed.startswith("Unlinked: ")
+    assert again.startswith("There was no such link: ")
+    assert [edge for edge in engine.links(effect.id) if edge.type == "caused_by"] == []

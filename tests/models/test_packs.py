@@ -271,7 +271,7 @@ def test_a_full_disk_leaves_nothing_half_installed(tmp_path: Path) -> None:
 
 
 def test_the_runtime_of_the_pack_collects_nothing(child: RunChild, tmp_path: Path) -> None:
-    """onnxruntime writes a device id and events into the home, unless it is told not to before it is loaded."""
+    """onnxruntime writes a device id and events into the home, unless it is told not to before loading."""
     script = """
         import os, sys
         os.environ["HOME"] = sys.argv[1]

@@ -197,7 +197,10 @@ def show_link(edge: Edge) -> None:
 @runs("unlink")
 def unlink(run: Run) -> None:
     """Remove a link and say whether it was there."""
-    run.present(run.answer().was_there, lambda was: out("taken away" if was else "there was no such link"))
+    run.present(
+        run.answer().was_there,
+        lambda was: out("removed" if was else "there was no such link of that type (--as chooses another)"),
+    )
 
 
 @runs("links")

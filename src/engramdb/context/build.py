@@ -148,7 +148,7 @@ class WindowDraft(Struct):
 # Build a window: measure what is fixed, ask each section what it would like, divide the budget, fill,
 # frame.
 #
-# Called by the engine; calls one small file for each section, and recall only through what it is handed.
+# Called by the service; asks each section for its lines, and recall only through what it is handed.
 # The budget is divided before anything is written, each line is written once, and what had no room is said.
 # Sections are filled in the order of their weight; what one does not use is the next one's.
 

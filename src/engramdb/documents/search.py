@@ -118,7 +118,7 @@ def narrow_sources(sources: Sources, keys: Sequence[int]) -> Sources:
 
 # Find documents by what they mean: recall, among the memories that the documents of one range point to.
 #
-# Used by `reads`; `among` narrows the indexes to these memories. Several documents may point to one memory,
+# `among` narrows the indexes to these memories. Several documents may point to one memory,
 # and each is given its score. What was superseded is not found, unless a caller follows it to what took its
 # place.
 

@@ -40,8 +40,7 @@ from engramdb.values.query import MAX_LIMIT
 
 # Prepare a document: check it, and take what it says through the first half of admission.
 #
-# Called by `writes` before any write, so that an embedder that takes its time holds no one up; `shelving`
-# does the rest. A document that JSON cannot hold raises here; one whose text may not be remembered is ready
+# Called before any write, so that an embedder that takes its time holds no one up. A document that JSON cannot hold raises here; one whose text may not be remembered is ready
 # all the same, with the code of the reason.
 
 MAX_NAME_CHARACTERS = 1000

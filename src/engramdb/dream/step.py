@@ -1,7 +1,7 @@
 """
 What a step of the dream is, and what it is given to work with.
 
-Each step has a file of its own and is listed in `steps`. It reads the store in snapshots, decides, and yields
+Each step has a module of its own and is listed in `run`. It reads the store in snapshots, decides, and yields
 proposals; it writes nothing itself. The runner applies each before it asks for the next, so a step sees what
 it has changed, and may be stopped between any two.
 """

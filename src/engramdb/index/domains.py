@@ -2,7 +2,7 @@
 What the tree of summaries tells a reader: the text that fits, at the breadth that there is room for, and how
 well each domain is known.
 
-Asked by the context room, the engine and the dream's step `confidence`; reads the tree as the last dream left
+Asked by `context`, the engine and the dream's step `confidence`; reads the tree as the last dream left
 it. Nothing is shown that was blanked since. How fresh a domain is follows from the moment of asking.
 """
 

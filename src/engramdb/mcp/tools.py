@@ -43,6 +43,7 @@ from engramdb.values import (
 )
 from engramdb.values.dream import DreamReport, StepReport
 from engramdb.values.recall import TimelineEntry
+from engramdb.verbs.memories import Unlinked
 from engramdb.verbs.table import in_order
 from engramdb.verbs.verb import Verb, flat_fields
 from engramdb.verbs.wording import is_far_off
@@ -245,9 +246,10 @@ def _link_or_unlink(given: dict[str, Any]) -> Verb:
 
 def _linked(request: Any, outcome: Any) -> ToolAnswer:
     words = f"{short(request.id)} {request.type} {short(request.other)}"
-    if not isinstance(outcome, bool):
+    if not isinstance(outcome, Unlinked):
         return ToolAnswer(f"Linked: {words}.", {"linked": True})
-    return ToolAnswer(f"{'Unlinked' if outcome else 'There was no such link'}: {words}.", {"linked": False})
+    done = "Unlinked" if outcome.was_there else "There was no such link"
+    return ToolAnswer(f"{done}: {words}.", {"linked": False})
 
 
 LINK = Tool(

@@ -13,7 +13,7 @@ from engramdb.values.scope import GLOBAL, Scope
 # What is known about the knowledge: summaries at three breadths, domains with their numbers, and how sure
 # an answer can be.
 #
-# Made by the dream, read by `engram.confidence`, `domains` and the context room. A summary speaks in the
+# Made by the dream, read by `engram.confidence`, `domains` and `context`. A summary speaks in the
 # words of its members and never of confidential ones.
 
 

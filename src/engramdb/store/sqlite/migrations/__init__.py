@@ -1,5 +1,5 @@
 """
-Bring a file's layout up to date, one numbered sentence at a time.
+Bring a file's layout up to date, one numbered migration at a time.
 
 Called once when a store is opened. All missing steps run in one exclusive transaction each, with their
 own record, so two processes never migrate twice and a killed one leaves the file as it was.
