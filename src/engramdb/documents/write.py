@@ -40,7 +40,8 @@ from engramdb.values.query import MAX_LIMIT
 
 # Prepare a document: check it, and take what it says through the first half of admission.
 #
-# Called before any write, so that an embedder that takes its time holds no one up. A document that JSON cannot hold raises here; one whose text may not be remembered is ready
+# Called before any write, so that an embedder that takes its time holds no one up. A document that JSON
+# cannot hold raises here; one whose text may not be remembered is ready
 # all the same, with the code of the reason.
 
 MAX_NAME_CHARACTERS = 1000
