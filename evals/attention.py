@@ -48,7 +48,7 @@ from engramdb.policy.context import AttentionPolicy
 from engramdb.recall.pipeline import recall
 from engramdb.testing import ManualClock
 from engramdb.text.terms import query_terms
-from engramdb.text.topics import tells
+from engramdb.text.traits import tells
 from engramdb.values import Query, TopicShift
 from evals.locomo import TUNED_ON, RememberingEmbedder, read
 from evals.report import keep, show

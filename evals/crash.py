@@ -46,7 +46,7 @@ PRELOADED = [
     "engramdb.testing",
     "engramdb.engine.engram",
     "engramdb.engine.assemble",
-    "engramdb.engine.chat",
+    "engramdb.engine.assemble",
     "engramdb.engine.status",
     "engramdb.lifecycle.service",
     "engramdb.lifecycle.backlog",

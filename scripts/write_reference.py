@@ -3,7 +3,7 @@ Write docs/reference: the command line, settings, errors, HTTP routes and polici
 
 Run by `make docs`; with `--check` it changes nothing and ends with 1 when a page is stale.
 The pages hold nothing that depends on the machine or the moment, so the same code gives the same bytes.
-Explanations of fields and presets come from `engramdb.verbs.meanings`, as on the command line.
+Explanations of fields and presets come from `engramdb.verbs.wording`, as on the command line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from engramdb.mcp.tools import CORE, tool_set
 from engramdb.models.capabilities import EXACT, UNKNOWN_CONTEXT, UNKNOWN_OUTPUT, registry
 from engramdb.settings import FILE_NAME, MODEL_FIELDS, PREFIX, Settings, setting_fields
 from engramdb.verbs.errors import EXIT_CODES, answer_for
-from engramdb.verbs.meanings import field_meanings, preset_sentence, summary
+from engramdb.verbs.wording import field_meanings, preset_sentence, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,7 @@
 """
 How often we notice that the talk has moved on to another topic, and how often we only think so.
 
-Run by `python -m evals.capture topics`; calls `engramdb.text.topics`, with and without the
+Run by `python -m evals.capture topics`; calls `engramdb.text.traits`, with and without the
 built-in similarity. A change closes a memory box, so both kinds of mistake cost: a box cut in two, or two
 in one.
 Write-up: docs/lab/0008-affect-and-topics.md.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
-from engramdb.text.topics import TOPIC_CHANGED_BELOW, overlap, topic_terms
+from engramdb.text.traits import TOPIC_CHANGED_BELOW, overlap, topic_terms
 from evals.capture.labelled import HALVES, cases, scores
 
 if TYPE_CHECKING:

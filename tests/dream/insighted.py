@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engramdb import Engram
-    from engramdb.dream.proposals import Proposal
-    from engramdb.dream.step import DreamStep
+    from engramdb.dream.step import DreamStep, Proposal
     from engramdb.policy import Policy
     from engramdb.values import DreamReport
 

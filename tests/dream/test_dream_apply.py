@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb.dream.apply import Applier, StatementTools, apply
-from engramdb.dream.proposals import (
-    AddLink,
-    Adjust,
-    Derive,
-    Merge,
-    Proposal,
-    Restatus,
-    SideWrite,
-    Supersede,
-)
+from engramdb.dream.step import AddLink, Adjust, Derive, Merge, Proposal, Restatus, SideWrite, Supersede
 from engramdb.errors import InjectionBlocked
 from engramdb.policy import DreamPolicy
 from engramdb.store.sqlite.store import SqliteStore

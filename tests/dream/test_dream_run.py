@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from engramdb.dream.proposals import Adjust, Proposal
 from engramdb.dream.run import dream
-from engramdb.dream.step import Dreaming, Skipped
+from engramdb.dream.step import Adjust, Dreaming, Proposal, Skipped
 from engramdb.errors import ChatUnavailable, InvalidQuery, InvalidSettings, StoreBusy
 from engramdb.lifecycle.lease import held, is_gone
 from engramdb.policy import DreamPolicy

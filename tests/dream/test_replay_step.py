@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from engramdb.dream.proposals import AddLink
 from engramdb.dream.replay import (
     REPLAY_REASON,
     ReplayStep,
@@ -18,6 +17,7 @@ from engramdb.dream.replay import (
     replay_priority,
     strengthening_changes,
 )
+from engramdb.dream.step import AddLink
 from engramdb.lifecycle.curves import retention_of
 from engramdb.policy import PRESETS, InsightPolicy
 from engramdb.values import Affect, EdgeType, GapKind, Memory, Scope, Source
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engramdb import Engram
-    from engramdb.dream.proposals import Proposal
+    from engramdb.dream.step import Proposal
     from engramdb.testing import ManualClock
 
 POLICY = InsightPolicy()

@@ -38,7 +38,7 @@ def forked(script: str, *, folder: Path) -> int:
 def test_a_child_can_build_what_its_parent_was_building(tmp_path: Path) -> None:
     """A thread that builds a part is not in the child, so the child builds the part itself."""
     before = """
-from engramdb.engine.lazy import lazy_property
+from engramdb.engine.parts import lazy_property
 
 class Holder:
     @lazy_property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Settings
-from engramdb.engine.lazy import is_built, lazy_property
+from engramdb.engine.parts import is_built, lazy_property
 from engramdb.errors import InvalidSettings, UnknownModel
 
 if TYPE_CHECKING:

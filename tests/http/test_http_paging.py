@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surfaces.in_process import talking
 
 from engramdb.errors import InvalidQuery
-from engramdb.http import paging
+from engramdb.http import routes as paging
 from engramdb.store.contract import DreamRun
 from engramdb.testing import ManualClock
 from engramdb.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engramdb.lifecycle.candidates import candidate
-from engramdb.lifecycle.conflict import conflict, understood
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.settle import Neighbor, Verdict, settle, surprise
+from engramdb.lifecycle.settle import Neighbor, Verdict, conflict, settle, surprise, understood
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.policy import CapturePolicy, choose

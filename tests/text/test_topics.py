@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.text.topics import TOPIC_CHANGED_BELOW, overlap, topic_terms
+from engramdb.text.traits import TOPIC_CHANGED_BELOW, overlap, topic_terms
 
 
 def box(*statements: str) -> frozenset[str]:

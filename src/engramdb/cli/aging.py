@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.cli.derive import Run, runs
-from engramdb.cli.loading import engine
+from engramdb.cli.errors import engine
 from engramdb.cli.options import Shared, picture_file, plot_option, require_plots, shared_options
 from engramdb.cli.output import (
     bold,
@@ -316,7 +316,7 @@ class Preset(Struct, frozen=True):
 def list_presets(shared: Shared) -> None:
     """Show the presets."""
     from engramdb.policy import PRESETS  # noqa: PLC0415 - few commands show presets
-    from engramdb.verbs.meanings import preset_sentence  # noqa: PLC0415
+    from engramdb.verbs.wording import preset_sentence  # noqa: PLC0415
 
     in_use = shared.settings().policy
     found = [Preset(name, preset_sentence(name), name == in_use) for name in PRESETS]
@@ -377,7 +377,7 @@ def show_presets(presets: Sequence[Preset]) -> None:
 def show_policy(policy: Policy) -> None:
     """Show every number of a preset with its meaning."""
     from engramdb.policy import PRESETS  # noqa: PLC0415
-    from engramdb.verbs.meanings import field_meanings, preset_sentence, summary  # noqa: PLC0415
+    from engramdb.verbs.wording import field_meanings, preset_sentence, summary  # noqa: PLC0415
 
     usual = PRESETS["balanced"]
     out(f"{bold(policy.name)}  {preset_sentence(policy.name)}")

@@ -1,17 +1,46 @@
-"""End every error as the shell expects: a line on stderr, a hint, an exit code."""
+"""Errors as exit codes, and loading the engine for one command."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from engramdb.cli.output import talk, visible
 from engramdb.errors import EngramError
 from engramdb.verbs.errors import BROKEN_PIPE, INTERRUPTED, UNEXPECTED, answer_for
+
+if TYPE_CHECKING:
+    from engramdb.engine.engram import Engram
+
+ENGINE = "engramdb.engine.engram"
+THREAD_TIMEOUT = ("OPENBLAS_THREAD_TIMEOUT", "10")
+"""Idle threads of OpenBLAS sleep after 2^10 cycles instead of 2^26; one that is woken costs microseconds."""
+
+
+def engine() -> type[Engram]:
+    """Return the class of the engine, loaded if need be without the collector in between."""
+    os.environ.setdefault(*THREAD_TIMEOUT)
+    is_first = ENGINE not in sys.modules and gc.isenabled()
+    gc.disable()
+    try:
+        from engramdb.engine.engram import Engram  # noqa: PLC0415
+    finally:
+        gc.enable()
+    if is_first:
+        gc.freeze()
+    return Engram
+
+
+def leave() -> None:
+    """Let the process end without another look through everything; what must be closed has been closed."""
+    gc.freeze()
+
 
 TRACEBACK = "ENGRAM_TRACEBACK"
 

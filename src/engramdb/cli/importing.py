@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.cli.derive import filter_options, taken_filters
-from engramdb.cli.loading import engine
+from engramdb.cli.errors import engine
 from engramdb.cli.memories import elsewhere
 from engramdb.cli.options import FROM_STDIN, Shared, shared_options
 from engramdb.cli.output import counting, dim, one_line, out, present, talk, warning

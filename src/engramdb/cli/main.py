@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from engramdb.cli.commands import Application, PlainCommand, entries, tree
-from engramdb.cli.loading import leave
+from engramdb.cli.errors import leave
 from engramdb.verbs.errors import INTERRUPTED
 
 SECTIONS = (

@@ -14,7 +14,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from engramdb.cli.loading import engine
+from engramdb.cli.errors import engine
 from engramdb.errors import InvalidContent, MissingExtra
 from engramdb.text.normalize import is_text
 from engramdb.values.scope import Scope

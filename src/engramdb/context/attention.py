@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engramdb.policy.context import AttentionPolicy
 from engramdb.text.terms import query_terms
-from engramdb.text.topics import tells
+from engramdb.text.traits import tells
 from engramdb.values import Recall, Slot, TopicShift
 
 CENTROID_SHARE = 0.3

@@ -23,7 +23,7 @@ from engramdb.store.contract import AttentionSnapshot, TopicSnapshot, Transactio
 from engramdb.text.detail import levels
 from engramdb.text.terms import query_terms, terms
 from engramdb.text.tokens import count_tokens
-from engramdb.text.topics import tells
+from engramdb.text.traits import tells
 from engramdb.values import (
     EmbedderIdentity,
     Filters,

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.dream.proposals import AddLink, Adjust, Derive, Merge, Proposal, Restatus, SideWrite, Supersede
+from engramdb.dream.step import AddLink, Adjust, Derive, Merge, Proposal, Restatus, SideWrite, Supersede
 from engramdb.errors import EdgeNotAllowed, EmbeddingError, SecurityError, StatusNotAllowed
 from engramdb.lifecycle import merging
 from engramdb.lifecycle.merging import REDUNDANT, joined

@@ -13,14 +13,13 @@ from msgspec import Struct
 
 from engramdb.dream.gaps import gap_id
 from engramdb.dream.ground import PAGE_ROWS, is_usable_source, scopes_to_visit, usable_by_key
-from engramdb.dream.proposals import AddLink, Proposal, SideWrite
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import AddLink, Dreaming, Proposal, SideWrite
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.capture import Mentions, UniqueName
 from engramdb.text.mentions import mentions, possible_names
 from engramdb.text.names import fold_name
 from engramdb.text.terms import terms
-from engramdb.text.topics import TOPIC_CHANGED_BELOW, overlap, topic_terms
+from engramdb.text.traits import TOPIC_CHANGED_BELOW, overlap, topic_terms
 from engramdb.values import EdgeType, Entity, EntityType, Filters, Gap, GapKind, Memory, MemoryId, Scope
 
 MENTIONS_REACH = 2000

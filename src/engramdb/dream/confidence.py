@@ -16,8 +16,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from engramdb.dream.clustering import FINER, build_domain, load_scope_vectors
-from engramdb.dream.proposals import Proposal, SideWrite
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import Dreaming, Proposal, SideWrite
 from engramdb.dream.summaries import needs_words
 from engramdb.dream.tree import StoredTree, load_tree, propose_storing, summary_writer
 from engramdb.index.domains import domain_confidence

@@ -16,8 +16,7 @@ from engramdb.dream.ground import (
     scopes_to_visit,
     usable_statements,
 )
-from engramdb.dream.proposals import Derive, Proposal
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import Derive, Dreaming, Proposal
 from engramdb.dream.synthesis import find_invention
 from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog, Usage, ask

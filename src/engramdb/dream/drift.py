@@ -10,8 +10,7 @@ from enum import Enum
 from pathlib import Path, PurePosixPath
 
 from engramdb.dream.gaps import ask_question, moved_files_question
-from engramdb.dream.proposals import Proposal, Restatus
-from engramdb.dream.step import Dreaming, Skipped
+from engramdb.dream.step import Dreaming, Proposal, Restatus, Skipped
 from engramdb.values import Memory, Status
 
 # Check whether a file exists, without ever looking outside a folder that the user named.

@@ -12,8 +12,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from engramdb.dream.proposals import Proposal, SideWrite
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import Dreaming, Proposal, SideWrite
 from engramdb.store.contract import Transaction
 from engramdb.text.grammar import RELATION_QUESTIONS
 from engramdb.text.lexicons import registry

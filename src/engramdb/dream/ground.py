@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.dream.proposals import Derive, Restatus
-from engramdb.dream.step import Dreaming, Skipped
+from engramdb.dream.step import Derive, Dreaming, Restatus, Skipped
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.capture import DreamFilter
 from engramdb.text.normalize import clean, fingerprint

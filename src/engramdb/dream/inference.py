@@ -17,10 +17,9 @@ from engramdb.dream.ground import (
     usable_by_key,
     usable_statements,
 )
-from engramdb.dream.proposals import AddLink, Derive, Proposal, Restatus
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import AddLink, Derive, Dreaming, Proposal, Restatus
 from engramdb.erasable_cache import cached
-from engramdb.lifecycle.conflict import contradicts
+from engramdb.lifecycle.settle import contradicts
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.text.mentions import type_of
 from engramdb.text.names import fold_name

@@ -19,9 +19,8 @@ from engramdb.dream.neighbors import (
     differing_word,
     is_supported_by,
 )
-from engramdb.dream.proposals import Merge, Proposal
-from engramdb.dream.step import Dreaming
-from engramdb.lifecycle.conflict import exclude_each_other
+from engramdb.dream.step import Dreaming, Merge, Proposal
+from engramdb.lifecycle.settle import exclude_each_other
 from engramdb.values import Kind, Memory, MemoryId
 
 # Clusters of statements around the one that they have in common.

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from engramdb.dream.merge import find_stars, similar_stars
 from engramdb.dream.neighbors import changed_scopes
-from engramdb.dream.proposals import Derive, Proposal
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import Derive, Dreaming, Proposal
 from engramdb.values import Layer, Memory, MemoryId
 
 PATTERN_CONFIDENCE = 0.8

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from engramdb.dream.gaps import INJECTION, ask_question, stale_question
-from engramdb.dream.proposals import Adjust, Proposal
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import Adjust, Dreaming, Proposal
 from engramdb.policy import InsightPolicy
 from engramdb.store.contract import Transaction
 from engramdb.values import Memory, Status

@@ -21,8 +21,7 @@ from engramdb.dream.ground import (
     usable_by_key,
     usable_statements,
 )
-from engramdb.dream.proposals import Derive, Proposal, SideWrite
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import Derive, Dreaming, Proposal, SideWrite
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.capture import DreamFilter, ToolRun

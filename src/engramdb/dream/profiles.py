@@ -19,8 +19,7 @@ from engramdb.dream.ground import (
     usable_by_key,
     usable_statements,
 )
-from engramdb.dream.proposals import Derive, Proposal, SideWrite
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import Derive, Dreaming, Proposal, SideWrite
 from engramdb.dream.synthesis import find_invention
 from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog, Usage, ask

@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from engramdb.dream.proposals import Proposal, SideWrite
-from engramdb.dream.step import Dreaming
+from engramdb.dream.step import Dreaming, Proposal, SideWrite
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import Transaction
 

@@ -9,9 +9,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.dream.ground import scopes_to_visit, usable_statements
-from engramdb.dream.proposals import Adjust, Proposal
-from engramdb.dream.step import Dreaming
-from engramdb.lifecycle.conflict import contradicts
+from engramdb.dream.step import Adjust, Dreaming, Proposal
+from engramdb.lifecycle.settle import contradicts
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.store.contract.capture import DreamFilter
 from engramdb.values import Layer, Memory, MemoryType, Scope, Status, TurnId

@@ -1,29 +1,158 @@
-"""
-What a step of the dream is, and what it is given to work with.
-
-Each step has a module of its own and is listed in `run`. It reads the store in snapshots, decides, and yields
-proposals; it writes nothing itself. The runner applies each before it asks for the next, so a step sees what
-it has changed, and may be stopped between any two.
-"""
+"""What a step of the dream is: its input, its proposals, its questions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from engramdb.dream.proposals import Proposal
+from engramdb.errors import InvalidQuery
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.policy import Policy
-from engramdb.store.contract import Store
-from engramdb.values import EmbedderIdentity
+from engramdb.store.contract import Store, Transaction
+from engramdb.text.normalize import is_text
+from engramdb.values import (
+    Action,
+    Actor,
+    AuditEvent,
+    EdgeType,
+    EmbedderIdentity,
+    Gap,
+    Kind,
+    Layer,
+    Memory,
+    MemoryId,
+    MemoryType,
+    Scope,
+    Status,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class Proposal(Struct, frozen=True, kw_only=True):
+    """One change, and why; `action` is what reports call it."""
+
+    action: ClassVar[str] = ""
+    reason: str
+
+
+class Derive(Proposal, frozen=True, kw_only=True):
+    """
+    State something that follows from memories of one scope.
+
+    The new memory belongs to exactly their scope, is protected as the strictest of them is, flagged as any of
+    them is, and linked to each. Said before, from the same sources, it changes nothing; with further sources
+    it gains evidence.
+    """
+
+    action: ClassVar[str] = "derive"
+    content: str
+    sources: tuple[Memory, ...]
+    layer: Layer = Layer.SEMANTIC
+    type: MemoryType = MemoryType.FACT
+    kind: Kind = Kind.NOTE
+    category: str = "general"
+    confidence: float = 0.6
+    importance: float | None = None
+    """None takes the highest of its sources."""
+    stability: float = 1.0
+    edge: EdgeType = EdgeType.DERIVED_FROM
+    maker: str = ""
+    """Which step and version states it, stored as the memory's extractor, such as `dream.patterns/1`."""
+    is_introduced: bool = True
+    """Whether the entities that it mentions are registered with it; a profile names no one new."""
+    replaces: Memory | None = None
+    """An earlier statement by the same step that this one is the new version of."""
+
+
+class Merge(Proposal, frozen=True, kw_only=True):
+    """Let one memory stand for others that say the same; it takes over their evidence, they become merged."""
+
+    action: ClassVar[str] = "merge"
+    keep: Memory
+    lose: tuple[Memory, ...]
+
+
+class Supersede(Proposal, frozen=True, kw_only=True):
+    """Let one memory replace another that it contradicts."""
+
+    action: ClassVar[str] = "supersede"
+    winner: Memory
+    loser: Memory
+
+
+class Restatus(Proposal, frozen=True, kw_only=True):
+    """Move a memory to another status, such as challenged or invalidated."""
+
+    action: ClassVar[str] = "restatus"
+    memory: Memory
+    status: Status
+    along: tuple[Memory, ...] = ()
+    """Others that move with it, in the same write: all of them or none."""
+
+
+class Adjust(Proposal, frozen=True, kw_only=True):
+    """Set numbers of a memory: strength, stability, importance, confidence; or its layer. Never its words."""
+
+    action: ClassVar[str] = "adjust"
+    memory: Memory
+    changes: Mapping[str, object] = field(default_factory=dict)
+
+
+class AddLink(Proposal, frozen=True, kw_only=True):
+    """Link two memories; a directed inference that would close a circle is dropped."""
+
+    action: ClassVar[str] = "link"
+    source: Memory
+    target: Memory
+    type: EdgeType = EdgeType.SIMILAR_TO
+    weight: float = 1.0
+
+
+class SideWrite(Proposal, frozen=True, kw_only=True):
+    """Write something that is not a memory: a question, a node of the tree, a profile; by a function."""
+
+    what: str
+    """In a word, for the report: `question`, `domain`, `profile`."""
+    about: tuple[MemoryId, ...] = ()
+    write: Callable[[Transaction], bool]
+    """Writes it, and returns whether anything changed."""
+
+
+def find_question(tx: Transaction, gap_id: str, scope: Scope) -> Gap:
+    """Return a question that this scope sees, open or closed."""
+    gap = tx.gaps.get(gap_id, scope=scope) if isinstance(gap_id, str) and is_text(gap_id) else None
+    if gap is None:
+        raise InvalidQuery(f"no question has the id {str(gap_id)[:40]!r}")
+    return gap
+
+
+def find_open_question(tx: Transaction, gap_id: str, scope: Scope) -> Gap:
+    """Return an open question of exactly this scope: one of a wider scope is for others to settle."""
+    gap = find_question(tx, gap_id, scope)
+    if gap.scope != scope:
+        raise InvalidQuery(f"question {gap_id} belongs to the scope {gap.scope}", hint="Settle it there.")
+    if gap.closed_at is not None:
+        raise InvalidQuery(f"question {gap_id} is closed already")
+    return gap
+
+
+def close_question(
+    store: Store, gap_id: str, *, scope: Scope, reason: str, actor: Actor, now: datetime
+) -> Gap:
+    """Settle an open question; it is not asked again."""
+    with store.atomic() as tx:
+        find_open_question(tx, gap_id, scope)
+        tx.gaps.close(gap_id, at=now, by=actor.kind, because=reason)
+        detail = {"question": "closed"}
+        tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=gap_id, detail=detail))
+        return find_question(tx, gap_id, scope)
 
 
 class Skipped(Exception):

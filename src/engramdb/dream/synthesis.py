@@ -20,10 +20,9 @@ from engramdb.dream.ground import (
     usable_statements,
 )
 from engramdb.dream.neighbors import read_wording
-from engramdb.dream.proposals import Derive, Proposal
-from engramdb.dream.step import Dreaming, Skipped, StatementSimilarity
+from engramdb.dream.step import Derive, Dreaming, Proposal, Skipped, StatementSimilarity
 from engramdb.errors import ChatError
-from engramdb.lifecycle.conflict import contradicts
+from engramdb.lifecycle.settle import contradicts
 from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import synthesise
 from engramdb.policy import CapturePolicy

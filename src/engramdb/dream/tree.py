@@ -21,8 +21,7 @@ from engramdb.dream.clustering import (
     split_into_clusters,
     to_unit_length,
 )
-from engramdb.dream.proposals import Proposal, SideWrite
-from engramdb.dream.step import Dreaming, Skipped
+from engramdb.dream.step import Dreaming, Proposal, SideWrite, Skipped
 from engramdb.dream.summaries import (
     ModelSummarizer,
     SummaryWriter,

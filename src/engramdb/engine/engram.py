@@ -516,7 +516,7 @@ class Engram:
 
         `after` a question's id gives the page after it, also if that one was settled meanwhile.
         """
-        from engramdb.dream.open_questions import find_question  # noqa: PLC0415 - few processes ask
+        from engramdb.dream.step import find_question  # noqa: PLC0415 - few processes ask
 
         check_limit(limit)
         place = self._in(scope)
@@ -527,7 +527,7 @@ class Engram:
 
     def close_gap(self, gap_id: str, *, reason: str = "", scope: Scope | None = None) -> Gap:
         """Settle a question without an answer; it is not asked again."""
-        from engramdb.dream.open_questions import close_question  # noqa: PLC0415 - few processes ask
+        from engramdb.dream.step import close_question  # noqa: PLC0415 - few processes ask
 
         return close_question(
             self._parts.store,
@@ -540,7 +540,7 @@ class Engram:
 
     def answer_gap(self, gap_id: str, answer: str, *, scope: Scope | None = None) -> Memory:
         """Answer a question: what is stated is remembered in its scope, and the question is closed."""
-        from engramdb.dream.open_questions import find_open_question  # noqa: PLC0415 - few processes ask
+        from engramdb.dream.step import find_open_question  # noqa: PLC0415 - few processes ask
 
         place = self._in(scope)
         with self._parts.store.read() as tx:
@@ -1057,7 +1057,7 @@ class Engram:
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
         """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
-        from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
+        from engramdb.engine.status import examine  # noqa: PLC0415 - loads the models
 
         return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
 

@@ -1,22 +1,18 @@
-"""
-The composition root: everything that an `Engram` holds, and what each part is built from.
-
-Parts are built, and the modules behind them imported, when a verb first asks for them: a process that only
-lists memories loads no index and no model. Services see the parts they need through protocols of their own.
-"""
+"""The parts of an engine, each built when first asked for."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from msgspec import Struct
 
 from engramdb.clock import Clock
-from engramdb.engine.lazy import is_built, lazy_property
 from engramdb.errors import EngramError, StoreNotFound, StoreUnreadable
 from engramdb.health import Health
 from engramdb.settings import Settings
@@ -27,7 +23,7 @@ from engramdb.values import GLOBAL, Actor, Scope
 from engramdb.values.report import WorkerState
 from engramdb.worker import Worker
 
-if TYPE_CHECKING:  # imported by the properties that build them, so that a process loads only what it uses
+if TYPE_CHECKING:
     from engramdb.capture.agents import AgentCapture
     from engramdb.capture.pipeline import Capture
     from engramdb.capture.reading import TurnReader
@@ -35,7 +31,7 @@ if TYPE_CHECKING:  # imported by the properties that build them, so that a proce
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
     from engramdb.documents.store import DocumentStore
-    from engramdb.engine.chat import ChatRoles
+    from engramdb.engine.assemble import ChatRoles
     from engramdb.engine.idempotency import ReplyStore
     from engramdb.engine.scheduler import Scheduler
     from engramdb.engine.status import HealthStore
@@ -53,6 +49,42 @@ if TYPE_CHECKING:  # imported by the properties that build them, so that a proce
     from engramdb.recall.fuse import Reranker
     from engramdb.recall.gather import Sources
     from engramdb.recall.service import AnswerLog, RecallService
+
+Part = TypeVar("Part")
+
+
+class lazy_property(Generic[Part]):  # noqa: N801 - used as a decorator, like `property`
+    """Turns a method into an attribute that is built once."""
+
+    def __init__(self, build: Callable[[Any], Part]) -> None:
+        self._build = build
+        self.__doc__ = build.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, holder: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, holder: object, owner: type) -> Part: ...
+    def __get__(self, holder: object, owner: type) -> Self | Part:
+        if holder is None:
+            return self
+        held = vars(holder)
+        # A lock of this holder, so that no other store waits, and of this process: one that was forked while
+        # a thread of its parent was building would wait forever. Parts ask for one another in one direction
+        # only, so two threads never wait for each other.
+        with held.setdefault(f"{self._name}, built by {os.getpid()}", threading.RLock()):
+            if self._name not in held:
+                held[self._name] = self._build(holder)
+            part: Part = held[self._name]
+            return part
+
+
+def is_built(holder: object, name: str) -> bool:
+    """Return whether a lazy attribute was asked for yet: what was never built need not be closed."""
+    return name in vars(holder)
+
 
 UPKEEP_SECONDS = 30.0
 """How often the background saves health, drops expired documents and reads what is overdue."""
@@ -94,23 +126,23 @@ class Parts:
     @lazy_property
     def embedder(self) -> WatchedEmbedder:
         """What turns text into vectors."""
-        from engramdb.engine.assemble import chosen_embedder  # noqa: PLC0415 - loads the models
-        from engramdb.models.embedder import WatchedEmbedder  # noqa: PLC0415 - loads numpy
+        from engramdb.engine.assemble import chosen_embedder  # noqa: PLC0415
+        from engramdb.models.embedder import WatchedEmbedder  # noqa: PLC0415
 
         return WatchedEmbedder(self._own.embedder or chosen_embedder(self.settings), self.health)
 
     @lazy_property
     def foreign(self) -> ForeignBackend | None:
         """A caller's own index, audited."""
-        from engramdb.engine.assemble import audited_index  # noqa: PLC0415 - loads the indexes
+        from engramdb.engine.assemble import audited_index  # noqa: PLC0415
 
         return audited_index(self._own.vector_index, self.store, self.clock)
 
     @lazy_property
     def spaces(self) -> VectorSpaces:
         """The vectors of every embedder that was ever used."""
-        from engramdb.engine.assemble import older_embedders  # noqa: PLC0415 - loads the models
-        from engramdb.index.spaces import VectorSpaces  # noqa: PLC0415 - loads numpy
+        from engramdb.engine.assemble import older_embedders  # noqa: PLC0415
+        from engramdb.index.spaces import VectorSpaces  # noqa: PLC0415
 
         return VectorSpaces(
             self.embedder,
@@ -123,14 +155,14 @@ class Parts:
     @lazy_property
     def graph(self) -> GraphIndex:
         """The links between memories."""
-        from engramdb.index.graph import GraphIndex  # noqa: PLC0415 - loads numpy
+        from engramdb.index.graph import GraphIndex  # noqa: PLC0415
 
         return GraphIndex()
 
     @lazy_property
     def calls(self) -> CallLog:
         """What the chat model was asked in this process."""
-        from engramdb.models.chat import CallLog  # noqa: PLC0415 - most processes ask no model
+        from engramdb.models.chat import CallLog  # noqa: PLC0415
 
         return CallLog()
 
@@ -141,7 +173,7 @@ class Parts:
 
     @lazy_property
     def _chat_roles(self) -> ChatRoles:
-        from engramdb.engine.chat import chat_roles  # noqa: PLC0415 - loads the extractors
+        from engramdb.engine.assemble import chat_roles  # noqa: PLC0415
 
         return chat_roles(self)
 
@@ -150,8 +182,8 @@ class Parts:
     @lazy_property
     def pipeline(self) -> WritePipeline:
         """The write pipeline, which every memory goes through."""
-        from engramdb.engine.assemble import statement_likeness  # noqa: PLC0415 - loads the models
-        from engramdb.lifecycle.admission import WritePipeline  # noqa: PLC0415 - loads numpy
+        from engramdb.engine.assemble import statement_likeness  # noqa: PLC0415
+        from engramdb.lifecycle.admission import WritePipeline  # noqa: PLC0415
 
         return WritePipeline(
             store=self.store,
@@ -165,28 +197,28 @@ class Parts:
     @lazy_property
     def capture(self) -> Capture:
         """What reads turns."""
-        from engramdb.capture.pipeline import Capture, SensoryBuffer  # noqa: PLC0415 - loads the write path
+        from engramdb.capture.pipeline import Capture, SensoryBuffer  # noqa: PLC0415
 
         return Capture(pipeline=self.pipeline, extractor=self._chat_roles.extractor, sensory=SensoryBuffer())
 
     @lazy_property
     def writer(self) -> StatementWriter:
         """The way of a statement into the store."""
-        from engramdb.capture.writer import StatementWriter  # noqa: PLC0415 - loads the write path
+        from engramdb.capture.writer import StatementWriter  # noqa: PLC0415
 
         return StatementWriter(self)
 
     @lazy_property
     def turn_reader(self) -> TurnReader:
         """What decides when turns are read."""
-        from engramdb.capture.reading import TurnReader  # noqa: PLC0415 - loads the write path
+        from engramdb.capture.reading import TurnReader  # noqa: PLC0415
 
         return TurnReader(self, self._worker("reader"))
 
     @lazy_property
     def agent_capture(self) -> AgentCapture:
         """What agents produce besides talk."""
-        from engramdb.capture.agents import AgentCapture  # noqa: PLC0415 - loads the write path
+        from engramdb.capture.agents import AgentCapture  # noqa: PLC0415
 
         return AgentCapture(
             self.writer, store=self.store, clock=self.clock, scope=self.scope, actor=self.actor
@@ -195,21 +227,21 @@ class Parts:
     @lazy_property
     def backlog(self) -> Backlog:
         """What enriches and embeds in the background."""
-        from engramdb.lifecycle.backlog import Backlog  # noqa: PLC0415 - loads numpy
+        from engramdb.lifecycle.backlog import Backlog  # noqa: PLC0415
 
         return Backlog(self, self._workers["index"])
 
     @lazy_property
     def importing(self) -> ImportService:
         """What takes in the files and talk of other programs."""
-        from engramdb.importing.service import ImportService  # noqa: PLC0415 - few processes import
+        from engramdb.importing.service import ImportService  # noqa: PLC0415
 
         return ImportService(self)
 
     @lazy_property
     def documents(self) -> DocumentStore:
         """Documents of other programs."""
-        from engramdb.documents.store import DocumentStore  # noqa: PLC0415 - loads both paths
+        from engramdb.documents.store import DocumentStore  # noqa: PLC0415
 
         return DocumentStore(self, scope=self.scope, actor=self.actor)
 
@@ -218,8 +250,8 @@ class Parts:
     @lazy_property
     def sources(self) -> Sources:
         """What a recall asks."""
-        from engramdb.index.lexical import LexicalIndex  # noqa: PLC0415 - loads the read path
-        from engramdb.recall.gather import Sources  # noqa: PLC0415 - loads the read path
+        from engramdb.index.lexical import LexicalIndex  # noqa: PLC0415
+        from engramdb.recall.gather import Sources  # noqa: PLC0415
 
         return Sources(
             store=self.store,
@@ -234,42 +266,42 @@ class Parts:
     @lazy_property
     def answers(self) -> AnswerLog:
         """How good the latest answers were."""
-        from engramdb.recall.service import AnswerLog  # noqa: PLC0415 - loads the read path
+        from engramdb.recall.service import AnswerLog  # noqa: PLC0415
 
         return AnswerLog()
 
     @lazy_property
     def access_log(self) -> AccessRecorder:
         """What readers were given and is not written yet."""
-        from engramdb.lifecycle.access_log import AccessRecorder  # noqa: PLC0415 - loads the policies
+        from engramdb.lifecycle.access_log import AccessRecorder  # noqa: PLC0415
 
         return AccessRecorder(self, self._worker("reader"))
 
     @lazy_property
     def recalls(self) -> RecallService:
         """What answers questions."""
-        from engramdb.recall.service import RecallService  # noqa: PLC0415 - loads the read path
+        from engramdb.recall.service import RecallService  # noqa: PLC0415
 
         return RecallService(self)
 
     @lazy_property
     def contexts(self) -> ContextService:
         """What builds prompts."""
-        from engramdb.context.service import ContextService  # noqa: PLC0415 - loads the read path
+        from engramdb.context.service import ContextService  # noqa: PLC0415
 
         return ContextService(self)
 
     @lazy_property
     def agents(self) -> Agents:
         """The working memories and open turns of agents."""
-        from engramdb.context.agents import Agents  # noqa: PLC0415 - most processes run no agent
+        from engramdb.context.agents import Agents  # noqa: PLC0415
 
         return Agents(self, self._worker("attention"))
 
     @lazy_property
     def lifecycle(self) -> LifecycleService:
         """What changes single memories, and tells of them."""
-        from engramdb.lifecycle.service import LifecycleService  # noqa: PLC0415 - not needed to list or ask
+        from engramdb.lifecycle.service import LifecycleService  # noqa: PLC0415
 
         return LifecycleService(self)
 
@@ -278,22 +310,22 @@ class Parts:
     @lazy_property
     def health_store(self) -> HealthStore:
         """How the parts fare, across processes."""
-        from engramdb.engine.status import HealthStore  # noqa: PLC0415 - loads the chat model's log
+        from engramdb.engine.status import HealthStore  # noqa: PLC0415
 
         return HealthStore(self.store, self.health, self.calls)
 
     @lazy_property
     def replies(self) -> ReplyStore:
         """Answers stored by idempotency key."""
-        from engramdb.engine.idempotency import ReplyStore  # noqa: PLC0415 - for servers only
+        from engramdb.engine.idempotency import ReplyStore  # noqa: PLC0415
 
         return ReplyStore(self.store, self.clock)
 
     @lazy_property
     def scheduler(self) -> Scheduler:
         """What decides when slow work happens."""
-        from engramdb.engine.jobs import Maintenance  # noqa: PLC0415 - for processes that stay
-        from engramdb.engine.scheduler import Scheduler  # noqa: PLC0415 - for processes that stay
+        from engramdb.engine.jobs import Maintenance  # noqa: PLC0415
+        from engramdb.engine.scheduler import Scheduler  # noqa: PLC0415
 
         work = Maintenance(self)
         return Scheduler(
@@ -342,7 +374,7 @@ class Parts:
 
     def forget_texts(self) -> None:
         """Drop every text that this process holds, because some of it was erased."""
-        from engramdb import erasable_cache  # noqa: PLC0415 - only after something was erased
+        from engramdb import erasable_cache  # noqa: PLC0415
 
         erasable_cache.clear_caches()
         if is_built(self, "capture"):
@@ -434,7 +466,7 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
             is_current = tx.terms.version == TERMS_VERSION
             has_traits = tx.traits.is_current
         if not is_current:
-            from engramdb.index.rebuild import rebuild_terms  # noqa: PLC0415 - after an upgrade only
+            from engramdb.index.rebuild import rebuild_terms  # noqa: PLC0415
 
             rebuild_terms(store)
         if not has_traits:

@@ -28,8 +28,7 @@ from engramdb.http.guard import Guard
 from engramdb.http.idempotency import IdempotencyKeys
 from engramdb.http.load_shedding import Load, LoadShedding
 from engramdb.http.openapi import describe
-from engramdb.http.replies import reply
-from engramdb.http.requests import RequestIds
+from engramdb.http.requests import RequestIds, reply
 from engramdb.http.routes import verb_routes
 from engramdb.http.telemetry import HEALTH, METRICS, PROBES, Meter, Probes, RequestMetrics, RequestSpans
 from engramdb.http.tokens import OWN_FILE

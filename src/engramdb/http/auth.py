@@ -23,7 +23,7 @@ from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import EngramError, TokenNeeded
 from engramdb.http.guard import API, is_from_own_page, read_body, too_slow
-from engramdb.http.replies import refuse
+from engramdb.http.requests import refuse
 from engramdb.http.tokens import Caller, cookie_of
 from engramdb.web.page import sign_in_page
 

@@ -25,7 +25,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from engramdb import __version__
-from engramdb.http.replies import JSON
+from engramdb.http.requests import JSON
 
 
 class Row(Struct, frozen=True, kw_only=True):

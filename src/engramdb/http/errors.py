@@ -15,8 +15,7 @@ from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import EngramError, SystemError_
 from engramdb.http.load_shedding import RETRY_SECONDS, TooSlow
-from engramdb.http.replies import refuse, reply_error
-from engramdb.http.requests import request_id
+from engramdb.http.requests import refuse, reply_error, request_id
 from engramdb.http.telemetry import method_of, route_of
 
 # The headers that every answer carries.

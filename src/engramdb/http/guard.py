@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import ContentTooLarge, InvalidContent, SecurityError, SystemError_
-from engramdb.http.replies import JSON, refuse
+from engramdb.http.requests import JSON, refuse
 
 MAX_BODY_BYTES: Final = 2_000_000
 """Twice the largest turn that a policy admits, for the JSON around it."""

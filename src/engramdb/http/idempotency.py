@@ -26,8 +26,7 @@ from engramdb.errors import EngramError, InvalidContent, KeyReused, ReplyErased,
 from engramdb.http.auth import caller
 from engramdb.http.guard import API, MAX_BODY_BYTES, read_body, replay
 from engramdb.http.load_shedding import RETRY_SECONDS
-from engramdb.http.replies import reply_error
-from engramdb.http.requests import CapturedResponse, request_id, retrying
+from engramdb.http.requests import CapturedResponse, reply_error, request_id, retrying
 from engramdb.verbs.table import VERBS
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from starlette.types import Scope as AsgiScope
 
 from engramdb.errors import ServerBusy
 from engramdb.http.guard import BODY_SECONDS, MAX_BODY_BYTES, read_body, replay, too_large, too_slow
-from engramdb.http.replies import refuse
+from engramdb.http.requests import refuse
 
 MAX_WORKING: Final = 32
 """Requests carried out at once: below the framework's forty threads, some of which watch and follow."""

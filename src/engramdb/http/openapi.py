@@ -17,15 +17,15 @@ from msgspec import Struct
 
 from engramdb import __version__
 from engramdb.http import events, idempotency
-from engramdb.http.replies import JSON
+from engramdb.http.requests import JSON
 from engramdb.http.telemetry import HEALTH, METRICS, HealthReport
 from engramdb.values import Memory
 from engramdb.values.query import MAX_LIMIT
 from engramdb.verbs.errors import ANSWERS
-from engramdb.verbs.meanings import field_meanings, summary
 from engramdb.verbs.schema import flat_schema, in_order, is_choice, request_schemas
 from engramdb.verbs.table import VERBS
 from engramdb.verbs.verb import Field, Page, Request, Route, Verb, fields_of, flat_fields, is_struct
+from engramdb.verbs.wording import field_meanings, summary
 
 TAGS: Final = {
     "memories": "Statements: store, correct, forget, erase and import them, and look at them.",

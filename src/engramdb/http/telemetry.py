@@ -20,8 +20,7 @@ from starlette.types import Scope as AsgiScope
 
 from engramdb import __version__
 from engramdb.errors import AccessDenied, EngramError, InvalidSettings, MissingExtra
-from engramdb.http.replies import reply
-from engramdb.http.requests import read_query_as, request_id
+from engramdb.http.requests import read_query_as, reply, request_id
 from engramdb.values import StatusReport
 from engramdb.verbs.verb import Request
 

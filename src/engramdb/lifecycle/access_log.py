@@ -17,7 +17,7 @@ from typing import Protocol
 from engramdb.clock import Clock
 from engramdb.errors import StorageError
 from engramdb.health import Health
-from engramdb.lifecycle.echo import ECHO_HOURS
+from engramdb.lifecycle.neighbors import ECHO_HOURS
 from engramdb.policy import Policy
 from engramdb.store.contract import RecallCount, Store
 from engramdb.values import Hit, MemoryId, Scope

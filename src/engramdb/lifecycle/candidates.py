@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.errors import InjectionBlocked
-from engramdb.lifecycle.conflict import is_negation
 from engramdb.lifecycle.drafts import INJECTION, Draft, checked, in_utc
+from engramdb.lifecycle.settle import is_negation
 from engramdb.policy import CapturePolicy
 from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
@@ -23,8 +23,7 @@ from engramdb.text.injection import scan
 from engramdb.text.normalize import fingerprint
 from engramdb.text.pii import classify, holds_more
 from engramdb.text.relations import read_statement
-from engramdb.text.topics import topic_terms
-from engramdb.text.traits import infer_traits
+from engramdb.text.traits import infer_traits, topic_terms
 from engramdb.values import (
     Kind,
     Layer,

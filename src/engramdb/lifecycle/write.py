@@ -13,14 +13,22 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.lifecycle.candidates import Candidate
-from engramdb.lifecycle.conflict import ComparesStatements, contradicts
 from engramdb.lifecycle.drafts import REDUNDANT
-from engramdb.lifecycle.echo import echoes
-from engramdb.lifecycle.settle import Neighbor, Settlement, StatementOrder, Verdict, settle, surprise
+from engramdb.lifecycle.neighbors import echoes
+from engramdb.lifecycle.settle import (
+    ComparesStatements,
+    Neighbor,
+    Settlement,
+    StatementOrder,
+    Verdict,
+    contradicts,
+    settle,
+    surprise,
+)
 from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
-from engramdb.text.topics import overlap
+from engramdb.text.traits import overlap
 from engramdb.values import (
     Action,
     Box,

@@ -41,7 +41,7 @@ from engramdb.values import (
     Turn,
     Window,
 )
-from engramdb.values.dream import DreamReport, StepReport
+from engramdb.values.insight import DreamReport, StepReport
 from engramdb.values.recall import TimelineEntry
 from engramdb.verbs.memories import Unlinked
 from engramdb.verbs.table import in_order

@@ -301,6 +301,7 @@ def _check_hash(path: Path, expected: str) -> None:
 def _quantize(graph: Path, target: Path) -> Path:
     """Write the 8-bit network: per channel, and in reduced range so that older processors do not overflow."""
     import onnx  # noqa: PLC0415 - heavy and optional
+
     e5.import_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from engramdb.text.normalize import lazy
 from engramdb.text.technologies import find_technologies
 from engramdb.text.terms import terms
 from engramdb.text.tokens import count_tokens
-from engramdb.text.topics import tells
+from engramdb.text.traits import tells
 from engramdb.values import Detail
 
 SUMMARY_WORDS = 25

@@ -11,8 +11,8 @@ from engramdb.values.aging import (
     Tier,
 )
 from engramdb.values.document import PutDocument, RemoveDocument, DocumentMessage, DocumentHit, Document
-from engramdb.values.dream import DreamChange, DreamReport, StepOutcome, StepReport
-from engramdb.values.edge import Edge, EdgeType, check_edge
+from engramdb.values.insight import DreamChange, DreamReport, StepOutcome, StepReport
+from engramdb.values.entity import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
 from engramdb.values.event import Action, AuditEvent, Erasure, HistoryEvent
 from engramdb.values.importing import ImportKind, ImportOrigin, ImportReport, Refusal
@@ -38,7 +38,7 @@ from engramdb.values.memory import (
 )
 from engramdb.values.notebook import ExportedMemory, NotebookAct, NotebookChange, NotebookReport
 from engramdb.values.query import Filters, Mode, Query
-from engramdb.values.reasoning import (
+from engramdb.values.recall import (
     EvidenceItem,
     EvidenceNode,
     Judgment,
@@ -72,7 +72,7 @@ from engramdb.values.report import (
     WorkerState,
 )
 from engramdb.values.scope import GLOBAL, Scope
-from engramdb.values.status import Actor, ActorKind, BELIEVED, Status, check_move
+from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, check_move
 from engramdb.values.turn import Box, TaskOutcome, Role, Turn
 from engramdb.values.window import (
     ChatMessage,

@@ -8,8 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from engramdb.values.memory import Layer, Memory, MemoryId, Source
-from engramdb.values.status import Status
+from engramdb.values.memory import Layer, Memory, MemoryId, Source, Status
 
 LAYERS = tuple(Layer)
 STATUSES = tuple(Status)

@@ -9,8 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from engramdb.values.memory import MemoryId
-from engramdb.values.status import Actor, Status
+from engramdb.values.memory import Actor, MemoryId, Status
 
 # What happened: the history of one memory and the audit trail of the whole store.
 #

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from engramdb.values.edge import Edge
+from engramdb.values.entity import Edge
 from engramdb.values.event import HistoryEvent
 from engramdb.values.memory import Memory, MemoryId
 

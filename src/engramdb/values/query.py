@@ -10,9 +10,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from engramdb.errors import InvalidContent, InvalidQuery
-from engramdb.values.memory import Kind, Layer, MemoryType
+from engramdb.values.memory import Kind, Layer, MemoryType, Status
 from engramdb.values.scope import GLOBAL, Scope
-from engramdb.values.status import Status
 
 MAX_LIMIT = 1000
 MAX_NUMBER = 2**63 - 1
