@@ -51,12 +51,11 @@ is_main = threading.current_thread() is threading.main_thread()
 if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
 
-gc.disable()  # until everything is collected: what is imported stays, and need not be looked through
+gc.disable()  # until the tests are collected: what is imported stays, and need not be looked through
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector look only at what tests make."""
-    gc.freeze()
+    """Look for garbage again. Not frozen: a test looks through the caches of the process."""
     gc.enable()
 
 

@@ -149,4 +149,5 @@ def test_a_kept_answer_is_worked_out_once() -> None:
 
 
 def _of_type(name: str) -> list[Any]:
+    gc.collect()
     return [one for one in gc.get_objects() if type(one).__name__ == name]

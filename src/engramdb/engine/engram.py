@@ -1057,7 +1057,7 @@ class Engram:
 
     def doctor(self, *, fix: bool = False, progress: Callable[[int], None] | None = None) -> DoctorReport:
         """Examine the store and its parts; with `fix`, rebuild what is derived and wrong."""
-        from engramdb.engine.status import examine  # noqa: PLC0415 - loads the models
+        from engramdb.engine.doctor import examine  # noqa: PLC0415 - loads the models
 
         return examine(self._parts.store, self._parts.embedder, fix=fix, progress=progress)
 

@@ -1,9 +1,13 @@
-"""Status and doctor: the health of every part, and what can be repaired."""
+"""
+A look at the whole, for `status`: counts, sizes, what waits, and how each part fares, in every process.
+
+Counts and states only: nothing of a memory's words is in a report.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,19 +15,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from engramdb.engine.parts import is_built
-from engramdb.errors import EmbeddingError, EngramError, StorageError
+from engramdb.errors import EmbeddingError, StorageError
 from engramdb.health import Health
-from engramdb.index.rebuild import embed_pending, rebuild
 from engramdb.models.chat import CallLog, Usage
-from engramdb.models.embedder import Embedder
 from engramdb.store.contract import DreamRun, Store, Sweep
 from engramdb.store.contract.whole import PartTally
 from engramdb.text.normalize import counted
-from engramdb.text.terms import TERMS_VERSION
-from engramdb.values import Check, DoctorReport, IndexReport, PartHealth, StatusReport
+from engramdb.values import IndexReport, PartHealth, StatusReport
 from engramdb.values.report import SchedulerState
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a cycle: the parts hold the health store, and the report is about the parts
     from engramdb.engine.parts import Parts
 
 STATIC_EMBEDDER, E5_EMBEDDER = "static", "e5-small"
@@ -216,7 +217,7 @@ def _embedder_name(parts: Parts) -> tuple[str, str | None]:
 
 def _doubts(parts: Parts) -> Iterator[str]:
     if is_built(parts, "answers") and parts.answers.is_poor:
-        from engramdb.recall.service import POOR_IN_A_ROW  # noqa: PLC0415
+        from engramdb.recall.service import POOR_IN_A_ROW  # noqa: PLC0415 - loaded with the first answer
 
         yield (
             f"The last {POOR_IN_A_ROW} answers or more were poor: either nothing about "
@@ -243,89 +244,3 @@ def _advice(embedder: str, error: str | None, waiting: int) -> Iterator[str]:
     if waiting:
         told = counted(waiting, "memory waits", "memories wait")
         yield f"{told} to be embedded; found by words alone until then."
-
-
-_CANONICAL = frozenset({"file", "references", "memories"})
-_DERIVED = frozenset(
-    {
-        "text index",
-        "text index complete",
-        "text index free of the forgotten",
-        "vectors free of the forgotten",
-        "vectors whole",
-        "text index rules",
-        "traits",
-    }
-)
-
-REBUILT = "made every derived index anew from the memories, and embedded what waited"
-EMBEDDED = "embedded what waited"
-
-
-def examine(
-    store: Store, embedder: Embedder, *, fix: bool, progress: Callable[[int], None] | None = None
-) -> DoctorReport:
-    """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
-    found = _look(store, embedder)
-    wrong = {check.name for check in found if not check.ok}
-    if not fix or not wrong or _CANONICAL & wrong:
-        return DoctorReport(checks=tuple(found))
-    with suppress(EmbeddingError):  # the second look says what could not be mended
-        if wrong & _DERIVED:
-            rebuild(store, embedder, progress=progress)
-        else:
-            embed_pending(store, embedder, progress=progress)
-    did = REBUILT if wrong & _DERIVED else EMBEDDED
-    return DoctorReport(
-        checks=tuple(
-            replace(check, repaired=True, did=did) if check.ok and check.name in wrong else check
-            for check in _look(store, embedder)
-        )
-    )
-
-
-def _look(store: Store, embedder: Embedder) -> list[Check]:
-    found = [*store.check()]
-    if not all(check.ok for check in found if check.name == "file"):
-        return found
-    with store.read() as tx:
-        version, wrong = tx.terms.version, tx.traits.count_wrong()
-    found.append(Check(name="traits", ok=not wrong, found=_told(wrong)))
-    found.append(Check(name="text index rules", ok=version in (0, TERMS_VERSION), found=_rules(version)))
-    found.append(_try_embedder(embedder))
-    if found[-1].ok:
-        with store.read() as tx:
-            waiting = tx.vectors.count_pending(tx.vectors.space(embedder.identity))
-        found.append(Check(name="embedded", ok=waiting == 0, found=_waiting(waiting)))
-    return found
-
-
-def _rules(version: int) -> str:
-    if version in (0, TERMS_VERSION):
-        return f"words are cut as this version does, by rules {TERMS_VERSION}"
-    return f"words were cut by rules {version}, and this version asks by rules {TERMS_VERSION}"
-
-
-def _told(wrong: int) -> str:
-    if not wrong:
-        return "the people, tools and paths to filter by are as the memories say"
-    return counted(wrong, "row is not as its memory says", "rows are not as their memories say")
-
-
-def _waiting(number: int) -> str:
-    if not number:
-        return "every memory has its vector"
-    return counted(number, "memory waits to be embedded", "memories wait to be embedded")
-
-
-def _try_embedder(embedder: Embedder) -> Check:
-    try:
-        embedder.embed_queries(["is anybody there?"])
-        identity = embedder.identity
-    except EngramError as exc:
-        return Check(name="embedder", ok=False, found=f"{exc.code} {exc}")
-    return Check(
-        name="embedder",
-        ok=True,
-        found=f"{identity.name} answers with {identity.dimension} dimensions, revision {identity.revision}",
-    )

@@ -1,0 +1,105 @@
+"""
+Examine a store and its parts, and repair what can be rebuilt.
+
+Canonical data is only looked at; derived data that is wrong is rebuilt when asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from engramdb.errors import EmbeddingError, EngramError
+from engramdb.index.rebuild import embed_pending, rebuild
+from engramdb.models.embedder import Embedder
+from engramdb.store.contract import Store
+from engramdb.text.normalize import counted
+from engramdb.text.terms import TERMS_VERSION
+from engramdb.values import Check, DoctorReport
+
+_CANONICAL = frozenset({"file", "references", "memories"})
+_DERIVED = frozenset(
+    {
+        "text index",
+        "text index complete",
+        "text index free of the forgotten",
+        "vectors free of the forgotten",
+        "vectors whole",
+        "text index rules",
+        "traits",
+    }
+)
+
+REBUILT = "made every derived index anew from the memories, and embedded what waited"
+EMBEDDED = "embedded what waited"
+
+
+def examine(
+    store: Store, embedder: Embedder, *, fix: bool, progress: Callable[[int], None] | None = None
+) -> DoctorReport:
+    """Return what was found; with `fix`, rebuild derived data that is wrong and embed what waits."""
+    found = _look(store, embedder)
+    wrong = {check.name for check in found if not check.ok}
+    if not fix or not wrong or _CANONICAL & wrong:
+        return DoctorReport(checks=tuple(found))
+    with suppress(EmbeddingError):  # the second look says what could not be mended
+        if wrong & _DERIVED:
+            rebuild(store, embedder, progress=progress)
+        else:
+            embed_pending(store, embedder, progress=progress)
+    did = REBUILT if wrong & _DERIVED else EMBEDDED
+    return DoctorReport(
+        checks=tuple(
+            replace(check, repaired=True, did=did) if check.ok and check.name in wrong else check
+            for check in _look(store, embedder)
+        )
+    )
+
+
+def _look(store: Store, embedder: Embedder) -> list[Check]:
+    found = [*store.check()]
+    if not all(check.ok for check in found if check.name == "file"):
+        return found
+    with store.read() as tx:
+        version, wrong = tx.terms.version, tx.traits.count_wrong()
+    found.append(Check(name="traits", ok=not wrong, found=_told(wrong)))
+    found.append(Check(name="text index rules", ok=version in (0, TERMS_VERSION), found=_rules(version)))
+    found.append(_try_embedder(embedder))
+    if found[-1].ok:
+        with store.read() as tx:
+            waiting = tx.vectors.count_pending(tx.vectors.space(embedder.identity))
+        found.append(Check(name="embedded", ok=waiting == 0, found=_waiting(waiting)))
+    return found
+
+
+def _rules(version: int) -> str:
+    if version in (0, TERMS_VERSION):
+        return f"words are cut as this version does, by rules {TERMS_VERSION}"
+    return f"words were cut by rules {version}, and this version asks by rules {TERMS_VERSION}"
+
+
+def _told(wrong: int) -> str:
+    if not wrong:
+        return "the people, tools and paths to filter by are as the memories say"
+    return counted(wrong, "row is not as its memory says", "rows are not as their memories say")
+
+
+def _waiting(number: int) -> str:
+    if not number:
+        return "every memory has its vector"
+    return counted(number, "memory waits to be embedded", "memories wait to be embedded")
+
+
+def _try_embedder(embedder: Embedder) -> Check:
+    try:
+        embedder.embed_queries(["is anybody there?"])
+        identity = embedder.identity
+    except EngramError as exc:
+        return Check(name="embedder", ok=False, found=f"{exc.code} {exc}")
+    return Check(
+        name="embedder",
+        ok=True,
+        found=f"{identity.name} answers with {identity.dimension} dimensions, revision {identity.revision}",
+    )
