@@ -1,0 +1,68 @@
+"""
+The tasks of the reader, and what an example is. Imports nothing of ours, so that a bare GPU machine can
+train.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+RELATIONS = ("same", "conflict", "refines", "related", "unrelated")
+FORCES = ("asserted", "hedged", "hypothetical", "quoted", "question", "request", "rule")
+LASTING = ("permanent", "stable", "passing", "dated", "none")
+CATEGORIES = (
+    "fact",
+    "preference",
+    "decision",
+    "commitment",
+    "correction",
+    "relationship",
+    "event",
+    "procedure",
+    "principle",
+    "skill",
+    "none",
+)
+TASKS: dict[str, tuple[str, ...]] = {
+    "relation": RELATIONS,
+    "keep": ("no", "yes"),
+    "force": FORCES,
+    "lasting": LASTING,
+    "category": CATEGORIES,
+    "hostile": ("no", "yes"),
+    "answers": ("no", "yes"),
+}
+HARMLESS = ("refines", "related", "unrelated")
+"""What two memories of one topic may be to each other when nobody has said which."""
+
+
+@dataclass(slots=True)
+class Example:
+    """One input, and what is known of it."""
+
+    first: str
+    second: str
+    domain: str
+    kind: str
+    labels: dict[str, list[int]] = field(default_factory=dict)
+    """For each task the classes that are right; more than one where the data does not say which."""
+    tokens: list[int] = field(default_factory=list)
+
+
+def label(task: str, *names: str) -> dict[str, list[int]]:
+    """Return the label of one task: the classes that are right."""
+    return {task: [TASKS[task].index(name) for name in names]}
+
+
+def write_examples(path: Path, examples: Iterable[Example]) -> None:
+    """Write examples with their tokens, one to a line."""
+    lines = (json.dumps(asdict(one), ensure_ascii=False) for one in examples)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_examples(path: Path) -> list[Example]:
+    """Read what `write_examples` wrote."""
+    return [Example(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
