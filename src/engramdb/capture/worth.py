@@ -349,8 +349,6 @@ _THING_STATE = lazy(
 # extractor has none of,) a past doing, a word that speaks of what always holds, and otherwise episode.
 # Confidence never exceeds 0.7: patterns do not understand.
 
-MAX_CONFIDENCE = 0.7
-
 CONFIDENCE = {
     SpeakerCertainty.EXPLICIT: 0.7,
     SpeakerCertainty.PLAIN: 0.65,

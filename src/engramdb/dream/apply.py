@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from engramdb.dream.step import AddLink, Adjust, Derive, Merge, Proposal, Restatus, SideWrite, Supersede
 from engramdb.errors import EdgeNotAllowed, EmbeddingError, SecurityError, StatusNotAllowed
 from engramdb.lifecycle import merging
-from engramdb.lifecycle.merging import REDUNDANT, joined
+from engramdb.lifecycle.drafts import REDUNDANT
+from engramdb.lifecycle.merging import joined
 from engramdb.lifecycle.transitions import MemoryWriter, inherited
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import Store, Transaction

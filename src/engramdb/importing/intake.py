@@ -261,7 +261,7 @@ class Intake:
         may_enter: Callable[[Scope], bool] | None = None,
     ) -> None:
         self._pipeline = pipeline
-        # In bulk, neighbours are found by relation and by words: nothing waits for the vectors but recall.
+        # In bulk, neighbors are found by relation and by words: nothing waits for the vectors but recall.
         self._bulk_pipeline = replace(pipeline, embedder=AbsentEmbedder(_LATER)) if embeds_later else pipeline
         self._scope = scope
         self._actor = actor

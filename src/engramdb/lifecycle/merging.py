@@ -14,13 +14,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from engramdb.errors import StatusNotAllowed
+from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import MergeRecord
 from engramdb.values import Action, EdgeType, Kind, Layer, Memory, SecurityTier, Status
 
-REDUNDANT = "redundant"
-"""The flag of what repeats something: merging is the answer to it, so the keeper is not given it."""
 REINFORCE_BY = 0.1
 """What being said again in other words adds to confidence, once for each merge."""
 _EVIDENCE = ("turns", "episodes")

@@ -51,7 +51,7 @@ class CapturePolicy(Struct, frozen=True, kw_only=True):
 
     @property
     def settles(self) -> bool:
-        """Whether new statements are compared with their neighbours at all."""
+        """Whether new statements are compared with their neighbors at all."""
         return self.conflict_above < 1 or self.same_above < 1 or self.version_overlap_above < 1
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ class RecallPolicy(Struct, frozen=True, kw_only=True):
     balances_by_shape: bool = False
     """Whether the shape of the words shifts the balance of text and vector: docs/lab/0012-intents.md."""
     linked_share: float = 0.0
-    """With which share of its score each of the best three brings its linked neighbours (beliefs)."""
+    """With which share of its score each of the best three brings its linked neighbors (beliefs)."""
     strategy: str = "score"
     """How candidates are put in order: score, rrf, mmr, rrf_then_mmr or cross_encoder."""
     mmr_lambda: float = 0.7
@@ -93,4 +93,4 @@ CORTEX = RecallPolicy(
 )
 """The kind of question shifts the weights, activation spreads, diversity counts, and trust ranks."""
 BELIEFS = RecallPolicy(formula="beliefs", least_score=0.2, linked_share=0.8)
-"""Meaning, importance, recency, stability and subject make the score, and neighbours of the best join."""
+"""Meaning, importance, recency, stability and subject make the score, and neighbors of the best join."""

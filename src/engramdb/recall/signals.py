@@ -42,7 +42,7 @@ GRAPH, LINKED, ENTITY = "graph", "linked", "entity"
 SKETCHED = 80
 """Of so many of the best it is asked who said them and when: what lies lower cannot be lifted to the top."""
 LINKED_FROM = 3
-"""From so many of the best, linked neighbours join the answer."""
+"""From so many of the best, linked neighbors join the answer."""
 
 
 def signals(
@@ -106,7 +106,7 @@ def _linked(
 
 
 def _neighbors(tx: Transaction, ranked: Sequence[Fused], query: Query, sources: Sources) -> RankingSignal:
-    """Return what lifts the neighbours of the best to a share of the best's own score."""
+    """Return what lifts the neighbors of the best to a share of the best's own score."""
     reached = sources.graph.activate(
         tx,
         {one.key: min(1.0, one.score) for one in ranked[:LINKED_FROM]},

@@ -86,7 +86,7 @@ def _cut_mixed(text: str, *, pairs_only: bool) -> Iterator[str]:
 
 
 def _cut_unspaced(run: str, *, pairs_only: bool) -> Iterator[str]:
-    """Yield pairs of neighbours; single characters too when indexing, so that one can be asked for."""
+    """Yield pairs of neighbors; single characters too when indexing, so that one can be asked for."""
     if not pairs_only or len(run) == 1:
         yield from run
     for first, second in itertools.pairwise(run):

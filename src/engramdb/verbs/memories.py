@@ -253,7 +253,6 @@ class UnlinkFields(OneMemoryWithReason, frozen=True, kw_only=True):
 
 @verb(
     "link",
-    engine="link",
     gives=Edge,
     writes=True,
     idempotent=True,
@@ -282,7 +281,6 @@ class Unlinked(Struct, frozen=True):
 
 @verb(
     "unlink",
-    engine="unlink",
     gives=Unlinked,
     writes=True,
     idempotent=True,

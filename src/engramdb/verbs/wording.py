@@ -130,7 +130,7 @@ WORDINGS: Final = {
     "lexical": Wording("words", "its words"),
     "topic": Wording("topic", "what it is about"),
     "vector": Wording("meaning", "its meaning"),
-    "session": Wording("neighbours", "what was said around it"),
+    "session": Wording("neighbors", "what was said around it"),
     "subject": Wording("who", "whom it is about or who said it"),
     "time": Wording("when", "the time it is about"),
     "graph": Wording("links", "its links to others"),

@@ -225,7 +225,6 @@ _MEMBERS = (
     "SELECT t.node, t.memory, t.quoted FROM tree_members t JOIN tree_nodes n ON n.id = t.node "
     "WHERE n.scope = ? ORDER BY t.memory"
 )
-_IS_USABLE = "m.status IN ('active', 'challenged') AND instr(m.flags, '\"injection\"') = 0"
 _NAMINGS = (
     "SELECT DISTINCT x.memory, e.id, e.name, e.type, e.key FROM json_each(?) k "
     "CROSS JOIN entity_mentions x ON x.memory = k.value JOIN entities e ON e.key = x.entity "
@@ -234,7 +233,7 @@ _NAMINGS = (
 _TRUST = "CASE m.source " + " ".join(f"WHEN '{one}' THEN {one.trust}" for one in Source) + " END"
 _WEIGHTS = (
     f"SELECT m.key, m.importance, m.confidence * {_TRUST}, m.status = 'active' "
-    f"AND m.security <> 'confidential' FROM memories m WHERE m.key {AMONG} AND {_IS_USABLE}"
+    f"AND m.security <> 'confidential' FROM memories m WHERE m.key {AMONG} AND {_USABLE}"
 )
 _UNASSIGN = f"DELETE FROM tree_members WHERE node = ? AND memory NOT {AMONG}"
 _ASSIGN = (
@@ -352,7 +351,7 @@ class TreeTable:
 
     def usable(self, scope: Scope) -> Sequence[int]:
         """Return the keys of the memories of exactly this scope that belong into its tree, in order."""
-        sql = f"SELECT m.key FROM memories m WHERE m.scope = ? AND {_IS_USABLE} ORDER BY m.key"
+        sql = f"SELECT m.key FROM memories m WHERE m.scope = ? AND {_USABLE} ORDER BY m.key"
         rows: list[Any] = self._connection.execute(sql, (self._scopes.find(scope),)).fetchall()
         return [key for (key,) in rows]
 

@@ -22,6 +22,7 @@ from engramdb.store.sqlite.filters import (
 )
 from engramdb.store.sqlite.rows import (
     COLUMNS,
+    INDEXED_STATUSES,
     SELECTED,
     from_json,
     from_microseconds,
@@ -189,7 +190,6 @@ _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
 _UPDATE = f"UPDATE memories SET change = ?, {_SET} WHERE id = ? RETURNING key"
 _MENTIONED = "SELECT traits, speaker FROM memories WHERE id = ?"
 _NEXT_CHANGE = "UPDATE counters SET value = value + ? WHERE name = 'change' RETURNING value"
-_INDEXED = to_json([status for status in Status if status.is_indexed])
 _BLANK = (
     "DELETE FROM handed_out WHERE memory_id = ?",
     "DELETE FROM memory_traits WHERE memory = (SELECT key FROM memories WHERE id = ?)",
@@ -380,7 +380,7 @@ class MemoriesTable:
         """Return memories whose status is indexed, in key order, for a rebuild."""
         condition = "m.key > ? AND m.status IN (SELECT value FROM json_each(?))"
         sql = f"{_SELECT_KEYED} WHERE {condition} ORDER BY m.key LIMIT ?"
-        rows = self._connection.execute(sql, (after_key, _INDEXED, limit))
+        rows = self._connection.execute(sql, (after_key, INDEXED_STATUSES, limit))
         return {row[-1]: from_row(row) for row in rows}
 
     def count(self) -> int:

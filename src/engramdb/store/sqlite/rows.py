@@ -14,7 +14,7 @@ from msgspec import Struct
 from engramdb.erasable_cache import cached
 from engramdb.errors import StoreCorrupt
 from engramdb.store.sqlite.connection import NOT_A_VALUE
-from engramdb.values import Memory, Scope
+from engramdb.values import Memory, Scope, Status
 
 # Times in the file: whole microseconds since 1970, UTC.
 
@@ -191,3 +191,7 @@ def _scope(project: str, squad: str, agent: str, channel: str, user: str) -> Sco
         channel=channel or None,
         user=user or None,
     )
+
+
+INDEXED_STATUSES = to_json([status for status in Status if status.is_indexed])
+"""Statuses of memories that the text and vector indexes hold, as a JSON list to bind."""

@@ -43,7 +43,7 @@ from engramdb.store.sqlite.insight import GapsTable, TreeTable
 from engramdb.store.sqlite.memories import AuditTable, CandidatesTable, HistoryTable, MemoriesTable
 from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
 from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
-from engramdb.store.sqlite.rows import SELECTED, from_row, to_json
+from engramdb.store.sqlite.rows import INDEXED_STATUSES, SELECTED, from_row
 from engramdb.store.sqlite.terms import TermsTable
 from engramdb.store.sqlite.turns import BoxesTable, DreamReadsTable, HandedOutTable, TurnsTable
 from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
@@ -56,7 +56,6 @@ from engramdb.values import Check, Status
 # The first three checks are about canonical data and cannot be repaired here; the others are about derived
 # data, which `doctor --fix` rebuilds.
 
-_INDEXED = to_json([status for status in Status if status.is_indexed])
 _UNINDEXED = (
     "SELECT count(*) FROM memories m WHERE m.status IN (SELECT value FROM json_each(?)) "
     "AND NOT EXISTS (SELECT 1 FROM terms_docsize d WHERE d.id = m.key)"
@@ -107,7 +106,7 @@ def run_checks(connection: apsw.Connection) -> Iterator[Check]:
     yield _expect_none("memories", changed, f"{told} changed from outside", "each is as it was stored")
     yield _check_text_index(connection)
     for name, sql, wrong, right in _AGREEMENTS:
-        number: int = single_value(connection, sql, (_INDEXED,))
+        number: int = single_value(connection, sql, (INDEXED_STATUSES,))
         yield _expect_none(name, number, f"{counted(number, 'memory is', 'memories are')} {wrong}", right)
 
 

@@ -14,8 +14,8 @@ from engramdb.store.contract import Changes, QuantizedVectors, SnapshotPart
 from engramdb.store.sqlite.connection import single_value
 from engramdb.store.sqlite.filters import VISIBLE, scope_columns
 from engramdb.store.sqlite.memories import next_changes
-from engramdb.store.sqlite.rows import SELECTED, from_row, to_json
-from engramdb.values import EmbedderIdentity, Memory, Scope, Status
+from engramdb.store.sqlite.rows import INDEXED_STATUSES, SELECTED, from_row, to_json
+from engramdb.values import EmbedderIdentity, Memory, Scope
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,7 +90,6 @@ class SnapshotsTable:
 
 
 _STORED_BITS = 8
-_INDEXED = to_json([status for status in Status if status.is_indexed])
 _SPACE = "SELECT id FROM spaces WHERE name = ? AND dimension = ? AND revision = ? AND metric = ?"
 _DIMENSION = "SELECT dimension FROM spaces WHERE id = ?"
 _VECTORS_OF_KEYS = (
@@ -182,18 +181,18 @@ class VectorsTable:
     def drop_orphans(self) -> None:
         """Drop the vectors of memories that should have none."""
         indexed = "SELECT key FROM memories WHERE status IN (SELECT value FROM json_each(?))"
-        self._connection.execute(f"DELETE FROM vectors WHERE memory NOT IN ({indexed})", (_INDEXED,))
+        self._connection.execute(f"DELETE FROM vectors WHERE memory NOT IN ({indexed})", (INDEXED_STATUSES,))
         SnapshotsTable(self._connection).clear()
 
     def pending(self, space: int | None, *, limit: int) -> dict[int, Memory]:
         """Return indexed memories that have no vector in the space yet, newest first."""
         sql = f"SELECT {SELECTED}, m.key {_PENDING} ORDER BY m.key DESC LIMIT ?"
-        rows = self._connection.execute(sql, (_INDEXED, space or _NO_SPACE, limit))
+        rows = self._connection.execute(sql, (INDEXED_STATUSES, space or _NO_SPACE, limit))
         return {row[-1]: from_row(row) for row in rows}
 
     def count_pending(self, space: int | None, *, scope: Scope | None = None) -> int:
         """Return how many those are, of all or of those that a scope may see."""
-        sql, parameters = f"SELECT count(*) {_PENDING}", [_INDEXED, space or _NO_SPACE]
+        sql, parameters = f"SELECT count(*) {_PENDING}", [INDEXED_STATUSES, space or _NO_SPACE]
         if scope is not None:
             sql, parameters = f"{sql} AND m.scope IN ({VISIBLE})", [*parameters, *scope_columns(scope)]
         total: int = single_value(self._connection, sql, parameters)
