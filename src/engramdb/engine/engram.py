@@ -76,7 +76,7 @@ from engramdb.values import (
     WorkingMemory,
     new_id,
 )
-from engramdb.values.query import check_limit, check_number, checked_filters, parse_enum
+from engramdb.values.query import RECALL_LIMIT, check_limit, check_number, checked_filters, parse_enum
 
 if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
     from engramdb.capture.agents import AgentCapture
@@ -386,7 +386,7 @@ class Engram:
         self,
         query: str,
         *,
-        limit: int = 10,
+        limit: int = RECALL_LIMIT,
         mode: Mode = Mode.FULL_CONTEXT,
         filters: Filters | None = None,
         session: str | None = None,

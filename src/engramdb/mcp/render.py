@@ -23,7 +23,7 @@ from engramdb.verbs import errors
 
 # Show memories to a model: as lines that it reads, and as values.
 #
-# Used by the tools, resources and prompts; the isolation is that of the context room. A memory is somebody's
+# Used by the tools, resources and prompts; the isolation is that of `context.lines`. A memory is somebody's
 # words and never an instruction: it is one line, between marks that no memory can write, under a sentence
 # that says what it is. Values hold a memory's whole id; lines hold the end of it, which every tool accepts.
 

@@ -14,6 +14,8 @@ from engramdb.values.memory import Kind, Layer, MemoryType, Status
 from engramdb.values.scope import GLOBAL, Scope
 
 MAX_LIMIT = 1000
+RECALL_LIMIT = 10
+"""How many hits a recall gives where nobody says; models are shown fewer (`mcp.tools`)."""
 MAX_NUMBER = 2**63 - 1
 """The largest number that a store gives."""
 MAX_QUERY_CHARACTERS = 20_000
@@ -177,7 +179,7 @@ class Query(Struct, frozen=True, kw_only=True):
     """Who asks."""
     filters: Filters = Filters()
     """What a memory must be to count."""
-    limit: int = 10
+    limit: int = RECALL_LIMIT
     """The maximum number of hits."""
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from engramdb.values import (
     Summary,
     Timeline,
 )
+from engramdb.values.query import RECALL_LIMIT
 from engramdb.verbs.fields import (
     EXAMPLE_ID,
     GapName,
@@ -50,7 +51,7 @@ class RecallRequest(ScopedRequest, frozen=True, kw_only=True):
     """Ask a question and see the memories that fit, best first."""
 
     query: Annotated[Question, about("The question.")]
-    limit: Limit = 10
+    limit: Limit = RECALL_LIMIT
     mode: Annotated[Mode, about("How much of what is known may be given.", metavar="NAME")] = (
         Mode.FULL_CONTEXT
     )

@@ -28,13 +28,13 @@ from engramdb import __version__
 from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery
 from engramdb.values import Recall
+from engramdb.values.query import RECALL_LIMIT
 from engramdb.verbs import wording
 from engramdb.verbs.errors import answer_for
 from engramdb.verbs.sample_life import is_empty, load_sample_life
 from engramdb.verbs.wording import hidden_scope
 
 _HERE: Final = Path(__file__).parent
-_MAX_HITS: Final = 10
 _MAX_RECENT: Final = 20
 _ANOTHER_SCOPE: Final = "engram serve --user NAME (or --project and so on) shows them"
 _VERDICTS: Final = {"yes": True, "no": False}
@@ -204,7 +204,7 @@ class PageRenderer:
         if not visit.question.strip():
             return None
         as_of = _end_of(visit.day) if visit.day else None
-        return self._engram.recall(visit.question, limit=_MAX_HITS, as_of=as_of)
+        return self._engram.recall(visit.question, limit=RECALL_LIMIT, as_of=as_of)
 
     def _listed(self, before: str | None) -> PageList:
         found = list(self._engram.list(limit=_MAX_RECENT + 1, before=before))

@@ -203,7 +203,7 @@ class GapsTable:
 
 # The tables `tree_nodes` and `tree_members`: summaries of clusters, domains and whole scopes.
 #
-# Written by the dream's steps `tree` and `confidence`; read by the context room and by `engram.confidence`.
+# Written by the dream's steps `tree` and `confidence`; read by `context` and by `engram.confidence`.
 # All of it is derived. Triggers blank what mentions a memory that is forgotten or no longer believed, so a
 # summary never says what its members do not say any more.
 
