@@ -222,3 +222,33 @@ def test_a_body_that_breaks_off_is_told_where(client: TestClient) -> None:
 def test_nothing_of_this_has_touched_the_memory(client: TestClient) -> None:
     """Last of all and in any order: it is as it was."""
     assert [one["content"] for one in read(client, "memories")] == ["Ada Lovelace drinks tea"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        r'{"query": "tea", "\ud800": 1}',
+        r'{"query": "tea", "scope": {"\udfff": 1}}',
+        '{"query": "tea", "limit": ' + "9" * 5000 + "}",
+        "[" * 100_000,
+        '{"query": "tea", "limit": NaN}',
+    ],
+    ids=["half a name", "half a name inside", "digits", "brackets", "not a number"],
+)
+@pytest.mark.parametrize("verb", ["recall", "remember", "remember_many"])
+def test_no_body_is_a_mistake_of_the_server(client: TestClient, verb: str, body: str) -> None:
+    """Names that cannot be written, numbers without end and towers of brackets are the caller's mistakes."""
+    answer = client.post(f"/v1/{verb}", content=body.encode(), headers=JSON)
+
+    assert answer.status_code in (400, 422)
+    assert in_our_form(answer)
+
+
+@pytest.mark.parametrize("value", ["my PIN's 1234", 'my "PIN" 1234', "PIN 1234"])
+def test_a_refusal_names_the_field_and_never_its_value(client: TestClient, value: str) -> None:
+    """What was meant for a memory stands in no error, in whichever quotes."""
+    answer = client.post("/v1/remember", json={"content": "x", "layer": value})
+
+    assert answer.status_code in (400, 422)
+    assert "layer" in answer.json()["message"]
+    assert "1234" not in answer.text

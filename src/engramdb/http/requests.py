@@ -129,7 +129,7 @@ def _parsed(body: bytes) -> object:
         return json.loads(body)
     except json.JSONDecodeError as exc:
         raise InvalidContent(f"the body is not JSON, from character {exc.pos} on", hint=_DESCRIBED) from exc
-    except (UnicodeDecodeError, RecursionError) as exc:
+    except (RecursionError, ValueError) as exc:  # not UTF-8, too deep, or a number of thousands of digits
         raise HTTPException(400, "the body cannot be read as JSON") from exc
 
 

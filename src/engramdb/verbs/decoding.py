@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,6 +14,8 @@ from engramdb.errors import InvalidContent
 from engramdb.text.normalize import is_text
 from engramdb.verbs.verb import Asked, Field, Surface, fields_of, is_struct
 
+_VALUE: Final = re.compile(r" value ['\"]")
+"""Where msgspec begins to quote a value, in the quotes that it needs least."""
 REHEARSED: Final = "age, dream, erase and import"
 """The verbs that take `dry_run`, in the words of the refusal."""
 
@@ -41,7 +44,7 @@ def _plain(message: str) -> str:
     """Return msgspec's message with the field in front and without the value, which may be a memory."""
     told, _, place = message.partition(" - at `$")
     name = place.rstrip("`").lstrip(".")
-    told = told.partition(" value '")[0]
+    told = _VALUE.split(told, maxsplit=1)[0]
     return f"{name}: {told}" if name else told
 
 
@@ -65,7 +68,8 @@ def _prepared(
 def _unknown(path: tuple[str, ...]) -> str:
     if path == ("dry_run",):  # who asks for a rehearsal must not get the real thing
         return f"this cannot be rehearsed; dry_run is for {REHEARSED}"
-    return f"{'.'.join(path)[:80]}: no such field"
+    name = ".".join(path)[:80].encode(errors="replace").decode()  # half a surrogate pair cannot be answered
+    return f"{name}: no such field"
 
 
 def _checked(one: Field, value: Any, surface: Surface, *, path: tuple[str, ...]) -> Any:
