@@ -118,7 +118,7 @@ class SmartBuffer:
         self._waiting: dict[tuple[Scope, str | None], _Waiting] = {}
 
     def add(self, turn: Turn, *, is_urgent: bool) -> Trigger | None:
-        """Count a turn and say whether its conversation should be read now."""
+        """Count a turn and return whether its conversation should be read now."""
         place = (turn.scope, turn.session)
         with self._lock:
             waiting = self._waiting.setdefault(place, _Waiting(0, turn.created_at))

@@ -197,7 +197,7 @@ _INABILITIES = frozenset(["eat", "drink", "swim", "drive", "stand", "lift", "tol
 
 
 def is_passing(clause: Clause) -> bool:
-    """Say whether the clause says only how things are at the moment, even where it asks to be remembered."""
+    """Tell whether the clause says only how things are at the moment, even where it asks to be remembered."""
     return clause.is_copula and bool(_PASSING_STATE.match(clause.tail.lower()))
 
 

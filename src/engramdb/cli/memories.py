@@ -196,7 +196,7 @@ def show_link(edge: Edge) -> None:
 
 @runs("unlink")
 def unlink(run: Run) -> None:
-    """Remove a link and say whether it was there."""
+    """Remove a link and return whether it was there."""
     run.present(
         run.answer().was_there,
         lambda was: out("removed" if was else "there was no such link of that type (--as chooses another)"),

@@ -313,7 +313,7 @@ def entities_in_play(tx: Transaction, message: str, hits: Sequence[Hit], scope: 
 # What was stored today, newest first.
 
 NEWEST = 20
-"""So many of the newest memories are looked at."""
+"""How many of the newest memories are looked at."""
 
 
 def today_candidates(

@@ -109,7 +109,7 @@ def _word_set(text: str) -> set[str]:
 
 PAGE_ROWS = 20_000
 NEIGHBORS = 8
-"""So many of the nearest are compared with each replayed memory."""
+"""How many of the nearest are compared with each replayed memory."""
 REPLAY_ACTOR = Actor(name="dream.replay", kind=ActorKind.RULE)
 REPLAY_REASON = "replay: much used and fading"
 INSIGHT_REASON = "replay: several new links met in it"

@@ -40,7 +40,7 @@ THEME_ABOVE = 0.60
 MIN_THEME = 3
 """So many statements make a theme."""
 MAX_THEME = 12
-"""So many of a theme are summed up, the newest."""
+"""How many of a theme are summed up, the newest."""
 PRINCIPLES_HOURS = 20.0
 """Hours within which runs share one allowance of new principles."""
 PRINCIPLE_CONFIDENCE = 0.8

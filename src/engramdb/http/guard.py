@@ -131,7 +131,7 @@ def too_slow() -> SystemError_:
 
 
 def is_from_own_page(headers: Headers) -> bool:
-    """Say whether our own page, a person or a program sent it; browsers tell with either of two headers."""
+    """Tell whether our own page, a person or a program sent it; browsers tell with either of two headers."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site in _OWN_SITE

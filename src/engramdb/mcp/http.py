@@ -31,7 +31,7 @@ HINT: Final = f"Send Authorization: Bearer, with what {FILE_NAME} holds."
 
 
 class OneToken(Struct, frozen=True):
-    """Knows whoever shows the one token."""
+    """Knows a caller who shows the one token."""
 
     token: str
 
@@ -60,7 +60,7 @@ _SHUTDOWN_SECONDS = 2
 
 
 def guarded_app(server: MemoryServer, *, token: str | None, hosts: Collection[str]) -> ASGIApp:
-    """Return the application; without a token, whoever is on this machine may use it."""
+    """Return the application; without a token, anybody on this machine may use it."""
     app: ASGIApp = server.sdk.streamable_http_app(
         streamable_http_path=PATH,
         max_sessions=MOST_SESSIONS,

@@ -60,7 +60,7 @@ def to_stderr() -> None:
 
 
 class Opening:
-    """An engine that is opened once, by whoever comes first, and closed once."""
+    """An engine that is opened once, by the first that comes, and closed once."""
 
     def __init__(self, open_engine: Callable[[], Engram]) -> None:
         self._open_engine = open_engine

@@ -221,7 +221,7 @@ class ConfidenceParts(Protocol):
 
 
 def confidence(parts: ConfidenceParts, question: str, *, scope: Scope, now: datetime) -> Confidence:
-    """Say whether an answer to the question can be confident, is uncertain, or about the unknown."""
+    """Return whether an answer to the question can be confident, is uncertain, or about the unknown."""
     asked = Query(text=question, scope=scope, filters=Filters(statuses=BELIEVED), limit=ASKED_HITS)
     answer = recall(asked, parts.sources, now=now)
     fits = fitting(answer.hits)

@@ -98,7 +98,7 @@ def _most_tokens(prompt: ChatPrompt) -> int:
 MOST_PARTS = 3
 """Questions that one question may lead to; each costs a recall, and with a model a call."""
 LEADS_FROM = 3
-"""So many of the best memories are read for a name that a question only describes."""
+"""How many of the best memories are read for a name that a question only describes."""
 ENOUGH_SHARE = 0.99
 """A memory with this share of the words that matter answers the question as far as words can tell."""
 ROOT_FIRST = 3

@@ -114,7 +114,7 @@ def share_of(name: str, answers: Mapping[str, object], weights: Mapping[str, flo
 # what it was given, none is lost. Scores come out in [0, 1], and single or equal ones as 1.
 
 MMR_POOL = 50
-"""So many of the best are weighed against one another; the rest follow in their order."""
+"""How many of the best are weighed against one another; the rest follow in their order."""
 
 
 class Reranker(Protocol):

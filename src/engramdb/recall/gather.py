@@ -97,7 +97,7 @@ def _fetch_past(
 
 
 def _fits(memory: Memory, query: Query, now: datetime) -> bool:
-    """Say whether a memory may be shown; one whose last day is over counts as gone before a sweep comes."""
+    """Tell whether a memory may be shown; one whose last day is over counts as gone before a sweep comes."""
     is_seen = query.scope.sees(memory.scope) and memory.status in query.filters.statuses
     return is_seen and not memory.is_over(now)
 

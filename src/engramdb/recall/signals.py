@@ -40,9 +40,9 @@ TRUST_UTILITY = 0.20
 SESSION, SUBJECT, TIME = "session", "subject", "time"
 GRAPH, LINKED, ENTITY = "graph", "linked", "entity"
 SKETCHED = 80
-"""Of so many of the best it is asked who said them and when: what lies lower cannot be lifted to the top."""
+"""Of how many of the best it is asked who said them and when: what lies lower cannot be lifted to the top."""
 LINKED_FROM = 3
-"""From so many of the best, linked neighbors join the answer."""
+"""From how many of the best linked neighbors join the answer."""
 
 
 def signals(

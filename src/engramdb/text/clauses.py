@@ -186,7 +186,7 @@ def _after_noun(text: str, begin: int, *, who: Who, lead: str) -> Clause | None:
 
 
 def _is_verb(word: str, previous: str) -> bool:
-    """Say whether a word after a noun is its verb; a bare form only after a plural, "our clients prefer"."""
+    """Tell whether a word after a noun is its verb; a bare form only after a plural, "our clients prefer"."""
     if _STEP.fullmatch(word):
         return word not in ("all", "both", "first", "only", "once", "too", "later")
     if not any(base in _FORMS for base in bases(word)):
@@ -319,7 +319,7 @@ def opposed(sentence: str) -> list[str]:
 
 
 def _is_thing(rest: str, *, beside: str) -> bool:
-    """Say whether it can stand where the other does: "on Fridays" beside "on Mondays", not beside "vim"."""
+    """Tell whether it can stand where the other does: "on Fridays" beside "on Mondays", not beside "vim"."""
     first = _first(rest)
     return bool(_THING.fullmatch(rest)) and (first not in _NO_THING or first == _first(beside))
 

@@ -239,7 +239,7 @@ def disguises(plain: str) -> Iterator[tuple[str, str]]:
 
 
 def _may_hold(wanted: tuple[str, ...], plain: str) -> bool:
-    """Say whether lower-case words may hold one of those; beyond ASCII a letter has more forms than these."""
+    """Tell whether lower-case words may hold one; beyond ASCII a letter has more forms than these."""
     return not plain.isascii() or any(word in plain for word in wanted)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from engramdb.text.normalize import lazy
 from engramdb.text.pii_patterns import cued
 
-# Check digits: say whether a number can be what it looks like.
+# Check digits: whether a number can be what it looks like.
 #
 # Each function takes the number with or without its separators and returns False for whatever does not fit,
 # so a caller needs no second test of the length. The rules are published: by the card brands, in ISO 13616

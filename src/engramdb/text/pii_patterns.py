@@ -41,7 +41,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# Say whether something beside a name or a home town might make it exact: a number, a handle, a secret's name.
+# Whether something beside a name or a home town might make it exact: a number, a handle, a secret's name.
 
 _INVISIBLE = lazy("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _WIDE = lazy("[\uff10-\uff19\uff20-\uff3a\uff41-\uff5a]")

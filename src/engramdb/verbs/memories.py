@@ -297,7 +297,7 @@ class UnlinkRequest(UnlinkFields, frozen=True, kw_only=True):
     """Remove a link between two memories."""
 
     def call(self, engram: Any, **options: Any) -> Unlinked:
-        """Remove the link and say whether it was there."""
+        """Remove the link and return whether it was there."""
         return Unlinked(engine_method(engram, verb_of(UnlinkRequest))(**self.arguments(), **options))
 
 

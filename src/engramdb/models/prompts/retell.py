@@ -74,7 +74,7 @@ def _is_known(word: str, known: set[str]) -> bool:
 
 
 def _opens(summary: str, word: str) -> bool:
-    """Say whether a word stands only at the beginning of sentences, where any word has a capital letter."""
+    """Tell whether a word stands only at the beginning of sentences, where any word has a capital letter."""
     places = [found.start() for found in re.finditer(rf"\b{re.escape(word)}\b", summary)]
     is_number = any(character.isdigit() for character in word)
     return not is_number and all(place == 0 or summary[:place].rstrip()[-1:] in ".!?" for place in places)
