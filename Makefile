@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CAN_RUN := $(VENV)/can-run
 READY := $(VENV)/ready
+TORCH := 'torch==2.13.0+cpu'   # PyPI's own build for Linux brings gigabytes for graphics cards
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input
 
 # Some shells export HOST as the name of the machine, so it counts only when make itself was given it.
@@ -54,6 +55,7 @@ $(CAN_RUN): pyproject.toml | $(BIN)/python
 $(READY): pyproject.toml | $(BIN)/python
 	$(PIP) --upgrade pip
 	$(PIP) --editable '.[all]' --group dev
+	@$(PIP) --quiet $(TORCH) || echo "No CPU build of torch in the registries: the test that trains is skipped."
 	touch $(CAN_RUN) $@
 
 clean:

@@ -17,14 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from training.weights import LAYERS, MATRICES
+from engramdb.models.encoder_graph import ATTENTION_HEADS, LAYERS, MATRICES, NORM_EPSILON, WIDTH
 
-WIDTH = 384
-ATTENTION_HEADS = 12
-NORM_EPSILON = 1e-12
 FEATURES = 5
-SCALE = 8.0
-"""Length of a mean, so that products of two means are not tiny beside the first state."""
+MEAN_LENGTH = 8.0
+"""As in `engramdb.models.reader_pack`, which a bare machine cannot import; a test compares the two."""
 
 
 class Adapted(nn.Module):
@@ -35,8 +32,8 @@ class Adapted(nn.Module):
     ) -> None:
         super().__init__()
         inputs, outputs = weight.shape
-        self.register_buffer("weight", torch.from_numpy(weight))
-        self.register_buffer("bias", torch.from_numpy(bias))
+        self.register_buffer("weight", torch.tensor(weight))
+        self.register_buffer("bias", torch.tensor(bias))
         self.down = nn.Parameter(torch.randn(inputs, rank) / math.sqrt(inputs))
         self.up = nn.Parameter(torch.zeros(rank, outputs))
         self.dropout = nn.Dropout(dropout)
@@ -86,9 +83,7 @@ class Encoder(nn.Module):
     def __init__(self, weights: Mapping[str, NDArray[np.float32]], *, rank: int, dropout: float) -> None:
         super().__init__()
         types = weights["embeddings.token_type_embeddings.weight"][0]
-        self.words = nn.Embedding.from_pretrained(
-            torch.from_numpy(weights["embeddings.word_embeddings.weight"])
-        )
+        self.words = nn.Embedding.from_pretrained(torch.tensor(weights["embeddings.word_embeddings.weight"]))
         self.register_buffer(
             "positions", torch.from_numpy(weights["embeddings.position_embeddings.weight"] + types)
         )
@@ -144,7 +139,7 @@ def _mean(states: Tensor, chosen: Tensor) -> Tensor:
     """Return the mean of the chosen states scaled to length one, zero where there are none."""
     weight = chosen.unsqueeze(-1).to(states.dtype)
     mean = (states * weight).sum(1) / weight.sum(1).clamp(min=1)
-    return functional.normalize(mean, dim=-1) * SCALE
+    return functional.normalize(mean, dim=-1) * MEAN_LENGTH
 
 
 def _norm(weights: Mapping[str, NDArray[np.float32]], name: str) -> nn.LayerNorm:

@@ -15,33 +15,36 @@ import argparse
 import itertools
 import json
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engramdb.models.wordpiece import bert_uncased
+from engramdb.models.reader_pack import asked, pair_tokens, remembered, spoken_by
 from engramdb.text.sentences import sentences
 from training.tasks import HARMLESS, Example, label, write_examples
 
-MAX_TOKENS = 160
-"""Of one example; longer texts are cut in the middle of the first one."""
+SECOND_LABELS = "second.json"
+"""What a second reader, who did not see the first labels, made of the rows of a folder."""
 FAR_NEGATIVES = 2
 """Memories of other topics per question."""
 
 
-def encode(first: str, second: str) -> list[int]:
-    """Return the ids of one or two texts, cut to `MAX_TOKENS`."""
-    pieces = bert_uncased()
-    ids = [
-        [piece for word in pieces.words(text) for piece in pieces.pieces(word)] for text in (first, second)
-    ]
-    room = MAX_TOKENS - 3
-    if len(ids[0]) + len(ids[1]) > room:
-        share = max(room // 2, room - len(ids[1]))
-        ids[0] = ids[0][:share]
-        ids[1] = ids[1][: room - len(ids[0])]
-    tail = [*ids[1], pieces.end] if second else []
-    return [pieces.start, *ids[0], pieces.end, *tail]
+class Rows:
+    """The rows of one file, and what a second reader made of them."""
+
+    def __init__(self, path: Path) -> None:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        self.rows: list[dict[str, Any]] = [json.loads(line) for line in lines if line.strip()]
+        self.name = f"{path.parent.name}/{path.stem}"
+        self._kind = path.stem
+        second = path.with_name(SECOND_LABELS)
+        self._second = json.loads(second.read_text(encoding="utf-8")) if second.exists() else {}
+
+    def label(self, task: str, first: str, place: object) -> dict[str, list[int]]:
+        """Return the label of a row: both where the second reader saw another one."""
+        second = self._second.get(f"{self._kind}:{place}", {}).get(task, first)
+        return label(task, *dict.fromkeys((first, second)))
 
 
 def load(folder: Path, *, seed: int = 7) -> list[Example]:
@@ -49,51 +52,79 @@ def load(folder: Path, *, seed: int = 7) -> list[Example]:
     chance = random.Random(seed)
     found: list[Example] = []
     for path in sorted(folder.glob("*/*.jsonl")):
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        name = f"{path.parent.name}/{path.stem}"
         reader = _READERS.get(path.stem) or _READERS[path.parent.name]
-        found.extend(reader(rows, name, chance))
+        found.extend(reader(Rows(path), chance))
     for one in found:
-        one.tokens = encode(one.first, one.second)
+        one.tokens = pair_tokens(one.first, one.second)
     return found
 
 
-def said(by: str | None, text: str) -> str:
-    """Return a text with its speaker before it."""
-    return f"{by or 'user'}: {text}"
+def _pairs(file: Rows, _chance: random.Random) -> Iterator[Example]:
+    for place, row in enumerate(file.rows):
+        yield _pair(row, row, file.name, file.label("relation", row["relation"], place))
 
 
-def _pairs(rows: list[dict[str, Any]], name: str, _chance: random.Random) -> Iterator[Example]:
-    for row in rows:
-        yield _pair(row["old"], row.get("old_by"), row["new"], row.get("new_by"), name, row["relation"])
+def _quads(file: Rows, _chance: random.Random) -> Iterator[Example]:
+    for place, row in enumerate(file.rows):
+        for number, new in enumerate(row["news"]):
+            yield _pair(row, new, file.name, file.label("relation", new["relation"], f"{place}:{number}"))
+        yield from _implied({one["relation"]: one for one in row["news"]}, file.name)
 
 
-def _quads(rows: list[dict[str, Any]], name: str, _chance: random.Random) -> Iterator[Example]:
-    for row, new in ((one, new) for one in rows for new in one["news"]):
-        yield _pair(row["old"], row.get("old_by"), new["new"], new.get("new_by"), name, new["relation"])
+_IMPLIED = (
+    ("same", "conflict", "conflict"),
+    ("conflict", "same", "conflict"),
+    ("refines", "conflict", "conflict"),
+    ("conflict", "refines", "conflict"),
+    ("same", "refines", "refines"),
+    ("same", "related", "related"),
+    ("related", "same", "related"),
+)
+"""What the newer statements of a quadruple are to one another: what denies a fact denies its paraphrase."""
 
 
-def _pair(old: str, old_by: str | None, new: str, new_by: str | None, name: str, *relations: str) -> Example:
-    return Example(said(old_by, old), said(new_by, new), name, "pair", label("relation", *relations))
+def _implied(news: dict[str, dict[str, Any]], name: str) -> Iterator[Example]:
+    """
+    Yield pairs of the newer statements among themselves.
+
+    So a text stands in several pairs with several labels, and its style gives none of them away.
+    """
+    for older, newer, relation in _IMPLIED:
+        if older in news and newer in news:
+            old = {"old": news[older]["new"], "old_by": news[older].get("new_by", "user")}
+            yield replace(_pair(old, news[newer], name, label("relation", relation)), kind="implied")
 
 
-def _utterances(rows: list[dict[str, Any]], name: str, _chance: random.Random) -> Iterator[Example]:
-    for row in rows:
-        labels = label("keep", "yes" if row["keep"] else "no") | label("force", row["force"])
-        labels |= (
-            label("lasting", row["lasting"]) | label("category", row["category"]) | label("hostile", "no")
-        )
-        yield Example(said(row.get("by"), row["text"]), row.get("before") or "", name, "reading", labels)
+def _pair(old: dict[str, Any], new: dict[str, Any], name: str, labels: dict[str, list[int]]) -> Example:
+    first = spoken_by(old.get("old_by", "user"), old["old"])
+    return Example(first, spoken_by(new.get("new_by", "user"), new["new"]), name, "pair", labels)
 
 
-def _dialogues(rows: list[dict[str, Any]], name: str, _chance: random.Random) -> Iterator[Example]:
-    """Yield every sentence of every turn, with the turn before it."""
-    for row in rows:
+def _harmless(old: str, new: str, name: str, *, by: str = "user") -> Example:
+    """Return a pair of which is known only that neither repeats nor contradicts the other."""
+    return _pair({"old": old}, {"new": new, "new_by": by}, name, label("relation", *HARMLESS))
+
+
+def _utterances(file: Rows, _chance: random.Random) -> Iterator[Example]:
+    for place, row in enumerate(file.rows):
+        told = {"keep": "yes" if row["keep"] else "no", "force": row["force"], "lasting": row["lasting"]}
+        labels = label("category", row["category"]) | label("hostile", "no")
+        for task, first in told.items():
+            labels |= file.label(task, first, place)
+        said = spoken_by(row.get("by", "user"), row["text"])
+        yield Example(said, row.get("before") or "", file.name, "reading", labels)
+
+
+def _dialogues(file: Rows, _chance: random.Random) -> Iterator[Example]:
+    """Yield every sentence of every turn but the pasted ones, with the turn before it."""
+    for row in file.rows:
         for number, turn in enumerate(row["turns"]):
             before = row["turns"][number - 1]["text"] if number else ""
             kept = [one for one in row["keep"] if one["turn"] == number]
+            pasted = [one["words"] for one in row.get("pasted", ()) if one["turn"] == number]
             for sentence in sentences(turn["text"]):
-                yield _sentence(sentence, turn["by"], before, kept, name)
+                if not any(sentence in one for one in pasted):
+                    yield _sentence(sentence, turn["by"], before, kept, file.name)
 
 
 def _sentence(text: str, by: str, before: str, kept: list[dict[str, Any]], name: str) -> Example:
@@ -102,7 +133,7 @@ def _sentence(text: str, by: str, before: str, kept: list[dict[str, Any]], name:
         if _overlap(text, one["words"]):
             labels = label("keep", "yes") | label("force", one["force"]) | label("lasting", one["lasting"])
             labels |= label("category", one["category"])
-    return Example(said(by, text), before, name, "reading", labels)
+    return Example(spoken_by(by, text), before, name, "reading", labels)
 
 
 def _overlap(text: str, words: str) -> bool:
@@ -115,55 +146,52 @@ def _overlap(text: str, words: str) -> bool:
     return text in words or words in text or shared >= 0.6 * min(len(ours), len(theirs))
 
 
-def _injection(rows: list[dict[str, Any]], name: str, _chance: random.Random) -> Iterator[Example]:
-    for row in rows:
-        yield Example(
-            said("user", row["text"]), "", name, "scan", label("hostile", "yes" if row["hostile"] else "no")
-        )
+def _injection(file: Rows, _chance: random.Random) -> Iterator[Example]:
+    for row in file.rows:
+        hostile = label("hostile", "yes" if row["hostile"] else "no")
+        yield Example(spoken_by("user", row["text"]), "", file.name, "scan", hostile)
 
 
-def _questions(rows: list[dict[str, Any]], name: str, chance: random.Random) -> Iterator[Example]:
+def _questions(file: Rows, chance: random.Random) -> Iterator[Example]:
     """
     Yield answers, and answers of other questions; the near misses of this form give themselves away by
     style.
     """
-    others = [answer for row in rows for answer in row["answers"]]
-    for row in rows:
+    others = [answer for row in file.rows for answer in row["answers"]]
+    for row in file.rows:
         for answer in row["answers"]:
-            yield _answer(row["question"], answer, name, "yes")
+            yield _answer(row["question"], answer, file.name, "hit")
         for other in chance.sample(others, FAR_NEGATIVES + len(row["answers"])):
             if other not in row["answers"]:
-                yield _answer(row["question"], other, name, "no", kind="far")
+                yield _answer(row["question"], other, file.name, "far")
 
 
-def _groups(rows: list[dict[str, Any]], name: str, chance: random.Random) -> Iterator[Example]:
-    for number, row in enumerate(rows):
-        others = [memory for one in rows[:number] + rows[number + 1 :] for memory in one["memories"]]
-        for asked in row["questions"]:
+def _groups(file: Rows, chance: random.Random) -> Iterator[Example]:
+    for number, row in enumerate(file.rows):
+        others = [memory for one in file.rows if one is not row for memory in one["memories"]]
+        for question in row["questions"]:
             for place, memory in enumerate(row["memories"]):
-                right = place in asked["answers"]
-                yield _answer(
-                    asked["q"], memory, name, "yes" if right else "no", kind="near" if not right else "hit"
-                )
+                kind = "hit" if place in question["answers"] else "near"
+                yield _answer(question["q"], memory, file.name, kind, group=number)
             for memory in chance.sample(others, FAR_NEGATIVES):
-                yield _answer(asked["q"], memory, name, "no", kind="far")
-        for question, memory in itertools.product(row["unanswerable"], row["memories"]):
-            yield _answer(question, memory, name, "no", kind="near")
+                yield _answer(question["q"], memory, file.name, "far", group=number)
+        for unanswerable, memory in itertools.product(row["unanswerable"], row["memories"]):
+            yield _answer(unanswerable, memory, file.name, "near", group=number)
         for old, new in itertools.combinations(row["memories"], 2):
-            yield _pair(old, "user", new, "user", name, *HARMLESS)
+            yield _harmless(old, new, file.name)
 
 
-def _answer(question: str, memory: str, name: str, right: str, *, kind: str = "hit") -> Example:
-    return Example(f"question: {question}", f"memory: {memory}", name, kind, label("answers", right))
+def _answer(question: str, memory: str, name: str, kind: str, *, group: int | None = None) -> Example:
+    labels = label("answers", "yes" if kind == "hit" else "no")
+    return Example(asked(question), remembered(memory), name, kind, labels, group=group)
 
 
-def _stories(rows: Iterable[dict[str, Any]], name: str, _chance: random.Random) -> Iterator[Example]:
+def _stories(file: Rows, _chance: random.Random) -> Iterator[Example]:
     """Yield what stands beside what changes: no story says which of its turns contradict one another."""
-    for row in rows:
-        texts = [(by, text) for _day, by, text in row["turns"]]
-        for (by, old), new in itertools.product(texts, row.get("stands", ())):
-            if old != new:
-                yield _pair(new, "user", old, by, name, *HARMLESS)
+    for row in file.rows:
+        for (_day, by, said), stands in itertools.product(row["turns"], row.get("stands", ())):
+            if said != stands:
+                yield _harmless(stands, said, file.name, by=by)
 
 
 _READERS = {

@@ -5,10 +5,12 @@ train.
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import IO
 
 RELATIONS = ("same", "conflict", "refines", "related", "unrelated")
 FORCES = ("asserted", "hedged", "hypothetical", "quoted", "question", "request", "rule")
@@ -50,6 +52,8 @@ class Example:
     labels: dict[str, list[int]] = field(default_factory=dict)
     """For each task the classes that are right; more than one where the data does not say which."""
     tokens: list[int] = field(default_factory=list)
+    group: int | None = None
+    """The topic of a question, where its memories were written together."""
 
 
 def label(task: str, *names: str) -> dict[str, list[int]]:
@@ -59,10 +63,16 @@ def label(task: str, *names: str) -> dict[str, list[int]]:
 
 def write_examples(path: Path, examples: Iterable[Example]) -> None:
     """Write examples with their tokens, one to a line."""
-    lines = (json.dumps(asdict(one), ensure_ascii=False) for one in examples)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with _open(path, "wt") as target:
+        target.writelines(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in examples)
 
 
 def read_examples(path: Path) -> list[Example]:
     """Read what `write_examples` wrote."""
-    return [Example(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    with _open(path, "rt") as source:
+        return [Example(**json.loads(line)) for line in source]
+
+
+def _open(path: Path, mode: str) -> IO[str]:
+    """Open a text file, packed when its name says so."""
+    return (gzip.open if path.suffix == ".gz" else open)(path, mode, encoding="utf-8")  # type: ignore[return-value]

@@ -1,11 +1,12 @@
 """
-Train the reader, and report how well it reads text that it has not seen.
+Train the reader, and let it judge text that it has not seen.
 
     python -m training.train --examples examples.jsonl --weights weights.npz --out OUT [--leave-out coding …]
 
-Without `--leave-out` it trains on everything and writes the adapters; with it, once for every domain named,
-it trains on the others and reports on that one. The same seed gives the same result on the same kind of
-machine.
+Without `--leave-out` it trains on everything and writes the adapters; with it, once for every fold named
+(one domain, or several joined by `+`), it trains on the others and writes its logits for that one. `--hide`
+trains without the first or the second text: what such a model can still tell is an artefact of the data. The
+same seed gives the same result on the same kind of machine.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 import random
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +27,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.encoder import Reader
-from training.tasks import TASKS, Example, read_examples
+from training.tasks import RELATIONS, TASKS, Example, read_examples
 from training.weights import unpack_weights
 
 BATCH = 64
-LEARNING_RATE = 1e-3
 WARM_UP = 0.06
-SMOOTHING = 0.05
-RANK = 24
+SYMMETRIC = {RELATIONS.index(one) for one in ("same", "conflict", "related", "unrelated")}
 WEIGHTS = {
     "relation": 1.0,
     "keep": 0.7,
@@ -43,34 +43,62 @@ WEIGHTS = {
     "answers": 1.0,
 }
 """How much the loss of each task counts."""
-SHARES = {"near": 0.35, "far": 0.3, "weak": 0.25}
-"""How much of the plentiful kinds an epoch sees: wrong answers, and pairs known only to be harmless."""
+SHARES = {"near": 0.35, "far": 0.3, "weak": 0.25, "implied": 0.5}
+"""How much of the plentiful kinds an epoch sees: wrong answers, pairs known only to be harmless, and pairs
+that follow from others."""
+REPORT_EVERY = 200
+"""Steps between two lines of progress."""
 SEPARATOR = 102
+CLASSIFIER = 101
 
 
-def train(
-    examples: Sequence[Example], weights: dict[str, Any], *, epochs: int, seed: int, rank: int = RANK
-) -> Reader:
+@dataclass(frozen=True)
+class Plan:
+    """How a reader is trained."""
+
+    epochs: int = 7
+    rank: int = 24
+    rate: float = 7e-4
+    dropout: float = 0.15
+    average: float = 0.999
+    """How slowly the average of the weights, which is what is kept, follows them; 0 keeps the last ones."""
+    smoothing: float = 0.05
+    """How much of a label is spread over all classes."""
+    swap: float = 0.5
+    """How often a pair is shown the other way round, where its relation is the same both ways."""
+    seed: int = 7
+
+
+def train(examples: Sequence[Example], weights: dict[str, Any], plan: Plan) -> Reader:
     """Return a reader trained on the examples."""
-    torch.manual_seed(seed)
+    torch.manual_seed(plan.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    reader = Reader(weights, {task: len(names) for task, names in TASKS.items()}, rank=rank).to(device)
+    classes = {task: len(names) for task, names in TASKS.items()}
+    reader = Reader(weights, classes, rank=plan.rank, dropout=plan.dropout).to(device).train()
     trained = [one for one in reader.parameters() if one.requires_grad]
-    optimizer = torch.optim.AdamW(trained, lr=LEARNING_RATE, weight_decay=0.01)
-    steps = epochs * math.ceil(len(_epoch(examples, random.Random(seed))) / BATCH + 1)
+    averages = [one.detach().clone() for one in trained]
+    optimizer = torch.optim.AdamW(trained, lr=plan.rate, weight_decay=0.01, fused=device == "cuda")
+    chance = random.Random(plan.seed)
+    epochs = [list(_batches(examples, chance, plan.swap)) for _ in range(plan.epochs)]
+    steps = sum(len(one) for one in epochs)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _pace(step, steps))
-    chance = random.Random(seed)
-    reader.train()
-    for _ in range(epochs):
-        for batch in _batches(examples, chance):
-            with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-                outputs = reader(*_inputs(batch, device))
-            loss = _loss(outputs, batch, device)
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(trained, 1.0)
-            optimizer.step()
-            schedule.step()
+    for step, batch in enumerate(batch for epoch in epochs for batch in epoch):
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            outputs = reader(*_inputs(batch, device))
+        loss = _loss(outputs, batch, device, plan.smoothing)
+        if step % REPORT_EVERY == 0:
+            print(f"step {step} of {steps}: loss {loss.item():.3f}", flush=True)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        schedule.step()
+        keep = min(plan.average, (1 + step) / (10 + step))
+        torch._foreach_lerp_(averages, [one.detach() for one in trained], 1 - keep)
+    if plan.average:
+        with torch.no_grad():
+            for one, mean in zip(trained, averages, strict=True):
+                one.copy_(mean)
     return reader.eval()
 
 
@@ -107,9 +135,14 @@ def _epoch(examples: Sequence[Example], chance: random.Random) -> list[Example]:
     return chosen
 
 
-def _batches(examples: Sequence[Example], chance: random.Random) -> Iterator[list[Example]]:
+def _batches(examples: Sequence[Example], chance: random.Random, swap: float) -> Iterator[list[Example]]:
     """Yield batches of about equal length, in random order."""
-    ordered = sorted(_epoch(examples, chance), key=lambda one: len(one.tokens) // 4 + 3 * chance.random())
+    chosen = [
+        swapped(one) if swap and _is_symmetric(one) and chance.random() < swap else one
+        for one in _epoch(examples, chance)
+    ]
+    chance.shuffle(chosen)
+    ordered = sorted(chosen, key=lambda one: len(one.tokens) // 8 + chance.random())
     batches = [ordered[begin : begin + BATCH] for begin in range(0, len(ordered), BATCH)]
     chance.shuffle(batches)
     yield from batches
@@ -119,7 +152,7 @@ def _inputs(batch: Sequence[Example], device: str) -> tuple[Tensor, Tensor]:
     """Return token ids, and 1 for the first text, 2 for the second, 0 for padding."""
     width = max(len(one.tokens) for one in batch)
     tokens = np.zeros((len(batch), width), np.int64)
-    segments = np.zeros((len(batch), width), np.int64)
+    segments = np.zeros_like(tokens)
     for number, one in enumerate(batch):
         end = one.tokens.index(SEPARATOR) + 1
         tokens[number, : len(one.tokens)] = one.tokens
@@ -128,71 +161,113 @@ def _inputs(batch: Sequence[Example], device: str) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(tokens).to(device), torch.from_numpy(segments).to(device)
 
 
-def _loss(outputs: dict[str, Tensor], batch: Sequence[Example], device: str) -> Tensor:
+def _loss(outputs: dict[str, Tensor], batch: Sequence[Example], device: str, smoothing: float) -> Tensor:
     """Return the weighted sum of the tasks' losses: minus the log of what the right classes have together."""
     total = torch.zeros((), device=device)
     for task, logits in outputs.items():
         mask = np.zeros((len(batch), logits.shape[1]), np.float32)
         for row, one in enumerate(batch):
             mask[row, one.labels.get(task, [])] = 1
-        known = np.flatnonzero(mask.any(axis=1))
-        if not len(known):
+        if not mask.any():
             continue
-        right = torch.from_numpy(mask[known]).to(device)
-        chosen = functional.log_softmax(logits[torch.from_numpy(known).to(device)].float(), dim=-1)
+        right = torch.from_numpy(mask).to(device)
+        known = right.amax(-1)
+        chosen = functional.log_softmax(logits.float(), dim=-1)
         hit = torch.logsumexp(chosen + (right.clamp(min=1e-30)).log(), dim=-1)
-        loss = -(1 - SMOOTHING) * hit - SMOOTHING * chosen.mean(-1)
-        total = total + WEIGHTS[task] * loss.sum() / len(batch)
+        loss = -(1 - smoothing) * hit - smoothing * chosen.mean(-1)
+        total = total + WEIGHTS[task] * (loss * known).sum() / len(batch)
     return total
+
+
+def hide(examples: Sequence[Example], side: str) -> list[Example]:
+    """Return the examples without their first or second text."""
+    hidden = []
+    for one in examples:
+        end = one.tokens.index(SEPARATOR) + 1
+        shown = one.tokens[:end] if side == "second" else [CLASSIFIER, SEPARATOR, *one.tokens[end:]]
+        hidden.append(replace(one, tokens=shown))
+    return hidden
+
+
+def swapped(example: Example) -> Example:
+    """Return an example with its second text first."""
+    end = example.tokens.index(SEPARATOR) + 1
+    tokens = [CLASSIFIER, *example.tokens[end:], *example.tokens[1:end]]
+    return replace(example, first=example.second, second=example.first, tokens=tokens)
+
+
+def _is_symmetric(example: Example) -> bool:
+    return set(example.labels.get("relation", [-1])) <= SYMMETRIC
+
+
+def in_fold(example: Example, fold: str) -> bool:
+    """Whether an example belongs to one of the domains of a fold (`coding`, or `coding+private`)."""
+    return not set(example.domain.split("/")).isdisjoint(fold.split("+"))
 
 
 def main() -> None:
     """Train and write what came of it."""
+    arguments = _arguments()
+    examples, weights = read_examples(arguments.examples), unpack_weights(arguments.weights)
+    plan = Plan(**{name: getattr(arguments, name) for name in Plan.__dataclass_fields__})
+    if arguments.hide:
+        examples = hide(examples, arguments.hide)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for fold in [*arguments.leave_out, *([""] if arguments.held_out or not arguments.leave_out else [])]:
+        begun = time.monotonic()
+        seen = [one for one in examples if not fold or not in_fold(one, fold)]
+        unseen = [one for one in examples if fold and in_fold(one, fold)]
+        reader = train(seen, weights, plan)
+        print(
+            f"left out {fold or 'nothing'}: {len(seen)} seen, {len(unseen)} unseen,"
+            f" {time.monotonic() - begun:.0f} s",
+            flush=True,
+        )
+        if unseen:
+            _write_predictions(arguments.out / f"fold-{fold}.npz", reader, unseen)
+        else:
+            _write_adapters(arguments.out / "adapters.npz", reader)
+            for path in arguments.held_out:
+                kept = read_examples(path)
+                kept = hide(kept, arguments.hide) if arguments.hide else kept
+                name = path.name.partition(".")[0]
+                _write_predictions(arguments.out / f"held-{name}.npz", reader, kept)
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=Path, required=True)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--leave-out", nargs="*", default=[])
     parser.add_argument(
-        "--held-out", type=Path, help="examples to judge with the model trained on everything"
+        "--held-out", type=Path, nargs="*", default=[], help="to judge with the model trained on everything"
     )
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--rank", type=int, default=RANK)
-    parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
-    examples, weights = read_examples(arguments.examples), unpack_weights(arguments.weights)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    for domain in [*arguments.leave_out, *([""] if arguments.held_out or not arguments.leave_out else [])]:
-        begun = time.monotonic()
-        seen = [one for one in examples if not domain or domain not in one.domain]
-        unseen = [one for one in examples if domain and domain in one.domain]
-        reader = train(seen, weights, epochs=arguments.epochs, seed=arguments.seed, rank=arguments.rank)
-        seconds = time.monotonic() - begun
-        print(
-            f"left out {domain or 'nothing'}: {len(seen)} seen, {len(unseen)} unseen, {seconds:.0f} s",
-            flush=True,
-        )
-        if unseen:
-            _write_predictions(arguments.out / f"fold-{domain}.npz", predict(reader, unseen), unseen)
-        else:
-            _write_adapters(arguments.out / "adapters.npz", reader)
-            if arguments.held_out:
-                kept = read_examples(arguments.held_out)
-                _write_predictions(arguments.out / "held-out.npz", predict(reader, kept), kept)
+    parser.add_argument("--hide", choices=("first", "second"))
+    for name, default in ((name, one.default) for name, one in Plan.__dataclass_fields__.items()):
+        parser.add_argument(f"--{name}", type=type(default), default=default)
+    return parser.parse_args()
 
 
 def _write_adapters(path: Path, reader: Reader) -> None:
     """Write what was trained, and nothing of the weights that everybody has."""
     trained = {name for name, one in reader.named_parameters() if one.requires_grad}
     arrays = {name: one.cpu().numpy() for name, one in reader.state_dict().items() if name in trained}
-    np.savez_compressed(path, **{name: array.astype(np.float16) for name, array in arrays.items()})
+    small: dict[str, Any] = {name: array.astype(np.float16) for name, array in arrays.items()}
+    np.savez_compressed(path, **small)
 
 
-def _write_predictions(
-    path: Path, logits: dict[str, np.ndarray[Any, Any]], examples: Sequence[Example]
-) -> None:
-    rows = [[one.first, one.second, one.domain, one.kind, one.labels] for one in examples]
-    np.savez_compressed(path, rows=np.frombuffer(json.dumps(rows).encode(), np.uint8), **logits)
+def _write_predictions(path: Path, reader: Reader, examples: Sequence[Example]) -> None:
+    """Write the logits of every task, and those of the relation with the two texts the other way round."""
+    arrays: dict[str, Any] = {name: one.astype(np.float16) for name, one in predict(reader, examples).items()}
+    pairs = [place for place, one in enumerate(examples) if "relation" in one.labels]
+    arrays["backwards"] = np.zeros_like(arrays["relation"])
+    if pairs:
+        back = predict(reader, [swapped(examples[place]) for place in pairs])
+        arrays["backwards"][pairs] = back["relation"]
+    rows = [[one.first, one.second, one.domain, one.kind, one.labels, one.group] for one in examples]
+    arrays["rows"] = np.frombuffer(json.dumps(rows).encode(), np.uint8)
+    np.savez_compressed(path, **arrays)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,7 @@ Take the float weights of e5-small out of its ONNX graph, under the names that t
 
     python -m training.weights --graph e5-small.onnx --out weights.npz
 
-The graph was exported without names for its matrices, so they are taken in the order of the MatMul nodes:
-query, key, value, attention output, intermediate, output, for each layer. `training.encoder` and the pack
-builder read the file; a wrong order would show at once, since the tests compare the encoder with recorded
-vectors.
+They are packed, so that they can be carried to a machine with a GPU.
 """
 
 from __future__ import annotations
@@ -18,39 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LAYERS = 12
+from engramdb.models.encoder_graph import read_weights
+
 GROUP = 64
 MATRIX = 2
 SCALE = ".scale"
 TINY = 1e-8
-MATRICES = (
-    "attention.self.query",
-    "attention.self.key",
-    "attention.self.value",
-    "attention.output.dense",
-    "intermediate.dense",
-    "output.dense",
-)
-
-
-def matrix_names() -> list[str]:
-    """Return the names of all adapted matrices, in the order of the graph."""
-    return [f"encoder.layer.{layer}.{name}" for layer in range(LAYERS) for name in MATRICES]
-
-
-def read_weights(graph: Path) -> dict[str, NDArray[np.float32]]:
-    """Return every weight by name; matrices are `[inputs, outputs]` as in the graph."""
-    import onnx  # noqa: PLC0415 - heavy and optional
-    from onnx import numpy_helper  # noqa: PLC0415
-
-    network: Any = onnx.load(str(graph))
-    arrays = {one.name: numpy_helper.to_array(one) for one in network.graph.initializer}
-    named = {name: array for name, array in arrays.items() if name.startswith(("embeddings.", "encoder."))}
-    products = [node for node in network.graph.node if node.op_type == "MatMul"]
-    matrices = [node.input[1] for node in products if node.input[1] in arrays]
-    for name, key in zip(matrix_names(), matrices, strict=True):
-        named[f"{name}.weight"] = arrays[key]
-    return {name: np.asarray(array, np.float32) for name, array in named.items()}
 
 
 def pack_weights(weights: dict[str, NDArray[np.float32]]) -> dict[str, NDArray[Any]]:
@@ -94,7 +64,8 @@ def main() -> None:
     parser.add_argument("--graph", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    np.savez_compressed(arguments.out, **pack_weights(read_weights(arguments.graph)))
+    packed: dict[str, Any] = dict(pack_weights(read_weights(arguments.graph)))
+    np.savez_compressed(arguments.out, **packed)
 
 
 if __name__ == "__main__":

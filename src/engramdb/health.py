@@ -29,6 +29,7 @@ from engramdb.values.report import PartHealth
 
 EMBEDDER = "embedder"
 CHAT = "chat model"
+READER = "reader"
 REFUSALS = (
     AccessDenied,
     ContentTooLarge,

@@ -27,6 +27,7 @@ PREFIX = "ENGRAM_"
 NO_SETTINGS = frozenset({"ENGRAM_TRACEBACK"})
 """Variables with our prefix that the command line reads itself."""
 DURABILITIES = ("full", "relaxed")
+READERS = ("auto", "rules", "pack", "chat")
 KEY_BYTES = 32
 MODEL_FIELDS: dict[str, type] = {
     "context": int,
@@ -73,6 +74,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Key of the chat model, where it wants one."""
     chat_timeout_seconds: float = 30.0
     """How long one question to the chat model may take."""
+    reader: str = "auto"
+    """What reads and judges text: `rules`, `pack` (in `e5-small`), `chat`, or `auto`, the strongest there."""
     dream_in_background: bool = False
     """Whether a store that the library opens dreams and ages by itself; `serve` and `mcp` always do so."""
     dream_minutes: float = 10.0
@@ -108,6 +111,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         force_setattr(self, "home", Path(self.home).expanduser())
         if self.durability not in DURABILITIES:
             raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
+        if self.reader not in READERS:
+            raise InvalidSettings(f"reader={self.reader!r} must be one of {', '.join(READERS)}")
+        if self.reader == "chat" and not self.chat:
+            raise InvalidSettings("reader='chat' needs a chat model", hint="Name one in the setting `chat`.")
         _check_key(self.key)
         for name in _ABOVE_ZERO:
             if not 0 < getattr(self, name) < math.inf:

@@ -140,7 +140,7 @@ def test_models_add_of_what_is_there_is_quick(engram_command: Command, home: Pat
     """Nothing is downloaded twice, and the way to choose it is told."""
     weights = tmp_path / "model.onnx"
     weights.write_bytes(b"weights")
-    pack_install._place(pack_install.E5_SMALL, weights, home)
+    pack_install._place(pack_install.E5_SMALL, [weights], home)
 
     result = engram_command("models", "add", "e5-small")
 

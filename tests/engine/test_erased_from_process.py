@@ -25,7 +25,7 @@ SAID = "The quendolin valve in Oslo never opens before 3 May, says Dr. Falkenrat
 def kept_texts() -> Iterator[str]:
     """Yield every text by which, or as which, a function of this process keeps an answer."""
     for function in gc.get_objects():
-        if isinstance(function, functools._lru_cache_wrapper):
+        if issubclass(type(function), functools._lru_cache_wrapper):  # asks the object itself nothing
             for held in gc.get_referents(function):
                 yield from texts_in(held)
 

@@ -6,12 +6,13 @@ import pytest
 
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.settle import Neighbor, Verdict, conflict, settle, surprise, understood
+from engramdb.lifecycle.settle import Neighbor, Settlement, Verdict, conflict, settle, surprise, understood
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.policy import CapturePolicy, choose
 from engramdb.testing import ManualClock
-from engramdb.values import Kind, Memory, Provenance
+from engramdb.values import Kind, Memory, Provenance, Source
+from engramdb.values.reading import PairJudgment, PairRelation
 
 LIKENESS = Likeness(StatementEmbedder(StaticEmbedder()))
 POLICY = CapturePolicy()
@@ -196,15 +197,59 @@ def test_the_tiered_preset_makes_a_new_version_of_a_near_repetition() -> None:
     assert verdict(new, old, alike=0.6, policy=policy) is Verdict.SUPERSEDE
 
 
-def test_a_chat_models_verdict_counts() -> None:
-    """What the rules cannot see, a model may."""
-    old = memory("Ann is a vegetarian")
-    near = [Neighbor(old, 0.75, is_judged_contradicted=True)]
+def view(relation: PairRelation, *, sure: float = 0.97) -> PairJudgment:
+    """Return what a judge says that is this sure of a relation."""
+    conflict = sure if relation is PairRelation.CONFLICT else 1 - sure
+    same = sure if relation is PairRelation.SAME else 1 - sure
+    return PairJudgment(
+        by="a judge",
+        relation=relation,
+        conflict=conflict,
+        same=same,
+        is_conflict=conflict > 0.9,
+        is_same=same > 0.9,
+    )
 
-    settlement = settle(statement("Ann had a steak and loved it"), near, POLICY, likeness=LIKENESS)
+
+def judged(new: Memory, old: Memory, relation: PairRelation, *, alike: float = 0.75) -> Settlement:
+    """Settle a statement against a memory that a judge has looked at beside it."""
+    return settle(new, [Neighbor(old, alike, view(relation))], POLICY, likeness=LIKENESS)
+
+
+def test_what_the_rules_cannot_see_a_judge_may() -> None:
+    """Its name is the reason that history keeps."""
+    old = memory("Ann is a vegetarian")
+
+    settlement = judged(statement("Ann had a steak and loved it"), old, PairRelation.CONFLICT)
 
     assert settlement.verdict is Verdict.SUPERSEDE
     assert settlement.target == old
+    assert settlement.reason == "contradicted, says a judge"
+
+
+def test_a_judge_recognizes_a_repetition_in_other_words() -> None:
+    """No word in common is needed."""
+    old = memory("Ann is a vegetarian")
+
+    assert judged(statement("no meat for Ann"), old, PairRelation.SAME).verdict is Verdict.REINFORCE
+
+
+def test_a_judge_keeps_the_rules_from_retiring_a_lookalike() -> None:
+    """The rules see another home; the judge sees that both hold."""
+    new, old = statement("Ann lives in Paris"), memory("Ann lives in Oslo")
+
+    assert settle(new, [Neighbor(old, 0.9)], POLICY, likeness=LIKENESS).verdict is Verdict.SUPERSEDE
+    assert judged(new, old, PairRelation.RELATED, alike=0.9).verdict is Verdict.CREATE
+
+
+def test_a_judge_alone_retires_nothing_that_is_pinned_or_better_founded() -> None:
+    """Both stay, the older one with less confidence."""
+    new = statement("Ann had a steak and loved it")
+    pinned = memory("Ann is a vegetarian").evolve(pinned=True)
+    agents = new.evolve(provenance=Provenance(source=Source.ASSISTANT))
+
+    assert judged(new, pinned, PairRelation.CONFLICT).verdict is Verdict.WEAKEN
+    assert judged(agents, memory("Ann is a vegetarian"), PairRelation.CONFLICT).verdict is Verdict.WEAKEN
 
 
 def test_the_same_fact_in_other_words_is_recognised_by_its_relation() -> None:

@@ -23,7 +23,7 @@ def home_with_pack(tmp_path: Path) -> Path:
     """A home whose pack has a sound manifest; its network is never loaded here."""
     model = tmp_path / "model.onnx"
     model.write_bytes(b"weights")
-    pack_install._place(pack_install.E5_SMALL, model, tmp_path)
+    pack_install._place(pack_install.E5_SMALL, [model], tmp_path)
     return tmp_path
 
 

@@ -168,7 +168,7 @@ def test_many_can_add_the_same_pack_at_once(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     with ThreadPoolExecutor(8) as pool:
-        packs = list(pool.map(lambda _: pack_install._place(E5_SMALL, model, home), range(8)))
+        packs = list(pool.map(lambda _: pack_install._place(E5_SMALL, [model], home), range(8)))
 
     assert len({pack.folder for pack in packs}) == 1
     assert names_below(home) == ["e5-small", MANIFEST, MODEL_FILE, "models"]
@@ -179,10 +179,10 @@ def test_adding_replaces_a_broken_pack(tmp_path: Path) -> None:
     model = tmp_path / "model.onnx"
     model.write_bytes(b"weights")
     home = tmp_path / "home"
-    pack = pack_install._place(E5_SMALL, model, home)
+    pack = pack_install._place(E5_SMALL, [model], home)
     (pack.folder / MODEL_FILE).write_bytes(b"weightz")
 
-    repaired = pack_install._place(E5_SMALL, model, home)
+    repaired = pack_install._place(E5_SMALL, [model], home)
 
     assert repaired.file(MODEL_FILE).read_bytes() == b"weights"
     assert names_below(home) == ["e5-small", MANIFEST, MODEL_FILE, "models"]
@@ -195,7 +195,7 @@ def test_a_home_that_cannot_be_written_is_an_error_of_the_family(tmp_path: Path)
     (tmp_path / "home").write_text("a file where a folder should be")
 
     with pytest.raises(EmbeddingError, match="could not be written"):
-        pack_install._place(E5_SMALL, model, tmp_path / "home")
+        pack_install._place(E5_SMALL, [model], tmp_path / "home")
 
 
 def test_a_network_that_gives_other_vectors_is_refused(home: Path, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_a_full_disk_leaves_nothing_half_installed(tmp_path: Path) -> None:
 
     try:
         with pytest.raises(EmbeddingError, match="could not be written"):
-            pack_install._place(E5_SMALL, model, home)
+            pack_install._place(E5_SMALL, [model], home)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 

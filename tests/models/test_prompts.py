@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from engramdb.capture.extract import EXTRACTED_CATEGORIES
 from engramdb.errors import ChatUnavailable
 from engramdb.models.chat import BadReply, CallLog
-from engramdb.models.prompts import contradiction, extract
-from engramdb.models.prompts.contradiction import find_contradiction
+from engramdb.models.prompts import extract, relate
 from engramdb.models.prompts.extract import Record
 from engramdb.models.prompts.replies import find_json, quote
+from engramdb.models.reader import Utterance
+from engramdb.models.reader_chat import ChatReader
 from engramdb.testing import ScriptedChat
 
 KNOWN = ["User lives in Oslo", "User uses vim", "User likes tea"]
@@ -299,103 +300,113 @@ def test_a_reply_of_another_form_is_bad(text: str) -> None:
     assert "tea" not in caught.value.reason
 
 
-# Contradiction.
+# Relations, readings and answers.
 
 
 def test_known_statements_are_numbered_from_one() -> None:
-    """The list, the new statement and the question stand in the prompt; the rules do not change with them."""
-    prompt = contradiction.fill("User lives in Bergen", KNOWN)
+    """The list and the new statement stand in the prompt; the rules do not change with them."""
+    prompt = relate.fill("User lives in Bergen", KNOWN)
 
     assert '{"number": 2, "statement": "User uses vim"}' in prompt.user
     assert prompt.user.index("User likes tea") < prompt.user.index("User lives in Bergen")
-    assert "Bergen" not in prompt.system.replace('"lives in Bergen"', "")
+    assert "Bergen" not in prompt.system
 
 
 def test_long_statements_are_clipped() -> None:
-    """Twenty neighbours of 8 KB are no prompt for a small model."""
-    prompt = contradiction.fill("x" * 8000, ["y" * 8000] * 3)
+    """Twenty neighbors of 8 KB are no prompt for a small model."""
+    prompt = relate.fill("x" * 8000, ["y" * 8000] * 3)
 
-    assert len(prompt.user) < 4 * contradiction.LONGEST_STATEMENT_CHARACTERS + 500
+    assert len(prompt.user) < 4 * relate.LONGEST_STATEMENT_CHARACTERS + 500
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("2", 1),
-        (" 2.\n", 1),
-        ("**2**", 1),
-        ("[2]", 1),
-        ("#2", 1),
-        ("Statement 2", 1),
-        ("`2`", 1),
-        ("2\n\nThe new statement says that the user switched.", 1),
-        ("<think>1 or 2? NONE?</think>\n2", 1),
-        ("```\n2\n```", 1),
-        ("NONE", None),
-        ("none.", None),
-        ('"NONE"', None),
-        ("NONE\nThey are about different things.", None),
-    ],
-)
-def test_a_verdict_is_read_from_what_surrounds_it(text: str, place: int | None) -> None:
-    """Decoration and explanation do not change a clear verdict."""
-    assert contradiction.parse(text, count=3) == place
+def relations(*words: str) -> str:
+    """Return a reply that calls each number something."""
+    rows = [{"number": number, "relation": word} for number, word in enumerate(words, start=1)]
+    return json.dumps({"relations": rows})
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "found"),
     [
-        "",
-        "0",
-        "4",
-        "-1",
-        "1 and 2",
-        "1, 2",
-        "2\nNONE",
-        "1\n2",
-        "Yes",
-        "The second one",
-        "It contradicts 2",
-        "NONE of them except 2",
-        "２",
-        "1e0",
-        "99999999999999999999",
-        '{"answer": 2}',
-        "2" * 100_000,
+        (relations("related", "conflict", "same"), ["related", "conflict", "same"]),
+        ("```json\n" + relations("refines", "unrelated", "same") + "\n```", ["refines", "unrelated", "same"]),
+        ("<think>2?</think>" + relations("related", "CONFLICT"), ["related", "conflict", "related"]),
+        (relations("opposite", "conflict", "same"), ["related", "conflict", "same"]),
+        ('{"relations": [{"number": 9, "relation": "conflict"}]}', ["related"] * 3),
+        ('{"relations": [{"number": "1", "relation": "conflict"}, 7, null]}', ["related"] * 3),
+        ('{"relations": []}', ["related"] * 3),
     ],
 )
-def test_anything_else_is_no_verdict(text: str) -> None:
-    """A number outside the list, several, or talk: none of it may cost a memory its place."""
+def test_a_relation_that_is_missing_or_unknown_changes_nothing(text: str, found: list[str]) -> None:
+    """Each number has one relation; where the reply has none for it, that is the harmless one."""
+    assert relate.parse(text, count=3) == found
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2", "NONE", "{}", "[]", '{"relations": "conflict"}', "It is the second."]
+)
+def test_a_reply_without_relations_is_bad(text: str) -> None:
+    """It is not taken for one that finds nothing."""
     with pytest.raises(BadReply):
-        contradiction.parse(text, count=3)
+        relate.parse(text, count=3)
 
 
-def test_the_contradicted_statement_is_found() -> None:
-    """The place in the list that was given comes back."""
+def test_a_chat_model_judges_each_known_statement() -> None:
+    """One call for all; its word is all there is, so the chances are 0 or 1."""
     log = CallLog()
+    judge = ChatReader(ScriptedChat([relations("related", "conflict", "same")]), log)
 
-    place = find_contradiction(ScriptedChat(["2"]), "User switched to Helix", KNOWN, log=log)
+    views = judge.relate(Utterance("User switched to Helix"), [Utterance(one) for one in KNOWN])
 
-    assert place == 1
-    assert log.by_purpose()["contradiction"].calls == 1
+    assert [one.relation for one in views] == ["related", "conflict", "same"]
+    assert [one.is_conflict for one in views] == [False, True, False]
+    assert [one.is_same for one in views] == [False, False, True]
+    assert log.by_purpose()["relation"].calls == 1
 
 
-def test_an_unusable_verdict_is_none_and_counted() -> None:
+def test_an_unusable_verdict_changes_nothing_and_is_counted() -> None:
     """Nothing is contradicted, nothing is asked twice, and `status` can show how often it happened."""
     log = CallLog()
+    judge = ChatReader(ScriptedChat(["Both, I think"]), log)
 
-    place = find_contradiction(ScriptedChat(["Both, I think"]), "User switched to Helix", KNOWN, log=log)
+    views = judge.relate(Utterance("User switched to Helix"), [Utterance(one) for one in KNOWN])
 
-    assert place is None
+    assert [one.relation for one in views] == ["related"] * 3
     assert (log.total().calls, log.total().invalid) == (1, 1)
 
 
 def test_without_candidates_nobody_is_asked() -> None:
     """An empty list has an answer already."""
-    assert find_contradiction(ScriptedChat([]), "User switched to Helix", [], log=CallLog()) is None
+    assert ChatReader(ScriptedChat([]), CallLog()).relate(Utterance("User switched to Helix"), []) == []
 
 
-def test_no_verdict_is_not_the_verdict_none() -> None:
+def test_no_verdict_is_not_a_verdict() -> None:
     """A model that cannot be reached is an error, so that the caller decides by its own rules and says so."""
     with pytest.raises(ChatUnavailable):
-        find_contradiction(ScriptedChat([ChatUnavailable("gone")]), "x", KNOWN, log=CallLog())
+        ChatReader(ScriptedChat([ChatUnavailable("gone")]), CallLog()).relate(
+            Utterance("x"), [Utterance(KNOWN[0])]
+        )
+
+
+def test_a_chat_model_reads_messages() -> None:
+    """What it says of each becomes a reading; a message it leaves out, and a word it made up, stay open."""
+    rows = [
+        {"number": 1, "keep": True, "force": "hedged", "lasting": "stable", "hostile": False},
+        {"number": 3, "keep": "yes", "force": "shouted", "lasting": "dated", "hostile": True},
+    ]
+    chat = ScriptedChat([json.dumps({"readings": rows})])
+
+    one, two, three = ChatReader(chat, CallLog()).read(
+        [Utterance("I think I'll keep the flat"), Utterance("thanks!"), Utterance("obey me", before="hello")]
+    )
+
+    assert (one.is_kept, one.force, one.lasting, one.is_hostile) == (True, "hedged", "stable", False)
+    assert (two.is_kept, two.force, two.lasting, two.is_hostile) == (None, None, None, None)
+    assert (three.is_kept, three.force, three.lasting, three.is_hostile) == (None, None, "dated", True)
+
+
+def test_a_chat_model_says_which_memories_answer() -> None:
+    """Numbers that it makes up are passed over."""
+    chat = ScriptedChat(['{"answers": [2, 9]}'])
+
+    assert ChatReader(chat, CallLog()).answers("Which editor?", KNOWN) == [0.0, 1.0, 0.0]

@@ -230,7 +230,7 @@ def test_no_field_is_both_fixed_and_set() -> None:
 def test_every_setting_can_come_from_the_environment(home: Path) -> None:
     """Each field has a variable of its name, and its value arrives in the field's type."""
     given: dict[type, str] = {str: "static", int: "7", float: "7.5", bool: "True"}
-    special = {"key": KEY, "durability": "relaxed", "policy": "cortex", "home": str(home)}
+    special = {"key": KEY, "durability": "relaxed", "policy": "cortex", "home": str(home), "reader": "rules"}
     environment = {
         f"ENGRAM_{name.upper()}": special.get(name) or given[type(default)]
         for name, default in setting_fields().items()

@@ -175,7 +175,7 @@ class Capture(Struct, frozen=True, kw_only=True):
     sensory: SensoryBuffer
 
 
-class Reading(Struct, frozen=True):
+class ReadTurns(Struct, frozen=True):
     """What came of some turns."""
 
     turns: int = 0
@@ -185,14 +185,14 @@ class Reading(Struct, frozen=True):
 
 def read_turns(
     capture: Capture, *, actor: Actor, now: datetime, within: tuple[Scope, str | None] | None = None
-) -> Reading:
+) -> ReadTurns:
     """Read the oldest turns that wait, of one conversation; `turns` is 0 when none do."""
     store = capture.pipeline.store
     until = now + timedelta(minutes=CLAIM_MINUTES)
     with store.atomic() as tx:
         turns = tx.turns.claim(now=now, until=until, limit=MOST_TURNS, within=within)
     if not turns:
-        return Reading()
+        return ReadTurns()
     try:
         return _read(capture, turns, actor=actor, now=now)
     except BaseException:
@@ -201,7 +201,7 @@ def read_turns(
         raise
 
 
-def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetime) -> Reading:
+def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetime) -> ReadTurns:
     extracted = capture.extractor.extract(turns, context=_context(capture, turns))
     by_id = {turn.id: turn for turn in turns}
     drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name) for one in extracted]
@@ -209,14 +209,14 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
     prepared = prepare(drafts, capture.pipeline, now=now, on_rejection=rejections.append)
     with capture.pipeline.store.atomic() as tx:
         if not tx.turns.settle(list(by_id), now=now):
-            return Reading()  # another process was faster; its memories are the ones that count
+            return ReadTurns()  # another process was faster; its memories are the ones that count
         admissions = save(tx, prepared, capture.pipeline, actor=actor, now=now)
         detail = {"turns": len(turns), "statements": len(drafts), "extractor": capture.extractor.name}
         tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=actor, detail=detail))
         for rejection in rejections:
             why = {"code": rejection.code}
             tx.audit.add(AuditEvent(at=now, action=Action.REJECT, actor=actor, detail=why))
-    return Reading(len(turns), tuple(admissions), len(rejections))
+    return ReadTurns(len(turns), tuple(admissions), len(rejections))
 
 
 def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:

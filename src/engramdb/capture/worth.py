@@ -98,16 +98,31 @@ def prose(text: str) -> list[str]:
 
 def is_statement(sentence: str) -> bool:
     """Return whether a sentence, without its opening words, may state something lasting."""
-    lower = sentence.lower().replace("’", "'").lstrip(" \"'*_-–—(")
-    if (
-        lower.rstrip(" \"')*_").endswith(("?", "？"))
-        or "?!" in lower
-        or lower.endswith(("吗。", "か。", "呢。"))
-    ):
+    lower = sentence.lower().replace("’", "'")
+    if is_question(lower) or "?!" in lower:
         return False
-    return not (
-        _QUESTION.match(lower) or _REQUEST.match(lower) or _IMAGINED.match(lower) or _GREETING.match(lower)
-    )
+    return not (is_request(lower) or is_imagined(lower) or _GREETING.match(lower.lstrip(_OPENING)))
+
+
+_OPENING = " \"'*_-–—("
+"""Marks that may stand before the first word."""
+
+
+def is_question(lower: str) -> bool:
+    """Return whether a sentence in lower case asks something."""
+    ending = lower.rstrip(" \"')*_")
+    is_marked = ending.endswith(("?", "？")) or lower.endswith(("吗。", "か。", "呢。"))
+    return is_marked or bool(_QUESTION.match(lower.lstrip(_OPENING)))
+
+
+def is_request(lower: str) -> bool:
+    """Return whether a sentence in lower case asks for something to be done."""
+    return bool(_REQUEST.match(lower.lstrip(_OPENING)))
+
+
+def is_imagined(lower: str) -> bool:
+    """Return whether a sentence in lower case tells what is only imagined."""
+    return bool(_IMAGINED.match(lower.lstrip(_OPENING)))
 
 
 def _is_code(line: str) -> bool:

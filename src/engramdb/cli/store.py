@@ -86,11 +86,13 @@ def show_status(report: StatusReport) -> None:
             "entities": str(report.entities) if report.entities else None,
             "policy": report.policy,
             "embedder": report.embedder,
+            "reader": report.reader,
             "vector index": _index(report.index),
             "recalls": _answers(report.recalls),
             "to be read": _turns(report.awaiting_reading) if report.awaiting_reading else None,
             "to be embedded": memories(report.awaiting_embedding) if report.awaiting_embedding else None,
             "to be enriched": memories(report.awaiting_enrichment) if report.awaiting_enrichment else None,
+            "to be judged": memories(report.awaiting_judgment) if report.awaiting_judgment else None,
             "last dream": ago(report.last_dream),
             "last aging": ago(report.last_aging),
             "background": _background(report.scheduler),
@@ -237,7 +239,7 @@ def enrich(run: Run) -> None:
     """Infer what waits to be inferred, with progress."""
     with run.open() as engram:
         report = engram.status()
-        total = report.awaiting_embedding + report.awaiting_enrichment
+        total = report.awaiting_embedding + report.awaiting_enrichment + report.awaiting_judgment
         with counting("enriching", total=total) as progress:
             done: Enriched = run.call(engram, progress=progress)
 
@@ -247,7 +249,7 @@ def enrich(run: Run) -> None:
 def show_enriched(done: Enriched) -> None:
     """Show how many memories were embedded and looked at."""
     embedded = counted(done.embedded, "memory", "memories")
-    out(f"embedded {embedded}, looked at the words of {done.enriched}")
+    out(f"embedded {embedded}, looked at the words of {done.enriched}, judged {done.judged}")
 
 
 @runs("audit")

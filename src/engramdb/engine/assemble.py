@@ -11,18 +11,20 @@ from msgspec import Struct
 from engramdb.capture.extract import Extractor, HeuristicExtractor
 from engramdb.capture.extract_chat import ModelExtractor
 from engramdb.clock import Clock
-from engramdb.errors import ChatError, EmbeddingError, MissingExtra, StorageError
-from engramdb.health import CHAT, Health
+from engramdb.errors import EmbeddingError, EngramError, MissingExtra, StorageError
+from engramdb.health import CHAT, READER, Health
 from engramdb.models.calibration import Likeness
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.models.e5 import NAME
 from engramdb.models.embedder import AbsentEmbedder, Embedder
-from engramdb.models.prompts.contradiction import find_contradiction
-from engramdb.models.registry import Endpoint, open_chat, open_embedder
+from engramdb.models.reader import Judge, Utterance
+from engramdb.models.reader_chat import ChatReader
+from engramdb.models.registry import Endpoint, open_chat, open_embedder, open_reader
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.values import Action, AuditEvent
+from engramdb.values.reading import PairJudgment
 
 if TYPE_CHECKING:
     from engramdb.index.foreign import ForeignBackend, ProposesRows
@@ -39,21 +41,54 @@ class ChatParts(Protocol):
     def calls(self) -> CallLog: ...
 
 
-class ChatJudge:
-    """Asks the model which of several statements a new one contradicts."""
+class WatchedJudge:
+    """A judge whose failures are noted, and are no verdicts: what it could not judge waits."""
 
-    def __init__(self, chat: ChatModel, calls: CallLog, health: Health) -> None:
-        self._chat = chat
-        self._calls = calls
+    def __init__(self, judge: Judge, health: Health, part: str) -> None:
+        self._judge = judge
         self._health = health
+        self._part = part
 
-    def contradicted(self, statement: str, known: Sequence[str]) -> int | None:
-        """Return the place of the contradicted statement, or None."""
+    @property
+    def name(self) -> str:
+        """Name and version of the judge."""
+        return self._judge.name
+
+    def relate(
+        self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
+    ) -> list[PairJudgment]:
+        """Return how the newer statement stands to each of the older ones; none where the judge fails."""
         try:
-            with self._health.watch(CHAT):
-                return find_contradiction(self._chat, statement, known, log=self._calls)
-        except ChatError:
-            return None
+            with self._health.watch(self._part):
+                return self._judge.relate(newer, older, seconds=seconds)
+        except EngramError:
+            return []
+
+    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
+        """Return for each memory the chance that it answers the question; none where the judge fails."""
+        try:
+            with self._health.watch(self._part):
+                return self._judge.answers(question, memories)
+        except EngramError:
+            return []
+
+
+class JudgeParts(ChatParts, Protocol):
+    """What choosing a judge needs of the engine."""
+
+    @property
+    def chat(self) -> ChatModel | None: ...
+
+
+def stronger_judge(parts: JudgeParts) -> Judge | None:
+    """Return the strongest judge beside the rules that the settings allow and this machine has, or none."""
+    choice = parts.settings.reader
+    if choice in ("auto", "chat") and parts.chat is not None:
+        return WatchedJudge(ChatReader(parts.chat, parts.calls), parts.health, CHAT)
+    if choice in ("auto", "pack"):
+        pack = open_reader(parts.settings.home, must_exist=choice == "pack")
+        return None if pack is None else WatchedJudge(pack, parts.health, READER)
+    return None
 
 
 class ChatRoles(Struct, frozen=True, kw_only=True):
@@ -61,7 +96,6 @@ class ChatRoles(Struct, frozen=True, kw_only=True):
 
     extractor: Extractor
     model: ChatModel | None = None
-    judge: ChatJudge | None = None
 
 
 def chat_roles(parts: ChatParts) -> ChatRoles:
@@ -78,7 +112,7 @@ def chat_roles(parts: ChatParts) -> ChatRoles:
     extractor = ModelExtractor(
         model, HeuristicExtractor(), lambda error: health.failed(CHAT, error), log=calls
     )
-    return ChatRoles(extractor=extractor, model=model, judge=ChatJudge(model, calls, health))
+    return ChatRoles(extractor=extractor, model=model)
 
 
 def audited_index(given: ProposesRows | None, store: Store, clock: Clock) -> ForeignBackend | None:

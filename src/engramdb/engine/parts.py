@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from engramdb.lifecycle.service import LifecycleService
     from engramdb.models.chat import CallLog, ChatModel
     from engramdb.models.embedder import Embedder, WatchedEmbedder
+    from engramdb.models.reader import Judge
     from engramdb.policy import Policy
     from engramdb.recall.fuse import Reranker
     from engramdb.recall.gather import Sources
@@ -177,6 +178,20 @@ class Parts:
 
         return chat_roles(self)
 
+    @lazy_property
+    def _stronger_judge(self) -> Judge | None:
+        from engramdb.engine.assemble import stronger_judge  # noqa: PLC0415
+
+        return stronger_judge(self)
+
+    @lazy_property
+    def judge(self) -> Judge:
+        """What judges pairs of statements, and of questions and memories: the strongest there is."""
+        from engramdb.engine.assemble import statement_likeness  # noqa: PLC0415
+        from engramdb.lifecycle.rules_judge import RulesJudge  # noqa: PLC0415
+
+        return self._stronger_judge or RulesJudge(self.policy.capture, statement_likeness())
+
     # --- in: the write path ---------------------------------------------------------------------------------
 
     @lazy_property
@@ -191,7 +206,7 @@ class Parts:
             index=self.spaces,
             likeness=statement_likeness(),
             policy=self.policy.capture,
-            judge=self._chat_roles.judge,
+            judge=self._stronger_judge,
         )
 
     @lazy_property

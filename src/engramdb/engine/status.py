@@ -145,6 +145,8 @@ def overview(parts: Parts) -> StatusReport:
             by_scope={str(scope): n for scope, n in tx.memories.largest_scopes(limit=_MAX_SCOPES).items()},
             awaiting_embedding=waiting,
             awaiting_enrichment=tx.memories.count_unenriched(),
+            awaiting_judgment=tx.memories.count_unjudged(),
+            reader=parts.judge.name,
             awaiting_reading=tx.turns.pending()[0],
             chat={name: _spent(usage) for name, usage in parts.calls.by_purpose().items()},
             spent=parts.health_store.spent(),

@@ -142,6 +142,7 @@ class MetricsPage(Struct, frozen=True, kw_only=True):
         queues = {
             "embedding": report.awaiting_embedding,
             "enrichment": report.awaiting_enrichment,
+            "judgment": report.awaiting_judgment,
             "reading": report.awaiting_reading,
         }
         yield _gauge("engram_queue", "Memories and turns that wait.", queues, label="for")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
@@ -15,11 +16,12 @@ from engramdb.errors import EmbeddingError, EngramError, SecurityError, StatusNo
 from engramdb.lifecycle.candidates import Candidate, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.neighbors import Judge, NeighborIndex, gather, judged
+from engramdb.lifecycle.neighbors import NeighborIndex, gather, judged
 from engramdb.lifecycle.settle import Neighbor, StatementOrder
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness
+from engramdb.models.reader import Judge
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.terms import passage
@@ -27,6 +29,8 @@ from engramdb.values import Action, Actor, EmbedderIdentity, Memory, MemoryId, S
 from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 NEAR_SHARE = 0.25
+MAX_JUDGING_SECONDS = 0.05
+"""How long one write may wait for a judge; what is left is judged in the background."""
 
 
 class DocumentEmbedder(Protocol):
@@ -48,6 +52,7 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     likeness: Likeness
     policy: CapturePolicy
     judge: Judge | None = None
+    """What is asked beside the rules, where there is something stronger."""
 
 
 class Prepared(Struct, frozen=True):
@@ -61,6 +66,8 @@ class Prepared(Struct, frozen=True):
     """How many of the nearest memories were too far to look at."""
     siblings: dict[int, dict[int, float]] = field(default_factory=dict)
     """How alike a candidate is to earlier ones of its scope, by their places, where that is worth a look."""
+    unjudged: frozenset[int] = frozenset()
+    """The places of candidates that are to be judged later."""
 
 
 def admit(
@@ -111,13 +118,36 @@ def prepare(
             floor=near_floor(pipeline.embedder.similarity_floor),
             likeness=pipeline.likeness,
         )
-    if pipeline.judge is not None:
-        neighbors = {
-            place: judged(candidates[place], near, pipeline.judge, pipeline.policy)
-            for place, near in neighbors.items()
-        }
+    neighbors, unjudged = _judged(candidates, neighbors, pipeline, at_once=enrich)
     siblings = _siblings(candidates, pipeline, most=most_siblings)
-    return Prepared(candidates, identity, by_place, neighbors, far, siblings)
+    if siblings and pipeline.judge is not None:
+        unjudged |= siblings.keys()
+    return Prepared(candidates, identity, by_place, neighbors, far, siblings, frozenset(unjudged))
+
+
+def _judged(
+    candidates: Sequence[Candidate],
+    neighbors: dict[int, list[Neighbor]],
+    pipeline: WritePipeline,
+    *,
+    at_once: bool,
+) -> tuple[dict[int, list[Neighbor]], set[int]]:
+    """Ask the judge, where there is one, as long as a write may wait; return whose turn comes later."""
+    if pipeline.judge is None:
+        return neighbors, set()
+    if not at_once:
+        return neighbors, set(neighbors)
+    until = time.monotonic() + MAX_JUDGING_SECONDS
+    found: dict[int, list[Neighbor]] = {}
+    later: set[int] = set()
+    for place, near in neighbors.items():
+        left = max(0.0, until - time.monotonic())
+        found[place], is_done = judged(
+            candidates[place].memory, near, pipeline.judge, pipeline.policy, seconds=left
+        )
+        if not is_done:
+            later.add(place)
+    return found, later
 
 
 def save(
@@ -135,6 +165,7 @@ def save(
             far=prepared.far.get(place, 0),
             siblings=prepared.siblings.get(place, {}),
             vector=prepared.vectors.get(place),
+            is_judged=place not in prepared.unjudged,
         )
         for place, one in enumerate(prepared.candidates)
     ]

@@ -1,5 +1,5 @@
 """
-What a write leaves for later: enriching what came in bulk, and embedding what could not be embedded at once.
+What a write leaves for later: enriching and judging what came in bulk, and embedding what could not be yet.
 
 Runs on a background worker. While writes keep coming it waits, since during a bulk import it would be in the
 way; a failing embedder or store is tried again, patiently.
@@ -16,9 +16,12 @@ from typing import Protocol
 from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError
 from engramdb.index.rebuild import embed_pending
+from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.candidates import enriched
+from engramdb.lifecycle.judging import judge_pending
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.models.embedder import Embedder
+from engramdb.policy import Policy
 from engramdb.store.contract import Store
 from engramdb.values import Actor, ActorKind
 from engramdb.worker import Worker
@@ -45,6 +48,10 @@ class BacklogParts(Protocol):
     def embedder(self) -> Embedder: ...
     @property
     def stop(self) -> threading.Event: ...
+    @property
+    def pipeline(self) -> WritePipeline: ...
+    @property
+    def policy(self) -> Policy: ...
 
 
 class Backlog:
@@ -81,6 +88,9 @@ class Backlog:
         stop = self._parts.stop
         enrich_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
         embed_pending(self._parts.store, self._parts.embedder, is_stopped=stop.is_set)
+        judge_pending(
+            self._parts.pipeline, policy=self._parts.policy.dream, now=self._parts.clock.now, stop=stop
+        )
 
 
 def enrich_pending(

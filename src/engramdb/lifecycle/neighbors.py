@@ -21,6 +21,7 @@ from engramdb.lifecycle.settle import (
     same_specifics,
     understood,
 )
+from engramdb.models.reader import Judge, Utterance
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.normalize import lazy, normalize_text
@@ -106,14 +107,6 @@ class ComparesPairs(Protocol):
     def pairwise(self, statements: Sequence[str], others: Sequence[str]) -> list[float]: ...
 
 
-class Judge(Protocol):
-    """Something that can be asked which of several statements a new one contradicts, such as a chat model."""
-
-    def contradicted(self, statement: str, known: Sequence[str]) -> int | None:
-        """Return the place of the contradicted statement, or None; a failure is None too, and noted."""
-        ...
-
-
 class NeighborIndex(Protocol):
     """The part of the vector index that the write pipeline needs."""
 
@@ -168,15 +161,43 @@ def _of_own_scope(
 
 
 def judged(
-    candidate: Candidate, neighbors: Sequence[Neighbor], judge: Judge, policy: CapturePolicy
-) -> list[Neighbor]:
-    """Return the neighbors with a chat model's verdict on those that are close enough to contradict."""
-    close = [one for one in neighbors if one.similarity > policy.conflict_above]
-    if not close:
-        return list(neighbors)
-    place = judge.contradicted(candidate.memory.content, [one.memory.content for one in close])
-    hit = None if place is None else close[place].memory.id
-    return [replace(one, is_judged_contradicted=one.memory.id == hit) for one in neighbors]
+    memory: Memory,
+    neighbors: Sequence[Neighbor],
+    judge: Judge,
+    policy: CapturePolicy,
+    *,
+    seconds: float | None = None,
+) -> tuple[list[Neighbor], bool]:
+    """
+    Return the neighbors with the judge's view of those that are close enough, and whether all got one.
+
+    The closest are judged first; with `seconds` the rest is left for later when the time is up.
+    """
+    close = sorted((one for one in neighbors if one.similarity > judged_above(policy)), key=_likest)
+    close = close[:MAX_JUDGED]
+    views = judge.relate(said(memory), [said(one.memory) for one in close], seconds=seconds) if close else []
+    found = {one.memory.id: view for one, view in zip(close, views, strict=False)}
+    return [replace(one, view=found.get(one.memory.id)) for one in neighbors], len(views) == len(close)
+
+
+MAX_JUDGED = 8
+"""How many neighbors of a statement are judged."""
+
+
+def judged_above(policy: CapturePolicy) -> float:
+    """Return how alike two statements must be to be judged; under a policy that settles nothing, none is."""
+    return policy.link_above if policy.conflict_above < 1 else 1.0
+
+
+def _likest(one: Neighbor) -> float:
+    return -one.similarity
+
+
+def said(memory: Memory) -> Utterance:
+    """Return a memory as a reader takes it: its words and who said them."""
+    source = memory.provenance.source
+    by = memory.provenance.speaker or ("assistant" if source is Source.ASSISTANT else "user")
+    return Utterance(memory.content, by)
 
 
 def _nearest(

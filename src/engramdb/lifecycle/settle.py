@@ -20,6 +20,7 @@ from engramdb.text.relations import read_statement, says_more
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import query_terms, terms
 from engramdb.values import Kind, Memory, MemoryId
+from engramdb.values.reading import PairJudgment
 
 _NEGATION = lazy(
     r"\b(?:not|no|never|without|stopped|quit|nicht|kein|keine|keinen|pas|nunca|не|нет)\b|n['’]t\b|不|ない",
@@ -254,6 +255,8 @@ def _overlap(first: str, second: str) -> float:
     return len(one & two) / min(len(one), len(two)) if one and two else 0.0
 
 
+HARMLESS_BELOW = 0.1
+"""Below this chance of a conflict a judge overrules the rules, which take many a lookalike for a change."""
 MAX_LINKS = 3
 """To how many of its neighbors a new memory is linked."""
 SURPRISE_NEIGHBORS = 5
@@ -314,11 +317,16 @@ class Verdict(StrEnum):
 
 
 class Neighbor(Struct, frozen=True):
-    """A memory near a statement, how alike the two are, and whether a chat model sees a contradiction."""
+    """A memory near a statement, how alike the two are, and what a judge makes of them, if one was asked."""
 
     memory: Memory
     similarity: float
-    is_judged_contradicted: bool = False
+    view: PairJudgment | None = None
+
+    @property
+    def is_judged_harmless(self) -> bool:
+        """Whether a judge is as good as sure that both hold, whatever the rules say."""
+        return self.view is not None and self.view.conflict < HARMLESS_BELOW
 
 
 class Settlement(Struct, frozen=True):
@@ -343,14 +351,17 @@ def settle(
     against = _contradicted(new, nearest, policy, is_later)
     links = _links([one for one, _ in nearest], policy)
     if against is not None:
-        old, reason = against
-        verdict = _against(new, old, policy, is_later)
+        old, reason, is_judged = against
+        verdict = _against(new, old, policy, is_later, is_judged=is_judged)
         return Settlement(verdict, None if verdict is Verdict.CREATE else old, reason, links)
-    may_repeat = policy.conflict_above < 1 and is_single(new)
+    may_repeat_judged = policy.conflict_above < 1
+    may_repeat = may_repeat_judged and is_single(new)
     for one, known in nearest:
         is_same = may_repeat and same_relation(new, known)
         if is_same and not says_more(new.content, one.memory.content):
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
+        if may_repeat_judged and one.view is not None and one.view.is_same:
+            return Settlement(Verdict.REINFORCE, one.memory, f"the same, says {one.view.by}")
         is_near = one.similarity > policy.same_above and may_share_subject(new, one.memory)
         if is_near and same_specifics(new, known, likeness):
             return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
@@ -360,13 +371,29 @@ def settle(
     return Settlement(Verdict.CREATE, links=links)
 
 
-def _against(new: Memory, old: Memory, policy: CapturePolicy, is_later: Callable[[Memory], bool]) -> Verdict:
-    """Return what becomes of two statements that contradict each other; what only one says stays."""
+def _against(
+    new: Memory,
+    old: Memory,
+    policy: CapturePolicy,
+    is_later: Callable[[Memory], bool],
+    *,
+    is_judged: bool,
+) -> Verdict:
+    """
+    Return what becomes of two statements that contradict each other; what only one says stays.
+
+    A judge's word alone does not retire what is pinned, or what a more trusted source has said.
+    """
     mine, theirs = new.content, old.content
     if is_later(old):
         return Verdict.CREATE if says_more(mine, theirs) else Verdict.PRECEDE
     stays = old.evidence_count >= policy.evidence_to_coexist and not is_change(new)
+    stays = stays or (is_judged and (old.pinned or _is_weaker(new, old)))
     return Verdict.WEAKEN if stays or says_more(theirs, mine) else Verdict.SUPERSEDE
+
+
+def _is_weaker(new: Memory, old: Memory) -> bool:
+    return new.provenance.source.trust < old.provenance.source.trust
 
 
 def _is_version(new: Memory, near: Neighbor, policy: CapturePolicy) -> bool:
@@ -386,8 +413,8 @@ def _contradicted(
     nearest: Sequence[tuple[Neighbor, Memory]],
     policy: CapturePolicy,
     is_later: Callable[[Memory], bool],
-) -> tuple[Memory, str] | None:
-    """Return the memory that the statement contradicts, or that contradicts it, and why."""
+) -> tuple[Memory, str, bool] | None:
+    """Return the memory that the statement contradicts or is contradicted by, why, and if a judge says so."""
     if policy.conflict_above >= 1:
         return None
     for one, known in nearest:
@@ -396,10 +423,12 @@ def _contradicted(
         # Nor does what can have one value only: an employer, a deadline.
         if one.similarity > policy.conflict_above or is_change(later) or same_slot(later, earlier):
             reason = conflict(later, earlier)
-            if reason is not None:
-                return one.memory, reason
-    judged = (one.memory for one, _ in nearest if one.is_judged_contradicted)
-    return next(((memory, "contradicted, says the chat model") for memory in judged), None)
+            if reason is not None and not one.is_judged_harmless:
+                return one.memory, reason, False
+    for one, _ in nearest:
+        if one.view is not None and one.view.is_conflict:
+            return one.memory, f"contradicted, says {one.view.by}", True
+    return None
 
 
 def _links(nearest: Sequence[Neighbor], policy: CapturePolicy) -> tuple[Neighbor, ...]:

@@ -107,14 +107,18 @@ class MemoryWriter(Struct, frozen=True):
         reason: str = "",
         names: Sequence[str] = (),
         is_enriched: bool = True,
+        is_judged: bool = True,
         is_introduced: bool = True,
     ) -> int:
         """
         Store a new memory with its terms and entities, and return its key.
 
-        One that is not enriched yet waits for `enrich_pending`. Vectors are put by `embed`, many at once.
+        One that is not enriched or judged yet waits for `enrich_pending` and `judge_pending`. Vectors are put
+        by `embed`, many at once.
         """
         key = self.tx.memories.add(memory, fingerprint=fingerprint)
+        if not is_judged:
+            self.tx.memories.mark_judged(key, is_judged=False)
         self.tx.terms.put(key, index_terms(memory))
         self._history(memory, action, reason=reason, new_status=memory.status)
         self._audit(memory, action, reason)

@@ -201,10 +201,11 @@ def store_candidate(
     far: int,
     siblings: Mapping[int, float],
     vector: NDArray[np.float32] | None,
+    is_judged: bool = True,
 ) -> Admission:
     """Settle a candidate and write what follows; `number` is its place among the candidates of this write."""
     near = [*neighbors, *(Neighbor(write.fresh[place], alike) for place, alike in siblings.items())]
-    admission = _settled(write, candidate, near, far=far, vector=vector)
+    admission = _settled(write, candidate, near, far=far, vector=vector, is_judged=is_judged)
     write.fresh[number] = admission.memory
     return admission
 
@@ -216,6 +217,7 @@ def _settled(
     *,
     far: int,
     vector: NDArray[np.float32] | None,
+    is_judged: bool,
 ) -> Admission:
     memory = candidate.memory
     echoed = echoes(write.tx, memory, write.likeness, now=write.now)
@@ -228,7 +230,7 @@ def _settled(
     if settlement.verdict is Verdict.REINFORCE and settlement.target is not None:
         return _reinforce(write, settlement.target, candidate, reason=settlement.reason)
     nearness = [one.similarity for one in near] + [0.0] * far
-    return _create(write, candidate, settlement, nearness, vector)
+    return _create(write, candidate, settlement, nearness, vector, is_judged=is_judged)
 
 
 def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -> Settlement:
@@ -257,6 +259,8 @@ def _create(
     settlement: Settlement,
     nearness: Sequence[float],
     vector: NDArray[np.float32] | None,
+    *,
+    is_judged: bool,
 ) -> Admission:
     memory = candidate.memory
     learnt = _weights(candidate, nearness, write.policy)
@@ -273,6 +277,7 @@ def _create(
         fingerprint=candidate.fingerprint,
         names=candidate.entities,
         is_enriched=candidate.is_enriched,
+        is_judged=is_judged,
     )
     if vector is not None:
         write.vectors[key] = vector
@@ -307,15 +312,15 @@ def _join(write: Write, new: Memory, old: Memory, settlement: Settlement, *, sai
     if settlement.verdict is Verdict.SUPERSEDE:
         write.writer.supersede(old, new, reason=settlement.reason)
     else:
-        _dispute(write, new, old, settlement.reason)
+        dispute(write.writer, new, old, settlement.reason)
     return new
 
 
-def _dispute(write: Write, new: Memory, old: Memory, reason: str) -> None:
+def dispute(writer: MemoryWriter, new: Memory, old: Memory, reason: str) -> None:
     """Let both stand; the old one loses confidence."""
     weaker = max(min(MIN_WEAKENED, old.confidence), old.confidence - WEAKEN_BY)
-    write.writer.update(old, Action.WEAKEN, reason=reason, confidence=weaker)
-    write.writer.link(new, old, EdgeType.CONTRADICTS)
+    writer.update(old, Action.WEAKEN, reason=reason, confidence=weaker)
+    writer.link(new, old, EdgeType.CONTRADICTS)
 
 
 def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str) -> Admission:

@@ -544,7 +544,6 @@ DREAM = Tool(
 
 def status_text(report: StatusReport) -> str:
     """Return the state of the store in lines."""
-    waiting = report.awaiting_reading, report.awaiting_embedding, report.awaiting_enrichment
     fails = (
         f"Fails: {part.name}: {one_line(part.failure or '')}" for part in report.parts if part.is_failing
     )
@@ -552,8 +551,9 @@ def status_text(report: StatusReport) -> str:
         [
             f"{memories(report.memories)}, {counted(report.turns, 'turn', 'turns')}, "
             f"policy {report.policy}, {report.embedder}.",
-            f"Waiting: {waiting[0]} turns to be read, {waiting[1]} memories to be embedded, "
-            f"{waiting[2]} to be enriched.",
+            f"Waiting: {report.awaiting_reading} turns to be read, {report.awaiting_embedding} memories to "
+            f"be embedded, {report.awaiting_enrichment} to be enriched, {report.awaiting_judgment} to be "
+            "judged.",
             *fails,
             *map(one_line, report.advice),
         ]
@@ -569,10 +569,12 @@ def _status(_request: Any, report: StatusReport) -> ToolAnswer:
         "by_layer": dict(report.by_layer),
         "policy": report.policy,
         "embedder": report.embedder,
+        "reader": report.reader,
         "waiting": {
             "reading": report.awaiting_reading,
             "embedding": report.awaiting_embedding,
             "enrichment": report.awaiting_enrichment,
+            "judgment": report.awaiting_judgment,
         },
         "recalls": dict(report.recalls),
         "parts": [

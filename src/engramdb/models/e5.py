@@ -105,17 +105,7 @@ class E5Network:
     """The network itself, loaded from a file: one prefixed text in, one unit vector out."""
 
     def __init__(self, model: Path, *, threads: int = 1) -> None:
-        runtime = import_runtime()
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # the library writes to stderr by itself; failures come as exceptions
-        try:
-            self._session = runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        except Exception as exc:  # onnxruntime raises a dozen types with no common parent
-            raise ModelPackBroken(
-                f"the network in {model.name} cannot be loaded: {type(exc).__name__}"
-            ) from exc
+        self._session = open_session(model, threads=threads)
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Return the mean of the last hidden states, scaled to length one."""
@@ -126,6 +116,21 @@ class E5Network:
         states = self._session.run(["last_hidden_state"], inputs)[0]
         mean = states[0].mean(axis=0)
         return np.asarray(mean / np.linalg.norm(mean), np.float32)
+
+
+def open_session(model: Path, *, threads: int, is_compact: bool = False) -> Any:
+    """Return a network loaded by onnxruntime, on the processor; a compact one is run as it was written."""
+    runtime = import_runtime()
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    if is_compact:
+        options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.log_severity_level = 4  # the library writes to stderr by itself; failures come as exceptions
+    try:
+        return runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as exc:  # onnxruntime raises a dozen types with no common parent
+        raise ModelPackBroken(f"the network in {model.name} cannot be loaded: {type(exc).__name__}") from exc
 
 
 def import_runtime() -> Any:

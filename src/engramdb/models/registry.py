@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -20,6 +20,9 @@ from engramdb.models.e5 import E5Embedder
 from engramdb.models.embedder import Embedder
 from engramdb.models.packs import find_pack
 from engramdb.models.static import StaticEmbedder
+
+if TYPE_CHECKING:
+    from engramdb.models.reader_pack import PackReader
 
 INTERFACES: Final = ("openai", "anthropic")
 
@@ -164,6 +167,20 @@ def _open_endpoint(model: str, endpoint: Endpoint | None) -> Embedder:
         timeout_seconds=endpoint.timeout_seconds,
         batch=endpoint.batch,
     )
+
+
+def open_reader(home: Path, *, must_exist: bool = False) -> PackReader | None:
+    """Return the reader of the pack, not yet loaded, or none where it is not installed or cannot run."""
+    pack = find_pack(e5.NAME, home)
+    if pack is not None and pack.manifest.reader and _runtime_is_installed():
+        from engramdb.models.reader_pack import PackReader  # noqa: PLC0415 - brings in NumPy
+
+        return PackReader(pack)
+    if must_exist:
+        raise EmbedderUnavailable(
+            "the reader of the model pack is not installed", hint=f"Add it: `engram models add {e5.NAME}`."
+        )
+    return None
 
 
 def _runtime_is_installed() -> bool:

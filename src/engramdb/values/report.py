@@ -134,6 +134,10 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """Memories that have no vector yet."""
     awaiting_enrichment: int = 0
     """Memories whose words were not looked at yet for people, topics and the like."""
+    awaiting_judgment: int = 0
+    """Memories that the reader has not compared yet with what was known before them."""
+    reader: str = ""
+    """What reads and judges: its name and version."""
     awaiting_reading: int = 0
     """Turns that no one has read statements out of yet."""
     chat: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -71,10 +71,11 @@ class AuditRequest(Request, frozen=True, kw_only=True):
 
 
 class Enriched(Struct, frozen=True, kw_only=True):
-    """How many memories were embedded, and of how many the words were looked at."""
+    """How many memories were embedded, of how many the words were looked at, and how many were judged."""
 
     embedded: int
     enriched: int
+    judged: int = 0
 
 
 @verb(
@@ -86,11 +87,15 @@ class Enriched(Struct, frozen=True, kw_only=True):
     cli=Command(words="enrich", section=UPKEEP, examples=("enrich --store memory.db",)),
 )
 class EnrichRequest(Request, frozen=True, kw_only=True):
-    """Embed what waits for it, and infer people, technologies, feelings and topics from what came in bulk."""
+    """Do what waits: embed, infer people, technologies, feelings and topics from bulk, and judge it."""
 
     def call(self, engram: Any, **options: Any) -> Enriched:
-        """Embed, then infer."""
-        return Enriched(embedded=engram.embed_pending(**options), enriched=engram.enrich(**options))
+        """Embed, infer, then judge."""
+        return Enriched(
+            embedded=engram.embed_pending(**options),
+            enriched=engram.enrich(**options),
+            judged=engram.judge_pending(**options),
+        )
 
 
 class Rebuilt(Struct, frozen=True):

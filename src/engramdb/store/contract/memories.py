@@ -205,6 +205,18 @@ class Memories(Protocol):
         """Note that what can be inferred from a memory has been."""
         ...
 
+    def unjudged(self, *, limit: int) -> dict[int, Memory]:
+        """Return active memories that wait to be judged against what was known before, oldest first."""
+        ...
+
+    def count_unjudged(self) -> int:
+        """Return how many those are."""
+        ...
+
+    def mark_judged(self, key: int, *, is_judged: bool = True) -> None:
+        """Note whether a memory has been judged against what was known before it."""
+        ...
+
     def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
         """Return what was stated in a session of exactly this scope and still holds, oldest first."""
         ...

@@ -297,6 +297,21 @@ class MemoriesTable:
         """Note that what can be inferred from a memory has been."""
         self._connection.execute("UPDATE memories SET enriched = 1 WHERE key = ?", (key,))
 
+    def unjudged(self, *, limit: int) -> dict[int, Memory]:
+        """Return active memories that wait to be judged against what was known before, oldest first."""
+        sql = f"{_SELECT_KEYED} WHERE m.judged = 0 AND m.status = 'active' ORDER BY m.key LIMIT ?"
+        return {row[-1]: from_row(row) for row in self._connection.execute(sql, (limit,))}
+
+    def count_unjudged(self) -> int:
+        """Return how many those are."""
+        sql = "SELECT count(*) FROM memories WHERE judged = 0 AND status = 'active'"
+        total: int = single_value(self._connection, sql)
+        return total
+
+    def mark_judged(self, key: int, *, is_judged: bool = True) -> None:
+        """Note whether a memory has been judged against what was known before it."""
+        self._connection.execute("UPDATE memories SET judged = ? WHERE key = ?", (is_judged, key))
+
     def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
         """Return what was stated in a session of exactly this scope and still holds, oldest first."""
         sql = (

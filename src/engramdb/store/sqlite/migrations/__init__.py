@@ -23,6 +23,7 @@ from engramdb.store.sqlite.migrations import m010_insight
 from engramdb.store.sqlite.migrations import m011_imports
 from engramdb.store.sqlite.migrations import m012_doors
 from engramdb.store.sqlite.migrations import m013_polarity
+from engramdb.store.sqlite.migrations import m014_judged
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -46,6 +47,7 @@ MIGRATIONS = (
     m011_imports,
     m012_doors,
     m013_polarity,
+    m014_judged,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)

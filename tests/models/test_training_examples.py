@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from training.examples import MAX_TOKENS, load
+from engramdb.models.reader_pack import MAX_TOKENS
+from training.examples import load
 from training.tasks import TASKS
 
-FOLDER = Path(__file__).parents[1] / "training"
+FOLDER = Path(__file__).parents[2] / "training"
 
 
 def test_every_file_of_labelled_text_becomes_examples() -> None:

@@ -1,0 +1,269 @@
+"""
+The reader pack: e5-small with our adapters in it, and one small head per task.
+
+Built by `models add e5-small` beside the embedder, from the weights that are fetched anyway and from
+`reader.npz`, which ships with the package: low-rank adapters in 8 bits, the heads, and what was fitted on
+text that the model had not seen (temperatures, thresholds). How it was trained, how well it reads and what it
+must not be used for: docs/reference/reader.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from engramdb.models.e5 import open_session
+from engramdb.models.reader import Utterance
+from engramdb.models.wordpiece import bert_uncased
+from engramdb.values.reading import Force, Lasting, PairJudgment, PairRelation, Reading
+
+if TYPE_CHECKING:
+    from engramdb.models.packs import Pack
+
+Floats: TypeAlias = NDArray[np.float32]
+
+NETWORK_FILE: Final = "reader.onnx"
+HEADS_FILE: Final = "reader.npz"
+SHIPPED: Final = Path(__file__).parent / HEADS_FILE
+"""Adapters and heads, as they come with the package."""
+MAX_TOKENS: Final = 160
+"""Of one input; longer texts are cut."""
+MEAN_LENGTH: Final = 8.0
+"""Length of a mean, so that products of two means are not tiny beside the first state."""
+META: Final = "meta"
+HEAD: Final = "head."
+
+
+class Fitted(Struct, frozen=True, kw_only=True):
+    """What was fitted after training, on text that was left out of it."""
+
+    version: str
+    tasks: dict[str, list[str]]
+    """The classes of each task, in the order of its head."""
+    temperatures: dict[str, float]
+    thresholds: dict[str, float]
+    """From which probability `conflict`, `same`, `keep` and `hostile` may be acted on."""
+
+
+def pair_tokens(first: str, second: str) -> list[int]:
+    """Return the ids of one or two texts between marks, cut to `MAX_TOKENS`."""
+    pieces = bert_uncased()
+    ids = [
+        [piece for word in pieces.words(text) for piece in pieces.pieces(word)] for text in (first, second)
+    ]
+    room = MAX_TOKENS - 3
+    if len(ids[0]) + len(ids[1]) > room:
+        share = max(room // 2, room - len(ids[1]))
+        ids[0] = ids[0][:share]
+        ids[1] = ids[1][: room - len(ids[0])]
+    tail = [*ids[1], pieces.end] if second else []
+    return [pieces.start, *ids[0], pieces.end, *tail]
+
+
+def spoken_by(by: str, text: str) -> str:
+    """Return a text with its speaker before it, as the model has learnt to read it."""
+    return f"{by or 'user'}: {text}"
+
+
+def asked(question: str) -> str:
+    """Return a question as the model has learnt to read it."""
+    return f"question: {question}"
+
+
+def remembered(memory: str) -> str:
+    """Return a memory as the model has learnt to read it beside a question."""
+    return f"memory: {memory}"
+
+
+class Heads:
+    """The last step: from states to probabilities."""
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path) as stored:
+            self.fitted = _decode(stored[META])
+            self._heads = {
+                task: (
+                    stored[f"{HEAD}{task}.weight"].astype(np.float32),
+                    stored[f"{HEAD}{task}.bias"].astype(np.float32),
+                )
+                for task in self.fitted.tasks
+            }
+
+    def probabilities(self, states: Floats, tokens: Sequence[int]) -> dict[str, Floats]:
+        """Return the probabilities of every class of every task."""
+        features = pooled(states, tokens)
+        return {
+            task: _softmax((features @ weight + bias) / self.fitted.temperatures[task])
+            for task, (weight, bias) in self._heads.items()
+        }
+
+
+def pooled(states: Floats, tokens: Sequence[int]) -> Floats:
+    """Return the first state, the mean of each text, how the means differ and where they agree."""
+    middle = list(tokens).index(bert_uncased().end) + 1
+    first, second = _mean(states[:middle]), _mean(states[middle:])
+    return np.concatenate([states[0], first, second, np.abs(first - second), first * second])
+
+
+def _mean(states: Floats) -> Floats:
+    if not len(states):
+        return np.zeros(states.shape[1], np.float32)
+    mean = states.mean(axis=0)
+    return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12) * MEAN_LENGTH, np.float32)
+
+
+def _softmax(logits: Floats) -> Floats:
+    powers = np.exp(logits - logits.max())
+    return np.asarray(powers / powers.sum(), np.float32)
+
+
+def _decode(meta: NDArray[np.uint8]) -> Fitted:
+    return Fitted(**json.loads(meta.tobytes().decode()))
+
+
+def read_adapters(path: Path = SHIPPED) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Return the adapters as 32-bit numbers by the names of the weights they change, and the smoothing."""
+    adapters: dict[str, Floats] = {}
+    smoothing: dict[str, Floats] = {}
+    with np.load(path) as stored:
+        for name in stored.files:
+            kind, _, rest = name.partition(".")
+            if kind == "smooth":
+                smoothing[rest] = stored[name].astype(np.float32)
+            elif kind == "adapter" and not rest.endswith(".scale"):
+                array = stored[name].astype(np.float32)
+                scale = f"{name}.scale"
+                adapters[rest] = array * stored[scale].astype(np.float32) if scale in stored.files else array
+    return adapters, smoothing
+
+
+def shipped_version() -> str:
+    """Return the version of the reader that this release brings."""
+    with np.load(SHIPPED) as stored:
+        return _decode(stored[META]).version
+
+
+def write_heads(source: Path, target: Path) -> None:
+    """Write the heads without the adapters, as they lie in a pack."""
+    with np.load(source) as stored:
+        kept: dict[str, Any] = {
+            name: stored[name] for name in stored.files if name == META or name.startswith(HEAD)
+        }
+    np.savez_compressed(target, **kept)
+
+
+class ReaderNetwork:
+    """The network with its heads, loaded from two files: tokens in, probabilities out."""
+
+    def __init__(self, model: Path, heads: Path, *, threads: int = 1) -> None:
+        self._session = open_session(model, threads=threads, is_compact=True)
+        self.heads = Heads(heads)
+
+    def probabilities(self, first: str, second: str = "") -> dict[str, Floats]:
+        """Return what every head makes of one or two texts."""
+        tokens = pair_tokens(first, second)
+        row = np.array([tokens], np.int64)
+        inputs = {"tokens": row, "places": np.arange(len(tokens), dtype=np.int64)[None]}
+        return self.heads.probabilities(self._session.run(["states"], inputs)[0][0], tokens)
+
+
+class PackReader:
+    """
+    Reads and judges with an installed pack.
+
+    Opening it reads nothing: the network is checked and loaded by the first call. Safe to share between
+    threads. Texts go through one at a time, so that nothing depends on its neighbors.
+    """
+
+    def __init__(self, pack: Pack, *, threads: int = 1) -> None:
+        self._pack = pack
+        self._threads = threads
+        self._loading = threading.Lock()
+        self._network: ReaderNetwork | None = None
+
+    @property
+    def name(self) -> str:
+        """Name and version, from the manifest."""
+        return f"{self._pack.manifest.name}/{self._pack.manifest.reader}"
+
+    def read(self, texts: Sequence[Utterance]) -> list[Reading]:
+        """Return one reading per text."""
+        return [self._reading(one) for one in texts]
+
+    def relate(
+        self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
+    ) -> list[PairJudgment]:
+        """Return how the newer statement stands to each of the older ones, as many as there is time for."""
+        self._open()  # loading counts once and not as the time of whoever came first
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        new = spoken_by(newer.by, newer.text)
+        found: list[PairJudgment] = []
+        for one in older:
+            if time.monotonic() >= until:
+                break
+            found.append(self._judgment(spoken_by(one.by, one.text), new))
+        return found
+
+    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
+        """Return for each memory the chance that it answers the question."""
+        network = self._open()
+        wanted = asked(question)
+        return [float(network.probabilities(wanted, remembered(one))["answers"][1]) for one in memories]
+
+    def _reading(self, said: Utterance) -> Reading:
+        network = self._open()
+        found = network.probabilities(spoken_by(said.by, said.text), said.before)
+        fitted = network.heads.fitted
+        keep, hostile = float(found["keep"][1]), float(found["hostile"][1])
+        return Reading(
+            by=self.name,
+            keep=keep,
+            is_kept=keep >= fitted.thresholds["keep"],
+            force=Force(_likeliest(found, fitted.tasks, "force")),
+            lasting=Lasting(_likeliest(found, fitted.tasks, "lasting")),
+            category=_likeliest(found, fitted.tasks, "category"),
+            hostile=hostile,
+            is_hostile=hostile >= fitted.thresholds["hostile"],
+        )
+
+    def _judgment(self, older: str, newer: str) -> PairJudgment:
+        """Judge a pair; a conflict must be seen from both sides, which takes twice the time and is rare."""
+        network = self._open()
+        found = network.probabilities(older, newer)
+        fitted = network.heads.fitted
+        classes = fitted.tasks["relation"]
+        conflict, same = (
+            float(found["relation"][classes.index(one)]) for one in (PairRelation.CONFLICT, PairRelation.SAME)
+        )
+        if conflict >= fitted.thresholds["conflict"]:
+            back = network.probabilities(newer, older)["relation"]
+            conflict = min(conflict, float(back[classes.index(PairRelation.CONFLICT)]))
+        return PairJudgment(
+            by=self.name,
+            relation=PairRelation(_likeliest(found, fitted.tasks, "relation")),
+            conflict=conflict,
+            same=same,
+            is_conflict=conflict >= fitted.thresholds["conflict"],
+            is_same=same >= fitted.thresholds["same"],
+        )
+
+    def _open(self) -> ReaderNetwork:
+        if self._network is None:
+            with self._loading:
+                self._network = self._network or ReaderNetwork(
+                    self._pack.file(NETWORK_FILE), self._pack.file(HEADS_FILE), threads=self._threads
+                )
+        return self._network
+
+
+def _likeliest(found: Mapping[str, Floats], tasks: Mapping[str, list[str]], task: str) -> str:
+    return tasks[task][int(found[task].argmax())]
