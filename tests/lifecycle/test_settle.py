@@ -231,7 +231,7 @@ def test_a_judge_recognizes_a_repetition_in_other_words() -> None:
     """No word in common is needed."""
     old = memory("Ann is a vegetarian")
 
-    assert judged(statement("no meat for Ann"), old, PairRelation.SAME).verdict is Verdict.REINFORCE
+    assert judged(statement("no meat for Ann"), old, PairRelation.SAME).verdict is Verdict.REPEAT
 
 
 def test_a_judge_keeps_the_rules_from_retiring_a_lookalike() -> None:

@@ -65,7 +65,7 @@ class StatementWriter:
             admissions = admit(
                 drafts, self._parts.pipeline, actor=self._parts.actor, now=self._now(), enrich=not is_bulk
             )
-        if is_bulk or not all(admission.is_embedded for admission in admissions):
+        if is_bulk or not all(one.is_embedded and one.is_judged for one in admissions):
             self._parts.embed_later()
         if progress is not None:
             progress(len(drafts))
@@ -152,7 +152,7 @@ class StatementWriter:
         return self._embedded(renewed)
 
     def _embedded(self, admission: Admission) -> Memory:
-        if not admission.is_embedded:
+        if not (admission.is_embedded and admission.is_judged):
             self._parts.embed_later()
         return admission.memory
 

@@ -1116,9 +1116,7 @@ class Engram:
         """Compare now what came in bulk with what was known before it, and return how many memories."""
         from engramdb.lifecycle.judging import judge_pending  # noqa: PLC0415 - loads the reader
 
-        return judge_pending(
-            self._parts.pipeline, policy=self._parts.policy.dream, now=self._now, progress=progress
-        )
+        return judge_pending(self._parts.pipeline, now=self._now, progress=progress)
 
     def rebuild(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Rebuild every derived index from the memories, and return how many memories there were."""

@@ -207,6 +207,7 @@ class Parts:
             likeness=statement_likeness(),
             policy=self.policy.capture,
             judge=self._stronger_judge,
+            merging=self.policy.dream,
         )
 
     @lazy_property

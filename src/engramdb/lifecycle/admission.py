@@ -22,7 +22,7 @@ from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness
 from engramdb.models.reader import Judge
-from engramdb.policy import CapturePolicy
+from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.terms import passage
 from engramdb.values import Action, Actor, EmbedderIdentity, Memory, MemoryId, Scope
@@ -53,6 +53,8 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     policy: CapturePolicy
     judge: Judge | None = None
     """What is asked beside the rules, where there is something stronger."""
+    merging: DreamPolicy = DreamPolicy()
+    """How what a judge finds repeated is merged."""
 
 
 class Prepared(Struct, frozen=True):
@@ -155,7 +157,7 @@ def save(
 ) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
     writer = MemoryWriter(tx, actor, now)
-    write = Write(writer, pipeline.policy, pipeline.likeness, StatementOrder(tx))
+    write = Write(writer, pipeline.policy, pipeline.likeness, StatementOrder(tx), pipeline.merging)
     admissions = [
         store_candidate(
             write,

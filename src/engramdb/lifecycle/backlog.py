@@ -21,7 +21,6 @@ from engramdb.lifecycle.candidates import enriched
 from engramdb.lifecycle.judging import judge_pending
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.models.embedder import Embedder
-from engramdb.policy import Policy
 from engramdb.store.contract import Store
 from engramdb.values import Actor, ActorKind
 from engramdb.worker import Worker
@@ -50,8 +49,6 @@ class BacklogParts(Protocol):
     def stop(self) -> threading.Event: ...
     @property
     def pipeline(self) -> WritePipeline: ...
-    @property
-    def policy(self) -> Policy: ...
 
 
 class Backlog:
@@ -88,9 +85,7 @@ class Backlog:
         stop = self._parts.stop
         enrich_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
         embed_pending(self._parts.store, self._parts.embedder, is_stopped=stop.is_set)
-        judge_pending(
-            self._parts.pipeline, policy=self._parts.policy.dream, now=self._parts.clock.now, stop=stop
-        )
+        judge_pending(self._parts.pipeline, now=self._parts.clock.now, stop=stop)
 
 
 def enrich_pending(

@@ -14,12 +14,11 @@ from datetime import datetime
 from engramdb.errors import EmbeddingError
 from engramdb.lifecycle.admission import WritePipeline, near_floor
 from engramdb.lifecycle.candidates import Candidate
-from engramdb.lifecycle.merging import merge
+from engramdb.lifecycle.merging import may_merge, merge
 from engramdb.lifecycle.neighbors import gather, judged
 from engramdb.lifecycle.settle import Neighbor, StatementOrder, Verdict, settle
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import dispute
-from engramdb.policy import DreamPolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.terms import passage
 from engramdb.values import Actor, ActorKind, Memory, Status
@@ -32,7 +31,6 @@ BATCH = 8
 def judge_pending(
     pipeline: WritePipeline,
     *,
-    policy: DreamPolicy,
     now: Callable[[], datetime],
     stop: threading.Event | None = None,
     progress: Callable[[int], None] | None = None,
@@ -42,7 +40,7 @@ def judge_pending(
     while pipeline.judge is not None and (stop is None or not stop.is_set()):
         with pipeline.store.read() as tx:
             waiting = tx.memories.unjudged(limit=BATCH)
-        if not waiting or not _judge(waiting, pipeline, policy, now()):
+        if not waiting or not _judge(waiting, pipeline, now()):
             break
         done += len(waiting)
         if progress is not None:
@@ -50,7 +48,7 @@ def judge_pending(
     return done
 
 
-def _judge(waiting: dict[int, Memory], pipeline: WritePipeline, policy: DreamPolicy, now: datetime) -> bool:
+def _judge(waiting: dict[int, Memory], pipeline: WritePipeline, now: datetime) -> bool:
     """Judge some memories and write what follows; return whether the judge could work."""
     near = _earlier(waiting, pipeline)
     if near is None or pipeline.judge is None:
@@ -60,7 +58,7 @@ def _judge(waiting: dict[int, Memory], pipeline: WritePipeline, policy: DreamPol
         if not is_done:
             return False
         with pipeline.store.atomic() as tx:
-            _carry_out(MemoryWriter(tx, JUDGING, now), memory, views, pipeline, policy)
+            _carry_out(MemoryWriter(tx, JUDGING, now), memory, views, pipeline)
             tx.memories.mark_judged(key)
     return True
 
@@ -107,7 +105,6 @@ def _carry_out(
     memory: Memory,
     views: Sequence[Neighbor],
     pipeline: WritePipeline,
-    policy: DreamPolicy,
 ) -> None:
     """Settle a stored memory against its neighbors, where both are still what they were."""
     current = _active(writer.tx, memory)
@@ -124,8 +121,9 @@ def _carry_out(
     other = None if settlement.target is None else _active(writer.tx, settlement.target)
     if other is None:
         return
-    if settlement.verdict is Verdict.REINFORCE and not current.pinned:
-        merge(writer, other, [current], policy=policy, reason=settlement.reason)
+    if settlement.verdict in (Verdict.REINFORCE, Verdict.REPEAT):
+        if may_merge(writer.tx, other, current):
+            merge(writer, other, [current], policy=pipeline.merging, reason=settlement.reason)
     elif settlement.verdict is Verdict.SUPERSEDE:
         writer.supersede(other, current, reason=settlement.reason)
     elif settlement.verdict is Verdict.PRECEDE:

@@ -17,7 +17,7 @@ from engramdb.errors import StatusNotAllowed
 from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.policy import DreamPolicy
-from engramdb.store.contract import MergeRecord
+from engramdb.store.contract import MergeRecord, Transaction
 from engramdb.values import Action, EdgeType, Kind, Layer, Memory, SecurityTier, Status
 
 REINFORCE_BY = 0.1
@@ -34,8 +34,7 @@ def merge(
 
     Raises `StatusNotAllowed` where one of the others is pinned or was taken apart from the keeper before.
     """
-    apart = writer.tx.dreams.split_pairs([keeper.id])
-    if any(one.pinned or frozenset((keeper.id, one.id)) in apart for one in losers):
+    if not all(may_merge(writer.tx, keeper, one) for one in losers):
         raise StatusNotAllowed("a memory that is pinned, or was taken apart, is not merged")
     said = 1 + len(writer.tx.dreams.merges_into(keeper.id))
     kept = keeper
@@ -49,6 +48,11 @@ def merge(
         writer.write(loser, gone, action=Action.MERGE, reason=reason)
         writer.tx.dreams.add_merge(MergeRecord(keeper=keeper.id, loser=loser.id, at=writer.now, given=given))
     return writer.write(keeper, kept.evolve(updated_at=writer.now), action=Action.MERGE, reason=reason)
+
+
+def may_merge(tx: Transaction, keeper: Memory, loser: Memory) -> bool:
+    """Return whether one may stand for another that is not pinned and was never taken apart from it."""
+    return not loser.pinned and frozenset((keeper.id, loser.id)) not in tx.dreams.split_pairs([keeper.id])
 
 
 def _as_knowledge(memory: Memory) -> Memory:

@@ -310,6 +310,8 @@ class Verdict(StrEnum):
 
     CREATE = "create"
     REINFORCE = "reinforce"
+    REPEAT = "repeat"
+    """It says the same in other words, in a judge's view: kept, as evidence of its neighbor."""
     SUPERSEDE = "supersede"
     WEAKEN = "weaken"
     PRECEDE = "precede"
@@ -361,7 +363,7 @@ def settle(
         if is_same and not says_more(new.content, one.memory.content):
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
         if may_repeat_judged and one.view is not None and one.view.is_same:
-            return Settlement(Verdict.REINFORCE, one.memory, f"the same, says {one.view.by}")
+            return Settlement(Verdict.REPEAT, one.memory, f"the same, says {one.view.by}")
         is_near = one.similarity > policy.same_above and may_share_subject(new, one.memory)
         if is_near and same_specifics(new, known, likeness):
             return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")

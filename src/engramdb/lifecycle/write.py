@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.drafts import REDUNDANT
+from engramdb.lifecycle.merging import may_merge, merge
 from engramdb.lifecycle.neighbors import echoes
 from engramdb.lifecycle.settle import (
     ComparesStatements,
@@ -26,7 +27,7 @@ from engramdb.lifecycle.settle import (
     surprise,
 )
 from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited
-from engramdb.policy import CapturePolicy
+from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.traits import overlap
 from engramdb.values import (
@@ -168,6 +169,8 @@ class Admission(Struct, frozen=True):
     outcome: AdmissionOutcome
     is_embedded: bool = True
     """Whether its vector was stored with it; if not, the backfill has something to do."""
+    is_judged: bool = True
+    """Whether it was compared with what was known before; if not, that is done later."""
 
 
 class Write(Struct):
@@ -177,6 +180,7 @@ class Write(Struct):
     policy: CapturePolicy
     likeness: ComparesStatements
     order: StatementOrder
+    merging: DreamPolicy
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     fresh: dict[int, Memory] = field(default_factory=dict)
     """What this write has made of its candidates, by place: later ones are settled against them too."""
@@ -279,13 +283,16 @@ def _create(
         is_enriched=candidate.is_enriched,
         is_judged=is_judged,
     )
+    if old is not None and settlement.verdict is Verdict.REPEAT and may_merge(write.tx, old, memory):
+        keeper = merge(write.writer, old, [memory], policy=write.merging, reason=settlement.reason)
+        return Admission(keeper, AdmissionOutcome.REINFORCED)
     if vector is not None:
         write.vectors[key] = vector
-    if old is not None:
+    if old is not None and settlement.verdict is not Verdict.REPEAT:
         memory = _join(write, memory, old, settlement, said=candidate.said_at)
     write.writer.link_related(memory, {one.memory.id: min(1.0, one.similarity) for one in settlement.links})
     became = _OUTCOMES.get(settlement.verdict, AdmissionOutcome.CREATED)
-    return Admission(memory, became, is_embedded=vector is not None)
+    return Admission(memory, became, is_embedded=vector is not None, is_judged=is_judged)
 
 
 def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePolicy) -> dict[str, Any]:
