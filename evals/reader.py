@@ -34,9 +34,7 @@ from training.tasks import HARMLESS, TASKS, Example
 
 FOLDER = Path(__file__).parents[1] / "training" / "held_out"
 READERS = ("rules", "head", "pack")
-NO_VIEW = PairJudgment(
-    by="nobody", relation=PairRelation.RELATED, conflict=0, same=0, is_conflict=False, is_same=False
-)
+NO_VIEW = PairJudgment.certain(PairRelation.RELATED, by="nobody")
 
 Lines: TypeAlias = dict[str, str]
 
@@ -137,7 +135,7 @@ def judge_all(judge: Judge, examples: Sequence[Example]) -> Lines:
 def _view(judge: Judge, example: Example) -> PairJudgment:
     old, new = (Utterance(*reversed(text.split(": ", 1))) for text in (example.first, example.second))
     try:
-        return next(iter(judge.relate(new, [old])), NO_VIEW)
+        return next(iter(judge.relate(new, [old])), None) or NO_VIEW
     except InjectionBlocked:  # the rules refuse to look at it
         return NO_VIEW
 
@@ -189,9 +187,7 @@ def _open(name: str) -> tuple[Reader, Judge | None]:
         return RulesReader(), RulesJudge(CapturePolicy(), statement_likeness())
     if name == "head":
         return HeadReader(), None
-    pack = open_reader(Settings.load().home, must_exist=True)
-    if pack is None:
-        raise SystemExit("the pack has no reader")
+    pack = open_reader(Settings.load().home)
     return pack, pack
 
 

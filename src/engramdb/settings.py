@@ -75,7 +75,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     chat_timeout_seconds: float = 30.0
     """How long one question to the chat model may take."""
     reader: str = "auto"
-    """What reads and judges text: `rules`, `pack` (in `e5-small`), `chat`, or `auto`, the strongest there."""
+    """What judges statements beside the rules: `auto` (the chat model, if any), `rules`, `pack` or `chat`."""
     dream_in_background: bool = False
     """Whether a store that the library opens dreams and ages by itself; `serve` and `mcp` always do so."""
     dream_minutes: float = 10.0

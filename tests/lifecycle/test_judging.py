@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from itertools import islice, product
 from pathlib import Path
 
 import pytest
 
-from engramdb import Draft, Engram, Status
+from engramdb import Draft, Engram, Filters, Scope, Source, Status
 from engramdb.capture.writer import BULK_ROWS
 from engramdb.engine.assemble import WatchedJudge
 from engramdb.errors import ChatUnavailable
-from engramdb.health import READER
+from engramdb.health import CHAT
 from engramdb.models.reader import Utterance
 from engramdb.testing import ManualClock
+from engramdb.values import EdgeType
 from engramdb.values.reading import PairJudgment, PairRelation
 
 
@@ -22,37 +24,28 @@ class FakeJudge:
     """Says what it was told to say of two texts, and `related` of all others; counts what it was asked."""
 
     name = "fake/1"
+    is_remote = True
 
     def __init__(self) -> None:
         self.says: dict[frozenset[str], PairRelation] = {}
         self.asked: list[tuple[str, str]] = []
-        self.is_down = False
+        self.fails: Exception | None = None
         self.most = 100
 
     def relate(
         self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
-    ) -> list[PairJudgment]:
-        """Return as many views as it has time for."""
-        if self.is_down:
-            raise ChatUnavailable("gone")
+    ) -> list[PairJudgment | None]:
+        """Return as many judgments as it has time for."""
+        if self.fails is not None:
+            raise self.fails
         few = older if seconds is None else older[: self.most]
         self.asked += [(newer.text, one.text) for one in few]
-        return [self._view(self.says.get(frozenset((newer.text, one.text)))) for one in few]
+        told = (self.says.get(frozenset((newer.text, one.text))) for one in few)
+        return [PairJudgment.certain(one, by=self.name) if one else None for one in told]
 
     def answers(self, question: str, memories: Sequence[str]) -> list[float]:
         """Say that nothing answers."""
         return [0.0 for _ in memories if question]
-
-    @staticmethod
-    def _view(relation: PairRelation | None) -> PairJudgment:
-        return PairJudgment(
-            by="fake/1",
-            relation=relation or PairRelation.RELATED,
-            conflict=float(relation is PairRelation.CONFLICT),
-            same=float(relation is PairRelation.SAME),
-            is_conflict=relation is PairRelation.CONFLICT,
-            is_same=relation is PairRelation.SAME,
-        )
 
 
 SYLLABLES = ("ka", "lu", "mi", "no", "pe", "ra", "si", "tu", "vo", "wa", "xe", "zu")
@@ -76,7 +69,8 @@ def engram(
 ) -> Iterator[Engram]:
     """A store that asks the fake judge."""
     monkeypatch.setattr(
-        "engramdb.engine.assemble.stronger_judge", lambda parts: WatchedJudge(judge, parts.health, READER)
+        "engramdb.engine.assemble.choose_judge",
+        lambda parts: WatchedJudge(lambda: judge, parts.health, CHAT, name=judge.name),
     )
     with Engram.open(store_path, clock=clock, background=False) as engram:
         yield engram
@@ -146,22 +140,156 @@ def test_what_there_was_no_time_for_is_judged_later(engram: Engram, judge: FakeJ
     assert [one.content for one in engram.list()] == [NO_TEA]
 
 
-def test_a_judge_that_fails_costs_nothing_and_is_asked_again(engram: Engram, judge: FakeJudge) -> None:
-    """The write is stored, `status` says what fails, and what waits is judged when it is back."""
+@pytest.mark.parametrize("failure", [ChatUnavailable("gone"), KeyError(f"boom {TEA}")])
+def test_a_judge_that_fails_costs_nothing_and_is_asked_again(
+    engram: Engram, judge: FakeJudge, failure: Exception
+) -> None:
+    """The write is stored, `status` says what fails but not what was said, and what waits is judged later."""
     engram.remember(TEA)
-    judge.is_down = True
+    judge.fails = failure
 
     engram.remember(NO_TEA)
 
     report = engram.status()
+    failing = next(part for part in report.parts if part.name == CHAT)
     assert len(engram.list()) == 2
     assert report.awaiting_judgment == 1
-    assert next(part for part in report.parts if part.name == READER).is_failing
+    assert failing.is_failing
+    assert "tea" not in (failing.failure or "")
     assert engram.judge_pending() == 0
     assert engram.status().awaiting_judgment == 1
-    judge.is_down = False
+    judge.fails = None
     assert engram.judge_pending() == 1
     assert [one.content for one in engram.list()] == [NO_TEA]
+
+
+def test_judged_later_is_judged_alike(engram: Engram, judge: FakeJudge, clock: ManualClock) -> None:
+    """The successor is the same whether a conflict is seen at once or afterwards."""
+    at_once, later = Scope(user="at once"), Scope(user="later")
+    made = []
+    for scope, most in ((at_once, 100), (later, 0)):
+        judge.most = most
+        engram.remember(TEA, importance=0.9, scope=scope)
+        clock.advance(hours=1)
+        made.append(engram.remember(NO_TEA, scope=scope))
+    engram.judge_pending()
+
+    one, other = (engram.get(memory.id, scope=memory.scope) for memory in made)
+    assert one.supersedes is not None
+    assert other.supersedes is not None
+    assert (one.version, one.importance, one.confidence) == (
+        other.version,
+        other.importance,
+        other.confidence,
+    )
+
+
+def test_one_pair_that_cannot_be_settled_does_not_stop_the_others(engram: Engram, judge: FakeJudge) -> None:
+    """A link that a person drew forbids to retire one of two; the rest is judged."""
+    judge.most = 0
+    old, new = engram.remember(TEA), engram.remember(NO_TEA)
+    engram.link(old.id, new.id, type=EdgeType.CAUSED_BY)
+    bread = [
+        engram.remember(text)
+        for text in ("User bakes rye bread on Sundays", "Rye bread is baked by the user on Sundays")
+    ]
+    judge.says[frozenset(one.content for one in bread)] = PairRelation.SAME
+
+    engram.judge_pending()
+
+    assert engram.status().awaiting_judgment == 0
+    assert engram.get(bread[1].id).status is Status.MERGED
+
+
+def test_words_once_merged_strengthen_their_keeper(engram: Engram) -> None:
+    """No second copy is made of them, and the merge can still be taken apart."""
+    old = engram.remember(TEA)
+    for _ in range(3):
+        engram.remember(TEA_AGAIN)
+
+    assert len(engram.list(filters=Filters(statuses=frozenset({Status.MERGED})))) == 1
+    assert [one.content for one in engram.unmerge(old.id)] == [TEA_AGAIN]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The user was born in 1984", "The user was born in 1985"),
+        ("Alice reports to Bob", "Bob reports to Alice"),
+        ("Tom owes Anna 50 euros", "Anna owes Tom 50 euros"),
+        ("The user never eats fish", "The user eats fish"),
+        (
+            "So glad you came, it was a lovely day. See you!",
+            "What a lovely day it was. So glad that you came!",
+        ),
+    ],
+)
+def test_a_judge_is_not_believed_that_other_specifics_are_the_same(
+    engram: Engram, judge: FakeJudge, old: str, new: str
+) -> None:
+    """Other numbers, names, their order or a denial are another fact; warm words are no fact at all."""
+    judge.says[frozenset((old, new))] = PairRelation.SAME
+
+    engram.remember(old)
+    engram.remember(new)
+
+    assert not engram.list(filters=Filters(statuses=frozenset({Status.MERGED})))
+
+
+def test_what_a_person_said_is_not_absorbed_by_what_leaves_or_weighs_less(
+    engram: Engram, clock: ManualClock
+) -> None:
+    """Else it would leave with it."""
+    engram.remember(TEA, source=Source.INGEST, forget_after=clock.now() + timedelta(days=1))
+
+    engram.remember(TEA_AGAIN)
+
+    assert {one.content for one in engram.list()} == {TEA, TEA_AGAIN}
+
+
+def test_what_came_in_late_and_is_pinned_is_not_retired(engram: Engram, clock: ManualClock) -> None:
+    """Also where the other one was stated afterwards."""
+    engram.remember(TEA, source=Source.ASSISTANT)
+
+    late = engram.remember(NO_TEA, pinned=True, occurred_at=clock.now() - timedelta(days=400))
+
+    assert engram.get(late.id).status is Status.ACTIVE
+
+
+def test_a_pin_set_while_the_judge_thinks_counts(engram: Engram, judge: FakeJudge) -> None:
+    """What is written is settled against what is there then."""
+    old = engram.remember(TEA)
+    relate = judge.relate
+
+    def pin_and_relate(
+        newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
+    ) -> list[PairJudgment | None]:
+        engram.pin(old.id)
+        return relate(newer, older, seconds=seconds)
+
+    judge.relate = pin_and_relate  # type: ignore[method-assign]
+    engram.remember(NO_TEA)
+
+    assert engram.get(old.id).status is Status.ACTIVE
+
+
+def test_confidential_words_are_not_sent_to_a_judge(engram: Engram, judge: FakeJudge) -> None:
+    """Nor judged by it; the rules decide alone."""
+    engram.remember("The card number for the hotel is 4111 1111 1111 1111")
+
+    engram.remember("The card number for the hotel is 5500 0055 5555 5559")
+
+    assert judge.asked == []
+
+
+def test_the_words_of_one_person_do_not_retire_those_of_another(engram: Engram, judge: FakeJudge) -> None:
+    """Whatever a judge makes of them."""
+    engram.remember(TEA, speaker="Ann")
+
+    engram.remember(NO_TEA, speaker="Bob")
+
+    assert judge.asked == []
+    assert len(engram.list()) == 2
 
 
 def test_a_pinned_statement_outlives_a_judge(engram: Engram) -> None:

@@ -197,23 +197,10 @@ def test_the_tiered_preset_makes_a_new_version_of_a_near_repetition() -> None:
     assert verdict(new, old, alike=0.6, policy=policy) is Verdict.SUPERSEDE
 
 
-def view(relation: PairRelation, *, sure: float = 0.97) -> PairJudgment:
-    """Return what a judge says that is this sure of a relation."""
-    conflict = sure if relation is PairRelation.CONFLICT else 1 - sure
-    same = sure if relation is PairRelation.SAME else 1 - sure
-    return PairJudgment(
-        by="a judge",
-        relation=relation,
-        conflict=conflict,
-        same=same,
-        is_conflict=conflict > 0.9,
-        is_same=same > 0.9,
-    )
-
-
 def judged(new: Memory, old: Memory, relation: PairRelation, *, alike: float = 0.75) -> Settlement:
     """Settle a statement against a memory that a judge has looked at beside it."""
-    return settle(new, [Neighbor(old, alike, view(relation))], POLICY, likeness=LIKENESS)
+    judgment = PairJudgment.certain(relation, by="a judge", is_harmless=relation is PairRelation.RELATED)
+    return settle(new, [Neighbor(old, alike, judgment)], POLICY, likeness=LIKENESS)
 
 
 def test_what_the_rules_cannot_see_a_judge_may() -> None:
@@ -231,7 +218,7 @@ def test_a_judge_recognizes_a_repetition_in_other_words() -> None:
     """No word in common is needed."""
     old = memory("Ann is a vegetarian")
 
-    assert judged(statement("no meat for Ann"), old, PairRelation.SAME).verdict is Verdict.REPEAT
+    assert judged(statement("Ann lives on plants alone"), old, PairRelation.SAME).verdict is Verdict.REPEAT
 
 
 def test_a_judge_keeps_the_rules_from_retiring_a_lookalike() -> None:

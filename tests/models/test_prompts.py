@@ -21,6 +21,7 @@ from engramdb.models.reader_chat import ChatReader
 from engramdb.testing import ScriptedChat
 
 KNOWN = ["User lives in Oslo", "User uses vim", "User likes tea"]
+UTTERANCES = [Utterance(one) for one in KNOWN]
 
 
 def record(text: str, **fields: str) -> Record:
@@ -305,16 +306,17 @@ def test_a_reply_of_another_form_is_bad(text: str) -> None:
 
 def test_known_statements_are_numbered_from_one() -> None:
     """The list and the new statement stand in the prompt; the rules do not change with them."""
-    prompt = relate.fill("User lives in Bergen", KNOWN)
+    prompt = relate.fill(Utterance("User lives in Bergen", "Ann"), UTTERANCES)
 
-    assert '{"number": 2, "statement": "User uses vim"}' in prompt.user
+    assert '{"number": 2, "by": "user", "statement": "User uses vim"}' in prompt.user
+    assert '{"by": "Ann", "statement": "User lives in Bergen"}' in prompt.user
     assert prompt.user.index("User likes tea") < prompt.user.index("User lives in Bergen")
     assert "Bergen" not in prompt.system
 
 
 def test_long_statements_are_clipped() -> None:
     """Twenty neighbors of 8 KB are no prompt for a small model."""
-    prompt = relate.fill("x" * 8000, ["y" * 8000] * 3)
+    prompt = relate.fill(Utterance("x" * 8000), [Utterance("y" * 8000)] * 3)
 
     assert len(prompt.user) < 4 * relate.LONGEST_STATEMENT_CHARACTERS + 500
 
@@ -330,15 +332,20 @@ def relations(*words: str) -> str:
     [
         (relations("related", "conflict", "same"), ["related", "conflict", "same"]),
         ("```json\n" + relations("refines", "unrelated", "same") + "\n```", ["refines", "unrelated", "same"]),
-        ("<think>2?</think>" + relations("related", "CONFLICT"), ["related", "conflict", "related"]),
-        (relations("opposite", "conflict", "same"), ["related", "conflict", "same"]),
-        ('{"relations": [{"number": 9, "relation": "conflict"}]}', ["related"] * 3),
-        ('{"relations": [{"number": "1", "relation": "conflict"}, 7, null]}', ["related"] * 3),
-        ('{"relations": []}', ["related"] * 3),
+        ("<think>2?</think>" + relations("related", "CONFLICT"), ["related", "conflict", None]),
+        (relations("opposite", "conflict", "same"), [None, "conflict", "same"]),
+        ('{"relations": [{"number": 9, "relation": "conflict"}]}', [None] * 3),
+        ('{"relations": [{"number": "1", "relation": "conflict"}, 7, null]}', [None] * 3),
+        ('{"relations": [{"number": true, "relation": "conflict"}]}', [None] * 3),
+        (
+            '{"relations": [{"number": 1, "relation": "same"}, {"number": 1, "relation": "conflict"}]}',
+            [None] * 3,
+        ),
+        ('{"relations": []}', [None] * 3),
     ],
 )
-def test_a_relation_that_is_missing_or_unknown_changes_nothing(text: str, found: list[str]) -> None:
-    """Each number has one relation; where the reply has none for it, that is the harmless one."""
+def test_a_relation_that_is_missing_or_unknown_is_none(text: str, found: list[str | None]) -> None:
+    """What the reply does not say clearly of a number, it does not say."""
     assert relate.parse(text, count=3) == found
 
 
@@ -356,23 +363,31 @@ def test_a_chat_model_judges_each_known_statement() -> None:
     log = CallLog()
     judge = ChatReader(ScriptedChat([relations("related", "conflict", "same")]), log)
 
-    views = judge.relate(Utterance("User switched to Helix"), [Utterance(one) for one in KNOWN])
+    judgments = judge.relate(Utterance("User switched to Helix"), UTTERANCES)
 
-    assert [one.relation for one in views] == ["related", "conflict", "same"]
-    assert [one.is_conflict for one in views] == [False, True, False]
-    assert [one.is_same for one in views] == [False, False, True]
+    assert [one and one.relation for one in judgments] == ["related", "conflict", "same"]
+    assert [one and one.is_conflict for one in judgments] == [False, True, False]
+    assert [one and one.is_same for one in judgments] == [False, False, True]
+    assert [one and one.is_harmless for one in judgments] == [True, False, False]
     assert log.by_purpose()["relation"].calls == 1
 
 
-def test_an_unusable_verdict_changes_nothing_and_is_counted() -> None:
-    """Nothing is contradicted, nothing is asked twice, and `status` can show how often it happened."""
+def test_an_unusable_verdict_says_nothing_and_is_counted() -> None:
+    """The rules decide, nothing is asked twice, and `status` can show how often it happened."""
     log = CallLog()
     judge = ChatReader(ScriptedChat(["Both, I think"]), log)
 
-    views = judge.relate(Utterance("User switched to Helix"), [Utterance(one) for one in KNOWN])
+    judgments = judge.relate(Utterance("User switched to Helix"), UTTERANCES)
 
-    assert [one.relation for one in views] == ["related"] * 3
+    assert judgments == [None] * 3
     assert (log.total().calls, log.total().invalid) == (1, 1)
+
+
+def test_a_verdict_on_half_a_text_is_none() -> None:
+    """What was cut off may say anything."""
+    judge = ChatReader(ScriptedChat([relations("same")]), CallLog())
+
+    assert judge.relate(Utterance("x" * 8000), UTTERANCES[:1]) == [None]
 
 
 def test_without_candidates_nobody_is_asked() -> None:

@@ -72,7 +72,7 @@ def show_stored(memory: Memory, beside: Sequence[tuple[EdgeType, Memory]] = ()) 
     for flag in memory.flags:
         out(_UNDER + warning(_FLAGS.get(flag, flag)))
     if memory.reinforcements:
-        out(_UNDER + dim("known already; nothing new was stored"))
+        out(_UNDER + dim("known already; it counts for more now"))
 
 
 def elsewhere(engram: Engram) -> str | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
 from engramdb.capture.extract import Extractor, HeuristicExtractor
 from engramdb.capture.extract_chat import ModelExtractor
 from engramdb.clock import Clock
-from engramdb.errors import EmbeddingError, EngramError, MissingExtra, StorageError
+from engramdb.errors import EmbeddingError, EngramError, MissingExtra, ModelPackBroken, StorageError
 from engramdb.health import CHAT, READER, Health
 from engramdb.models.calibration import Likeness
 from engramdb.models.chat import CallLog, ChatModel
@@ -19,7 +19,7 @@ from engramdb.models.e5 import NAME
 from engramdb.models.embedder import AbsentEmbedder, Embedder
 from engramdb.models.reader import Judge, Utterance
 from engramdb.models.reader_chat import ChatReader
-from engramdb.models.registry import Endpoint, open_chat, open_embedder, open_reader
+from engramdb.models.registry import E5_READER, Endpoint, open_chat, open_embedder, open_reader
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
@@ -42,34 +42,28 @@ class ChatParts(Protocol):
 
 
 class WatchedJudge:
-    """A judge whose failures are noted, and are no verdicts: what it could not judge waits."""
+    """A judge whose failures, of whatever kind, are noted and are no verdicts: what is not judged waits."""
 
-    def __init__(self, judge: Judge, health: Health, part: str) -> None:
-        self._judge = judge
+    def __init__(self, open_judge: Callable[[], Judge], health: Health, part: str, *, name: str) -> None:
+        self._open = open_judge
         self._health = health
         self._part = part
-
-    @property
-    def name(self) -> str:
-        """Name and version of the judge."""
-        return self._judge.name
+        self._judge: Judge | None = None
+        self.name: Final = name
+        self.is_remote: Final = part == CHAT
 
     def relate(
         self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
-    ) -> list[PairJudgment]:
+    ) -> list[PairJudgment | None]:
         """Return how the newer statement stands to each of the older ones; none where the judge fails."""
         try:
             with self._health.watch(self._part):
-                return self._judge.relate(newer, older, seconds=seconds)
+                self._judge = self._judge or self._open()
+                return self._judge.relate(newer, older, seconds=seconds)[: len(older)]
         except EngramError:
             return []
-
-    def answers(self, question: str, memories: Sequence[str]) -> list[float]:
-        """Return for each memory the chance that it answers the question; none where the judge fails."""
-        try:
-            with self._health.watch(self._part):
-                return self._judge.answers(question, memories)
-        except EngramError:
+        except Exception as exc:  # noqa: BLE001 - foreign code; its message may quote what it was given
+            self._health.failed(self._part, ModelPackBroken(f"the judge failed: {type(exc).__name__}"))
             return []
 
 
@@ -80,14 +74,15 @@ class JudgeParts(ChatParts, Protocol):
     def chat(self) -> ChatModel | None: ...
 
 
-def stronger_judge(parts: JudgeParts) -> Judge | None:
-    """Return the strongest judge beside the rules that the settings allow and this machine has, or none."""
-    choice = parts.settings.reader
-    if choice in ("auto", "chat") and parts.chat is not None:
-        return WatchedJudge(ChatReader(parts.chat, parts.calls), parts.health, CHAT)
-    if choice in ("auto", "pack"):
-        pack = open_reader(parts.settings.home, must_exist=choice == "pack")
-        return None if pack is None else WatchedJudge(pack, parts.health, READER)
+def choose_judge(parts: JudgeParts) -> WatchedJudge | None:
+    """Return the judge beside the rules that the settings ask for, not opened yet, or none."""
+    choice, chat = parts.settings.reader, parts.chat
+    if choice in ("auto", "chat") and chat is not None:
+        judge = ChatReader(chat, parts.calls)
+        return WatchedJudge(lambda: judge, parts.health, CHAT, name=judge.name)
+    if choice == "pack":
+        home = parts.settings.home
+        return WatchedJudge(lambda: open_reader(home), parts.health, READER, name=E5_READER)
     return None
 
 

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from engramdb.lifecycle.access_log import AccessRecorder
     from engramdb.lifecycle.admission import WritePipeline
     from engramdb.lifecycle.backlog import Backlog
+    from engramdb.lifecycle.neighbors import JudgesPairs
     from engramdb.lifecycle.service import LifecycleService
     from engramdb.models.chat import CallLog, ChatModel
     from engramdb.models.embedder import Embedder, WatchedEmbedder
-    from engramdb.models.reader import Judge
     from engramdb.policy import Policy
     from engramdb.recall.fuse import Reranker
     from engramdb.recall.gather import Sources
@@ -97,6 +97,7 @@ class Own(Struct, frozen=True, kw_only=True):
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     vector_index: ProposesRows | None = None
+    judge: JudgesPairs | None = None
 
 
 class Parts:
@@ -179,18 +180,11 @@ class Parts:
         return chat_roles(self)
 
     @lazy_property
-    def _stronger_judge(self) -> Judge | None:
-        from engramdb.engine.assemble import stronger_judge  # noqa: PLC0415
+    def judge(self) -> JudgesPairs | None:
+        """What judges pairs of statements beside the rules, where the settings ask for it."""
+        from engramdb.engine.assemble import choose_judge  # noqa: PLC0415
 
-        return stronger_judge(self)
-
-    @lazy_property
-    def judge(self) -> Judge:
-        """What judges pairs of statements, and of questions and memories: the strongest there is."""
-        from engramdb.engine.assemble import statement_likeness  # noqa: PLC0415
-        from engramdb.lifecycle.rules_judge import RulesJudge  # noqa: PLC0415
-
-        return self._stronger_judge or RulesJudge(self.policy.capture, statement_likeness())
+        return self._own.judge or choose_judge(self)
 
     # --- in: the write path ---------------------------------------------------------------------------------
 
@@ -206,7 +200,7 @@ class Parts:
             index=self.spaces,
             likeness=statement_likeness(),
             policy=self.policy.capture,
-            judge=self._stronger_judge,
+            judge=self.judge,
             merging=self.policy.dream,
         )
 
@@ -428,7 +422,7 @@ class Parts:
             if self.policy.recall.uses_graph:
                 self.graph.load(self.store, stop=self.stop)
             with self.store.read() as tx:
-                is_waiting = bool(tx.memories.count_unenriched())
+                is_waiting = bool(tx.memories.count_unenriched() or tx.memories.count_unjudged())
             is_waiting = is_waiting or self.backlog.has_unembedded()
         except EngramError:  # noted in health where it is the embedder's; the next call shows the store's own
             is_waiting = True

@@ -146,7 +146,7 @@ def overview(parts: Parts) -> StatusReport:
             awaiting_embedding=waiting,
             awaiting_enrichment=tx.memories.count_unenriched(),
             awaiting_judgment=tx.memories.count_unjudged(),
-            reader=parts.judge.name,
+            reader="rules" if parts.judge is None else parts.judge.name,
             awaiting_reading=tx.turns.pending()[0],
             chat={name: _spent(usage) for name, usage in parts.calls.by_purpose().items()},
             spent=parts.health_store.spent(),

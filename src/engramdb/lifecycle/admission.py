@@ -16,12 +16,11 @@ from engramdb.errors import EmbeddingError, EngramError, SecurityError, StatusNo
 from engramdb.lifecycle.candidates import Candidate, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.neighbors import NeighborIndex, gather, judged
+from engramdb.lifecycle.neighbors import JudgesPairs, NeighborIndex, ask_judge, gather
 from engramdb.lifecycle.settle import Neighbor, StatementOrder
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness
-from engramdb.models.reader import Judge
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.terms import passage
@@ -30,7 +29,8 @@ from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 NEAR_SHARE = 0.25
 MAX_JUDGING_SECONDS = 0.05
-"""How long one write may wait for a judge; what is left is judged in the background."""
+"""After so long a write asks no judge any more; what is left is judged in the background. A question that is
+under way is waited for: a chat model's one, or a pair of 8 ms."""
 
 
 class DocumentEmbedder(Protocol):
@@ -51,7 +51,7 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     index: NeighborIndex
     likeness: Likeness
     policy: CapturePolicy
-    judge: Judge | None = None
+    judge: JudgesPairs | None = None
     """What is asked beside the rules, where there is something stronger."""
     merging: DreamPolicy = DreamPolicy()
     """How what a judge finds repeated is merged."""
@@ -143,10 +143,11 @@ def _judged(
     found: dict[int, list[Neighbor]] = {}
     later: set[int] = set()
     for place, near in neighbors.items():
-        left = max(0.0, until - time.monotonic())
-        found[place], is_done = judged(
-            candidates[place].memory, near, pipeline.judge, pipeline.policy, seconds=left
-        )
+        left = until - time.monotonic()
+        found[place], is_done = near, False
+        if left > 0:
+            memory = candidates[place].memory
+            found[place], is_done = ask_judge(memory, near, pipeline.judge, pipeline.policy, seconds=left)
         if not is_done:
             later.add(place)
     return found, later

@@ -32,6 +32,8 @@ BATCH = 128
 """Memories enriched in one write: a tenth of a second."""
 QUIET_SECONDS = 0.5
 """It begins when nothing was written for so long."""
+JUDGE_AGAIN_SECONDS = 60.0
+"""How long a judge that fails is left alone."""
 MAX_QUIET_SECONDS = 30.0
 """It waits no longer than this for writers that never pause."""
 
@@ -86,6 +88,13 @@ class Backlog:
         enrich_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
         embed_pending(self._parts.store, self._parts.embedder, is_stopped=stop.is_set)
         judge_pending(self._parts.pipeline, now=self._parts.clock.now, stop=stop)
+        if self._is_unfinished() and not stop.is_set():
+            self._worker.submit(BACKFILL, self._work, delay_seconds=JUDGE_AGAIN_SECONDS)
+
+    def _is_unfinished(self) -> bool:
+        """Return whether a judge was asked for and could not get through: it is asked again after a while."""
+        with self._parts.store.read() as tx:
+            return self._parts.pipeline.judge is not None and bool(tx.memories.count_unjudged())
 
 
 def enrich_pending(

@@ -19,6 +19,7 @@ from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import MergeRecord, Transaction
 from engramdb.values import Action, EdgeType, Kind, Layer, Memory, SecurityTier, Status
+from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 REINFORCE_BY = 0.1
 """What being said again in other words adds to confidence, once for each merge."""
@@ -53,6 +54,14 @@ def merge(
 def may_merge(tx: Transaction, keeper: Memory, loser: Memory) -> bool:
     """Return whether one may stand for another that is not pinned and was never taken apart from it."""
     return not loser.pinned and frozenset((keeper.id, loser.id)) not in tx.dreams.split_pairs([keeper.id])
+
+
+def may_absorb(tx: Transaction, keeper: Memory, loser: Memory) -> bool:
+    """Return whether a newcomer may become evidence of a known memory: it must not outlive or outrank it."""
+    is_outranked = keeper.provenance.source.trust < loser.provenance.source.trust
+    leaves_first = keeper.forget_after is not None and keeper.forget_after != loser.forget_after
+    is_document = keeper.extractor == DOCUMENT_EXTRACTOR != loser.extractor
+    return may_merge(tx, keeper, loser) and not (is_outranked or leaves_first or is_document)
 
 
 def _as_knowledge(memory: Memory) -> Memory:

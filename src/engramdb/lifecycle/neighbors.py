@@ -21,12 +21,13 @@ from engramdb.lifecycle.settle import (
     same_specifics,
     understood,
 )
-from engramdb.models.reader import Judge, Utterance
+from engramdb.models.reader import Utterance
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.terms import query_terms, terms
-from engramdb.values import Filters, Memory, Scope, Source
+from engramdb.values import Filters, Memory, Scope, SecurityTier, Source
+from engramdb.values.reading import PairJudgment
 
 ECHO_ABOVE = 0.70
 """An agent's statement this much like what it was just given is an echo, and no news."""
@@ -160,41 +161,59 @@ def _of_own_scope(
     return found
 
 
-def judged(
+class JudgesPairs(Protocol):
+    """The part of a judge that settling needs; see `models.reader.Judge`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_remote(self) -> bool: ...
+    def relate(
+        self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
+    ) -> list[PairJudgment | None]: ...
+
+
+MAX_JUDGED = 8
+"""How many neighbors of a statement are judged: 65 ms of a pack's time."""
+
+
+def ask_judge(
     memory: Memory,
     neighbors: Sequence[Neighbor],
-    judge: Judge,
+    judge: JudgesPairs,
     policy: CapturePolicy,
     *,
     seconds: float | None = None,
 ) -> tuple[list[Neighbor], bool]:
     """
-    Return the neighbors with the judge's view of those that are close enough, and whether all got one.
+    Return the neighbors with what the judge says of the closest, and whether it got through with them.
 
-    The closest are judged first; with `seconds` the rest is left for later when the time is up.
+    The closest are judged first; with `seconds` the rest is left for later when the time is up. What is
+    confidential is never given to a judge that is asked over the network.
     """
-    close = sorted((one for one in neighbors if one.similarity > judged_above(policy)), key=_likest)
+    close = sorted((one for one in neighbors if _may_judge(memory, one, judge, policy)), key=_by_likeness)
     close = close[:MAX_JUDGED]
-    views = judge.relate(said(memory), [said(one.memory) for one in close], seconds=seconds) if close else []
-    found = {one.memory.id: view for one, view in zip(close, views, strict=False)}
-    return [replace(one, view=found.get(one.memory.id)) for one in neighbors], len(views) == len(close)
+    if not close:
+        return list(neighbors), True
+    said = judge.relate(as_utterance(memory), [as_utterance(one.memory) for one in close], seconds=seconds)
+    found = {one.memory.id: judgment for one, judgment in zip(close, said, strict=False)}
+    return [replace(one, judgment=found.get(one.memory.id)) for one in neighbors], len(said) == len(close)
 
 
-MAX_JUDGED = 8
-"""How many neighbors of a statement are judged."""
+def _may_judge(memory: Memory, near: Neighbor, judge: JudgesPairs, policy: CapturePolicy) -> bool:
+    """Return whether two statements are close enough, by one speaker, and may be shown to the judge."""
+    is_secret = SecurityTier.CONFIDENTIAL in (memory.security, near.memory.security)
+    is_by_one = memory.provenance.speaker == near.memory.provenance.speaker
+    is_close = policy.conflict_above < 1 and near.similarity > policy.link_above
+    return is_close and is_by_one and not (is_secret and judge.is_remote)
 
 
-def judged_above(policy: CapturePolicy) -> float:
-    """Return how alike two statements must be to be judged; under a policy that settles nothing, none is."""
-    return policy.link_above if policy.conflict_above < 1 else 1.0
-
-
-def _likest(one: Neighbor) -> float:
+def _by_likeness(one: Neighbor) -> float:
     return -one.similarity
 
 
-def said(memory: Memory) -> Utterance:
-    """Return a memory as a reader takes it: its words and who said them."""
+def as_utterance(memory: Memory) -> Utterance:
+    """Return a memory as a judge takes it: its words and who said them."""
     source = memory.provenance.source
     by = memory.provenance.speaker or ("assistant" if source is Source.ASSISTANT else "user")
     return Utterance(memory.content, by)

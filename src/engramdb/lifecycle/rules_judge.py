@@ -30,16 +30,21 @@ class RulesJudge:
         self._policy = policy
         self._likeness = likeness
 
+    @property
+    def is_remote(self) -> bool:
+        """Rules ask nobody."""
+        return False
+
     def relate(
         self,
         newer: Utterance,
         older: Sequence[Utterance],
         *,
         seconds: float | None = None,  # noqa: ARG002 - rules take no time worth counting
-    ) -> list[PairJudgment]:
+    ) -> list[PairJudgment | None]:
         """Return how the newer statement stands to each of the older ones."""
         new = self._memory(newer)
-        return [_judgment(self._relation(new, self._memory(one))) for one in older]
+        return [PairJudgment.certain(self._relation(new, self._memory(one)), by=NAME) for one in older]
 
     def answers(self, question: str, memories: Sequence[str]) -> list[float]:
         """Return for each memory the share of the question's words that it holds."""
@@ -61,14 +66,3 @@ class RulesJudge:
         )
         draft = Draft(content=said.text, provenance=provenance)
         return candidate(draft, self._policy, now=_SOME_DAY, enrich=False).memory
-
-
-def _judgment(relation: PairRelation) -> PairJudgment:
-    return PairJudgment(
-        by=NAME,
-        relation=relation,
-        conflict=float(relation is PairRelation.CONFLICT),
-        same=float(relation is PairRelation.SAME),
-        is_conflict=relation is PairRelation.CONFLICT,
-        is_same=relation is PairRelation.SAME,
-    )

@@ -17,6 +17,7 @@ from engramdb.store.contract import Transaction
 from engramdb.text.grammar import is_exclusive
 from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.relations import read_statement, says_more
+from engramdb.text.sentences import sentences
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import query_terms, terms
 from engramdb.values import Kind, Memory, MemoryId
@@ -165,6 +166,17 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
     return _adds_nothing(mine, theirs, likeness)
 
 
+def may_be_same(new: Memory, old: Memory) -> bool:
+    """Return whether a judge may be believed that both are the same: short ones with equal specifics."""
+    mine, theirs = new.content, old.content
+    if any(len(text.split()) > MAX_REPEATED_WORDS or len(sentences(text)) != 1 for text in (mine, theirs)):
+        return False
+    if new.is_negated != old.is_negated or is_reversed(mine, theirs):
+        return False
+    are_numbers_equal = sorted(_numbers(mine)) == sorted(_numbers(theirs))
+    return are_numbers_equal and _names(mine) == _names(theirs)
+
+
 def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
     my_words, their_words = ([one for one in terms(text) if one not in _EMPTY] for text in (mine, theirs))
     added = [word for word in my_words if word not in their_words]
@@ -255,8 +267,8 @@ def _overlap(first: str, second: str) -> float:
     return len(one & two) / min(len(one), len(two)) if one and two else 0.0
 
 
-HARMLESS_BELOW = 0.1
-"""Below this chance of a conflict a judge overrules the rules, which take many a lookalike for a change."""
+MAX_REPEATED_WORDS = 20
+"""Longer statements are not merged on a judge's word: in chat, warm words all sound the same (lab 36)."""
 MAX_LINKS = 3
 """To how many of its neighbors a new memory is linked."""
 SURPRISE_NEIGHBORS = 5
@@ -323,12 +335,7 @@ class Neighbor(Struct, frozen=True):
 
     memory: Memory
     similarity: float
-    view: PairJudgment | None = None
-
-    @property
-    def is_judged_harmless(self) -> bool:
-        """Whether a judge is as good as sure that both hold, whatever the rules say."""
-        return self.view is not None and self.view.conflict < HARMLESS_BELOW
+    judgment: PairJudgment | None = None
 
 
 class Settlement(Struct, frozen=True):
@@ -353,17 +360,17 @@ def settle(
     against = _contradicted(new, nearest, policy, is_later)
     links = _links([one for one, _ in nearest], policy)
     if against is not None:
-        old, reason, is_judged = against
-        verdict = _against(new, old, policy, is_later, is_judged=is_judged)
+        old, reason, by_judge = against
+        verdict = _against(new, old, policy, is_later, by_judge=by_judge)
         return Settlement(verdict, None if verdict is Verdict.CREATE else old, reason, links)
-    may_repeat_judged = policy.conflict_above < 1
-    may_repeat = may_repeat_judged and is_single(new)
+    settles = policy.conflict_above < 1
+    may_repeat = settles and is_single(new)
     for one, known in nearest:
         is_same = may_repeat and same_relation(new, known)
         if is_same and not says_more(new.content, one.memory.content):
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
-        if may_repeat_judged and one.view is not None and one.view.is_same:
-            return Settlement(Verdict.REPEAT, one.memory, f"the same, says {one.view.by}")
+        if settles and one.judgment is not None and one.judgment.is_same and may_be_same(new, known):
+            return Settlement(Verdict.REPEAT, one.memory, f"the same, says {one.judgment.by}")
         is_near = one.similarity > policy.same_above and may_share_subject(new, one.memory)
         if is_near and same_specifics(new, known, likeness):
             return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
@@ -379,7 +386,7 @@ def _against(
     policy: CapturePolicy,
     is_later: Callable[[Memory], bool],
     *,
-    is_judged: bool,
+    by_judge: bool,
 ) -> Verdict:
     """
     Return what becomes of two statements that contradict each other; what only one says stays.
@@ -388,9 +395,10 @@ def _against(
     """
     mine, theirs = new.content, old.content
     if is_later(old):
-        return Verdict.CREATE if says_more(mine, theirs) else Verdict.PRECEDE
+        stays = says_more(mine, theirs) or (by_judge and (new.pinned or _is_weaker(old, new)))
+        return Verdict.CREATE if stays else Verdict.PRECEDE
     stays = old.evidence_count >= policy.evidence_to_coexist and not is_change(new)
-    stays = stays or (is_judged and (old.pinned or _is_weaker(new, old)))
+    stays = stays or (by_judge and (old.pinned or _is_weaker(new, old)))
     return Verdict.WEAKEN if stays or says_more(theirs, mine) else Verdict.SUPERSEDE
 
 
@@ -425,11 +433,12 @@ def _contradicted(
         # Nor does what can have one value only: an employer, a deadline.
         if one.similarity > policy.conflict_above or is_change(later) or same_slot(later, earlier):
             reason = conflict(later, earlier)
-            if reason is not None and not one.is_judged_harmless:
+            is_harmless = one.judgment is not None and one.judgment.is_harmless
+            if reason is not None and not is_harmless:
                 return one.memory, reason, False
     for one, _ in nearest:
-        if one.view is not None and one.view.is_conflict:
-            return one.memory, f"contradicted, says {one.view.by}", True
+        if one.judgment is not None and one.judgment.is_conflict:
+            return one.memory, f"contradicted, says {one.judgment.by}", True
     return None
 
 

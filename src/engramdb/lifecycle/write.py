@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.drafts import REDUNDANT
-from engramdb.lifecycle.merging import may_merge, merge
+from engramdb.lifecycle.merging import may_absorb, merge
 from engramdb.lifecycle.neighbors import echoes
 from engramdb.lifecycle.settle import (
     ComparesStatements,
@@ -227,7 +227,9 @@ def _settled(
     echoed = echoes(write.tx, memory, write.likeness, now=write.now)
     if echoed is not None:
         return Admission(echoed, AdmissionOutcome.ECHOED)
-    twin = write.tx.memories.active_twin(candidate.fingerprint, scope=memory.scope)
+    twins = write.tx.memories
+    twin = twins.active_twin(candidate.fingerprint, scope=memory.scope)
+    twin = twin or twins.keeper_of_twin(candidate.fingerprint, scope=memory.scope)
     if twin is not None:
         return _reinforce(write, twin, candidate, reason="said again")
     settlement = _settle_with_active(write, candidate, near)
@@ -252,9 +254,24 @@ def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neigh
             return settlement
         target = settlement.target
         current = write.tx.memories.get(target.id, scope=target.scope)
-        if current is not None and current.status is Status.ACTIVE:
-            return replace(settlement, target=current)
-        left = [one for one in left if one.memory.id != target.id]
+        if current == target:
+            return settlement
+        others = [one for one in left if one.memory.id != target.id]
+        if current is not None and current.status is Status.ACTIVE:  # changed meanwhile: look at it again
+            others += [replace(one, memory=current) for one in left if one.memory.id == target.id]
+        left = others
+
+
+def settle_again(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -> None:
+    """Settle a memory that is stored already, as if it came in now; what was judged since is in `near`."""
+    memory = candidate.memory
+    settlement = _settle_with_active(write, candidate, near)
+    old = settlement.target
+    if old is None:
+        return
+    if settlement.verdict is Verdict.SUPERSEDE:
+        memory = write.writer.update(memory, Action.LINK, **inherited(memory, old))
+    _join(write, memory, old, settlement, said=candidate.said_at)
 
 
 def _create(
@@ -283,13 +300,12 @@ def _create(
         is_enriched=candidate.is_enriched,
         is_judged=is_judged,
     )
-    if old is not None and settlement.verdict is Verdict.REPEAT and may_merge(write.tx, old, memory):
-        keeper = merge(write.writer, old, [memory], policy=write.merging, reason=settlement.reason)
-        return Admission(keeper, AdmissionOutcome.REINFORCED)
     if vector is not None:
         write.vectors[key] = vector
-    if old is not None and settlement.verdict is not Verdict.REPEAT:
+    if old is not None:
         memory = _join(write, memory, old, settlement, said=candidate.said_at)
+        if memory.id == old.id:
+            return Admission(memory, AdmissionOutcome.REINFORCED, is_embedded=vector is not None)
     write.writer.link_related(memory, {one.memory.id: min(1.0, one.similarity) for one in settlement.links})
     became = _OUTCOMES.get(settlement.verdict, AdmissionOutcome.CREATED)
     return Admission(memory, became, is_embedded=vector is not None, is_judged=is_judged)
@@ -313,7 +329,11 @@ def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePol
 
 
 def _join(write: Write, new: Memory, old: Memory, settlement: Settlement, *, said: datetime) -> Memory:
-    """Let the new memory supersede, dispute or precede a known one, and return it as it is then."""
+    """Let the new memory supersede, dispute, precede or repeat a known one; return what stands for it."""
+    if settlement.verdict in (Verdict.REINFORCE, Verdict.REPEAT):
+        if not may_absorb(write.tx, old, new):
+            return new
+        return merge(write.writer, old, [new], policy=write.merging, reason=settlement.reason)
     if settlement.verdict is Verdict.PRECEDE:
         return precede(write, new, old, settlement.reason, said=said)
     if settlement.verdict is Verdict.SUPERSEDE:

@@ -136,7 +136,7 @@ Progress = Callable[[str, float], None]
 REFERENCE: Final = Path(__file__).parent / "e5_reference.json"
 MIN_COSINE: Final = 0.97  # the right recipe gives 0.987 to 0.995 on these texts; per tensor 0.81 to 0.88
 READER_REFERENCE: Final = Path(__file__).parent / "reader_reference.json"
-MAX_OFF: Final = 0.15  # a probability; set from what the right recipe gives on these texts
+MAX_PROBABILITY_ERROR: Final = 0.15  # the right recipe gives up to 0.09 on these texts
 DOWNLOAD_SECONDS: Final = 1800.0
 ATTEMPTS_TO_PLACE: Final = 3
 
@@ -238,7 +238,7 @@ def _find_current(name: str, home: Path) -> Pack | None:
     from engramdb.models import reader_pack  # noqa: PLC0415 - most commands compute nothing
 
     pack = _find_sound(name, home)
-    return pack if pack is not None and pack.manifest.reader == reader_pack.shipped_version() else None
+    return pack if pack is not None and pack.manifest.reader == reader_pack.VERSION else None
 
 
 def _require(*libraries: str) -> None:
@@ -368,10 +368,10 @@ def check_reader(network: Path, heads: Path) -> None:
         found = reader.probabilities(one["first"], one["second"])
         for task, expected in one["probabilities"].items():
             off = float(np.abs(found[task] - np.asarray(expected, np.float32)).max())
-            if not off <= MAX_OFF:  # written so that a not-a-number fails too
+            if not off <= MAX_PROBABILITY_ERROR:  # written so that a not-a-number fails too
                 raise ModelPackBroken(
                     f"the reader is off: {task} differs by {off:.2f} from a recorded probability, at most"
-                    f" {MAX_OFF} expected",
+                    f" {MAX_PROBABILITY_ERROR} expected",
                     hint="Upgrade onnx and onnxruntime, then add the pack again; nothing was kept.",
                 )
 
@@ -390,11 +390,12 @@ def _place(recipe: Recipe, files: Sequence[Path], home: Path) -> Pack:
 
 
 def _fill(staging: Path, recipe: Recipe, files: Sequence[Path]) -> None:
-    from engramdb.models.reader_pack import shipped_version  # noqa: PLC0415 - most commands compute nothing
+    from engramdb.models import reader_pack  # noqa: PLC0415 - most commands compute nothing
 
     kept = {one.name: PackFile(hash_file(one), one.stat().st_size) for one in files}
     source = f"{recipe.requirement}, SHA-256 {recipe.wheel_sha256}"
-    manifest = Manifest(recipe.name, recipe.dimension, recipe.revision, source, kept, shipped_version())
+    reader = reader_pack.VERSION if reader_pack.NETWORK_FILE in kept else ""
+    manifest = Manifest(recipe.name, recipe.dimension, recipe.revision, source, kept, reader)
     for one in files:
         with one.open("rb") as content:
             _write_durably(staging / one.name, content.read())

@@ -1,9 +1,9 @@
 """
 What reads text: a reader takes one sentence, a judge two statements, or a question and a memory.
 
-There are three of each: rules, which are always there; the reader pack, a small network of our own; and a
-chat model. The strongest that the settings allow decides, and its name and version are stored with what it
-decided. None of them ever sees more than the texts it is given.
+Both are there as rules, as the network of the model pack and as a chat model; single texts are also read by
+heads over the built-in embedding. The settings choose the judge, and history says which one a change is due
+to. None of them ever sees more than the texts it is given.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Reader(Protocol):
         ...
 
     def read(self, texts: Sequence[Utterance]) -> list[Reading]:
-        """Return one reading per text. Raises a `ModelError` when it cannot work now."""
+        """Return one reading per text. Raises an `EngramError` when it cannot work now."""
         ...
 
 
@@ -46,11 +46,16 @@ class Judge(Protocol):
         """Name and version, stored as the provenance of what was judged."""
         ...
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether texts leave this machine; then it is never given a confidential one."""
+        ...
+
     def relate(
         self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
-    ) -> list[PairJudgment]:
+    ) -> list[PairJudgment | None]:
         """
-        Return how the newer statement stands to each of the older ones.
+        Return how the newer statement stands to each of the older ones; None where it has no opinion.
 
         With `seconds` it may stop when they are over and return fewer, those of the first.
         """

@@ -10,7 +10,7 @@ from engramdb.models.prompts import read, relate, which_answer
 from engramdb.models.reader import Utterance
 from engramdb.values.reading import PairJudgment, PairRelation, Reading
 
-MOST_AT_ONCE = 20
+TEXTS_PER_QUESTION = 20
 """Texts or statements in one question."""
 
 
@@ -34,8 +34,8 @@ class ChatReader:
     def read(self, texts: Sequence[Utterance]) -> list[Reading]:
         """Return one reading per text."""
         found: list[Reading] = []
-        for begin in range(0, len(texts), MOST_AT_ONCE):
-            asked = texts[begin : begin + MOST_AT_ONCE]
+        for begin in range(0, len(texts), TEXTS_PER_QUESTION):
+            asked = texts[begin : begin + TEXTS_PER_QUESTION]
             replies = ask(self._chat, read.question(asked), log=self._log).value
             found += [
                 Reading(
@@ -51,42 +51,42 @@ class ChatReader:
             ]
         return found
 
+    @property
+    def is_remote(self) -> bool:
+        """A chat model is asked over the network, wherever it runs."""
+        return True
+
     def relate(
         self,
         newer: Utterance,
         older: Sequence[Utterance],
         *,
         seconds: float | None = None,  # noqa: ARG002 - one question for all, which has a time-out of its own
-    ) -> list[PairJudgment]:
-        """Return how the newer statement stands to each of the older ones."""
-        found: list[PairJudgment] = []
-        for begin in range(0, len(older), MOST_AT_ONCE):
-            known = [one.text for one in older[begin : begin + MOST_AT_ONCE]]
-            relations = self._relations(newer.text, known)
-            found += [
-                PairJudgment(
-                    by=self.name,
-                    relation=relation,
-                    conflict=float(relation is PairRelation.CONFLICT),
-                    same=float(relation is PairRelation.SAME),
-                    is_conflict=relation is PairRelation.CONFLICT,
-                    is_same=relation is PairRelation.SAME,
-                )
-                for relation in relations
-            ]
+    ) -> list[PairJudgment | None]:
+        """Return how the newer statement stands to each of the older ones, where the model says so."""
+        found: list[PairJudgment | None] = []
+        for begin in range(0, len(older), TEXTS_PER_QUESTION):
+            known = older[begin : begin + TEXTS_PER_QUESTION]
+            for one, relation in zip(known, self._relations(newer, known), strict=True):
+                is_whole = not (relate.is_clipped(newer.text) or relate.is_clipped(one.text))
+                found.append(self._judgment(relation) if relation is not None and is_whole else None)
         return found
 
-    def _relations(self, statement: str, known: Sequence[str]) -> list[PairRelation]:
-        """Ask once; a reply that cannot be read is counted, and changes nothing."""
+    def _judgment(self, relation: PairRelation) -> PairJudgment:
+        is_harmless = relation not in (PairRelation.CONFLICT, PairRelation.SAME)
+        return PairJudgment.certain(relation, by=self.name, is_harmless=is_harmless)
+
+    def _relations(self, newer: Utterance, known: Sequence[Utterance]) -> Sequence[PairRelation | None]:
+        """Ask once; a reply that cannot be read is counted, and says nothing."""
         try:
-            return ask(self._chat, relate.question(statement, known), log=self._log).value
+            return ask(self._chat, relate.question(newer, known), log=self._log).value
         except ChatReplyInvalid:
-            return [PairRelation.RELATED] * len(known)
+            return [None] * len(known)
 
     def answers(self, question: str, memories: Sequence[str]) -> list[float]:
         """Return for each memory 1 where it answers the question and 0 where not."""
         found: list[float] = []
-        for begin in range(0, len(memories), MOST_AT_ONCE):
-            asked = which_answer.question(question, memories[begin : begin + MOST_AT_ONCE])
+        for begin in range(0, len(memories), TEXTS_PER_QUESTION):
+            asked = which_answer.question(question, memories[begin : begin + TEXTS_PER_QUESTION])
             found += [float(one) for one in ask(self._chat, asked, log=self._log).value]
         return found

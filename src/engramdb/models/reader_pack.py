@@ -39,6 +39,10 @@ MAX_TOKENS: Final = 160
 """Of one input; longer texts are cut."""
 MEAN_LENGTH: Final = 8.0
 """Length of a mean, so that products of two means are not tiny beside the first state."""
+HARMLESS_BELOW: Final = 0.1
+"""Below this chance of a conflict the rules may not see one. Not fitted: far below any threshold."""
+VERSION: Final = "1"
+"""Of the reader that this release brings, as `reader.npz` says itself; another one is not used."""
 META: Final = "meta"
 HEAD: Final = "head."
 
@@ -67,6 +71,19 @@ def pair_tokens(first: str, second: str) -> list[int]:
         ids[1] = ids[1][: room - len(ids[0])]
     tail = [*ids[1], pieces.end] if second else []
     return [pieces.start, *ids[0], pieces.end, *tail]
+
+
+def is_readable(first: str, second: str) -> bool:
+    """Return whether a pair fits whole, and is in letters that the vocabulary has."""
+    tokens = pair_tokens(first, second)
+    letters = [one for one in first + second if one.isalpha()]
+    latin = sum(one < LATIN_ENDS for one in letters)
+    is_whole = len(tokens) < MAX_TOKENS and bert_uncased().unknown not in tokens
+    return is_whole and latin >= LEAST_LATIN * len(letters) > 0
+
+
+LATIN_ENDS: Final = "\u0250"
+LEAST_LATIN: Final = 0.8
 
 
 def spoken_by(by: str, text: str) -> str:
@@ -146,12 +163,6 @@ def read_adapters(path: Path = SHIPPED) -> tuple[dict[str, Floats], dict[str, Fl
     return adapters, smoothing
 
 
-def shipped_version() -> str:
-    """Return the version of the reader that this release brings."""
-    with np.load(SHIPPED) as stored:
-        return _decode(stored[META]).version
-
-
 def write_heads(source: Path, target: Path) -> None:
     """Write the heads without the adapters, as they lie in a pack."""
     with np.load(source) as stored:
@@ -199,14 +210,19 @@ class PackReader:
         """Return one reading per text."""
         return [self._reading(one) for one in texts]
 
+    @property
+    def is_remote(self) -> bool:
+        """It runs here."""
+        return False
+
     def relate(
         self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
-    ) -> list[PairJudgment]:
+    ) -> list[PairJudgment | None]:
         """Return how the newer statement stands to each of the older ones, as many as there is time for."""
-        self._open()  # loading counts once and not as the time of whoever came first
+        self._open()  # loading takes 0.2 s once, which is nobody's share of the time
         until = math.inf if seconds is None else time.monotonic() + seconds
         new = spoken_by(newer.by, newer.text)
-        found: list[PairJudgment] = []
+        found: list[PairJudgment | None] = []
         for one in older:
             if time.monotonic() >= until:
                 break
@@ -235,8 +251,14 @@ class PackReader:
             is_hostile=hostile >= fitted.thresholds["hostile"],
         )
 
-    def _judgment(self, older: str, newer: str) -> PairJudgment:
-        """Judge a pair; a conflict must be seen from both sides, which takes twice the time and is rare."""
+    def _judgment(self, older: str, newer: str) -> PairJudgment | None:
+        """
+        Judge a pair that can be read whole.
+
+        What may be acted on must be seen from both sides, which takes twice the time and is rare.
+        """
+        if not is_readable(older, newer):
+            return None
         network = self._open()
         found = network.probabilities(older, newer)
         fitted = network.heads.fitted
@@ -244,9 +266,10 @@ class PackReader:
         conflict, same = (
             float(found["relation"][classes.index(one)]) for one in (PairRelation.CONFLICT, PairRelation.SAME)
         )
-        if conflict >= fitted.thresholds["conflict"]:
+        if conflict >= fitted.thresholds["conflict"] or same >= fitted.thresholds["same"]:
             back = network.probabilities(newer, older)["relation"]
             conflict = min(conflict, float(back[classes.index(PairRelation.CONFLICT)]))
+            same = min(same, float(back[classes.index(PairRelation.SAME)]))
         return PairJudgment(
             by=self.name,
             relation=PairRelation(_likeliest(found, fitted.tasks, "relation")),
@@ -254,6 +277,7 @@ class PackReader:
             same=same,
             is_conflict=conflict >= fitted.thresholds["conflict"],
             is_same=same >= fitted.thresholds["same"],
+            is_harmless=conflict < HARMLESS_BELOW,
         )
 
     def _open(self) -> ReaderNetwork:

@@ -169,18 +169,26 @@ def _open_endpoint(model: str, endpoint: Endpoint | None) -> Embedder:
     )
 
 
-def open_reader(home: Path, *, must_exist: bool = False) -> PackReader | None:
-    """Return the reader of the pack, not yet loaded, or none where it is not installed or cannot run."""
-    pack = find_pack(e5.NAME, home)
-    if pack is not None and pack.manifest.reader and _runtime_is_installed():
-        from engramdb.models.reader_pack import PackReader  # noqa: PLC0415 - brings in NumPy
+E5_READER: Final = f"{e5.NAME} reader"
+"""What status and history call the reader of the pack."""
 
-        return PackReader(pack)
-    if must_exist:
+
+def open_reader(home: Path) -> PackReader:
+    """Return the reader of the pack, not yet loaded; raises where this release's is not installed."""
+    pack = find_pack(e5.NAME, home)
+    if pack is None or not _runtime_is_installed():
         raise EmbedderUnavailable(
-            "the reader of the model pack is not installed", hint=f"Add it: `engram models add {e5.NAME}`."
+            "the model pack, which has the reader, is not installed",
+            hint=f"Add it: `engram models add {e5.NAME}`.",
         )
-    return None
+    from engramdb.models.reader_pack import VERSION, PackReader  # noqa: PLC0415 - brings in NumPy
+
+    if pack.manifest.reader != VERSION:
+        raise ModelPackBroken(
+            "the model pack has no reader of this release",
+            hint=f"Add it again: `engram models add {e5.NAME}`.",
+        )
+    return PackReader(pack)
 
 
 def _runtime_is_installed() -> bool:

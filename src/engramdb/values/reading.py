@@ -81,3 +81,19 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
     """Whether it may be acted on as a conflict: above the judge's threshold for its stated precision."""
     is_same: bool
     """Whether it may be acted on as a repetition."""
+    is_harmless: bool = False
+    """Whether the judge is sure that both hold, whatever the rules say."""
+
+    @classmethod
+    def certain(cls, relation: PairRelation, *, by: str, is_harmless: bool = False) -> PairJudgment:
+        """Return the judgment of a judge that says one word, so that its chances are 0 or 1."""
+        is_conflict, is_same = relation is PairRelation.CONFLICT, relation is PairRelation.SAME
+        return cls(
+            by=by,
+            relation=relation,
+            conflict=float(is_conflict),
+            same=float(is_same),
+            is_conflict=is_conflict,
+            is_same=is_same,
+            is_harmless=is_harmless,
+        )

@@ -1,19 +1,21 @@
 """
 Ask how a new statement stands to known ones: a numbered list in, one relation per number out.
 
-Filled and asked by `models.reader_chat` when similarity has named the candidates. A number that is missing
-or called something else counts as `related`, which changes nothing: a doubtful reply must not cost a memory
-its place. There is no second attempt, since other judges decide as well without a chat model.
+Filled and asked by `models.reader_chat` when similarity has named the candidates. A number that is missing,
+called something unknown or named twice has no relation, and the rules decide: a doubtful reply must not cost
+a memory its place. There is no second attempt, since the rules decide as well without a chat model.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
 from engramdb.models.prompts.replies import find_json, quote
+from engramdb.models.reader import Utterance
 from engramdb.values.reading import PairRelation
 
 PURPOSE: Final = "relation"
@@ -59,10 +61,13 @@ SCHEMA: Final[Mapping[str, Any]] = {
 }
 
 
-def fill(statement: str, known: Sequence[str]) -> ChatPrompt:
-    """Return the prompt for one statement and its candidates, numbered from 1."""
-    listed = [{"number": number, "statement": _clip(one)} for number, one in enumerate(known, start=1)]
-    new = quote([{"statement": _clip(statement)}], title="NEW")
+def fill(statement: Utterance, known: Sequence[Utterance]) -> ChatPrompt:
+    """Return the prompt for one statement and its candidates, numbered from 1, with who said each."""
+    listed = [
+        {"number": number, "by": one.by, "statement": _clip(one.text)}
+        for number, one in enumerate(known, start=1)
+    ]
+    new = quote([{"by": statement.by, "statement": _clip(statement.text)}], title="NEW")
     return ChatPrompt(
         system=SYSTEM,
         user=f"{quote(listed, title='KNOWN')}\n\n{new}",
@@ -72,22 +77,22 @@ def fill(statement: str, known: Sequence[str]) -> ChatPrompt:
     )
 
 
-def parse(text: str, *, count: int) -> list[PairRelation]:
-    """Return one relation per number; what the reply leaves out or misnames is `related`."""
+def parse(text: str, *, count: int) -> list[PairRelation | None]:
+    """Return one relation per number; None for what the reply leaves out, misnames or names twice."""
     found = find_json(text)
     rows = found.get("relations") if isinstance(found, dict) else None
     if not isinstance(rows, list):
         raise BadReply('it has no list "relations"')
-    relations = [PairRelation.RELATED] * count
+    said: defaultdict[int, set[str]] = defaultdict(set)
     for row in rows:
-        number = row.get("number") if isinstance(row, dict) else None
-        word = str(row.get("relation", "")).strip().lower() if isinstance(row, dict) else ""
-        if isinstance(number, int) and 1 <= number <= count and word in {one.value for one in PairRelation}:
-            relations[number - 1] = PairRelation(word)
-    return relations
+        if isinstance(row, dict) and type(row.get("number")) is int:  # True is no number
+            said[row["number"]].add(str(row.get("relation", "")).strip().lower())
+    known = {one.value for one in PairRelation}
+    words = [said.get(number, set()) for number in range(1, count + 1)]
+    return [PairRelation(*each) if len(each) == 1 and each <= known else None for each in words]
 
 
-def question(statement: str, known: Sequence[str]) -> ChatQuestion[list[PairRelation]]:
+def question(statement: Utterance, known: Sequence[Utterance]) -> ChatQuestion[list[PairRelation | None]]:
     """Return the question with the way to read its reply."""
     return ChatQuestion(
         purpose=PURPOSE,
@@ -98,7 +103,12 @@ def question(statement: str, known: Sequence[str]) -> ChatQuestion[list[PairRela
     )
 
 
+def is_clipped(statement: str) -> bool:
+    """Return whether a statement is too long to be shown whole."""
+    return len(statement) > LONGEST_STATEMENT_CHARACTERS
+
+
 def _clip(statement: str) -> str:
-    if len(statement) <= LONGEST_STATEMENT_CHARACTERS:
+    if not is_clipped(statement):
         return statement
     return statement[: LONGEST_STATEMENT_CHARACTERS - 1] + "…"

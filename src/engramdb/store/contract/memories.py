@@ -185,6 +185,10 @@ class Memories(Protocol):
         """Return the active memory of exactly this scope with this fingerprint."""
         ...
 
+    def keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory that one of exactly this scope with this fingerprint was merged into."""
+        ...
+
     def erase_words(self, memory_id: MemoryId) -> None:
         """Take every word of a memory out of its row and out of the notes about who was given it."""
         ...

@@ -269,6 +269,15 @@ class MemoriesTable:
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
 
+    def keeper_of_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
+        """Return the active memory that one of exactly this scope with this fingerprint was merged into."""
+        sql = (
+            f"{_SELECT} WHERE m.status = 'active' AND m.id IN (SELECT t.superseded_by FROM memories t "
+            "WHERE t.scope = ? AND t.fingerprint = ? AND t.status = 'merged') LIMIT 1"
+        )
+        row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
+        return None if row is None else from_row(row)
+
     def erase_words(self, memory_id: MemoryId) -> None:
         """Take every word of a memory out of its row and out of the notes about who was given it."""
         for sql in _BLANK:

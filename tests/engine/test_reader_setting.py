@@ -1,0 +1,146 @@
+"""Who judges: by default the rules, the pack where the settings say so, and never at the cost of a write."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engramdb import Engram, Settings, Status
+from engramdb.errors import InvalidSettings
+from engramdb.models.packs import MANIFEST, add_pack, pack_folder
+from engramdb.testing import ManualClock
+
+OLD, NEW = "we keep our tickets in Jira", "we're done with Jira, everything lives in Linear these days"
+ALSO = "my sister's team keeps its tickets in Jira"
+
+
+@pytest.fixture
+def home(e5_home: Path, tmp_path: Path) -> Path:
+    """A home of its own with the pack in it."""
+    add_pack("e5-small", e5_home)
+    shutil.copytree(pack_folder("e5-small", e5_home), pack_folder("e5-small", tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def opened(home: Path, clock: ManualClock, reader: str) -> Engram:
+    """Open a store in a home with a reader."""
+    settings = Settings(home=home, reader=reader, embedder="static")
+    return Engram.open(home / f"{reader}.db", settings=settings, clock=clock, background=False)
+
+
+@pytest.fixture
+def engram(home: Path, clock: ManualClock) -> Iterator[Engram]:
+    """A store that asks the pack."""
+    with opened(home, clock, "pack") as engram:
+        yield engram
+
+
+def test_the_pack_sees_a_change_in_natural_words(engram: Engram) -> None:
+    """And leaves what belongs to somebody else alone."""
+    old, other = engram.remember(OLD), engram.remember(ALSO)
+
+    engram.remember(NEW)
+
+    assert engram.get(old.id).status is Status.SUPERSEDED
+    assert engram.get(other.id).status is Status.ACTIVE
+    assert any("says e5-small/1" in event.reason for event in engram.history(old.id))
+
+
+def test_the_pack_sees_a_repetition_in_natural_words(engram: Engram) -> None:
+    """It becomes evidence."""
+    old = engram.remember("User is allergic to peanuts")
+
+    assert engram.remember("peanuts give me an allergic reaction").id == old.id
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Я живу в Москве", "Я живу в Киеве"),
+        (
+            "The notes: " + "we met and talked about plans, " * 30 + "and Marta leaves.",
+            "The notes: " + "we met and talked about plans, " * 30 + "and Tom stays.",
+        ),
+    ],
+)
+def test_what_the_pack_cannot_read_whole_it_does_not_judge(engram: Engram, first: str, second: str) -> None:
+    """Letters that its vocabulary lacks, and texts that are too long, stay as they are."""
+    one, two = engram.remember(first), engram.remember(second)
+
+    assert one.id != two.id
+    assert engram.get(one.id).status is Status.ACTIVE
+    assert engram.status().awaiting_judgment == 0
+
+
+def test_by_default_the_rules_judge_alone(home: Path, clock: ManualClock) -> None:
+    """The pack's reader is there and is not asked."""
+    with opened(home, clock, "auto") as engram:
+        old = engram.remember(OLD)
+        engram.remember(NEW)
+
+        assert engram.status().reader == "rules"
+        assert engram.get(old.id).status is Status.ACTIVE
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "older", "manifest"])
+def test_a_reader_that_cannot_be_loaded_costs_no_write(home: Path, clock: ManualClock, damage: str) -> None:
+    """Statements are stored and wait; `status` says what fails, and why."""
+    folder = pack_folder("e5-small", home)
+    if damage == "cut":
+        (folder / "reader.onnx").write_bytes((folder / "reader.onnx").read_bytes()[:1000])
+    elif damage == "gone":
+        shutil.rmtree(folder)
+    elif damage == "older":
+        (folder / MANIFEST).write_text(
+            (folder / MANIFEST).read_text().replace('"reader": "1"', '"reader": "0"')
+        )
+    else:
+        (folder / MANIFEST).write_text("{")
+    with opened(home, clock, "pack") as engram:
+        engram.remember(OLD)
+        engram.remember(NEW)
+
+        report = engram.status()
+        assert len(engram.list()) == 2
+        assert report.awaiting_judgment == 1
+        assert next(part for part in report.parts if part.name == "reader").is_failing
+
+
+def test_what_waits_is_judged_in_the_background(home: Path, clock: ManualClock) -> None:
+    """Also when the process that left it has ended."""
+    with opened(home, clock, "pack") as engram:
+        engram._parts.judge.relate = lambda *_args, **_kwargs: []  # type: ignore[union-attr,method-assign]
+        old = engram.remember(OLD)
+        engram.remember(NEW)
+        assert engram.status().awaiting_judgment == 1
+
+    settings = Settings(home=home, reader="pack", embedder="static")
+    with Engram.open(home / "pack.db", settings=settings, clock=clock) as engram:
+        engram.flush()
+        for _ in range(200):
+            if not engram.status().awaiting_judgment:
+                break
+            engram._parts.stop.wait(0.1)
+        assert engram.get(old.id).status is Status.SUPERSEDED
+
+
+def test_a_chat_reader_needs_a_chat_model(tmp_path: Path) -> None:
+    """And an unknown one is an error that names the known."""
+    with pytest.raises(InvalidSettings, match="needs a chat model"):
+        Settings(home=tmp_path, reader="chat")
+    with pytest.raises(InvalidSettings, match="auto, rules, pack, chat"):
+        Settings(home=tmp_path, reader="oracle")
+
+
+def test_adding_a_pack_again_brings_the_reader_of_this_release(home: Path) -> None:
+    """One that was added before there was a reader is built anew; nothing else changes."""
+    folder = pack_folder("e5-small", home)
+    manifest = (folder / MANIFEST).read_text()
+    (folder / MANIFEST).write_text(manifest.replace('"reader": "1"', '"reader": ""'))
+
+    pack = add_pack("e5-small", home)
+
+    assert pack.manifest.reader == "1"
