@@ -122,7 +122,7 @@ def interval(hits: int, total: int) -> str:
     share, z = hits / total, 1.96
     center = (share + z * z / (2 * total)) / (1 + z * z / total)
     spread = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / (1 + z * z / total)
-    return f"{share:.3f} ({center - spread:.3f}–{center + spread:.3f}, n={total})"
+    return f"{share:.3f} ({max(0.0, center - spread):.3f}–{min(1.0, center + spread):.3f}, n={total})"
 
 
 def _is_message(domain: str, _kind: str) -> bool:

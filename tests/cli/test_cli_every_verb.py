@@ -19,6 +19,7 @@ NOT_FOR_A_SHELL = {
     "remember_many": "`import` reads many",
     "remember_stream": "`import` reads many",
     "compare_policies": "`engram policy compare`",
+    "judge_pending": "`engram enrich`",
     "embed_pending": "`engram enrich`, `engram doctor --fix` and `engram models`",
     "import_from": "`engram import`",
     "imported_from": "a look behind a memory that an import made",

@@ -68,7 +68,7 @@ def test_remember_says_what_was_known_already(engram_command: Command) -> None:
     told = engram_command("remember", "The API uses JWT tokens").stdout
 
     assert told.startswith("reinforced (1×)")
-    assert "known already; nothing new was stored" in told
+    assert "known already; it counts for more now" in told
 
 
 def test_remember_says_that_a_statement_is_confidential(engram_command: Command) -> None:

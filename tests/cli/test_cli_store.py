@@ -138,9 +138,10 @@ def test_models_use_refuses_what_cannot_work(engram_command: Command, home: Path
 
 def test_models_add_of_what_is_there_is_quick(engram_command: Command, home: Path, tmp_path: Path) -> None:
     """Nothing is downloaded twice, and the way to choose it is told."""
-    weights = tmp_path / "model.onnx"
-    weights.write_bytes(b"weights")
-    pack_install._place(pack_install.E5_SMALL, [weights], home)
+    files = [tmp_path / name for name in ("model.onnx", "reader.onnx", "reader.npz")]
+    for one in files:
+        one.write_bytes(b"weights")
+    pack_install._place(pack_install.E5_SMALL, files, home)
 
     result = engram_command("models", "add", "e5-small")
 

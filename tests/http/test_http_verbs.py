@@ -34,6 +34,7 @@ OUTSIDE = {
     "remember_stream": "lazy, for Python; `remember_many` takes the same drafts",
     "rebuild": "for whoever sits at the machine",
     "embed_pending": "the server does it by itself",
+    "judge_pending": "the server does it by itself, and `enrich` does it at once",
     "enrich": "the server does it by itself",
     "schedule": "the server does it by itself",
     "changes": "told by the stream of events",

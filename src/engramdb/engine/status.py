@@ -163,6 +163,7 @@ def overview(parts: Parts) -> StatusReport:
             all_parts=parts.health_store.all_parts(),
             advice=(
                 *_advice(embedder, space_error, waiting),
+                *_judging_advice(parts, tx.memories.count_unjudged()),
                 *_doubts(parts),
                 *_given_up(parts),
                 *_disk_advice(described),
@@ -236,6 +237,13 @@ def _given_up(parts: Parts) -> Iterator[str]:
     found = [job.name for worker in parts.worker_states() for job in worker.jobs if job.is_given_up]
     for name in (*found, *_scheduler(parts).given_up):
         yield f"The background job {name!r} was given up after repeated crashes: restart, and report the bug."
+
+
+def _judging_advice(parts: Parts, waiting: int) -> Iterator[str]:
+    """Say what becomes of memories that wait to be judged."""
+    if waiting and parts.judge is not None and not parts.in_background:
+        told = counted(waiting, "memory waits", "memories wait")
+        yield f"{told} to be compared with what was known before: engram enrich"
 
 
 def _advice(embedder: str, error: str | None, waiting: int) -> Iterator[str]:

@@ -411,15 +411,15 @@ def _write_durably(path: Path, content: bytes) -> None:
 
 def _move_in(staging: Path, recipe: Recipe, home: Path) -> Pack:
     """Rename into place; when another process was faster, its pack is as good as ours."""
-    target = pack_folder(recipe.name, home)
+    target, ours = pack_folder(recipe.name, home), _read_manifest(recipe.name, staging)
     for _ in range(ATTEMPTS_TO_PLACE):
         try:
             staging.rename(target)
         except OSError:
             if not target.exists():
                 raise
-        present = _find_current(recipe.name, home)
-        if present is not None:
+        present = _find_sound(recipe.name, home)
+        if present is not None and present.manifest.reader == ours.reader:
             return present
         _set_aside(target)
     raise EmbeddingError(f"{target} could not be replaced", hint="Remove the folder and try again.")

@@ -106,9 +106,10 @@ def available(home: Path) -> list[ModelCard]:
             e5.NAME,
             e5.DIMENSION,
             languages="English",
-            size_megabytes=34,
+            size_megabytes=68,
             is_installed=_is_installed(e5.NAME, home),
-            good_for="The best recall on conversations; needs the extra `models` and about 10 ms a text.",
+            good_for="The best recall on conversations; needs the extra `models` and about 10 ms a text. "
+            "Brings the reader, which can judge statements (setting `reader`).",
         ),
     ]
 

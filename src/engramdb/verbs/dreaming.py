@@ -68,4 +68,4 @@ class DreamsRequest(Request, frozen=True, kw_only=True):
     example={"id": EXAMPLE_ID, "reason": "these are two"},
 )
 class UnmergeRequest(OneMemoryWithReason, frozen=True, kw_only=True):
-    """Take apart what a dream merged into a memory, or the memory from what it was merged into."""
+    """Take apart what a dream or a judge merged into a memory, or the memory from what it was merged into."""

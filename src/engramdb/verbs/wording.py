@@ -81,6 +81,7 @@ PARTS: Final = {
     "reason": Part("reason", "follows a question through several recalls"),
     "embedder": Part("embedder", "turns text into vectors, to find it by meaning"),
     "chat model": Part("chat model", "the language model from the settings"),
+    "reader": Part("reader", "judges pairs of statements with the model pack"),
     "index snapshot": Part("vector file", "keeps all vectors in one file, for a quick start"),
     "aging": Part("aging", "lets memories fade, expire and rise"),
     "dream": Part("dream", "merges and connects memories while nobody asks"),
