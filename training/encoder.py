@@ -17,11 +17,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from engramdb.models.encoder_graph import ATTENTION_HEADS, LAYERS, MATRICES, NORM_EPSILON, WIDTH
+from engramdb.models.encoder_graph import (
+    ATTENTION_HEADS,
+    LAYERS,
+    MATRICES,
+    MEAN_LENGTH,
+    NORM_EPSILON,
+    WIDTH,
+)
 
 FEATURES = 5
-MEAN_LENGTH = 8.0
-"""As in `engramdb.models.reader_pack`, which a bare machine cannot import; a test compares the two."""
 
 
 class Adapted(nn.Module):

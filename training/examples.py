@@ -137,10 +137,7 @@ def _sentence(text: str, by: str, before: str, kept: list[dict[str, Any]], name:
 
 
 def _overlap(text: str, words: str) -> bool:
-    """
-    Whether a sentence holds at least half of what was marked, or the mark at least half of the
-    sentence.
-    """
+    """Return whether a sentence and what was marked share most of the words of the shorter one."""
     ours, theirs = set(text.casefold().split()), set(words.casefold().split())
     shared = len(ours & theirs)
     return text in words or words in text or shared >= 0.6 * min(len(ours), len(theirs))

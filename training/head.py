@@ -31,6 +31,8 @@ RATE = 0.1
 DECAY = 3e-5
 FOLDS = 4
 VERSION = "1"
+PRECISION = 0.95
+MAX_FALSE_ALARMS = 0.02
 
 
 def train(inputs: torch.Tensor, labels: dict[str, np.ndarray[Any, Any]]) -> dict[str, torch.nn.Linear]:
@@ -94,7 +96,7 @@ def main() -> None:
     messages = np.array([one.domain.endswith("utterances") for one in examples])
     chosen = messages & (labels["keep"] >= 0)
     thresholds = {
-        "keep": threshold_for_precision(found["keep"][chosen, 1], labels["keep"][chosen] == 1, 0.95),
+        "keep": threshold_for_precision(found["keep"][chosen, 1], labels["keep"][chosen] == 1, PRECISION),
         "hostile": _hostile_threshold(found["hostile"][:, 1], labels["hostile"]),
     }
     _report("left-out domains", found, labels, thresholds, messages)
@@ -111,7 +113,7 @@ def main() -> None:
 
 def _hostile_threshold(scores: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> float:
     known = labels >= 0
-    return threshold_for_false_alarms(scores[known], labels[known] == 1, 0.02)
+    return threshold_for_false_alarms(scores[known], labels[known] == 1, MAX_FALSE_ALARMS)
 
 
 def _report(

@@ -50,6 +50,7 @@ REPORT_EVERY = 200
 """Steps between two lines of progress."""
 SEPARATOR = 102
 CLASSIFIER = 101
+"""The marks between and before texts; a test compares them with the tokenizer, which needs more to load."""
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from training.tasks import TASKS, Example, label
 
 pytest.importorskip("torch", reason="torch is not installed: training is not tested")
 
-from training.encoder import MEAN_LENGTH
 from training.export import write
-from training.train import Plan, predict, train
+from training.train import CLASSIFIER, SEPARATOR, Plan, predict, train
 
 WORDS = 30_522
 ROWS = (
@@ -119,8 +118,9 @@ def test_the_report_counts_what_it_is_given(tmp_path: Path) -> None:
 
 
 def test_the_constants_of_training_are_those_of_the_reader() -> None:
-    """A bare machine cannot import the reader, so the trainer repeats one number and the names of classes."""
-    assert MEAN_LENGTH == reader_pack.MEAN_LENGTH
+    """A bare machine cannot import the tokenizer, so the trainer repeats two ids and the names of classes."""
+    assert bert_uncased().start == CLASSIFIER
+    assert bert_uncased().end == SEPARATOR
     assert list(TASKS["relation"]) == [one.value for one in PairRelation]
     assert list(TASKS["force"]) == [one.value for one in Force]
     assert list(TASKS["lasting"]) == [one.value for one in Lasting]
@@ -153,3 +153,8 @@ def _random_weights() -> dict[str, Floats]:
             weights[f"encoder.layer.{layer}.{name}.weight"] = np.ones(WIDTH, np.float32)
             weights[f"encoder.layer.{layer}.{name}.bias"] = np.zeros(WIDTH, np.float32)
     return weights
+
+
+def test_what_ships_is_the_version_that_the_code_expects() -> None:
+    """Else every pack would be taken for one of another release."""
+    assert reader_pack.Heads(reader_pack.SHIPPED).fitted.version == reader_pack.VERSION

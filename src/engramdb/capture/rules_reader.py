@@ -9,6 +9,7 @@ from typing import Final
 from engramdb.capture.extract import Extracted, HeuristicExtractor, read_rule
 from engramdb.capture.worth import is_imagined, is_question, is_request
 from engramdb.models.reader import Utterance
+from engramdb.policy import CapturePolicy
 from engramdb.text.injection import scan
 from engramdb.text.moments import find_moments
 from engramdb.text.normalize import lazy
@@ -18,8 +19,7 @@ from engramdb.values.memory import TurnId
 from engramdb.values.reading import Force, Lasting, Reading
 
 NAME: Final = "rules/1"
-HOSTILE_ABOVE: Final = 0.45
-"""As `CapturePolicy.injection_flag_above`."""
+HOSTILE_ABOVE: Final = CapturePolicy().injection_flag_above
 
 _REPORTED = lazy(r"\b(?:said|says|told (?:me|us)|asked|wrote|claims?|according to|joked|read that)\b|^>")
 _PERMANENT = lazy(
@@ -68,7 +68,7 @@ def _reading(said: Utterance) -> Reading:
 
 
 def _force(text: str) -> Force:
-    """Return what the first sentence that is more than a greeting does."""
+    """Return what the first sentence does that is no question or request, or else the first."""
     forces = [_sentence_force(one) for one in sentences(text)]
     told = [one for one in forces if one not in (Force.QUESTION, Force.REQUEST)]
     return next(iter(told or forces), Force.ASSERTED)

@@ -27,6 +27,8 @@ LAYERS: Final = 12
 ATTENTION_HEADS: Final = 12
 WIDTH: Final = 384
 NORM_EPSILON: Final = 1e-12
+MEAN_LENGTH: Final = 8.0
+"""Length that the mean of a text's states is given, so that products of two are not tiny beside a state."""
 OPSET: Final = 18
 IR_VERSION: Final = 10
 WEIGHT_STEPS: Final = 63  # 7 bits with a sign

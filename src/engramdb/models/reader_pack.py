@@ -22,6 +22,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from engramdb.models.e5 import open_session
+from engramdb.models.encoder_graph import MEAN_LENGTH
 from engramdb.models.reader import Utterance
 from engramdb.models.wordpiece import bert_uncased
 from engramdb.values.reading import Force, Lasting, PairJudgment, PairRelation, Reading
@@ -37,8 +38,6 @@ SHIPPED: Final = Path(__file__).parent / HEADS_FILE
 """Adapters and heads, as they come with the package."""
 MAX_TOKENS: Final = 160
 """Of one input; longer texts are cut."""
-MEAN_LENGTH: Final = 8.0
-"""Length of a mean, so that products of two means are not tiny beside the first state."""
 HARMLESS_BELOW: Final = 0.1
 """Below this chance of a conflict the rules may not see one. Not fitted: far below any threshold."""
 VERSION: Final = "1"
@@ -119,7 +118,7 @@ class Heads:
         """Return the probabilities of every class of every task."""
         features = pooled(states, tokens)
         return {
-            task: _softmax((features @ weight + bias) / self.fitted.temperatures[task])
+            task: softmax((features @ weight + bias) / self.fitted.temperatures[task])
             for task, (weight, bias) in self._heads.items()
         }
 
@@ -138,7 +137,8 @@ def _mean(states: Floats) -> Floats:
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12) * MEAN_LENGTH, np.float32)
 
 
-def _softmax(logits: Floats) -> Floats:
+def softmax(logits: Floats) -> Floats:
+    """Return probabilities."""
     powers = np.exp(logits - logits.max())
     return np.asarray(powers / powers.sum(), np.float32)
 

@@ -2,7 +2,7 @@
 Ask how messages are to be read: worth keeping or not, said how, for how long true, hostile or not.
 
 Filled and asked by `models.reader_chat`. A message that the reply leaves out, or a word that is none of the
-labels, leaves that reading empty: the next reader in line is asked instead.
+labels, leaves that part of the reading open.
 """
 
 from __future__ import annotations

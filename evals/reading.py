@@ -1,0 +1,181 @@
+"""
+What people told an agent, and whether it is found afterwards: `observe` beside keeping every sentence.
+
+    python -m evals.reading [--data training/data] [--dialogues 60] [--stories 60] [--embedder static]
+
+Two baselines in the same run, with the same embedder and recall: every sentence of every turn stored as it
+was said, and the same with the newest of the best twenty first. *Kept*: what was marked as worth keeping is
+in the store. *Findable*: a memory that holds it is among the first five when asked for. *Junk*: memories that
+hold nothing of what was marked. A story changes its mind; its question wants the current fact.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from engramdb import Draft, Engram, Memory, Scope, Settings
+from engramdb.testing import ManualClock
+from engramdb.text.sentences import sentences
+from training.report import interval
+
+FOLDER = Path(__file__).parents[1] / "training" / "data"
+TOP = 5
+POOL = 20
+LEAST_OVERLAP = 0.6
+Store: TypeAlias = Callable[[Engram, ManualClock, Sequence[tuple[float, str, str]], Scope], None]
+Ask: TypeAlias = Callable[[Engram, str, Scope], Sequence[Memory]]
+
+
+def observed(
+    engram: Engram, clock: ManualClock, turns: Sequence[tuple[float, str, str]], scope: Scope
+) -> None:
+    """Tell the turns to an agent that remembers."""
+    begun = clock.now()
+    for day, by, text in turns:
+        said_at = begun + timedelta(days=day)
+        role = by if by in ("user", "assistant", "tool") else "user"
+        engram.observe(
+            text,
+            role=role,
+            speaker=None if by == role else by,
+            session=scope.user,
+            occurred_at=said_at,
+            scope=scope,
+        )
+    engram.flush()
+
+
+def verbatim(
+    engram: Engram, clock: ManualClock, turns: Sequence[tuple[float, str, str]], scope: Scope
+) -> None:
+    """Store every sentence as it was said."""
+    begun = clock.now()
+    drafts = [
+        Draft(content=one, occurred_at=begun + timedelta(days=day), scope=scope)
+        for day, _by, text in turns
+        for one in sentences(text)
+        if one.strip()
+    ]
+    engram.remember_many(drafts)
+
+
+def best(engram: Engram, question: str, scope: Scope) -> Sequence[Memory]:
+    """Return what recall gives first."""
+    return [hit.memory for hit in engram.recall(question, limit=TOP, scope=scope).hits]
+
+
+def newest(engram: Engram, question: str, scope: Scope) -> Sequence[Memory]:
+    """Return the newest of the best."""
+    found = [hit.memory for hit in engram.recall(question, limit=POOL, scope=scope).hits]
+    return sorted(found, key=lambda one: one.when, reverse=True)[:TOP]
+
+
+WAYS: dict[str, tuple[str, Store, Ask]] = {
+    "observe": ("balanced", observed, best),
+    "every sentence": ("notebook", verbatim, best),
+    "every sentence, newest first": ("notebook", verbatim, newest),
+}
+
+
+def holds(memory: Memory, words: str) -> bool:
+    """Return whether a memory holds at least most of some words, or is most of them."""
+    told, wanted = (set(re.findall(r"\w+", text.casefold())) for text in (_told(memory), words))
+    return len(told & wanted) >= LEAST_OVERLAP * len(wanted)
+
+
+def _told(memory: Memory) -> str:
+    return f"{memory.content} {memory.verbatim or ''}"
+
+
+def dialogues(path: Path, way: str, limit: int, settings: Settings) -> dict[str, list[bool]]:
+    """Return what of each dialogue is kept and findable, and what is junk."""
+    policy, store, ask = WAYS[way]
+    found: defaultdict[str, list[bool]] = defaultdict(list)
+    for engram, clock, scope, row in _each(path, limit, settings, policy):
+        turns = [(number / 1000, turn["by"], turn["text"]) for number, turn in enumerate(row["turns"])]
+        store(engram, clock, turns, scope)
+        stored = engram.list(limit=200, scope=scope)
+        for one in row["keep"]:
+            group = (
+                "assistant's conclusions"
+                if row["turns"][one["turn"]]["by"] == "assistant"
+                else "people's words"
+            )
+            found[f"kept, {group}"].append(any(holds(memory, one["words"]) for memory in stored))
+            hits = ask(engram, one["statement"], scope)
+            found[f"findable, {group}"].append(any(holds(memory, one["words"]) for memory in hits))
+        marked = [one["words"] for one in row["keep"]]
+        found["junk"] += [not any(_covers(words, memory) for words in marked) for memory in stored]
+    return found
+
+
+def _covers(words: str, memory: Memory) -> bool:
+    told, wanted = (set(re.findall(r"\w+", text.casefold())) for text in (_told(memory), words))
+    return len(told & wanted) >= LEAST_OVERLAP * min(len(told), len(wanted))
+
+
+def stories(path: Path, way: str, limit: int, settings: Settings) -> dict[str, list[bool]]:
+    """Return whether the current fact comes first, comes at all, and comes before the outdated one."""
+    policy, store, ask = WAYS[way]
+    found: defaultdict[str, list[bool]] = defaultdict(list)
+    for engram, clock, scope, row in _each(path, limit, settings, policy):
+        store(engram, clock, [(day, by, text) for day, by, text in row["turns"]], scope)
+        hits = [_told(memory) for memory in ask(engram, row["question"], scope)]
+        is_current = [bool(re.search(row["current"], text, re.IGNORECASE)) for text in hits]
+        found["current fact first"].append(bool(is_current) and is_current[0])
+        found["current fact in the top five"].append(any(is_current))
+    return found
+
+
+def _each(
+    path: Path, limit: int, settings: Settings, policy: str
+) -> Iterator[tuple[Engram, ManualClock, Scope, dict[str, Any]]]:
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    chosen = Settings(home=settings.home, embedder=settings.embedder, reader=settings.reader, policy=policy)
+    clock = ManualClock()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Engram.open(Path(folder) / "memory.db", settings=chosen, clock=clock, background=False) as engram,
+    ):
+        for number, row in enumerate(rows[:limit]):
+            yield engram, clock, Scope(user=f"{path.stem} {number}"), row
+
+
+def main() -> None:
+    """Print one table a kind of text, a column for each way."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=FOLDER)
+    parser.add_argument("--dialogues", type=int, default=60, help="of each kind")
+    parser.add_argument("--stories", type=int, default=60)
+    parser.add_argument("--embedder", default="static")
+    arguments = parser.parse_args()
+    settings = Settings.load(embedder=arguments.embedder)
+    for path in sorted(arguments.data.glob("dialogues/*.jsonl")):
+        _table(
+            f"dialogues, {path.stem}",
+            {way: dialogues(path, way, arguments.dialogues, settings) for way in WAYS if "newest" not in way},
+        )
+    for path in sorted(arguments.data.glob("stories/*.jsonl")):
+        _table("stories", {way: stories(path, way, arguments.stories, settings) for way in WAYS})
+
+
+def _table(title: str, columns: dict[str, dict[str, list[bool]]]) -> None:
+    measures: Iterable[str] = dict.fromkeys(name for found in columns.values() for name in found)
+    print(f"\n| {title} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|", sep="\n")
+    for measure in measures:
+        cells = (
+            interval(sum(found.get(measure, [])), len(found.get(measure, []))) for found in columns.values()
+        )
+        print(f"| {measure} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
