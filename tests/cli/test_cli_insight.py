@@ -195,8 +195,8 @@ def test_what_came_in_bulk_is_enriched_on_request(engram_command: Command, home:
 
     done = answer(engram_command, "enrich")
 
-    assert done == {"embedded": 256, "enriched": 256, "judged": 0}
-    assert answer(engram_command, "enrich") == {"embedded": 0, "enriched": 0, "judged": 0}
+    assert done == {"embedded": 256, "enriched": 256, "judged": 0, "superseded": 0, "merged": 0}
+    assert answer(engram_command, "enrich") == dict.fromkeys(done, 0)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

@@ -247,9 +247,13 @@ def enrich(run: Run) -> None:
 
 
 def show_enriched(done: Enriched) -> None:
-    """Show how many memories were embedded and looked at."""
+    """Show how many memories were embedded, looked at and judged, and what came of that."""
     embedded = counted(done.embedded, "memory", "memories")
     out(f"embedded {embedded}, looked at the words of {done.enriched}, judged {done.judged}")
+    if done.superseded or done.merged:
+        out(
+            f"{done.superseded} outdated, {done.merged} merged: engram list --status superseded --status merged"
+        )
 
 
 @runs("audit")

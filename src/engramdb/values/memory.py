@@ -86,7 +86,10 @@ def check_move(old: Status, new: Status, *, actor: Actor, reason: str) -> None:
             f"a rule may not turn {old} into {new}", hint="Only a person can bring it back."
         )
     if old.is_terminal and not new.is_terminal and not reason.strip():
-        raise StatusNotAllowed(f"bringing a memory back from {old} needs a reason", hint="Give reason='…'.")
+        raise StatusNotAllowed(
+            f"bringing a memory back from {old} needs a reason",
+            hint="Say why: `reason`, or `--reason` on the command line.",
+        )
 
 
 # Make identifiers that sort by the time they were made (UUID version 7, RFC 9562).

@@ -14,6 +14,7 @@ from engramdb.values import (
     ImportKind,
     ImportOrigin,
     ImportReport,
+    Status,
     StatusReport,
 )
 from engramdb.verbs.fields import EXAMPLE_ID, BeforeNumber, Limit, OneMemory
@@ -71,11 +72,16 @@ class AuditRequest(Request, frozen=True, kw_only=True):
 
 
 class Enriched(Struct, frozen=True, kw_only=True):
-    """How many memories were embedded, of how many the words were looked at, and how many were judged."""
+    """How many memories were embedded, of how many the words were looked at, and what judging has changed."""
 
     embedded: int
     enriched: int
     judged: int = 0
+    """How many were compared with what was known before them."""
+    superseded: int = 0
+    """How many were outdated by another one."""
+    merged: int = 0
+    """How many repeat another one and are its evidence now."""
 
 
 @verb(
@@ -91,10 +97,16 @@ class EnrichRequest(Request, frozen=True, kw_only=True):
 
     def call(self, engram: Any, **options: Any) -> Enriched:
         """Embed, infer, then judge."""
+        embedded, enriched = engram.embed_pending(**options), engram.enrich(**options)
+        before = engram.status().by_status
+        judged = engram.judge_pending(**options)
+        after = engram.status().by_status if judged else before
         return Enriched(
-            embedded=engram.embed_pending(**options),
-            enriched=engram.enrich(**options),
-            judged=engram.judge_pending(**options),
+            embedded=embedded,
+            enriched=enriched,
+            judged=judged,
+            superseded=after.get(Status.SUPERSEDED, 0) - before.get(Status.SUPERSEDED, 0),
+            merged=after.get(Status.MERGED, 0) - before.get(Status.MERGED, 0),
         )
 
 
