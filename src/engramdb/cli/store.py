@@ -251,9 +251,8 @@ def show_enriched(done: Enriched) -> None:
     embedded = counted(done.embedded, "memory", "memories")
     out(f"embedded {embedded}, looked at the words of {done.enriched}, judged {done.judged}")
     if done.superseded or done.merged:
-        out(
-            f"{done.superseded} outdated, {done.merged} merged: engram list --status superseded --status merged"
-        )
+        where = "engram list --status superseded --status merged"
+        out(f"{done.superseded} outdated, {done.merged} merged: {where}")
 
 
 @runs("audit")
