@@ -88,7 +88,7 @@ PARTS: Final = {
     "turns": Part("turns", "notes how each turn of an agent ended"),
     "attention": Part("working memory", "keeps what an agent attends to"),
     "scheduler": Part("scheduler", "starts the work in the background"),
-    "backfill in the background": Part("embedding in the background", "embeds what waits"),
+    "backfill in the background": Part("embedding in the background", "embeds and judges what waits"),
     "aging in the background": Part("aging in the background", "ages when it is time"),
     "dream in the background": Part("dream in the background", "dreams when it is quiet"),
     "anticipation in the background": Part("anticipation", "looks up what an agent may need next"),
