@@ -1,12 +1,13 @@
 """
 What people told an agent, and whether it is found afterwards: `observe` beside keeping every sentence.
 
-    python -m evals.reading [--data training/data] [--dialogues 60] [--stories 60] [--embedder static]
+    python -m evals.reading [--sealed] [--embedder static]
 
 Two baselines in the same run, with the same embedder and recall: every sentence of every turn stored as it
 was said, and the same with the newest of the best twenty first. *Kept*: what was marked as worth keeping is
-in the store. *Findable*: a memory that holds it is among the first five when asked for. *Junk*: memories that
-hold nothing of what was marked. A story changes its mind; its question wants the current fact.
+in the store. *Findable*: a memory that holds it is among the first five when asked for. The
+conversations were written blind (evals/conversations); a story changes its mind, and its question wants the
+current fact.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from engramdb.testing import ManualClock
 from engramdb.text.sentences import sentences
 from training.report import interval
 
-FOLDER = Path(__file__).parents[1] / "training" / "data"
+CONVERSATIONS = Path(__file__).parent / "conversations"
+STORIES = Path(__file__).parents[1] / "training" / "data" / "stories" / "all.jsonl"
 TOP = 5
 POOL = 20
 LEAST_OVERLAP = 0.6
@@ -95,25 +97,30 @@ def _told(memory: Memory) -> str:
     return f"{memory.content} {memory.verbatim or ''}"
 
 
-def dialogues(path: Path, way: str, limit: int, settings: Settings) -> dict[str, list[bool]]:
-    """Return what of each dialogue is kept and findable, and what is junk."""
+def conversations(path: Path, way: str, limit: int, settings: Settings) -> dict[str, list[bool]]:
+    """Return what of each conversation is kept and findable, and whether what changed is told as it is now."""
     policy, store, ask = WAYS[way]
     found: defaultdict[str, list[bool]] = defaultdict(list)
     for engram, clock, scope, row in _each(path, limit, settings, policy):
         turns = [(number / 1000, turn["by"], turn["text"]) for number, turn in enumerate(row["turns"])]
         store(engram, clock, turns, scope)
         stored = engram.list(limit=200, scope=scope)
-        for one in row["keep"]:
-            group = (
-                "assistant's conclusions"
-                if row["turns"][one["turn"]]["by"] == "assistant"
-                else "people's words"
+        for one in row["asks"]:
+            by = "assistant's words" if row["turns"][one["turn"]]["by"] == "assistant" else "people's words"
+            hits = ask(engram, one["q"], scope)
+            found[f"kept, {by}"].append(any(holds(memory, one["words"]) for memory in stored))
+            found[f"findable, {by}"].append(any(holds(memory, one["words"]) for memory in hits))
+        for one in row.get("changed", ()):
+            current, stale = (one[name]["words"] for name in ("current", "stale"))
+            told = [(holds(memory, current), holds(memory, stale)) for memory in ask(engram, one["q"], scope)]
+            found["changed: current in the top five"].append(any(now for now, _then in told))
+            found["changed: current before outdated"].append(
+                next((now for now, then in told if now or then), False)
             )
-            found[f"kept, {group}"].append(any(holds(memory, one["words"]) for memory in stored))
-            hits = ask(engram, one["statement"], scope)
-            found[f"findable, {group}"].append(any(holds(memory, one["words"]) for memory in hits))
-        marked = [one["words"] for one in row["keep"]]
-        found["junk"] += [not any(_covers(words, memory) for words in marked) for memory in stored]
+        marked = [one["words"] for one in row["asks"]]
+        found["memories that answer nothing"] += [
+            not any(_covers(words, memory) for words in marked) for memory in stored
+        ]
     return found
 
 
@@ -152,19 +159,18 @@ def _each(
 def main() -> None:
     """Print one table a kind of text, a column for each way."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=FOLDER)
-    parser.add_argument("--dialogues", type=int, default=60, help="of each kind")
-    parser.add_argument("--stories", type=int, default=60)
+    parser.add_argument("--sealed", action="store_true", help="the half that is for the end")
+    parser.add_argument("--conversations", type=int, default=100, help="at most so many of each register")
+    parser.add_argument("--stories", type=int, default=120)
     parser.add_argument("--embedder", default="static")
     arguments = parser.parse_args()
     settings = Settings.load(embedder=arguments.embedder)
-    for path in sorted(arguments.data.glob("dialogues/*.jsonl")):
-        _table(
-            f"dialogues, {path.stem}",
-            {way: dialogues(path, way, arguments.dialogues, settings) for way in WAYS if "newest" not in way},
-        )
-    for path in sorted(arguments.data.glob("stories/*.jsonl")):
-        _table("stories", {way: stories(path, way, arguments.stories, settings) for way in WAYS})
+    folder = CONVERSATIONS / ("sealed" if arguments.sealed else "open")
+    for path in sorted(folder.glob("*.jsonl")):
+        columns = {way: conversations(path, way, arguments.conversations, settings) for way in WAYS}
+        _table(f"{path.stem}, {folder.stem}", columns)
+    if arguments.stories:
+        _table("stories", {way: stories(STORIES, way, arguments.stories, settings) for way in WAYS})
 
 
 def _table(title: str, columns: dict[str, dict[str, list[bool]]]) -> None:

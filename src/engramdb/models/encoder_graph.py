@@ -168,14 +168,21 @@ class _Graph:
         name = f"{layer}.{product}"
         parts = [f"encoder.layer.{layer}.{one}" for one in PRODUCTS[product]]
         matrix = np.concatenate([self._weights[f"{one}.weight"] for one in parts], axis=1)
-        bias = self._constant(f"{name}.bias", np.concatenate([self._weights[f"{one}.bias"] for one in parts]))
+        biases = np.concatenate([self._weights[f"{one}.bias"] for one in parts])
+        if product == "attend" and self._is_quantized and f"{layer}.mix" in self._smoothing:
+            # Attention is linear in the values, so their columns can be smoothed for the next product.
+            values = np.ones(len(biases), np.float32)
+            values[2 * WIDTH :] = 1 / self._smoothing[f"{layer}.mix"]
+            matrix, biases = matrix * values, biases * values
+        bias = self._constant(f"{name}.bias", biases)
         if not self._is_quantized:
             plain = self._node("MatMul", [x, self._constant(f"{name}.matrix", matrix)], f"{name}.product")
             return self._node("Add", [plain, bias], f"{name}.out")
         if name in self._smoothing:
             smooth = self._smoothing[name].astype(np.float32)
-            x = self._node("Mul", [x, self._constant(f"{name}.smooth", 1 / smooth)], f"{name}.smoothed")
             matrix = matrix * smooth[:, None]
+            if product != "mix":  # what it multiplies with comes smoothed out of the attention
+                x = self._node("Mul", [x, self._constant(f"{name}.smooth", 1 / smooth)], f"{name}.smoothed")
         scale = np.maximum(np.abs(matrix).max(axis=0), 1e-8) / WEIGHT_STEPS
         quantized = [
             self._constant(f"{name}.matrix", np.round(matrix / scale).astype(np.int8)),
