@@ -98,7 +98,7 @@ def _told(memory: Memory) -> str:
 
 
 def conversations(path: Path, way: str, limit: int, settings: Settings) -> dict[str, list[bool]]:
-    """Return what of each conversation is kept and findable, and whether what changed is told as it is now."""
+    """Return what of each conversation is kept and findable, and whether changes are told as of now."""
     policy, store, ask = WAYS[way]
     found: defaultdict[str, list[bool]] = defaultdict(list)
     for engram, clock, scope, row in _each(path, limit, settings, policy):
