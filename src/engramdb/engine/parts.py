@@ -97,7 +97,6 @@ class Own(Struct, frozen=True, kw_only=True):
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     vector_index: ProposesRows | None = None
-    judge: JudgesPairs | None = None
 
 
 class Parts:
@@ -184,7 +183,7 @@ class Parts:
         """What judges pairs of statements beside the rules, where the settings ask for it."""
         from engramdb.engine.assemble import choose_judge  # noqa: PLC0415
 
-        return self._own.judge or choose_judge(self)
+        return choose_judge(self)
 
     # --- in: the write path ---------------------------------------------------------------------------------
 
