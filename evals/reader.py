@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -195,9 +195,8 @@ def _table(columns: dict[str, Lines]) -> Iterable[str]:
     yield f"| measure | {' | '.join(columns)} |"
     yield "|---" * (len(columns) + 1) + "|"
     measures = dict.fromkeys(measure for lines in columns.values() for measure in lines)
-    cell: Callable[[str, str], str] = lambda name, measure: columns[name].get(measure, "–")  # noqa: E731
     for measure in measures:
-        yield f"| {measure} | {' | '.join(cell(name, measure) for name in columns)} |"
+        yield f"| {measure} | {' | '.join(lines.get(measure, '–') for lines in columns.values())} |"
 
 
 if __name__ == "__main__":

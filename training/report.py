@@ -270,7 +270,7 @@ class Likeness:
 
 
 BLEND = 20.0
-"""How much a cosine counts beside the logit of *answers*; chosen on the left-out domains, of 0 to 40."""
+"""How much a cosine counts beside the logit of *answers*: a guess, not tuned, for this report alone."""
 
 
 def _answers(found: Predictions, likeness: Likeness | None) -> list[str]:

@@ -127,6 +127,26 @@ def test_what_waits_is_judged_in_the_background(home: Path, clock: ManualClock) 
         assert engram.get(old.id).status is Status.SUPERSEDED
 
 
+def test_a_judge_that_failed_is_asked_again_in_the_background(
+    home: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing has to be written for that."""
+    monkeypatch.setattr("engramdb.lifecycle.backlog.JUDGE_AGAIN_SECONDS", 0.1)
+    folder = pack_folder("e5-small", home)
+    folder.rename(home / "aside")
+    settings = Settings(home=home, reader="pack", embedder="static")
+    with Engram.open(home / "again.db", settings=settings, clock=clock) as engram:
+        old = engram.remember(OLD)
+        engram.remember(NEW)
+        assert engram.status().awaiting_judgment == 1
+        (home / "aside").rename(folder)
+        for _ in range(300):
+            if not engram.status().awaiting_judgment:
+                break
+            engram._parts.stop.wait(0.1)
+        assert engram.get(old.id).status is Status.SUPERSEDED
+
+
 def test_a_chat_reader_needs_a_chat_model(tmp_path: Path) -> None:
     """And an unknown one is an error that names the known."""
     with pytest.raises(InvalidSettings, match="needs a chat model"):

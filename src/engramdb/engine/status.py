@@ -128,7 +128,7 @@ def overview(parts: Parts) -> StatusReport:
     embedder, space_error = _embedder_name(parts)
     with parts.store.read() as tx:
         space = None if space_error else tx.vectors.space(parts.embedder.identity)
-        waiting = tx.vectors.count_pending(space)
+        waiting, unjudged = tx.vectors.count_pending(space), tx.memories.count_unjudged()
         by_status = tx.memories.count_by("status")
         return StatusReport(
             store=parts.store.location,
@@ -145,7 +145,7 @@ def overview(parts: Parts) -> StatusReport:
             by_scope={str(scope): n for scope, n in tx.memories.largest_scopes(limit=_MAX_SCOPES).items()},
             awaiting_embedding=waiting,
             awaiting_enrichment=tx.memories.count_unenriched(),
-            awaiting_judgment=tx.memories.count_unjudged(),
+            awaiting_judgment=unjudged,
             reader="rules" if parts.judge is None else parts.judge.name,
             awaiting_reading=tx.turns.pending()[0],
             chat={name: _spent(usage) for name, usage in parts.calls.by_purpose().items()},
@@ -163,7 +163,7 @@ def overview(parts: Parts) -> StatusReport:
             all_parts=parts.health_store.all_parts(),
             advice=(
                 *_advice(embedder, space_error, waiting),
-                *_judging_advice(parts, tx.memories.count_unjudged()),
+                *_judging_advice(parts, unjudged),
                 *_doubts(parts),
                 *_given_up(parts),
                 *_disk_advice(described),

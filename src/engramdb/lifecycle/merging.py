@@ -35,7 +35,8 @@ def merge(
 
     Raises `StatusNotAllowed` where one of the others is pinned or was taken apart from the keeper before.
     """
-    if not all(may_merge(writer.tx, keeper, one) for one in losers):
+    apart = writer.tx.dreams.split_pairs([keeper.id])
+    if any(one.pinned or frozenset((keeper.id, one.id)) in apart for one in losers):
         raise StatusNotAllowed("a memory that is pinned, or was taken apart, is not merged")
     said = 1 + len(writer.tx.dreams.merges_into(keeper.id))
     kept = keeper
@@ -51,17 +52,14 @@ def merge(
     return writer.write(keeper, kept.evolve(updated_at=writer.now), action=Action.MERGE, reason=reason)
 
 
-def may_merge(tx: Transaction, keeper: Memory, loser: Memory) -> bool:
-    """Return whether one may stand for another that is not pinned and was never taken apart from it."""
-    return not loser.pinned and frozenset((keeper.id, loser.id)) not in tx.dreams.split_pairs([keeper.id])
-
-
 def may_absorb(tx: Transaction, keeper: Memory, loser: Memory) -> bool:
     """Return whether a newcomer may become evidence of a known memory: it must not outlive or outrank it."""
     is_outranked = keeper.provenance.source.trust < loser.provenance.source.trust
     leaves_first = keeper.forget_after is not None and keeper.forget_after != loser.forget_after
     is_document = keeper.extractor == DOCUMENT_EXTRACTOR != loser.extractor
-    return may_merge(tx, keeper, loser) and not (is_outranked or leaves_first or is_document)
+    if loser.pinned or is_outranked or leaves_first or is_document:
+        return False
+    return frozenset((keeper.id, loser.id)) not in tx.dreams.split_pairs([keeper.id])
 
 
 def _as_knowledge(memory: Memory) -> Memory:

@@ -339,15 +339,15 @@ def _join(write: Write, new: Memory, old: Memory, settlement: Settlement, *, sai
     if settlement.verdict is Verdict.SUPERSEDE:
         write.writer.supersede(old, new, reason=settlement.reason)
     else:
-        dispute(write.writer, new, old, settlement.reason)
+        _dispute(write, new, old, settlement.reason)
     return new
 
 
-def dispute(writer: MemoryWriter, new: Memory, old: Memory, reason: str) -> None:
+def _dispute(write: Write, new: Memory, old: Memory, reason: str) -> None:
     """Let both stand; the old one loses confidence."""
     weaker = max(min(MIN_WEAKENED, old.confidence), old.confidence - WEAKEN_BY)
-    writer.update(old, Action.WEAKEN, reason=reason, confidence=weaker)
-    writer.link(new, old, EdgeType.CONTRADICTS)
+    write.writer.update(old, Action.WEAKEN, reason=reason, confidence=weaker)
+    write.writer.link(new, old, EdgeType.CONTRADICTS)
 
 
 def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str) -> Admission:

@@ -40,8 +40,6 @@ MAX_TOKENS: Final = 160
 """Of one input; longer texts are cut."""
 HARMLESS_BELOW: Final = 0.1
 """Below this chance of a conflict the rules may not see one. Not fitted: far below any threshold."""
-VERSION: Final = "1"
-"""Of the reader that this release brings, as `reader.npz` says itself; another one is not used."""
 META: Final = "meta"
 HEAD: Final = "head."
 

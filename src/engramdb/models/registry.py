@@ -18,7 +18,7 @@ from engramdb.models import e5, static
 from engramdb.models.chat import ChatModel
 from engramdb.models.e5 import E5Embedder
 from engramdb.models.embedder import Embedder
-from engramdb.models.packs import find_pack
+from engramdb.models.packs import READER_VERSION, find_pack
 from engramdb.models.static import StaticEmbedder
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _open_endpoint(model: str, endpoint: Endpoint | None) -> Embedder:
     )
 
 
-E5_READER: Final = f"{e5.NAME} reader"
+E5_READER: Final = f"{e5.NAME}/{READER_VERSION}"
 """What status and history call the reader of the pack."""
 
 
@@ -182,13 +182,13 @@ def open_reader(home: Path) -> PackReader:
             "the model pack, which has the reader, is not installed",
             hint=f"Add it: `engram models add {e5.NAME}`.",
         )
-    from engramdb.models.reader_pack import VERSION, PackReader  # noqa: PLC0415 - brings in NumPy
-
-    if pack.manifest.reader != VERSION:
+    if pack.manifest.reader != READER_VERSION:
         raise ModelPackBroken(
             "the model pack has no reader of this release",
             hint=f"Add it again: `engram models add {e5.NAME}`.",
         )
+    from engramdb.models.reader_pack import PackReader  # noqa: PLC0415 - brings in NumPy
+
     return PackReader(pack)
 
 

@@ -273,7 +273,8 @@ class MemoriesTable:
         """Return the active memory that one of exactly this scope with this fingerprint was merged into."""
         sql = (
             f"{_SELECT} WHERE m.status = 'active' AND m.id IN (SELECT t.superseded_by FROM memories t "
-            "WHERE t.scope = ? AND t.fingerprint = ? AND t.status = 'merged') LIMIT 1"
+            "INDEXED BY memories_taken_back WHERE t.scope = ? AND t.fingerprint = ? AND t.status <> 'active' "
+            "AND t.status = 'merged') LIMIT 1"
         )
         row = self._connection.execute(sql, (self._scopes.find(scope), fingerprint)).fetchone()
         return None if row is None else from_row(row)
