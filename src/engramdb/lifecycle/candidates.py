@@ -36,6 +36,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import parse_enum
+from engramdb.values.reading import Force
 
 
 class Candidate(Struct, frozen=True):
@@ -144,6 +145,13 @@ def born(
         flags=flags,
         extractor=draft.extractor,
         verbatim=_exact_words(draft),
+        statement=draft.statement,
+        force=draft.force or Force.ASSERTED,
+        lasting=draft.lasting,
+        answers=draft.answers,
+        refers_to=draft.refers_to,
+        moments=draft.moments,
+        claims=draft.claims,
     )
 
 

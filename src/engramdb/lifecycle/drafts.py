@@ -14,7 +14,19 @@ from msgspec import Struct
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.policy import CapturePolicy
 from engramdb.text.normalize import clean, is_text, lazy
-from engramdb.values import GLOBAL, Kind, Layer, MemoryId, MemoryType, Provenance, Scope, TaskOutcome
+from engramdb.values import (
+    GLOBAL,
+    Claim,
+    Kind,
+    Layer,
+    MemoryId,
+    MemoryType,
+    Moment,
+    Provenance,
+    Scope,
+    TaskOutcome,
+)
+from engramdb.values.reading import Force, Lasting
 
 INJECTION, REDUNDANT = "injection", "redundant"
 """Flags that the write pipeline may set on a memory."""
@@ -51,6 +63,20 @@ class Draft(Struct, frozen=True, kw_only=True):
     """The object that it takes the place of: vim in "switched from vim to Helix"."""
     entities: tuple[str, ...] = ()
     """Names that an extractor found in it."""
+    statement: str | None = None
+    """The same in the third person, complete in itself, where an extractor is certain of it."""
+    force: Force | None = None
+    """What the speaker did with the words; read from them where nobody says."""
+    lasting: Lasting | None = None
+    """For how long it can be expected to hold; read from the words where nobody says."""
+    answers: str | None = None
+    """The question that it answers."""
+    refers_to: tuple[str, ...] = ()
+    """What "it" or "the second one" in it stands for."""
+    moments: tuple[Moment, ...] = ()
+    """The times that it names; read from the words where nobody says."""
+    claims: tuple[Claim, ...] = ()
+    """What it says of whom, one by one."""
     extractor: str | None = None
     verbatim: str | None = None
     outcome: TaskOutcome | None = None

@@ -27,7 +27,7 @@ from engramdb.notebook.note import (
     truth,
     words_mark,
 )
-from engramdb.notebook.state import Claim, NoteEntry, Pairing, Passed, State
+from engramdb.notebook.state import FileClaim, NoteEntry, Pairing, Passed, State
 from engramdb.text.fields import share
 from engramdb.text.front_matter import Value
 from engramdb.values import Layer, Memory, MemoryId, NotebookAct, NotebookChange, Status
@@ -153,9 +153,9 @@ class FromFiles(Struct):
     pairing: Pairing
     dry_run: bool
     delete: bool
-    files: dict[MemoryId, Claim] = field(default_factory=dict)
+    files: dict[MemoryId, FileClaim] = field(default_factory=dict)
     """Which file stands for which memory now."""
-    leaving: list[Claim] = field(default_factory=list)
+    leaving: list[FileClaim] = field(default_factory=list)
     """Files whose memory is gone, or has another file."""
     restoring: set[MemoryId] = field(default_factory=set)
     passed: dict[str, Passed] = field(default_factory=dict)
@@ -182,7 +182,7 @@ class FromFiles(Struct):
 
     # --- one file -------------------------------------------------------------------------------------------
 
-    def _take(self, claim: Claim) -> None:
+    def _take(self, claim: FileClaim) -> None:
         is_same = claim.entry is not None and claim.entry.file == claim.found.mark
         if is_same and claim.memory_id in self.living:
             self.files[claim.memory_id] = claim
@@ -197,7 +197,7 @@ class FromFiles(Struct):
         else:
             self._edited(claim, standing)
 
-    def _edited(self, claim: Claim, standing: Memory) -> None:
+    def _edited(self, claim: FileClaim, standing: Memory) -> None:
         """Take what differs from how the last sync left the file."""
         entry, words = claim.entry, words_mark(claim.note.body)
         current = words_mark(standing.content)
@@ -214,7 +214,7 @@ class FromFiles(Struct):
             standing = self._relabeled(claim, standing)
         self._settle(claim, standing)
 
-    def _corrected(self, claim: Claim, standing: Memory) -> Memory | None:
+    def _corrected(self, claim: FileClaim, standing: Memory) -> Memory | None:
         """Return what stands for the file's words now; None where nothing is left to do for the file."""
         path = claim.found.path
         if self.dry_run:
@@ -236,7 +236,7 @@ class FromFiles(Struct):
             self._conflict(claim, corrected)
         return corrected
 
-    def _relabeled(self, claim: Claim, standing: Memory) -> Memory:
+    def _relabeled(self, claim: FileClaim, standing: Memory) -> Memory:
         """Apply the labels that were edited, and name what cannot be changed in a note."""
         path, entry = claim.found.path, claim.entry
         labels = {} if entry is None else entry.labels
@@ -280,7 +280,7 @@ class FromFiles(Struct):
             self.passed[found.path] = Passed(file=found.mark, why=_KNOWN, memory_id=memory.id)
             self._note(NotebookAct.KNOWN, found.path, memory.id)
             return
-        self.files[memory.id] = Claim(memory_id=memory.id, found=found, note=note)
+        self.files[memory.id] = FileClaim(memory_id=memory.id, found=found, note=note)
         self._note(NotebookAct.ADDED, found.path, memory.id)
 
     def _missed(self, memory_id: MemoryId) -> None:
@@ -302,7 +302,7 @@ class FromFiles(Struct):
         self.touched.add(memory_id)
         self.has_changed = True
 
-    def _copied(self, claim: Claim) -> None:
+    def _copied(self, claim: FileClaim) -> None:
         """Let the copy of a note go where its memory must not stand in a file any more."""
         standing = self.memories.standing(claim.memory_id)
         if standing is not None and is_withheld(standing):
@@ -312,7 +312,7 @@ class FromFiles(Struct):
 
     # --- the pieces -----------------------------------------------------------------------------------------
 
-    def _gone(self, claim: Claim) -> None:
+    def _gone(self, claim: FileClaim) -> None:
         """Let go of a file whose memory went; one that no sync has written is not ours to remove."""
         if claim.entry is None or not self.memories.is_known(claim.memory_id):
             self._hold(claim, NotebookAct.UNKNOWN)
@@ -320,7 +320,7 @@ class FromFiles(Struct):
         self._keep_words(claim)
         self.leaving.append(claim)
 
-    def _settle(self, claim: Claim, standing: Memory) -> None:
+    def _settle(self, claim: FileClaim, standing: Memory) -> None:
         """Let the file stand for the memory, unless that has a file of its own."""
         others = (self.pairing.claims.keys() | self.pairing.held) - {claim.memory_id}
         if standing.id in others or standing.id in self.files:
@@ -328,20 +328,20 @@ class FromFiles(Struct):
         else:
             self.files[standing.id] = claim
 
-    def _keep_words(self, claim: Claim) -> None:
+    def _keep_words(self, claim: FileClaim) -> None:
         """Keep a file's words where the store has never seen them."""
         is_seen = claim.entry is not None and words_mark(claim.note.body) == claim.entry.words
         if claim.note.body and not is_seen:
             self._conflict(claim, None)
 
-    def _conflict(self, claim: Claim, standing: Memory | None) -> None:
+    def _conflict(self, claim: FileClaim, standing: Memory | None) -> None:
         path = claim.found.path
         copy = None if self.dry_run else self.folder.keep(path, claim.found.content)
         self._note(NotebookAct.CONFLICT, path, None if standing is None else standing.id, copy=copy)
         if standing is not None:
             self.touched.add(standing.id)
 
-    def _hold(self, claim: Claim, act: NotebookAct, *, why: str = "") -> None:
+    def _hold(self, claim: FileClaim, act: NotebookAct, *, why: str = "") -> None:
         """Leave a file as it is, and say so."""
         self.pairing.held.add(claim.memory_id)
         self._note(act, claim.found.path, claim.memory_id, why=why)

@@ -94,7 +94,7 @@ def is_inside(path: str) -> bool:
 # What cannot be told is left alone and named: two files of one id, and files that cannot be read.
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class FileClaim(Struct, frozen=True, kw_only=True):
     """A file that stands for a memory, and how the last sync left it, if it did."""
 
     memory_id: MemoryId
@@ -106,14 +106,14 @@ class Claim(Struct, frozen=True, kw_only=True):
 class Pairing(Struct):
     """Every file in its place."""
 
-    claims: dict[MemoryId, Claim] = field(default_factory=dict)
+    claims: dict[MemoryId, FileClaim] = field(default_factory=dict)
     fresh: list[tuple[FoundFile, Note]] = field(default_factory=list)
     """Files that name no memory: new ones."""
     held: set[MemoryId] = field(default_factory=set)
     """Memories whose files are there, but not to be touched."""
     missing: list[MemoryId] = field(default_factory=list)
     """Memories that had a file and have none any more."""
-    duplicates: list[Claim] = field(default_factory=list)
+    duplicates: list[FileClaim] = field(default_factory=list)
     """Files with the id of another that stands for the memory."""
     troubles: list[NotebookChange] = field(default_factory=list)
 
@@ -168,9 +168,9 @@ def _claim(
         if not in_place:
             pairing.held.add(memory_id)
             return
-        pairing.duplicates += [Claim(memory_id=memory_id, found=file, note=note) for file, note in others]
+        pairing.duplicates += [FileClaim(memory_id=memory_id, found=file, note=note) for file, note in others]
         first = in_place[0]
-    pairing.claims[memory_id] = Claim(memory_id=memory_id, found=first[0], note=first[1], entry=entry)
+    pairing.claims[memory_id] = FileClaim(memory_id=memory_id, found=first[0], note=first[1], entry=entry)
 
 
 def _set_aside(pairing: Pairing, file: FoundFile, by_path: Mapping[str, MemoryId]) -> None:

@@ -29,7 +29,7 @@ from engramdb.notebook.pages import (
     render_entity_pages,
     render_profile,
 )
-from engramdb.notebook.state import Claim, NoteEntry, State, write_state
+from engramdb.notebook.state import FileClaim, NoteEntry, State, write_state
 from engramdb.values import Entity, Memory, MemoryId, NotebookAct, NotebookChange, NotebookReport
 
 MAX_CHANGES = 1000
@@ -106,7 +106,7 @@ class ToFiles(Struct):
             self._note(NotebookAct.BUSY, path, memory.id)
         return path
 
-    def _update(self, memory: Memory, links: Sequence[str], claim: Claim) -> str:
+    def _update(self, memory: Memory, links: Sequence[str], claim: FileClaim) -> str:
         """Bring a file up to date, unless it shows the memory already."""
         path, mark = claim.found.path, claim.found.mark
         named = memory.id if claim.entry is None else claim.entry.named
@@ -127,7 +127,7 @@ class ToFiles(Struct):
         self._enter(memory, path, content, links, named=named)
         return path
 
-    def _move(self, memory: Memory, claim: Claim, content: bytes, links: Sequence[str]) -> str:
+    def _move(self, memory: Memory, claim: FileClaim, content: bytes, links: Sequence[str]) -> str:
         """Give a file another name, because its own still tells words of a memory that is gone for good."""
         path = self._free_path(memory, None)
         if not self._dry_run:
@@ -165,7 +165,7 @@ class ToFiles(Struct):
             "no name is free for a note", hint="Look for files that are in each other's way."
         )
 
-    def _is_as_it_was(self, memory: Memory, links: Sequence[str], claim: Claim) -> bool:
+    def _is_as_it_was(self, memory: Memory, links: Sequence[str], claim: FileClaim) -> bool:
         """Return whether neither side has changed since the last sync, which is how most are."""
         entry = claim.entry
         return (
@@ -176,7 +176,7 @@ class ToFiles(Struct):
             and entry.labels == labels_of(memory, entities=links)
         )
 
-    def _old_tags(self, claim: Claim, memory: Memory) -> tuple[str, ...]:
+    def _old_tags(self, claim: FileClaim, memory: Memory) -> tuple[str, ...]:
         """Return the tags that the file has from what it stood for before."""
         old = None if claim.memory_id == memory.id else self.memories.get(claim.memory_id)
         return () if old is None else tags_of(old)

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from engramdb.errors import StatusNotAllowed
+from engramdb.values.reading import Force, Lasting
 from engramdb.values.scope import GLOBAL, Scope
 
 
@@ -174,6 +175,24 @@ class Source(StrEnum):
         return {Source.HUMAN: 1.0, Source.ASSISTANT: 0.7, Source.INGEST: 0.5}[self]
 
 
+class Voice(StrEnum):
+    """Whose words they are, of all that stands in a message."""
+
+    OWN = "own"
+    """The speaker's own."""
+    QUOTED = "quoted"
+    """Of somebody else, inside the speaker's own sentence or marked as a quotation."""
+    PASTED = "pasted"
+    """Put in from elsewhere: a page, a file, a ticket, a draft."""
+    FORWARDED = "forwarded"
+    """A mail or chat message of somebody else."""
+    GENERATED = "generated"
+    """Written by a model and put in."""
+    CODE = "code"
+    LOG = "log"
+    """Output of a program."""
+
+
 class SecurityTier(StrEnum):
     """How much protection the content needs at rest."""
 
@@ -248,12 +267,40 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """What kind of source stated it."""
     speaker: str | None = None
     """Who said it."""
+    voice: Voice = Voice.OWN
+    """Whose words they are: the speaker's own, or pasted, forwarded, quoted, code, a log."""
     session: str | None = None
     """The conversation in which it was said."""
     turns: tuple[TurnId, ...] = ()
     """The turns that it was read from."""
     episodes: tuple[MemoryId, ...] = ()
     """The memories that it was concluded from."""
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """A time that a memory names, and when that is."""
+
+    words: str
+    """As it was said: `next Friday`."""
+    start: datetime
+    """Its beginning."""
+    end: datetime
+    """Its end, exclusive."""
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """One thing that a memory says of one subject; a sentence may make several."""
+
+    subject: str
+    """Of whom or what, with the whole path to it: `Maya's sister's dog`."""
+    predicate: str
+    """Such as `lives_in`; verbs that no relation knows stand for themselves."""
+    object: str
+    qualifiers: tuple[str, ...] = ()
+    """What the claim holds for only: `on Fridays`, `for the API`."""
+    is_negated: bool = False
+    is_hedged: bool = False
+    """Whether the speaker was not sure."""
 
 
 class Affect(Struct, frozen=True, kw_only=True):
@@ -389,6 +436,20 @@ class Memory(Struct, frozen=True, kw_only=True):
     """Shorter forms of the content."""
     traits: Traits = Traits()
     """What was inferred from the content, for filters."""
+    statement: str | None = None
+    """The same in the third person, complete in itself; None where the words alone are certain."""
+    force: Force = Force.ASSERTED
+    """What the speaker did with the words: assert, suppose, quote, ask, or set a rule."""
+    lasting: Lasting | None = None
+    """For how long it can be expected to hold; None where nobody has read it for that."""
+    answers: str | None = None
+    """The question that it answers, where it was asked just before."""
+    refers_to: tuple[str, ...] = ()
+    """What "it", "there" or "the second one" in it stands for, in the words of what was said before."""
+    moments: tuple[Moment, ...] = ()
+    """The times that it names."""
+    claims: tuple[Claim, ...] = ()
+    """What it says of whom, one by one; the first is also in `subject`, `predicate` and `object`."""
     flags: tuple[str, ...] = ()
     """Warnings of admission in a word each, such as `injection`, which keeps it out of automatic context."""
     extractor: str | None = None
@@ -417,6 +478,16 @@ class Memory(Struct, frozen=True, kw_only=True):
     def is_session_summary(self) -> bool:
         """Whether it repeats, in short, what was stated in a session and is stored by itself."""
         return (self.extractor or "").startswith(SUMMED_UP)
+
+    @property
+    def told(self) -> str:
+        """What it says to one who was not there: the statement where there is one, otherwise its words."""
+        return self.statement or self.content
+
+    @property
+    def is_believed(self) -> bool:
+        """Whether it was meant as true of the world or as a rule: no guess, question, quotation or story."""
+        return self.force in (Force.ASSERTED, Force.RULE) and self.provenance.voice is Voice.OWN
 
     @property
     def confidence_tier(self) -> ConfidenceTier:

@@ -196,7 +196,8 @@ _BLANK = (
     "DELETE FROM recall_sessions WHERE memory = (SELECT key FROM memories WHERE id = ?)",
     "UPDATE memories SET content = '', fingerprint = randomblob(32), subject = NULL, predicate = NULL, "
     "object = NULL, is_negated = NULL, replaces = NULL, speaker = NULL, session = NULL, verbatim = NULL, "
-    "detail = '{}', traits = '{}', "
+    "detail = '{}', traits = '{}', statement = NULL, answers = NULL, refers_to = '[]', moments = '[]', "
+    "claims = '[]', voice = 'own', force = 'asserted', lasting = NULL, "
     "turns = '[]', category = 'general', enriched = 1 WHERE id = ?",
 )
 _COUNTS = {

@@ -15,6 +15,7 @@ from engramdb.erasable_cache import cached
 from engramdb.errors import StoreCorrupt
 from engramdb.store.sqlite.connection import NOT_A_VALUE
 from engramdb.values import Memory, Scope, Status
+from engramdb.values.reading import Lasting
 
 # Times in the file: whole microseconds since 1970, UTC.
 
@@ -126,6 +127,7 @@ _CODECS: Final[dict[Any, Codec]] = {
     tuple[datetime, ...]: (_moments_to_json, _moments_from_json),
     bool: (int, bool),
     bool | None: (_optional_int, _optional_bool),
+    Lasting | None: (None, lambda word: None if word is None else Lasting(word)),
 }
 _MAPPED: Final = tuple(_columns())
 COLUMNS: Final = [one.name for one in _MAPPED]

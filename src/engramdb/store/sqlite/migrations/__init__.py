@@ -24,6 +24,7 @@ from engramdb.store.sqlite.migrations import m011_imports
 from engramdb.store.sqlite.migrations import m012_doors
 from engramdb.store.sqlite.migrations import m013_polarity
 from engramdb.store.sqlite.migrations import m014_judged
+from engramdb.store.sqlite.migrations import m015_own_words
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -48,6 +49,7 @@ MIGRATIONS = (
     m012_doors,
     m013_polarity,
     m014_judged,
+    m015_own_words,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
