@@ -109,3 +109,21 @@ def test_links_inside_of_the_folder_are_followed_and_circles_end(root: Path) -> 
     assert check_path(root, str(root / "src" / "parser.py")) is PathCheck.THERE
     assert check_path(root, str(root / "src" / "gone.py")) is PathCheck.ABSENT
     assert check_path(root, "circle/parser.py") is PathCheck.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "src/deleted_items.py holds the trash view",
+        "The job remove_expired() lives in src/expiry.py",
+        "src/renamed/missing_values.py fills the gaps",
+        "Node.js is started by src/todo_server.ts",
+    ],
+)
+def test_a_word_inside_a_file_name_is_no_word_about_absence(engram: Engram, root: Path, content: str) -> None:
+    """What `deleted_items.py` holds says nothing about a deletion, so the claim goes with the file."""
+    dead = claim(engram, content)
+
+    take(engram, DriftStep(), roots=(root,))
+
+    assert engram.get(dead.id).status is Status.INVALIDATED

@@ -172,3 +172,11 @@ def test_hostile_text_costs_no_more_than_other_text(text: str) -> None:
     infer_traits(text)
 
     assert time.thread_time() - started < 0.2
+
+
+def test_a_technology_with_an_ending_is_no_file() -> None:
+    """Node.js is what runs, and `next.config.js` is a file."""
+    traits = infer_traits("Node.js and Vue.js are set up in next.config.js, .editorconfig and Makefile")
+
+    assert traits.paths == ("next.config.js", ".editorconfig", "Makefile")
+    assert {"Node.js", "Vue"} <= set(traits.technologies)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from engramdb.dream.gaps import ask_question, moved_files_question
 from engramdb.dream.step import Dreaming, Proposal, Restatus, Skipped
+from engramdb.text.traits import without_paths
 from engramdb.values import Memory, Status
 
 # Check whether a file exists, without ever looking outside a folder that the user named.
@@ -127,10 +128,12 @@ PAGE_ROWS = 200
 PRIORITY = 0.6
 GONE_REASON = "drift: the files that it speaks of are no longer there"
 
+_CODE_NAME = re.compile(r"`[^`]*`|\b\w*(?:_|[a-z0-9](?=[A-Z]))\w*|[\w.]+\(\)|\w+(?:[.:/\\]+\w+)+")
+"""Names of code: words inside them, as in `remove_user`, are no words of the statement."""
 _SPEAKS_OF_ABSENCE = re.compile(
     r"\b(?:delet|remov|renam|moved?\b|mov(?:ing|es)\b|no longer|not? exist|doesn't exist|missing|used to"
     r"|obsolete|gone\b|dropped|replaced|will (?:be|add|create)|to be (?:added|created)|should (?:be|create)"
-    r"|plan(?:s|ned)? to|ignored?\b|generated|temporary|todo\b|gitignore)",
+    r"|plan(?:s|ned)? to|ignored?\b|generated|temporary|todo:|gitignore)",
     re.IGNORECASE,
 )
 """Words by which a file need not be there for the statement to hold."""
@@ -166,7 +169,7 @@ def _open_roots(dreaming: Dreaming) -> list[Path]:
 
 
 def _propose_for_memory(dreaming: Dreaming, memory: Memory, roots: Sequence[Path]) -> Iterator[Proposal]:
-    if _SPEAKS_OF_ABSENCE.search(memory.content):
+    if _speaks_of_absence(memory.content):
         return
     sights = [_check_in_folders(roots, path) for path in memory.traits.paths]
     if PathCheck.ABSENT not in sights:
@@ -179,6 +182,11 @@ def _propose_for_memory(dreaming: Dreaming, memory: Memory, roots: Sequence[Path
         is_news = tx.gaps.is_news(gap)
     if is_news:
         yield ask_question(gap)
+
+
+def _speaks_of_absence(content: str) -> bool:
+    """Return whether a statement says, in its own words and not in a name, that a file need not be there."""
+    return _SPEAKS_OF_ABSENCE.search(_CODE_NAME.sub(" ", without_paths(content))) is not None
 
 
 def _check_in_folders(roots: Sequence[Path], path: str) -> PathCheck:

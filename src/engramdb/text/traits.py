@@ -13,7 +13,7 @@ from engramdb.erasable_cache import cached
 from engramdb.text.lexicons import registry
 from engramdb.text.names import find_people
 from engramdb.text.normalize import lazy
-from engramdb.text.technologies import find_technologies
+from engramdb.text.technologies import find_technologies, technology_class
 from engramdb.text.terms import STOP_WORDS, query_terms, terms
 from engramdb.values import Traits
 
@@ -128,8 +128,14 @@ _EXTENSIONS = {
     for ending in endings
 }
 _PLAIN_EXTENSIONS = (
-    "md|txt|json|toml|yaml|yml|ini|cfg|conf|xml|csv|log|lock|pdf|docx|xlsx|png|jpg|svg|env|zip|gz|db|sqlite"
+    "md|rst|txt|json|toml|yaml|yml|ini|cfg|conf|xml|csv|log|lock|gradle|pdf|docx|xlsx|png|jpg|svg|env|zip|gz|"
+    "db|sqlite"
 )
+_DOT_FILES = (
+    "env|gitignore|gitattributes|bashrc|zshrc|vimrc|dockerignore|editorconfig|prettierrc|eslintrc|cursorrules|"
+    "windsurfrules|clinerules|nvmrc|npmrc|flake8|pylintrc|clang-format|tool-versions|python-version"
+)
+_BARE_FILES = "Makefile|Dockerfile|Justfile|Procfile|Gemfile|Rakefile|go\\.mod|go\\.work"
 _ENDING = rf"\.(?:{'|'.join(_EXTENSIONS)}|{_PLAIN_EXTENSIONS})"
 _PATH = lazy(
     r"(?<![\w/.:@])(?:"
@@ -137,8 +143,8 @@ _PATH = lazy(
     r"|[A-Za-z]:\\(?:[\w .@+-]{1,100}\\){0,20}[\w.@+-]{1,100}"
     r"|(?:src|tests?|docs?|lib|app|bin|etc|usr|var|home|pkg|internal|cmd|packages)/(?:[\w.@+-]{1,100}/){0,20}[\w.@+-]{0,100}"
     rf"|(?:[\w.@+-]{{1,100}}/){{1,20}}[\w.@+-]{{0,100}}?{_ENDING}\b"
-    rf"|[\w-]{{1,100}}{_ENDING}\b"
-    r"|\.(?:env|gitignore|bashrc|zshrc|vimrc|dockerignore)\b)"
+    rf"|\.?[\w-]{{1,100}}(?:\.[\w-]{{1,40}}){{0,3}}?{_ENDING}\b"
+    rf"|\.(?:{_DOT_FILES})\b|(?:{_BARE_FILES})\b(?![-/.]\w))"
 )
 _NOT_A_PATH = lazy(r"\A/?\d+(?:/\d+)*\Z|\A/\w{1,2}\Z")
 _HAN, _KANA = "\u4e00-\u9fff", "\u3040-\u30ff"
@@ -212,7 +218,7 @@ def infer_traits(text: str, *, sentiment: str | None = None) -> Traits:
     urls = [match.group().rstrip(".,;:!?") for match in _URL.finditer(read)]
     without_urls = _URL.sub(" ", read) if urls else read
     paths = _paths(without_urls)
-    prose = _PATH.sub(" ", without_urls) if _may_hold_path(without_urls) else without_urls
+    prose = without_paths(without_urls)
     technologies = find_technologies(prose)
     people = find_people(prose, taken=[prose[found.start : found.end] for found in technologies])
     return Traits(
@@ -238,14 +244,30 @@ def _topics(text: str, kinds: list[str], people: tuple[str, ...]) -> tuple[str, 
 
 
 def _may_hold_path(text: str) -> bool:
-    return "/" in text or "." in text or "\\" in text
+    return "/" in text or "." in text or "\\" in text or "file" in text
+
+
+def without_paths(text: str) -> str:
+    """Return a text without the files and folders that it names: words in their names say nothing."""
+    if not _may_hold_path(text):
+        return text
+    return _PATH.sub(lambda match: match.group() if _is_technology(match.group()) else " ", text)
 
 
 def _paths(text: str) -> tuple[str, ...]:
     if not _may_hold_path(text):
         return ()
     found = (match.group().rstrip(".") for match in _PATH.finditer(text))
-    return _distinct([path for path in found if not _NOT_A_PATH.match(path)])
+    return _distinct([path for path in found if not _NOT_A_PATH.match(path) and _is_path(path)])
+
+
+def _is_path(name: str) -> bool:
+    """Return whether what looks like a file is one: Node.js and Vue.js are technologies and nothing else."""
+    return "." not in name or not _is_technology(name)
+
+
+def _is_technology(name: str) -> bool:
+    return name == name.capitalize() and technology_class(name) is not None
 
 
 def _dates(text: str) -> tuple[str, ...]:
