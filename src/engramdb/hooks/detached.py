@@ -42,7 +42,7 @@ def do(work: HookWork, *, answer: Callable[[bytes], None], done: Callable[[], No
     """Answer, keep, report that it is done, and read; a failure is written down, and ends it as well."""
     try:
         with _opened(work) as engram:
-            _do(work, engram, answer=answer, done=done)
+            serve(work, engram, answer=answer, done=done)
     except EngramError as exc:
         note_failure(work.settings.home, as_note(exc))
         done()
@@ -58,7 +58,10 @@ def as_note(error: EngramError) -> str:
     return f"{error.code} {error.message}"
 
 
-def _do(work: HookWork, engram: Engram, *, answer: Callable[[bytes], None], done: Callable[[], None]) -> None:
+def serve(
+    work: HookWork, engram: Engram, *, answer: Callable[[bytes], None], done: Callable[[], None]
+) -> None:
+    """Answer, keep, report that it is done, and read, with an engine that is open."""
     from engramdb.hooks import respond  # noqa: PLC0415
 
     visit = respond.HookVisit(

@@ -69,7 +69,7 @@ def _run(call: HookCall, name: str, stdin: IO[bytes], stdout: IO[bytes], *, can_
     begun = time.monotonic()
     home = _home(call)
     event = _read_event(name, stdin, home, until=begun + STDIN_SECONDS)
-    if event is None or not _is_wanted(event):
+    if event is None or not is_wanted(event):
         return
     settings = _settings(call, home)
     if settings is None:
@@ -96,7 +96,7 @@ def _read_event(name: str, stdin: IO[bytes], home: Path, *, until: float) -> Hoo
     return None
 
 
-def _is_wanted(event: HookEvent) -> bool:
+def is_wanted(event: HookEvent) -> bool:
     """Return whether there is anything to do, before it costs anything to find out."""
     if event.is_of_subagent or (event.name == events.STOPPED and event.has_stopped_before):
         return False
