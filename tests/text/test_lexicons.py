@@ -41,6 +41,9 @@ def test_patterns_can_be_compiled_and_kinds_are_known(code: str, language: Langu
     patterns = [*language.facts.values(), *(one for said in language.signals.values() for one in said)]
     rows = (language.names, language.sentences, language.questions)
     patterns += [getattr(row, field) for row in rows for field in row.__struct_fields__]
+    patterns += [
+        row for field in language.voices.__struct_fields__ for row in getattr(language.voices, field)
+    ]
     for pattern in patterns:
         re.compile(pattern)
 

@@ -164,6 +164,61 @@ class VerbLists(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     passing: str = ""
 
 
+class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """By which words a message shows that a part of it is not its writer's own; patterns in small letters."""
+
+    headers: list[str] = []
+    """The fields at the head of a mail: from, to, subject."""
+    forwarded: list[str] = []
+    """What a mail program writes above a message that it passes on."""
+    wrote: list[str] = []
+    """Ends the line above a quoted mail: On Monday, Ann wrote."""
+    says: list[str] = []
+    """What others do when they send words: wrote, texted, says."""
+    shows: list[str] = []
+    """Opens the line above what is put in: here is, found this."""
+    documents: list[str] = []
+    """What people put into a message."""
+    transforms: list[str] = []
+    """What they ask to be done with it: translate, proofread."""
+    pointers: list[str] = []
+    """Words that stand for what is put in: this, the following."""
+    points_down: list[str] = []
+    """Ends a line above what is put in, without a colon."""
+    points_back: list[str] = []
+    """Speaks of what stands above: wrote that, the one above."""
+    mine: list[str] = []
+    """Says that what follows is the writer's own: my notes, my rules."""
+    tells: list[str] = []
+    """Says that the writer is about to tell something: how I like it, things I need."""
+    own_labels: list[str] = []
+    """Stand before a colon in one's own message: background, question."""
+    me: list[str] = []
+    """How the writer is called in a copied chat."""
+    own_speech: list[str] = []
+    """Before a quotation of oneself: I said."""
+    greetings: list[str] = []
+    """Open a letter, before a name."""
+    closings: list[str] = []
+    """End a letter, before a name."""
+    assistants: list[str] = []
+    """Whom one writes to here, and who writes machine-made text."""
+    generated: list[str] = []
+    """What an assistant says at the beginning or the end of an answer."""
+    instructions: list[str] = []
+    """How a file of instructions for an assistant begins."""
+    chatty: list[str] = []
+    """Words that are typed into a chat and hardly ever printed."""
+    formal: list[str] = []
+    """Words that are printed and hardly ever typed into a chat."""
+    page: list[str] = []
+    """What a web page has around its text: read more, share this."""
+    asks: list[str] = []
+    """With these begins what is said to an assistant."""
+    little: str = ""
+    """The commonest little words that no other language here has."""
+
+
 class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one file says about its language."""
 
@@ -185,6 +240,7 @@ class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Words for relatives by the English one."""
     affect: AffectWords | None = None
     verbs: VerbLists = VerbLists()
+    voices: VoiceCues = VoiceCues()
     predicates: Mapping[str, str] = {}
     """Predicates, and the verbs that stand for each."""
 
@@ -221,3 +277,8 @@ def word_set(row: str) -> frozenset[str]:
 def any_pattern(patterns: list[str]) -> str:
     """Return the alternatives of all that are not empty."""
     return "|".join(filter(None, patterns))
+
+
+def voice_cues(name: str) -> str:
+    """Return the alternatives of a cue of voices in all languages."""
+    return any_pattern([row for one in LANGUAGES.values() for row in getattr(one.voices, name)])

@@ -1,0 +1,154 @@
+"""Find the parts of a message that marks set off: fences, triple quotes, tags, forum quotes, quotations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engramdb.text.lexicons import voice_cues
+from engramdb.text.line_blocks import Block, BlockKind, looks_like
+from engramdb.text.normalize import lazy
+from engramdb.values.memory import Voice
+
+_FENCE = lazy(
+    r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n`]*)$|(?P<late>`{3,})[ \t]*\w*[ \t]*$", re.MULTILINE
+)
+_TRIPLE = lazy(r'"""|\'\'\'|“““|”””')
+_TAG = lazy(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]{0,40})(?P<rest>(?:\s[^<>\n]{0,200})?)(?P<void>/?)>")
+_FORUM = lazy(r"\[(?P<close>/?)quote(?:=(?P<sender>[^\]\n]{1,60}))?\]", re.IGNORECASE)
+_EMPHASIS = frozenset(
+    ["b", "i", "u", "s", "em", "strong", "br", "hr", "p", "sub", "sup", "kbd", "mark", "small", "span"]
+)
+_CODE_TAGS = frozenset(
+    ["code", "pre", "html", "head", "body", "div", "script", "style", "svg", "table", "xml"]
+)
+
+
+def marked_spans(text: str) -> Iterator[Block]:
+    """Yield the whole text in parts, in their order: those that marks set off have a voice, others none."""
+    found = sorted([*_fences(text), *_triples(text), *_tagged(text), *_forum(text)], key=_place)
+    done = 0
+    for block in found:
+        if block.start < done:
+            continue
+        if block.start > done:
+            yield Block(start=done, end=block.start)
+        yield block
+        done = block.end
+    if done < len(text):
+        yield Block(start=done, end=len(text))
+
+
+def _place(block: Block) -> tuple[int, int]:
+    return block.start, -block.end
+
+
+def _fences(text: str) -> Iterator[Block]:
+    if "```" not in text and "~~~" not in text:
+        return
+    opened: re.Match[str] | None = None
+    for mark in _FENCE.finditer(text):
+        run = (mark["mark"] or mark["late"]).strip()
+        if opened is None:
+            if (
+                mark["late"] is None
+                or text.count("```", text.rfind("\n", 0, mark.start()) + 1, mark.end()) % 2
+            ):
+                opened, fence = mark, run
+        elif run.startswith(fence) and (mark["late"] is not None or not mark["info"].strip()):
+            yield _fenced(text, opened.start(), mark.end())
+            opened = None
+    if opened is not None:
+        yield _fenced(text, opened.start(), len(text))
+
+
+def _fenced(text: str, start: int, end: int) -> Block:
+    return Block(start=start, end=end, voice=looks_like(text[start:end]), kind=BlockKind.MARKED)
+
+
+def _triples(text: str) -> Iterator[Block]:
+    opened: re.Match[str] | None = None
+    for mark in _TRIPLE.finditer(text):
+        if opened is None:
+            opened = mark
+        else:
+            yield Block(start=opened.start(), end=mark.end(), voice=Voice.PASTED, kind=BlockKind.MARKED)
+            opened = None
+    if opened is not None and not text[text.rfind("\n", 0, opened.start()) + 1 : opened.start()].strip():
+        yield Block(start=opened.start(), end=len(text), voice=Voice.PASTED, kind=BlockKind.MARKED)
+
+
+def _tagged(text: str) -> Iterator[Block]:
+    if "</" not in text:
+        return
+    open_at: dict[str, list[int]] = {}
+    for tag in _TAG.finditer(text):
+        name = tag["name"].lower()
+        if name in _EMPHASIS or tag["void"]:
+            continue
+        if not tag["close"]:
+            open_at.setdefault(name, []).append(tag.start())
+        elif open_at.get(name):
+            voice = Voice.CODE if name in _CODE_TAGS else Voice.PASTED
+            yield Block(start=open_at[name].pop(), end=tag.end(), voice=voice, kind=BlockKind.MARKED)
+
+
+def _forum(text: str) -> Iterator[Block]:
+    opened: re.Match[str] | None = None
+    for mark in _FORUM.finditer(text):
+        if mark["close"] and opened is not None:
+            yield Block(
+                start=opened.start(),
+                end=mark.end(),
+                voice=Voice.QUOTED,
+                kind=BlockKind.MARKED,
+                sender=(opened["sender"] or "").strip("\"' ") or None,
+            )
+            opened = None
+        elif not mark["close"] and opened is None:
+            opened = mark
+
+
+# Quotations: whole ones that can be cut out of a message, and those inside a sentence.
+
+MAX_QUOTATION_CHARACTERS = 2000
+"""What is longer is not looked for: a lone mark would make half a message a quotation."""
+MIN_WHOLE_WORDS = 5
+LOOK_BACK_CHARACTERS = 120
+
+_QUOTATION = lazy(
+    r"\"(?=\S)[^\"]{1,N}?(?<=\S)\"(?!\w)"
+    r"|“[^“”]{1,N}”"
+    r"|„[^„“”]{1,N}[“”]"
+    r"|«[^«»]{1,N}»"
+    r"|「[^「」]{1,N}」"
+    r"|(?<![\w'’])['‘](?=[^\W_])(?:[^'’\n]|(?<=\w)['’](?=\w)){1,N}['’](?!\w)".replace(
+        "N", str(MAX_QUOTATION_CHARACTERS)
+    )
+)
+_OWN_SPEECH = lazy(voice_cues("own_speech"), re.IGNORECASE)
+_SENTENCE_END = lazy(r"[.!?…][\"'”’»)]*(?:\s|\Z)|[。！？]")
+_BREAK = lazy(r"[.!?…\n]\s")
+_WORD = lazy(r"\w+")
+
+
+def quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of quotations of others, marks included; quotations of oneself are left out."""
+    for found in _QUOTATION.finditer(text):
+        before = text[max(0, found.start() - LOOK_BACK_CHARACTERS) : found.start()]
+        own_sentence = _BREAK.split(before)[-1]
+        if not _OWN_SPEECH.search(own_sentence):
+            yield found.span()
+
+
+def whole_quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of quotations that stand for themselves: several sentences, or one after a colon."""
+    for start, end in quotations(text):
+        inner = text[start + 1 : end - 1]
+        words = len(_WORD.findall(inner))
+        if words < MIN_WHOLE_WORDS:
+            continue
+        before = text[max(0, start - LOOK_BACK_CHARACTERS) : start].rstrip(" \t")
+        stands_alone = not before or before[-1] in ":：\n"
+        if stands_alone or len(_SENTENCE_END.findall(inner)) >= 2:
+            yield start, end + len(text[end : end + 3]) - len(text[end : end + 3].lstrip(".,;!?"))

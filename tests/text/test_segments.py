@@ -1,0 +1,191 @@
+"""Whose words stand in a message: the writer's own, or put in from elsewhere."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engramdb.text.segments import Segment, inline_quotes, segments
+from engramdb.values.memory import Voice
+
+
+def own(text: str) -> list[str]:
+    """Return the stretches that are the writer's own."""
+    return [one.text for one in segments(text) if one.voice is Voice.OWN]
+
+
+def voices(text: str) -> list[Voice]:
+    """Return the voices of a message in their order."""
+    return [one.voice for one in segments(text)]
+
+
+PIECES = st.sampled_from(
+    [
+        *("```", "~~~", '"""', "'''", "> ", "---", "<docs>", "</docs>", "[quote]", "[/quote]", "\n", "\n\n"),
+        *("From: Ann\n", "On 3 May Ann wrote:\n", "she wrote: ", "[12:03] ann: ", "me: ", "# ", "- ", '"'),
+        *("'", "“", "”", "ERROR ", "def f():\n", "$ ls", "Dear Bob, ", "Regards, Ann", "pls check this:\n"),
+        *(
+            "I always run it. ",
+            "what now? ",
+            "^^ ",
+            "\r\n",
+            "\r",
+            "\u2028",
+            "é",
+            "我",
+            "🎉",
+            "\x00",
+            " ",
+            "\t",
+        ),
+    ]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=8), max_size=40).map("".join))
+def test_no_character_is_lost(text: str) -> None:
+    """Segments stand in order, hold what the message holds there, and leave only white space out."""
+    done = 0
+    for one in segments(text):
+        assert text[done : one.start].strip() == ""
+        assert one.text == text[one.start : one.end] == one.text.strip() != ""
+        done = one.end
+    assert text[done:].strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "voice"),
+    [
+        ("what is this\n```\nfor x in y:\n    f(x)\n```", Voice.CODE),
+        ("what is this\n~~~\nWe deploy on Fridays.\nI like it.\n~~~", Voice.PASTED),
+        ('shorter pls\n"""\nI am the king. I never sleep.\n"""', Voice.PASTED),
+        ("tidy this up\n<notes>\nI quit. We moved.\n</notes>", Voice.PASTED),
+        ("thoughts?\n[quote=zig]I never update.[/quote]", Voice.QUOTED),
+        ("who is right?\n> I never use tabs.\n> Always squash.", Voice.QUOTED),
+        ("what do they want\n\nFrom: Bo Hansen\nTo: all\n\nI am away until May.", Voice.FORWARDED),
+        ("what do they want\n\nVon: Bo Hansen\nBetreff: Miete\n\nIch bin bis Mai verreist.", Voice.FORWARDED),
+        ("is she ok?\n[09:14] Soraya: I'm quitting\n[09:15] Soraya: for real", Voice.FORWARDED),
+        ('why\n\nTraceback (most recent call last):\n  File "a.py", line 1\nValueError: no', Voice.LOG),
+        ("it stops here\n2024-02-08 07:13:22 ERROR I can't find A3 paper.", Voice.LOG),
+        ("convert to toml:\n[user]\nname = Bo\n; I sign all commits\neditor = hx", Voice.CODE),
+        ("chatgpt said: Since you are a beginner, I recommend Kotlin.", Voice.GENERATED),
+    ],
+)
+def test_what_marks_and_shapes_set_off_is_not_the_writers(text: str, voice: Voice) -> None:
+    """The first line or words are the writer's own; all the rest has the voice that its marks tell."""
+    assert set(voices(text)) == {Voice.OWN, voice}
+    assert voices(text)[0] is Voice.OWN
+    assert voices(text).count(Voice.OWN) == 1
+
+
+def test_a_letter_between_own_words_is_cut_out() -> None:
+    """Without a header the greeting, the closing and the line above tell."""
+    text = (
+        "hey my sister emailed about the wedding and I can't tell if she's annoyed??\n\n"
+        "Hiya, just confirming that we went vegetarian. I really don't want long speeches. Love you xx\n\n"
+        "for context I'm the maid of honour and I'm allergic to walnuts"
+    )
+
+    assert voices(text) == [Voice.OWN, Voice.FORWARDED, Voice.OWN]
+    assert "vegetarian" not in " ".join(own(text))
+
+
+def test_a_paste_may_come_first() -> None:
+    """Formal sentences before a line of talk are not the writer's."""
+    text = (
+        "The Lessee warrants that no animals shall be kept at the Premises. Smoking is prohibited.\n\n"
+        "hm. does a tortoise count"
+    )
+
+    assert own(text) == ["hm. does a tortoise count"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I moved to Leeds in May. I work for a bakery there. My sister lives close by.",
+        "things I need you to remember about slides:\n- dark background\n- never clip art\n- 20 minutes flat",
+        "Background: I run a barbershop in Ghent.\n\nProblem: no-shows.\n\nQuestion: what else works?",
+        "Dear AI,\n\nI am writing because I can't sleep. I moved here in May. I have two cats.\n\nThaís",
+        'So I told my boss: "I\'m not doing another night shift. My surgery is on the 9th."',
+        "in general: data moves and schema moves never share a file here",
+        "Zarina came out in spots last night. Chickenpox.",
+    ],
+)
+def test_own_words_stay_own(text: str) -> None:
+    """Lists, labels, letters to the assistant and quotations of oneself are the writer's."""
+    assert set(voices(text)) == {Voice.OWN}
+
+
+def test_the_writers_lines_in_a_copied_chat_are_own() -> None:
+    """What stands after "me:" was said by the writer."""
+    text = "what did we decide?\nDamir: I vote 21st\nme: 21st works if print is back\nDamir: I hate blue"
+
+    assert own(text) == ["what did we decide?", "21st works if print is back"]
+    assert {one.sender for one in segments(text) if one.sender} == {"Damir"}
+
+
+def test_the_sender_of_a_mail_is_known() -> None:
+    """Its header says who wrote it."""
+    text = "answer him\n\nFrom: Gerald Hopwood <g@hop.example>\nSubject: Rent\n\nI raise the rent."
+
+    assert {one.sender for one in segments(text) if one.voice is Voice.FORWARDED} == {"Gerald Hopwood"}
+
+
+def test_a_quotation_inside_a_sentence_stays_there_and_can_be_found() -> None:
+    """The sentence is the writer's; the places of what it quotes are told."""
+    sentence = "She literally said \"I quit\" and then asked 'who carries my plant' of all things."
+
+    assert segments(sentence) == [Segment(sentence, Voice.OWN, 0, len(sentence))]
+    assert [sentence[a:b] for a, b in inline_quotes(sentence)] == ['"I quit"', "'who carries my plant'"]
+
+
+def test_several_quoted_sentences_are_cut_out() -> None:
+    """They are not part of any sentence of the writer's."""
+    text = 'The intranet says "All travel is booked via Concord. I approve exceptions." Nobody does that.'
+
+    assert voices(text) == [Voice.OWN, Voice.QUOTED, Voice.OWN]
+    assert own(text) == ["The intranet says", "Nobody does that."]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "a",
+            " ",
+            "\n",
+            '"',
+            "'a ",
+            "```\n",
+            "<a>",
+            "<a></a>",
+            "a: ",
+            "a:\n",
+            "he said: ",
+            "---\n",
+            "“",
+            "我",
+        ),
+        *(
+            "[12:03] a: b\n",
+            "From: a\n",
+            "Some text here.\n\n",
+            "[quote]",
+            '"""',
+            "# a\n",
+            "public a ",
+            "1 wrote ",
+        ),
+    ],
+)
+def test_a_long_message_is_read_in_time(piece: str) -> None:
+    """A hundred kilobytes of anything take no longer than their length accounts for."""
+    text = piece * (100_000 // len(piece))
+    began = time.process_time()
+    segments(text + "</a>" * 1000)
+
+    assert time.process_time() - began < 5
