@@ -155,7 +155,7 @@ def settings_page() -> Iterator[str]:
     meanings = field_meanings(Settings)
     for name, value in setting_fields().items():
         default = "~/.engram" if name == "home" else value
-        kind = str(Settings.__annotations__[name]).rpartition(".")[2]
+        kind = "Path" if name == "home" else type(value).__name__
         yield (
             f"| `{name}` | `{PREFIX}{name.upper()}` | {kind} |"
             f" {f'`{default}`' if default != '' else 'empty'} | {_cell(meanings[name])} |"

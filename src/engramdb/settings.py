@@ -13,7 +13,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
@@ -28,6 +28,8 @@ NO_SETTINGS = frozenset({"ENGRAM_TRACEBACK"})
 """Variables with our prefix that the command line reads itself."""
 DURABILITIES = ("full", "relaxed")
 READERS = ("auto", "rules", "pack", "chat")
+DateOrder = Literal["auto", "day-first", "month-first"]
+"""How a date in digits is read where both of its first numbers can be a month."""
 KEY_BYTES = 32
 MODEL_FIELDS: dict[str, type] = {
     "context": int,
@@ -76,6 +78,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How long one question to the chat model may take."""
     reader: str = "auto"
     """What judges statements beside the rules: `auto` (the chat model, if any), `rules`, `pack` or `chat`."""
+    date_order: DateOrder = "auto"
+    """How 04/05/2026 is read: `day-first` (so does `auto`) or `month-first`. Dots and ISO dates need none."""
     dream_in_background: bool = False
     """Whether a store that the library opens dreams and ages by itself; `serve` and `mcp` always do so."""
     dream_minutes: float = 10.0
@@ -113,6 +117,9 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidSettings(f"durability={self.durability!r} must be one of {', '.join(DURABILITIES)}")
         if self.reader not in READERS:
             raise InvalidSettings(f"reader={self.reader!r} must be one of {', '.join(READERS)}")
+        if self.date_order not in get_args(DateOrder):
+            orders = ", ".join(get_args(DateOrder))
+            raise InvalidSettings(f"date_order={self.date_order!r} must be one of {orders}")
         if self.reader == "chat" and not self.chat:
             raise InvalidSettings("reader='chat' needs a chat model", hint="Name one in the setting `chat`.")
         _check_key(self.key)

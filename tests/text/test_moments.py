@@ -183,7 +183,7 @@ def test_a_bare_weekday_or_month_lies_where_the_verb_puts_it() -> None:
     [
         *("every Friday", "every Tuesday and Friday", "on Fridays", "I may go", "we march on", "30 February"),
         *("hier ist es", "guten Morgen", "por la mañana", "every Friday in winter", "I ski in winter"),
-        *("inspired by autumn", "we led in the 4th quarter", "the meeting is on the 20th", "due 04/05/2026"),
+        *("inspired by autumn", "we led in the 4th quarter", "the meeting is on the 20th"),
         *("version 2023.1", "Mars is red", "Ich fliege am Montag", "每周一", "毎週月曜日", "los lunes"),
         *("I wrote it in two weeks", "what I was up to"),
     ],

@@ -85,6 +85,7 @@ def test_the_home_folder_decides_which_file_is_read(home: Path) -> None:
         ("store = 7", "store"),
         ("port = 70000", "port"),
         ('durability = "careless"', "durability"),
+        ('date_order = "year-first"', "date_order"),
         ("readers = 0", "readers"),
         ("[store]\npath = 1", "store"),
         ("[policy.recall]\nsorcery = 1", "sorcery"),
@@ -230,7 +231,14 @@ def test_no_field_is_both_fixed_and_set() -> None:
 def test_every_setting_can_come_from_the_environment(home: Path) -> None:
     """Each field has a variable of its name, and its value arrives in the field's type."""
     given: dict[type, str] = {str: "static", int: "7", float: "7.5", bool: "True"}
-    special = {"key": KEY, "durability": "relaxed", "policy": "cortex", "home": str(home), "reader": "rules"}
+    special = {
+        "key": KEY,
+        "durability": "relaxed",
+        "policy": "cortex",
+        "home": str(home),
+        "reader": "rules",
+        "date_order": "month-first",
+    }
     environment = {
         f"ENGRAM_{name.upper()}": special.get(name) or given[type(default)]
         for name, default in setting_fields().items()

@@ -201,6 +201,7 @@ class Parts:
             policy=self.policy.capture,
             judge=self.judge,
             merging=self.policy.dream,
+            date_order=self.settings.date_order,
         )
 
     @lazy_property
@@ -270,6 +271,7 @@ class Parts:
             graph=self.graph,
             policy=self.policy.recall,
             reranker=self._own.reranker,
+            date_order=self.settings.date_order,
         )
 
     @lazy_property

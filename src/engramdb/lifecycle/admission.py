@@ -22,6 +22,7 @@ from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness
 from engramdb.policy import CapturePolicy, DreamPolicy
+from engramdb.settings import DateOrder
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.terms import passage
 from engramdb.values import Action, Actor, EmbedderIdentity, Memory, MemoryId, Scope
@@ -55,6 +56,8 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     """What is asked beside the rules, where there is something stronger."""
     merging: DreamPolicy = DreamPolicy()
     """How what a judge finds repeated is merged."""
+    date_order: DateOrder = "auto"
+    """How a date in digits is read."""
 
 
 class Prepared(Struct, frozen=True):

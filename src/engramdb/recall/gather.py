@@ -22,6 +22,7 @@ from engramdb.models.calibration import Calibration
 from engramdb.policy import RecallPolicy
 from engramdb.recall.as_of import believed
 from engramdb.recall.fuse import Fused, Reranker, collapse
+from engramdb.settings import DateOrder
 from engramdb.store.contract import ScoredKey, Store, Transaction
 from engramdb.text.terms import passage, terms
 from engramdb.values import EdgeType, EmbedderIdentity, Filters, Level, Memory, Missing, Query, Reason, Scope
@@ -226,6 +227,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     graph: FindsByLinks
     policy: RecallPolicy
     reranker: Reranker | None = None
+    date_order: DateOrder = "auto"
 
 
 class Notes(Struct):

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from engramdb.recall.anchors import DISTANCE, Anchor, Days, counted_days, find_anchor
+from engramdb.settings import DateOrder
 from engramdb.text.calendar import Direction, Precision
 from engramdb.text.lexicons import LANGUAGES, any_pattern
 from engramdb.text.moment_rules import PAST_VERB
@@ -53,9 +54,9 @@ def direction_asked(question: str) -> Direction:
     return "unknown" if _HABIT.search(question) else "past"
 
 
-def phrases(question: str, *, now: datetime) -> list[MomentRange]:
+def phrases(question: str, *, now: datetime, date_order: DateOrder = "auto") -> list[MomentRange]:
     """Return the time phrases of a question that say when, in their order."""
-    found = find_moments(question, now=now, direction=direction_asked(question))
+    found = find_moments(question, now=now, direction=direction_asked(question), date_order=date_order)
     found = [_counted_asked(question, moment) for moment in found if not _is_something_else(question, moment)]
     return _without_topics(question, found)
 
@@ -136,11 +137,11 @@ class Period(Struct, frozen=True, kw_only=True):
     """From which day to before which day, counted from the day of that event."""
 
 
-def find_period(question: str, *, now: datetime) -> Period | None:
+def find_period(question: str, *, now: datetime, date_order: DateOrder = "auto") -> Period | None:
     """Return the one stretch of time that a question asks for; none where it names none or asks when."""
     now = now if now.tzinfo else now.replace(tzinfo=UTC)
     read = _readable(question)
-    moments = phrases(read, now=now)
+    moments = phrases(read, now=now, date_order=date_order)
     anchor = find_anchor(read, taken=[(moment.first, moment.last) for moment in moments])
     if anchor is not None and (dated := _dated(read, anchor, moments)):
         moments, anchor = dated, None

@@ -166,7 +166,7 @@ def recall(
     """
     notes, started = Notes(), time.perf_counter()
     with notes.timed("plan"):
-        planned = plan(query.text, sources.policy, now=now)
+        planned = plan(query.text, sources.policy, now=now, date_order=sources.date_order)
     asking = Asking(
         query=query,
         sources=sources,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from engramdb.policy import RecallPolicy
 from engramdb.recall.intent import Intent, classify, is_code, is_unspaced
 from engramdb.recall.period import Period, find_period
+from engramdb.settings import DateOrder
 from engramdb.store.contract import Sketch
 from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.names import fold_name
@@ -121,7 +122,7 @@ class RecallPlan(Struct, frozen=True, kw_only=True):
     """Where the kind of question shifted something."""
 
 
-def plan(query: str, policy: RecallPolicy, *, now: datetime) -> RecallPlan:
+def plan(query: str, policy: RecallPolicy, *, now: datetime, date_order: DateOrder = "auto") -> RecallPlan:
     """
     Return how a query is searched for under this policy, at this moment.
 
@@ -136,7 +137,7 @@ def plan(query: str, policy: RecallPolicy, *, now: datetime) -> RecallPlan:
         candidates=policy.candidates,
         graph_bonus=policy.graph_bonus,
         hops=GRAPH_HOPS,
-        period=find_period(query, now=now),
+        period=find_period(query, now=now, date_order=date_order),
     )
     return _shifted(plain, query) if policy.plans_by_intent else plain
 

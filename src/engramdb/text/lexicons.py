@@ -90,6 +90,12 @@ class TimeWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The weekend without saying which."""
     every: str = ""
     """What stands before a weekday that comes back every week."""
+    before_date: str = ""
+    """What makes a date of two numbers behind it,"""
+    perhaps_before_date: str = ""
+    """and what does so where they are no usual fraction."""
+    after_fraction: str = ""
+    """What two numbers count or measure before it."""
     ago: KeyedPattern | None = None
     ahead: KeyedPattern | None = None
     """In two weeks."""

@@ -1,4 +1,4 @@
-"""English time phrases: days, weeks, dates, and distances from now."""
+"""English time phrases: days, weeks, months, and distances from now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from engramdb.text import calendar
 from engramdb.text import moment_words as words
 from engramdb.text.calendar import Direction, Precision, Stretch
 from engramdb.text.moment_rules import (
-    ANY_MONTH,
     BEFORE,
     COUNT,
     ENGLISH_MONTH,
@@ -37,7 +36,7 @@ from engramdb.text.moment_rules import (
 )
 from engramdb.text.normalize import lazy
 
-# The English phrases for days, weeks, months and years near now, and plain dates.
+# The English phrases for days, weeks, months and years near now.
 #
 # Each rule reads one shape of phrase; what it means is arithmetic in `calendar`. A phrase that needs a now
 # to be understood gets a name that does not; one that is absolute or vague keeps its words.
@@ -126,6 +125,22 @@ def _weekday(seen: Seen) -> Stretch | None:
     return found if seen["before"] else found.unnamed()
 
 
+_NAMED_DAY = lazy(r"\b(?:ash|black|casual|cyber|easter|fat|giving|good|holy|palm|super)\s+\Z", re.IGNORECASE)
+_JOINED_DAY = lazy(
+    rf"\b(?:{any_of(words.WEEKDAYS)})s?(?:\s*[-–,/]\s*|\s+(?:to|through|thru|and|or)\s+)\Z", re.IGNORECASE
+)
+_ENDS_WITH_DAY = lazy(r"\s*(?:[.,;:!?)]|\Z)|\s+(?:at|if|because|but|so|before|after|when)\b", re.IGNORECASE)
+
+
+def stands_for_a_day(seen: Seen) -> bool:
+    """Return whether a weekday without a preposition is a day: not Black Friday, nor Friday meetings."""
+    text, first = seen.match.string, seen.match.start()
+    before = text[max(0, first - 24) : first]
+    if _NAMED_DAY.search(before) or _JOINED_DAY.search(before):
+        return False
+    return bool(seen["part"] or _ENDS_WITH_DAY.match(text, seen.match.end()))
+
+
 def _step_month(seen: Seen) -> Stretch:
     """Last March is never this month's, nor is next March."""
     number, count = month_number(seen["month"]), STEPS[seen["step"]]
@@ -145,12 +160,6 @@ def month_of(seen: Seen) -> Stretch:
     year = calendar.nearest_year((number,), now=seen.now, direction=direction)
     found = calendar.month(year, number, now=seen.now)
     return found if direction != "unknown" else found.unnamed()
-
-
-def date_of(seen: Seen) -> Stretch:
-    """Return 5 May, May 5th or 2023-05-08; without a year, the one that the verbs point to."""
-    month, day = month_number(seen["month"]), int(seen["day"])
-    return calendar.date(year_said(seen, month, day), month, day, now=seen.now).unnamed()
 
 
 def year_of(seen: Seen) -> Stretch:
@@ -224,23 +233,6 @@ PHRASE_RULES = (
         rf"\b{BEFORE}(?P<month>{SHORT_MONTH}),?\s+(?:of\s+)?(?P<year>{YEAR_DIGITS})\b",
     ),
     rule_by_piece("-", month_of, rf"\b{_BEFORE_MONTH}(?P<year>\d{{4}})-(?P<month>\d{{2}})\b(?!-)"),
-    rule(
-        words.MONTH_NUMBERS,
-        date_of,
-        rf"\b{BEFORE}(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|"
-        rf"de\s+)?(?P<month>{ANY_MONTH})\b"
-        r"(?:(?:,\s*|\s+)(?:de\s+)?(?P<year>\d{4})\b)?",
-    ),
-    rule(
-        words.MONTH_NUMBERS,
-        date_of,
-        rf"\b{BEFORE}(?P<month>{ANY_MONTH})\.?\s+(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)"
-        r"(?:(?:,\s*|\s+)(?P<year>\d{4})\b)?",
-    ),
-    rule_by_piece("-", date_of, rf"\b{BEFORE}(?P<year>\d{{4}})-(?P<month>\d{{1,2}})-(?P<day>\d{{1,2}})\b"),
-    rule_by_piece(
-        "/", date_of, rf"\b{BEFORE}(?P<year>(?:19|20)\d\d)/(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})\b"
-    ),
     rule_by_piece(
         "19 20",
         year_of,

@@ -12,7 +12,8 @@ from engramdb.text import calendar
 from engramdb.text import moment_words as words
 from engramdb.text.calendar import Direction, Stretch
 from engramdb.text.lexicons import LANGUAGES, TimeFrame, TimeWords
-from engramdb.text.moment_english import ago, ahead, date_of, last_units, month_of, recently, year_of
+from engramdb.text.moment_dates import date_of
+from engramdb.text.moment_english import ago, ahead, last_units, month_of, recently, year_of
 from engramdb.text.moment_periods import month_span, span_of_months
 from engramdb.text.moment_rules import (
     MomentRule,
@@ -261,10 +262,13 @@ def _date(seen: Seen) -> Stretch | None:
         year = int(seen["year"])
     elif seen["step"]:
         year = now.year + _YEARS[seen["step"]]
-    elif seen.direction == "unknown":
+    elif seen.direction == "unknown" and not seen["day"]:
         return None
     else:
         year = calendar.nearest_year(place, now=now, direction=seen.direction)
+    if seen["day2"]:
+        first, last = (calendar.date(year, month, _number(seen[day]), now=now) for day in ("day", "day2"))
+        return calendar.spanning(first, last)
     if seen["day"]:
         return calendar.date(year, *place, now=now).unnamed()
     return _part_of(calendar.month(year, month, now=now), seen)
@@ -338,7 +342,9 @@ UNSPACED_RULES = (
     rule_by_piece(
         "月",
         _date,
-        rf"(?:从|自)?{_YEAR}(?P<month>{_NUMBER})月(?![间間])(?:(?P<day>{_NUMBER})[日号]|の?{_THIRD})?{_SIDE}",
+        rf"(?:从|自)?{_YEAR}(?P<month>{_NUMBER})月(?![间間])"
+        rf"(?:(?P<day>{_NUMBER})(?:[日号]?(?:到|至|から|[-–~〜])(?P<day2>{_NUMBER}))?[日号]|の?{_THIRD})?"
+        rf"(?(day2)(?:まで)?|{_SIDE})",
     ),
     rule_by_piece(
         "初 旬 半ば 底 末 はじめ",

@@ -11,7 +11,6 @@ from engramdb.text import moment_words as words
 from engramdb.text.calendar import Direction, Stretch
 from engramdb.text.moment_english import on_day
 from engramdb.text.moment_rules import (
-    ANY_MONTH,
     BEFORE,
     COUNT,
     RELATING,
@@ -149,25 +148,6 @@ def _day_of_month(seen: Seen) -> Stretch | None:
     return on_day(seen, calendar.date(month.year, month.month, day, now=seen.now).start)
 
 
-def _numeric_date(seen: Seen) -> Stretch | None:
-    """27.06.2023, 27/06/2023, 06/27/2023; where both readings of a slash are days, neither is chosen."""
-    first, second, year = int(seen["one"]), int(seen["two"]), int(seen["year"])
-    if seen["mark"] == "." or first > 12:
-        return calendar.date(year, second, first, now=seen.now).unnamed()
-    if second > 12 or first == second:
-        return calendar.date(year, first, second, now=seen.now).unnamed()
-    return None
-
-
-def _short_date(seen: Seen) -> Stretch | None:
-    """From 30/09: only where one of the two can be no month; 24/7 is always."""
-    first, second = int(seen["one"]), int(seen["two"])
-    if (first > 12) == (second > 12) or (first, second) == (24, 7):
-        return None
-    month, day = (second, first) if first > 12 else (first, second)
-    return calendar.date(year_said(seen, month, day), month, day, now=seen.now).unnamed()
-
-
 def _holiday(seen: Seen) -> Stretch | None:
     """Over Christmas, on New Year's Eve, last Halloween."""
     month, day, days = words.HOLIDAYS[seen["holiday"].replace("’", "'")]
@@ -264,16 +244,6 @@ PERIOD_RULES = (
         _day_of_month,
         rf"\b{BEFORE}the\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)\s+(?:of\s+)?{STEP}\s+month\b",
     ),
-    rule_by_piece(
-        ".19 .20 /19 /20",
-        _numeric_date,
-        rf"\b{BEFORE}(?P<one>\d{{1,2}})(?P<mark>[./])(?P<two>\d{{1,2}})(?P=mark)(?P<year>(?:19|20)\d\d)\b",
-    ),
-    rule_by_piece(
-        "/",
-        _short_date,
-        rf"\b(?P<before>{RELATING}|on|from)\s+(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})(?![/\d])\b",
-    ),
     rule(_FEASTS, _holiday, rf"\b{_AT}\s+(?:the\s+)?(?:{STEP}\s+)?{_HOLIDAY}{_OF_YEAR}"),
     rule(_FEASTS, _holiday, rf"\b{STEP}\s+{_HOLIDAY}"),
     rule(_FEASTS, _holiday, rf"\b{_HOLIDAY}(?=\s+(?:of\s+)?(?:last|this|next)\s+year\b)"),
@@ -281,10 +251,10 @@ PERIOD_RULES = (
 )
 
 
-# The English phrases from one piece of the calendar to another: between May and July, 10 to 14 August.
+# The English phrases from one piece of the calendar to another: between May and July, Q2 to Q3.
 #
-# Only pieces that need each other are here ("3 and 7 March"); two whole phrases joined by "and" or "to" are
-# joined by their reader. A span of bare months is named with its year.
+# Only pieces that need each other are here; two whole phrases joined by "and" or "to" are joined by their
+# reader. A span of bare months is named with its year.
 
 
 def month_span(seen: Seen) -> Stretch:
@@ -329,14 +299,6 @@ def _weekday_span(seen: Seen) -> Stretch:
     return calendar.spanning(calendar.day(first), calendar.day(first + days))
 
 
-def _day_span(seen: Seen) -> Stretch:
-    """From 10 to 14 August 2025, March 3-7."""
-    now, month, one = seen.now, month_number(seen["month"]), int(seen["day"])
-    year = year_said(seen, month, one)
-    first = calendar.date(year, month, one, now=now)
-    return calendar.spanning(first, calendar.date(year, month, int(seen["day2"]), now=now))
-
-
 def _year_span(seen: Seen) -> Stretch:
     """Between 2019 and 2021, in 2022 and 2023."""
     first, last = (calendar.year(int(seen[name]), now=seen.now) for name in ("year", "year2"))
@@ -352,7 +314,6 @@ _OPEN = r"(?P<before>between|from|in|during)\s+"
 _JOINT = r"(?:\s+(?P<joint>and|to|until|till|through|or)\s+|\s*[-–—]\s*)"
 _ONE_YEAR, _TWO_YEAR = (rf"(?:,?\s+(?P<{name}>{YEAR_DIGITS}))?" for name in ("year", "year2"))
 _WEEKDAY = any_of(words.WEEKDAYS)
-_TH = r"(?:st|nd|rd|th)?"
 
 SPAN_RULES = (
     rule(
@@ -371,18 +332,6 @@ SPAN_RULES = (
         words.WEEKDAYS,
         _weekday_span,
         rf"\b(?P<before>between|from)\s+(?P<weekday>{_WEEKDAY}){_JOINT}(?P<weekday2>{_WEEKDAY})\b",
-    ),
-    rule(
-        words.MONTH_NUMBERS,
-        _day_span,
-        rf"\b(?:(?P<before>between|from)\s+(?:the\s+)?)?(?P<day>\d{{1,2}}){_TH}{_JOINT}(?:the\s+)?"
-        rf"(?P<day2>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{ANY_MONTH})\b{_ONE_YEAR}",
-    ),
-    rule(
-        SHORT_MONTHS,
-        _day_span,
-        rf"\b(?:(?P<before>between|from|on)\s+)?(?P<month>{SHORT_MONTH})\s+(?P<day>\d{{1,2}}){_TH}{_JOINT}"
-        rf"(?P<day2>\d{{1,2}}){_TH}\b{_ONE_YEAR}",
     ),
     rule(
         "q1 q2 q3 q4",

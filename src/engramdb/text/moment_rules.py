@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from engramdb.settings import DateOrder
 from engramdb.text import calendar
 from engramdb.text import moment_words as words
 from engramdb.text.calendar import Direction, Stretch
@@ -22,16 +23,18 @@ from engramdb.text.normalize import lazy
 
 
 class Seen(Struct, frozen=True):
-    """What a rule reads: the match, from when it is seen, and which way the verbs point."""
+    """What a rule reads: the match, from when it is seen, where the verbs point, how digits are read."""
 
     match: re.Match[str]
     now: datetime
     direction: Direction
+    date_order: DateOrder = "auto"
 
     def __getitem__(self, group: str) -> str:
         """Return a group of the match in small letters, empty where there is none."""
         said = self.match[group] if group in self.match.re.groupindex else None
-        return " ".join(said.casefold().split()) if said else ""
+        # A pattern that ignores case takes the dotless i of Turkish for an i; casefold does not.
+        return " ".join(said.casefold().replace("ı", "i").split()) if said else ""
 
 
 Reader: TypeAlias = "Callable[[Seen], Stretch | None]"

@@ -28,6 +28,13 @@ WEEKDAY_NUMBERS = {
     for row in (_ENGLISH.short_weekdays, *(words.weekdays for words in _EVERY))
     for word, number in _numbered(row, first=0).items()
 }
+ENGLISH_WEEKDAYS = (*WEEKDAYS, *_numbered(_ENGLISH.short_weekdays, first=0))
+FOREIGN_WEEKDAYS = [word for words in _EVERY[1:] for word in _numbered(words.weekdays, first=0)]
+DATE_WEEKDAYS = {
+    **WEEKDAY_NUMBERS,
+    **{word: number for words in _EVERY for word, number in _numbered(words.short_weekdays, first=0).items()},
+}
+"""Weekdays as they are written beside a date, short ones of every language too: Fri 13 Feb, Mi, 14.1."""
 SEASONS = {word: 3 * number for word, number in _numbered(_ENGLISH.seasons, first=1).items()}
 """The first of a season's three months, in the northern half of the world."""
 FOREIGN_SEASONS = {

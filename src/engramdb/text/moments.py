@@ -14,11 +14,16 @@ from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.erasable_cache import cached
-from engramdb.text import moment_english, moment_languages, moment_periods
+from engramdb.settings import DateOrder
+from engramdb.text import moment_dates, moment_english, moment_languages, moment_periods
 from engramdb.text.calendar import Direction, Precision, Stretch
+from engramdb.text.moment_dates import DateLead, end_with_weekday, is_moved, lead_of
+from engramdb.text.moment_english import stands_for_a_day
 from engramdb.text.moment_rules import Reader, Rulebook, Seen, direction_of
+from engramdb.text.moment_words import WEEKDAYS
 from engramdb.text.normalize import lazy
 
 __all__ = ["MomentRange", "Precision", "TimeRelation", "find_moments", "resolve"]
@@ -45,6 +50,10 @@ class MomentRange(Struct, frozen=True, kw_only=True):
     relation: TimeRelation = TimeRelation.WITHIN
     wording: str | None = None
     """How to say it without a now, where that needs saying: "on 7 May 2026" for "yesterday"."""
+    is_relative: bool = False
+    """Whether it means another time when it is said on another day: tomorrow, on Friday, 昨天."""
+    is_date: bool = False
+    """Whether it names a day of a month, or a span of them, by the calendar."""
 
     @property
     def lower(self) -> datetime | None:
@@ -65,6 +74,7 @@ _RULES = Rulebook(
     (
         *moment_english.DISTANCE_RULES,
         *moment_english.PHRASE_RULES,
+        *moment_dates.DATE_RULES,
         *moment_periods.PERIOD_RULES,
         *moment_periods.SPAN_RULES,
         *moment_languages.FRAME_RULES,
@@ -73,36 +83,121 @@ _RULES = Rulebook(
 )
 
 
-def find_moments(text: str, *, now: datetime, direction: Direction | None = None) -> list[MomentRange]:
+def find_moments(
+    text: str, *, now: datetime, direction: Direction | None = None, date_order: DateOrder = "auto"
+) -> list[MomentRange]:
     """
     Return the time phrases of a text in their order.
 
-    Where two overlap, the one that begins first is kept, then the longer. A caller who knows which way
-    a bare "on Friday" points says so; otherwise the verbs decide, as far as they tell.
+    Where two overlap, the one that begins first is kept, then the longer; a date counts more than a weekday
+    beside it. A caller who knows which way a bare "on Friday" points says so; otherwise the verbs decide, as
+    far as they tell. `date_order` decides about 04/05/2026.
     """
-    return list(_find_moments(text, now.replace(tzinfo=None), now.tzinfo or UTC, now.fold, direction))
+    clock = (now.replace(tzinfo=None), now.tzinfo or UTC, now.fold)
+    return list(_find_moments(text, clock, direction, date_order))
 
 
 @cached(64)  # of one clause they are asked for up to four times in a row
 def _find_moments(
-    text: str, clock: datetime, zone: tzinfo, fold: int, direction: Direction | None
+    text: str, clock: tuple[datetime, tzinfo, int], direction: Direction | None, date_order: DateOrder
 ) -> tuple[MomentRange, ...]:
     """Return them by the clock of a zone: the same moment in another one is another day there."""
-    local = clock.replace(tzinfo=zone, fold=fold)
+    local = clock[0].replace(tzinfo=clock[1], fold=clock[2])
     lower = text.lower()
     direction = direction or direction_of(lower)
     found = [
         moment
         for rule in _RULES.worth_trying(lower)
         for match in rule.pattern.finditer(text)
-        if (moment := _moment(Seen(match, local, direction), rule.read))
+        if (moment := _moment(Seen(match, local, direction, date_order), rule.read))
     ]
     found.sort(key=lambda moment: (moment.first, -moment.last))
+    return tuple(_one_by_one(text, found))
+
+
+def _one_by_one(text: str, found: list[MomentRange]) -> list[MomentRange]:
+    """Return phrases of which none overlaps another, those that are one time in two phrases as one."""
     kept: list[MomentRange] = []
+    is_joined = False
     for moment in found:
-        if not kept or moment.first >= kept[-1].last:
-            kept.append(moment)
-    return tuple(kept)
+        before = kept[-1] if kept else None
+        if before is None or moment.first >= before.last:
+            one = None if before is None or is_joined else _as_one(text, before, moment)
+            is_joined = one is not None
+            if one is not None:
+                kept.pop()
+            kept.append(one or moment)
+        elif moment.is_date and before.is_relative and moment.last > before.last:
+            kept[-1] = replace(moment, first=before.first)
+    return kept
+
+
+_APPOSITION = lazy(
+    r"\s*(?P<mark>[,(（:]|\s[-–—]\s)\s*(?:the|den|dem|le|el|il|on|i\.?e\.?)?\s*", re.IGNORECASE
+)
+_RANGE = lazy(
+    r"(?:\s*[-–—~〜]|\s+(?:to|until|till|through|thru|bis|au|al?|hasta|по|до)|\s*(?:到|至|から))"
+    r"(?:\s+(?:the|zum|le|el|il))?\s*",
+    re.IGNORECASE,
+)
+_UNTIL = lazy(r"(?:until|till|bis|hasta|jusqu|fino|по)\b", re.IGNORECASE)
+_BETWEEN = lazy(r"\s+(?:and|und|et|y|e|и)\s+(?:(?:the|dem|le|el|il)\s+)?", re.IGNORECASE)
+_OPENS_BETWEEN = lazy(
+    r"\b(?:between|zwischen|entre|tra|fra|между)(?:\s+(?:the|dem|le|el|il))?\s*\Z", re.IGNORECASE
+)
+
+
+def _as_one(text: str, one: MomentRange, two: MomentRange) -> MomentRange | None:
+    """Return the one time that two neighbors mean: "tomorrow (17 May)", "12 May to 3 June"; or none."""
+    between = text[one.last : two.first]
+    if len(between) > _MAX_BETWEEN:
+        return None
+    if one.is_date and two.is_date:
+        return _range(text, one, two, between)
+    return _apposition(text, one, two, between) if one.is_date or two.is_date else None
+
+
+def _apposition(text: str, one: MomentRange, two: MomentRange, between: str) -> MomentRange | None:
+    """Return the date of "tomorrow (17 May)": in brackets always, elsewhere where both mean the same."""
+    date, other = (one, two) if one.is_date else (two, one)
+    said = _APPOSITION.fullmatch(between)
+    if said is None or not other.is_relative:
+        return None
+    in_brackets = said["mark"] in "(（" and text[two.last : two.last + 1] in (")", "）")
+    if not in_brackets and not (date.start < other.end and other.start < date.end):
+        return None
+    relation = one.relation if one.relation is not TimeRelation.WITHIN else two.relation
+    return replace(date, first=one.first, last=two.last + in_brackets, relation=relation)
+
+
+def _range(text: str, one: MomentRange, two: MomentRange, between: str) -> MomentRange | None:
+    """Return from one date to the other where the words say so; of a date that was moved, the new one."""
+    is_range = _RANGE.fullmatch(between) or (not between.strip() and _UNTIL.match(text, two.first))
+    if _BETWEEN.fullmatch(between):
+        is_range = _OPENS_BETWEEN.search(text[max(0, one.first - 20) : one.first])
+    if not is_range:
+        return None
+    return replace(two, first=one.first) if is_moved(text, one.first) else _spanning(text, one, two)
+
+
+_MAX_BETWEEN = 20
+_YEAR_SAID = lazy(r"\d{4}|['’]\d\d")
+
+
+def _spanning(text: str, one: MomentRange, two: MomentRange) -> MomentRange | None:
+    """Return from one date to the other; a date without a year lies in that of the other, or next to it."""
+    try:
+        start, end = one.start, two.end
+        if not _YEAR_SAID.search(text, one.first, one.last) and _YEAR_SAID.search(text, two.first, two.last):
+            start = start.replace(year=two.start.year)
+            start = start if start < end else start.replace(year=start.year - 1)
+        elif end <= start:
+            end = end.replace(year=end.year + 1)
+    except ValueError:  # 29 February of another year
+        return None
+    if start >= end:
+        return None
+    return replace(one, last=two.last, start=start, end=end, relation=TimeRelation.WITHIN)
 
 
 def resolve(text: str, *, now: datetime) -> tuple[str, datetime | None]:
@@ -157,7 +252,7 @@ def _moment(seen: Seen, read: Reader) -> MomentRange | None:
     if start >= end:
         return None
     onwards = _ONWARDS.match(seen.match.string, seen.match.end()) if seen["before"] == "from" else None
-    return MomentRange(
+    moment = MomentRange(
         first=seen.match.start(),
         last=onwards.end() if onwards else seen.match.end(),
         start=start,
@@ -165,7 +260,47 @@ def _moment(seen: Seen, read: Reader) -> MomentRange | None:
         precision=stretch.precision,
         relation=TimeRelation.SINCE if onwards else _relation(seen),
         wording=None if onwards else _wording(seen, stretch),
+        is_relative=_needs_a_now(seen, stretch),
+        is_date=bool(seen["one"] or (seen["day"] and seen["month"])) and stretch.precision is Precision.DAY,
     )
+    return _with_weekday(seen.match.string, moment, stretch) if moment.is_date else moment
+
+
+def _with_weekday(text: str, date: MomentRange, stretch: Stretch) -> MomentRange:
+    """Return a date with the weekday beside it, which does not count, and the word that opens its side."""
+    lead = lead_of(text, date.first) if date.relation is TimeRelation.WITHIN else None
+    last = end_with_weekday(text, date.last, start=stretch.start)
+    if lead is None:
+        return replace(date, last=last)
+    last += lead.opens_bracket and text[last : last + 1] in (")", "）")
+    return replace(date, first=lead.first, last=last, relation=_side_opened(lead))
+
+
+def _side_opened(lead: DateLead) -> TimeRelation:
+    side = next((relation for group, relation in _SIDES.items() if lead.sides.get(group)), None)
+    before = " ".join((lead.sides.get("before") or "").casefold().split())
+    return side or _RELATIONS.get(before, TimeRelation.WITHIN)
+
+
+_NAMES_YEAR = ("year", "year2", "alone", "decade", "one")
+
+
+def _needs_a_now(seen: Seen, stretch: Stretch) -> bool:
+    """
+    Return whether a phrase is understood only by who knows when it was said.
+
+    Dates, years and whatever names its year need no now. A month, a quarter or a bare weekday to which no
+    verb points may be any, and "recently" names no days.
+    """
+    if any(seen[group] for group in _NAMES_YEAR) or (seen["day"] and seen["month"]):
+        return False
+    if stretch.precision is Precision.VAGUE and not seen["count"]:
+        return False
+    if seen["step"] or seen["unit"]:
+        return True
+    if seen["weekday"] and not stretch.name and not seen["before"]:
+        return seen["weekday"] not in WEEKDAYS or stands_for_a_day(seen)
+    return seen.direction != "unknown" or not (seen["month"] or seen["number"])
 
 
 def _relation(seen: Seen) -> TimeRelation:
