@@ -97,7 +97,7 @@ class HookedMemory:
         if internal is None:
             return ""
         event = parse(json.dumps(payload).encode(), name=internal)
-        if not is_wanted(event):
+        if not is_wanted(event, PROGRAMS[self.client]):
             return ""
         call = HookCall(event=name, client=self.client, user="dev")
         work = HookWork(call=call, event=event, settings=self._settings, until=time.monotonic() + 60)

@@ -32,7 +32,7 @@ def test_a_compaction_is_cut_into_its_statements(engram: Engram) -> None:
 def test_a_failed_task_leaves_a_mark(engram: Engram) -> None:
     """How it ended is told, and felt."""
     memory = engram.capture.task_result(
-        "migrate the database", "timed out after an hour", outcome=TaskOutcome.FAILURE
+        "migrate the database", "timed out after an hour", outcome=TaskOutcome.FAILED
     )
 
     assert "failed" in memory.content
@@ -51,13 +51,39 @@ def test_a_finding_names_its_sources(engram: Engram) -> None:
 
 def test_runs_of_a_tool_are_counted_on_one_procedure(engram: Engram) -> None:
     """Two successes and a failure are one memory with its record."""
-    for outcome in (TaskOutcome.SUCCESS, TaskOutcome.SUCCESS, TaskOutcome.FAILURE):
+    for outcome in (TaskOutcome.DONE, TaskOutcome.DONE, TaskOutcome.FAILED):
         memory = engram.capture.tool_run("pytest", "run the tests of the shop", outcome=outcome)
 
     assert (memory.successes, memory.failures) == (2, 1)
     assert memory.layer is Layer.PROCEDURAL
     assert memory.type is MemoryType.PROCEDURE
     assert len(engram.list()) == 1
+
+
+def test_a_run_that_was_cancelled_counts_for_nothing(engram: Engram) -> None:
+    """Neither as a success nor as a failure."""
+    engram.capture.tool_run("pytest", "run the tests of the shop")
+    memory = engram.capture.tool_run("pytest", "run the tests of the shop", outcome=TaskOutcome.CANCELLED)
+
+    assert (memory.successes, memory.failures) == (1, 0)
+
+
+def test_a_reported_command_teaches_what_worked(engram: Engram) -> None:
+    """Over any interface, with the command and its output; in the same session only."""
+    for session in ("a", "b"):
+        engram.capture.tool_run(
+            "npm",
+            "build it",
+            command="npm run build",
+            output="error: node 18",
+            outcome=TaskOutcome.FAILED,
+            session=session,
+        )
+    engram.capture.tool_run("npm", "build it", command="NODE=20 npm run build -- --x", session="a")
+
+    assert [one.content for one in engram.list() if one.extractor == "command-1"] == [
+        "`npm run build` failed: error: node 18; `NODE=20 npm run build -- --x` worked"
+    ]
 
 
 def test_a_session_of_four_turns_gets_a_summary(engram: Engram) -> None:

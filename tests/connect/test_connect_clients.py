@@ -130,7 +130,7 @@ def test_the_written_commands_are_ours_from_anywhere(
 
     assert served.returncode == 0
     assert (hooked.returncode, hooked.stdout, hooked.stderr) == (0, b"", b"")
-    assert hooks["PostToolUse"][0]["matcher"] == "Bash"
+    assert hooks["PostToolUse"][0]["matcher"] == "Bash|Task|Agent"
 
 
 EARLIER = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from asyncio import CancelledError
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import apsw
@@ -13,9 +15,10 @@ from hypothesis import strategies as st
 
 from engramdb import Actor, Engram, Scope, Settings
 from engramdb.context.working_memory import AttentionState
+from engramdb.errors import InvalidContent
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.testing import ManualClock, TinyEmbedder
-from engramdb.values import Restored, SlotSource
+from engramdb.values import Restored, SlotSource, TaskOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -418,3 +421,49 @@ def test_what_was_forgotten_meanwhile_is_not_given_from_what_was_prepared(
 
     assert is_anticipated
     assert memory.id not in found
+
+
+def results(engram: Engram) -> list[str]:
+    """Return how tasks ended, oldest first."""
+    told = reversed(engram.list(limit=50, scope=Scope(agent="janitor")))
+    return [one.content for one in told if one.extractor == "task-1"]
+
+
+def test_a_task_that_raises_leaves_how_it_ended(tmp_path: Path) -> None:
+    """As failed, or cancelled where somebody stopped it; of a chat nothing is left but the message."""
+    with opened(tmp_path / "memory.db", ManualClock()) as engram:
+        for error in (TimeoutError("the model took too long"), KeyboardInterrupt(), CancelledError()):
+            for kind in ("cron", "chat"):
+                with (
+                    suppress(type(error)),
+                    engram.turn("Check the backups", agent="janitor", kind=kind) as turn,
+                ):
+                    turn.reply("Half of a")
+                    raise error
+
+        assert results(engram) == [
+            "Task “Check the backups” failed: TimeoutError: the model took too long",
+            "Task “Check the backups” was cancelled: KeyboardInterrupt",
+            "Task “Check the backups” was cancelled: CancelledError",
+        ]
+
+
+def test_a_turn_says_how_its_task_ended(tmp_path: Path) -> None:
+    """Done unless it says otherwise; a word that is no outcome is refused."""
+    with opened(tmp_path / "memory.db", ManualClock()) as engram:
+        for outcome in (None, "partial", "failed"):
+            with engram.turn("Check the backups", agent="janitor", kind="task") as turn:
+                turn.reply(f"Three of four are there, {outcome}")
+                if outcome is not None:
+                    turn.conclude(TaskOutcome(outcome))
+        with (
+            pytest.raises(InvalidContent, match="done, partial, failed"),
+            engram.turn("Check the backups", agent="janitor") as turn,
+        ):
+            turn.conclude("great")  # type: ignore[arg-type] # as a caller may
+
+        assert [told.split("” ")[1].split(":")[0] for told in results(engram)] == [
+            "succeeded",
+            "partly succeeded",
+            "failed",
+        ]

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from engramdb.dream.step import DreamStep
 
-FAILED, DONE, AGAIN = TaskOutcome.FAILURE, TaskOutcome.SUCCESS, TaskOutcome.RETRY
+FAILED, DONE, AGAIN = TaskOutcome.FAILED, TaskOutcome.DONE, TaskOutcome.RETRY
+CANCELLED = TaskOutcome.CANCELLED
 
 
 def work(
@@ -125,6 +126,28 @@ def test_work_without_a_session_is_told_by_the_week(engram: Engram, clock: Manua
     take(engram, "crystals")
 
     assert [one.content[:17] for one in made(engram, MAKER)] == ["Work in 2026-W01,", "Work in 2026-W03,"]
+
+
+def test_parts_of_a_larger_task_are_one_story(engram: Engram, clock: ManualClock) -> None:
+    """Whatever the session, with the parts of its parts and the whole itself; a circle ends somewhere."""
+    done = engram.capture.task_result
+    done("Dump the tables", "12 files", parent="Move the data", session="s1")
+    done("Move the data", "all of it", parent="Leave the old host", session="s2")
+    done(
+        "Switch the mails", "nobody reads them", parent="Leave the old host", outcome=CANCELLED, session="s3"
+    )
+    done("Leave the old host", "it is switched off", session="s4")
+    done("Alone", "nothing to do with it", session="s4")
+    for one, other in (("Chicken", "Egg"), ("Egg", "Chicken")):
+        done(one, "came first", parent=other)
+    clock.advance(days=8)
+
+    take(engram, "crystals")
+
+    stories = [one.content for one in made(engram, MAKER)]
+    (move,) = [story for story in stories if "old host" in story]
+    assert "Work in “Leave the old host”, 1 January 2026: 4 tasks, 3 succeeded, 1 was cancelled." in move
+    assert not any("Alone" in story for story in stories)
 
 
 def test_the_work_of_two_projects_is_not_one_story(engram: Engram, clock: ManualClock) -> None:

@@ -24,12 +24,12 @@ def deploy(
     clock: ManualClock,
     *,
     task: str | None = "Deploy the site",
-    last: TaskOutcome = TaskOutcome.SUCCESS,
+    last: TaskOutcome = TaskOutcome.DONE,
     scope: Scope = Scope(),
 ) -> None:
     """Go through the steps once, a minute apart, then rest for a day."""
     for tool, purpose in STEPS:
-        outcome = last if tool == STEPS[-1][0] else TaskOutcome.SUCCESS
+        outcome = last if tool == STEPS[-1][0] else TaskOutcome.DONE
         engram.capture.tool_run(tool, purpose, outcome=outcome, scope=scope)
         clock.advance(minutes=1)
     if task is not None:
@@ -41,7 +41,7 @@ def test_runs_in_the_same_order_become_a_procedure(engram: Engram, clock: Manual
     """Steps, purpose and counts come from the runs and from the task that they served."""
     deploy(engram, clock)
     deploy(engram, clock)
-    deploy(engram, clock, last=TaskOutcome.FAILURE)
+    deploy(engram, clock, last=TaskOutcome.FAILED)
 
     take(engram, "procedures")
 

@@ -142,9 +142,10 @@ def test_the_output_of_a_command_is_told_as_plain_text() -> None:
         tool_response="[main 96ad47b] Add the pump\n",
     )
 
-    line = filters.tool_outcome(event.tool, event.tool_input, event.tool_response)
+    run = filters.command_run(event, CODEX)
 
-    assert line == "Ran `git commit -m 'Add the pump'`: [main 96ad47b] Add the pump"
+    assert run is not None
+    assert run.told == "Ran `git commit -m 'Add the pump'`: [main 96ad47b] Add the pump"
 
 
 def test_a_helper_of_the_agent_is_not_heard() -> None:

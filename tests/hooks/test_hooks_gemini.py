@@ -116,29 +116,43 @@ def test_what_a_prompt_was_given_is_not_heard_as_said(memory: Engram, home: Path
 
 
 @pytest.mark.parametrize(
-    ("fields", "kept"),
+    ("fields", "told"),
     [
         (ran("git push", output="main -> main"), "Ran `git push`: main -> main"),
         (ran("git push", output="(empty)") | {"tool_name": "read_file"}, None),
-        (ran("git commit -m x", "Exit Code: 1", output="nothing to commit"), None),
-        (ran("git commit -m 'Exit Code: 1'", output="Exit Code: 1 is named\n[main 1a2b] x"), "[main 1a2b] x"),
+        (
+            ran("git commit", "Exit Code: 1", output="nothing to commit"),
+            "`git commit` failed: nothing to commit",
+        ),
+        (
+            ran("git commit -m 'Exit Code: 1'", output="Exit Code: 1 is named\n[main 1a2b] x"),
+            "Ran `git commit -m 'Exit Code: 1'`: [main 1a2b] x",
+        ),
         (ran("ls", output="boat.txt"), None),
     ],
 )
-def test_a_command_that_failed_leaves_nothing(fields: dict[str, Any], kept: str | None) -> None:
+def test_a_command_that_failed_is_told_as_such(fields: dict[str, Any], told: str | None) -> None:
     """The exit code stands behind the output, and only when it is not 0."""
-    outcome = filters.tool_outcome(fields["tool_name"], fields["tool_input"], fields["tool_response"])
+    event = parse(json.dumps({"session_id": "g1", **fields}).encode(), name="PostToolUse")
 
-    assert outcome is None if kept is None else str(outcome).endswith(kept)
+    run = filters.command_run(event, GEMINI)
+
+    assert (None if run is None else run.told) == told
 
 
 def test_what_is_shown_for_debugging_is_not_the_outcome() -> None:
     """With --debug the person is shown what the model is: numbers of processes behind the output."""
-    shown = {"returnDisplay": "Output: [main 1a2b] boats\nProcess Group PGID: 19780"}
+    shown = {
+        "tool_name": "run_shell_command",
+        "tool_input": {"command": "git tag v1"},
+        "tool_response": {"returnDisplay": "Output: [main 1a2b] boats\nProcess Group PGID: 19780"},
+    }
+    event = parse(json.dumps({"session_id": "g1", **shown}).encode(), name="PostToolUse")
 
-    assert filters.tool_outcome("run_shell_command", {"command": "git tag v1"}, shown) == (
-        "Ran `git tag v1`: [main 1a2b] boats"
-    )
+    run = filters.command_run(event, GEMINI)
+
+    assert run is not None
+    assert run.told == "Ran `git tag v1`: [main 1a2b] boats"
 
 
 def test_a_compression_that_may_never_happen_starts_no_process() -> None:

@@ -173,26 +173,6 @@ def test_a_long_prompt_that_was_cut_is_known_again(memory: Engram, home: Path, l
     assert len(heard(memory)) == 1
 
 
-def test_notable_outcomes_of_tools_are_turns_and_no_memories(memory: Engram, home: Path) -> None:
-    """They are told once, and nothing is read out of them by itself."""
-    used = visit(
-        memory,
-        home,
-        "PostToolUse",
-        tool_name="Bash",
-        tool_use_id="t1",
-        tool_input={"command": "git tag v2 && echo ghp_16C7e42F292c6912E7710c838347Ae178B4a"},
-        tool_response={"stdout": "", "interrupted": False},
-    )
-
-    respond.keep(used)
-    respond.keep(used)
-    respond.afterwards(visit(memory, home, "PreCompact"), ())
-
-    assert heard(memory) == ["Ran `git tag v2 && echo …`"]
-    assert memory.list() == []
-
-
 def test_failures_that_could_not_be_stored_are_taken_in_later(memory: Engram, home: Path) -> None:
     """`status` shows the part `hook` as failing, with the count and the last reason, until one works."""
     note_failure(home, "E1006 the store is busy")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from surfaces.mcp_talk import command, talking
 
 from engramdb import Engram, Scope
+from engramdb.hooks.events import CLAUDE_CODE
 from engramdb.hooks.project import AUTO, chosen, project_of, working_folder
 
 from .test_hooks_parts import line, write
@@ -184,6 +185,6 @@ def test_auto_is_written_as_it_is_said(person: Path, engram_command: Command) ->
     hooks = (person / ".claude" / "settings.json").read_text(encoding="utf-8")
     assert (done.exit_code, removed.exit_code) == (0, 0)
     assert server["args"][-4:] == ["--project", "auto", "--user", "maya"]
-    assert hooks.count("--project auto") == 6
+    assert hooks.count("--project auto") == len(CLAUDE_CODE.events)
     assert refused.exit_code != 0
     assert "does not say which folder" in refused.stderr

@@ -381,9 +381,9 @@ def test_agents_have_doors_of_their_own(client: TestClient) -> None:
     compacted = post(
         client, "capture/compaction", summary="The team chose Postgres. Maya reviews migrations."
     )
-    result = post(client, "capture/task_result", task="Upgrade", result="Debian 13 runs", outcome="success")
+    result = post(client, "capture/task_result", task="Upgrade", result="Debian 13 runs", outcome="done")
     finding = post(client, "capture/finding", statement="SQLite has one writer", urls=["https://sqlite.org"])
-    run = post(client, "capture/tool_run", tool="pytest", purpose="check a change", outcome="failure")
+    run = post(client, "capture/tool_run", tool="pytest", purpose="check a change", outcome="failed")
 
     assert compacted
     assert "Debian 13" in result["content"]

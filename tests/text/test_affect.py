@@ -55,12 +55,12 @@ def test_a_task_that_failed_feels_bad_and_one_that_worked_feels_good() -> None:
 
     felt = {outcome: affect(text, outcome=outcome) for outcome in TaskOutcome}
 
-    assert felt[TaskOutcome.SUCCESS].valence == pytest.approx(0.3)
+    assert felt[TaskOutcome.DONE].valence == pytest.approx(0.3)
     assert felt[TaskOutcome.PARTIAL].valence == pytest.approx(0.1)
     assert felt[TaskOutcome.RETRY].valence == pytest.approx(-0.15)
-    assert felt[TaskOutcome.FAILURE].valence == pytest.approx(-0.3)
+    assert felt[TaskOutcome.FAILED].valence == pytest.approx(-0.3)
     assert (
-        felt[TaskOutcome.FAILURE].intensity
+        felt[TaskOutcome.FAILED].intensity
         > felt[TaskOutcome.RETRY].intensity
         > felt[TaskOutcome.PARTIAL].intensity
     )

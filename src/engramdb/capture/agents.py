@@ -6,15 +6,26 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from engramdb.capture.actions import (
+    LOOKBACK_TURNS,
+    command_lesson,
+    reported_task,
+    shipped,
+    shorten,
+    task_result,
+    tool_run,
+    tool_uses,
+)
 from engramdb.clock import Clock
 from engramdb.lifecycle.change import ChangeRequest, count_run
 from engramdb.lifecycle.drafts import Draft
 from engramdb.store.contract import Store
+from engramdb.text.commands import CommandRun, parse_run
+from engramdb.text.pii_patterns import without_credentials
 from engramdb.text.sentences import sentences
 from engramdb.values import (
     Actor,
     Kind,
-    Layer,
     Memory,
     MemoryType,
     Provenance,
@@ -54,31 +65,6 @@ def compaction(summary: str, *, session: str | None, scope: Scope, occurred_at: 
     ]
 
 
-def task_result(
-    task: str, result: str, *, outcome: TaskOutcome, session: str | None, scope: Scope, occurred_at: datetime
-) -> Draft:
-    """Return one statement of how a task ended."""
-    told = {
-        TaskOutcome.SUCCESS: "succeeded",
-        TaskOutcome.PARTIAL: "partly succeeded",
-        TaskOutcome.FAILURE: "failed",
-        TaskOutcome.RETRY: "was tried again",
-    }
-    content = f"Task “{_short(task)}” {told[outcome]}: {_short(result)}"
-    return Draft(
-        content=content,
-        scope=scope,
-        type=MemoryType.NARRATIVE,
-        category="context",
-        kind=Kind.EPISODE,
-        provenance=Provenance(source=Source.ASSISTANT, session=session),
-        occurred_at=occurred_at,
-        confidence=0.8,
-        outcome=outcome,
-        extractor="task-1",
-    )
-
-
 def finding(
     statement: str, *, urls: Sequence[str], topic: str | None, scope: Scope, occurred_at: datetime
 ) -> Draft:
@@ -96,26 +82,6 @@ def finding(
     )
 
 
-def tool_run(
-    tool: str, purpose: str, *, outcome: TaskOutcome, session: str | None, scope: Scope, occurred_at: datetime
-) -> Draft:
-    """Return what a tool is good for, as procedural memory; further runs are counted on the same memory."""
-    return Draft(
-        content=f"Tool {tool}: {_short(purpose)}",
-        scope=scope,
-        layer=Layer.PROCEDURAL,
-        type=MemoryType.PROCEDURE,
-        category="procedure",
-        provenance=Provenance(source=Source.ASSISTANT, session=session),
-        occurred_at=None,
-        valid_from=occurred_at,
-        confidence=0.7,
-        outcome=outcome,
-        extractor="tool-1",
-        entities=(tool,),
-    )
-
-
 def session_summary(
     turns: Sequence[Turn], stated: Sequence[str], *, session: str, scope: Scope, occurred_at: datetime
 ) -> list[Draft]:
@@ -126,7 +92,7 @@ def session_summary(
     once = list(dict.fromkeys(stated))
     first = once[:SUMMARY_STATEMENTS]
     more = f" and {len(once) - len(first)} more" if len(once) > len(first) else ""
-    content = f"Session {session}, {len(spoken)} turns: " + "; ".join(_short(one) for one in first) + more
+    content = f"Session {session}, {len(spoken)} turns: " + "; ".join(shorten(one) for one in first) + more
     return [
         Draft(
             content=content,
@@ -148,28 +114,82 @@ def _statements(text: str) -> list[str]:
     return [one for one in sentences(text[: 16 * _MOST_CHARACTERS]) if len(one.split()) >= _LEAST_WORDS]
 
 
-def _short(text: str, most: int = 400) -> str:
-    whole = " ".join(text.split())
-    return whole if len(whole) <= most else whole[:most].rsplit(" ", 1)[0] + " …"
-
-
 class AdmitsDrafts(Protocol):
     """Takes drafts to the write pipeline."""
 
     def admit(self, drafts: Sequence[Draft]) -> Sequence[Memory]: ...
 
 
-class AgentCapture:
-    """What agents produce besides talk, as memories: `engram.capture`."""
+class WritesTurns(AdmitsDrafts, Protocol):
+    """Takes drafts to the write pipeline, and stores turns."""
 
-    def __init__(
-        self, writer: AdmitsDrafts, *, store: Store, clock: Clock, scope: Scope, actor: Actor
-    ) -> None:
+    def observe(
+        self,
+        content: str,
+        *,
+        role: str,
+        speaker: str | None,
+        session: str | None,
+        occurred_at: datetime | None,
+        scope: Scope,
+    ) -> Turn: ...
+
+
+class CommandLearner:
+    """Learns from commands that were stored as turns: how often each works, what was shipped, lessons."""
+
+    def __init__(self, writer: AdmitsDrafts, *, store: Store, clock: Clock, actor: Actor) -> None:
         self._writer = writer
         self._store = store
         self._clock = clock
-        self._scope = scope
         self._actor = actor
+
+    def learn(self, turns: Sequence[Turn]) -> None:
+        """Learn from the commands among some turns, and keep how tasks of helpers ended."""
+        for turn in turns:
+            if (task := reported_task(turn)) is not None:
+                self._writer.admit([task])
+            run = parse_run(turn.content) if turn.role is Role.TOOL else None
+            if run is None:
+                continue
+            outcome = TaskOutcome.FAILED if run.is_failed else TaskOutcome.DONE
+            for use in tool_uses(run):
+                self.count_run(use.tool, use.purpose, outcome, session=turn.session, scope=turn.scope)
+            if (draft := shipped(run, turn)) is not None:
+                self._writer.admit([draft])
+            self.learn_lesson(turn)
+
+    def learn_lesson(self, turn: Turn) -> None:
+        """Keep what a command that worked teaches after one that failed in the same session."""
+        with self._store.read() as tx:
+            before = tx.turns.list(
+                scope=turn.scope, session=turn.session, limit=LOOKBACK_TURNS, before=turn.id
+            )
+        if turn.session is not None and (lesson := command_lesson([*before, turn])) is not None:
+            self._writer.admit([lesson])
+
+    def count_run(
+        self, tool: str, purpose: str, outcome: TaskOutcome, *, session: str | None, scope: Scope
+    ) -> Memory:
+        """Count a run of a tool for a purpose; one that was cancelled counts for nothing."""
+        now = self._clock.now()
+        draft = tool_run(tool, purpose, outcome=outcome, session=session, scope=scope, occurred_at=now)
+        memory = self._writer.admit([draft])[0]
+        request = ChangeRequest(store=self._store, scope=memory.scope, actor=self._actor, now=now)
+        if outcome is TaskOutcome.CANCELLED:
+            return memory
+        is_success = outcome in (TaskOutcome.DONE, TaskOutcome.PARTIAL)
+        return count_run(memory.id, request, is_success=is_success)
+
+
+class AgentCapture:
+    """What agents produce besides talk, as memories: `engram.capture`."""
+
+    def __init__(self, writer: WritesTurns, *, learner: CommandLearner, clock: Clock, scope: Scope) -> None:
+        self._writer = writer
+        self._learner = learner
+        self._clock = clock
+        self._scope = scope
 
     def compaction(
         self, summary: str, *, session: str | None = None, scope: Scope | None = None
@@ -185,15 +205,17 @@ class AgentCapture:
         task: str,
         result: str,
         *,
-        outcome: TaskOutcome = TaskOutcome.SUCCESS,
+        outcome: TaskOutcome = TaskOutcome.DONE,
+        parent: str | None = None,
         session: str | None = None,
         scope: Scope | None = None,
     ) -> Memory:
-        """Keep how a task ended."""
+        """Keep how a task ended; `parent` is the larger task that it is part of."""
         draft = task_result(
             task,
             result,
             outcome=parse_enum(TaskOutcome, outcome),
+            parent=parent,
             session=session,
             scope=scope or self._scope,
             occurred_at=self._clock.now(),
@@ -219,16 +241,27 @@ class AgentCapture:
         tool: str,
         purpose: str,
         *,
-        outcome: TaskOutcome = TaskOutcome.SUCCESS,
+        outcome: TaskOutcome = TaskOutcome.DONE,
+        command: str | None = None,
+        output: str | None = None,
         session: str | None = None,
         scope: Scope | None = None,
     ) -> Memory:
-        """Count a run of a tool or a flow for a purpose, on one procedural memory."""
-        now, ended = self._clock.now(), parse_enum(TaskOutcome, outcome)
-        draft = tool_run(
-            tool, purpose, outcome=ended, session=session, scope=scope or self._scope, occurred_at=now
-        )
-        memory = self._writer.admit([draft])[0]
-        request = ChangeRequest(store=self._store, scope=memory.scope, actor=self._actor, now=now)
-        is_success = ended in (TaskOutcome.SUCCESS, TaskOutcome.PARTIAL)
-        return count_run(memory.id, request, is_success=is_success)
+        """
+        Count a run of a tool or a flow for a purpose, on one procedural memory.
+
+        With the `command` and its `output`, what failed in the session and then worked is learned as well.
+        """
+        place, ended = scope or self._scope, parse_enum(TaskOutcome, outcome)
+        if command is not None:
+            run = CommandRun.of(command, output or "", is_failed=ended is TaskOutcome.FAILED)
+            turn = self._writer.observe(
+                without_credentials(run.told),
+                role=Role.TOOL,
+                speaker=None,
+                session=session,
+                occurred_at=None,
+                scope=place,
+            )
+            self._learner.learn_lesson(turn)
+        return self._learner.count_run(tool, purpose, ended, session=session, scope=place)

@@ -68,8 +68,7 @@ class OwnEntries(Struct, frozen=True, kw_only=True):
         is_end = program.events[event] == events.SESSION_END
         timeout = program.end_timeout if is_end and program.end_timeout else program.timeout
         call = {**named, "type": "command", "command": _joined(words), "timeout": timeout}
-        # of tools, only the shell has outcomes worth keeping; others start no process at all
-        matcher = {"matcher": program.shell_tool} if program.events[event] == events.TOOL_USED else {}
+        matcher = {"matcher": program.matcher} if program.events[event] == events.TOOL_USED else {}
         return {**matcher, "hooks": [call]}
 
 

@@ -27,7 +27,18 @@ from engramdb.context.turns import (
 )
 from engramdb.context.working_memory import read_items
 from engramdb.errors import InvalidQuery
-from engramdb.values import Missing, Recall, Role, Scope, SlotSource, TopicShift, Window, WorkingMemory
+from engramdb.values import (
+    Missing,
+    Recall,
+    Role,
+    Scope,
+    SlotSource,
+    TaskOutcome,
+    TopicShift,
+    Window,
+    WorkingMemory,
+)
+from engramdb.values.query import parse_enum
 from engramdb.worker import Worker
 
 MAX_BYTES = 256 * 1024
@@ -51,6 +62,7 @@ class AgentTurn:
         self._is_over = False
         self._said: list[Said] = []
         self._noted: list[tuple[str, SlotSource]] = []
+        self._outcome = TaskOutcome.DONE
         self._cut: list[Missing] = []
         self._finalizer: weakref.finalize[[Begun], AgentTurn] | None = None
 
@@ -115,6 +127,11 @@ class AgentTurn:
             raise InvalidQuery("a note must say something")
         self._noted.append((self._storable("note", text), SlotSource(source)))
 
+    def conclude(self, outcome: TaskOutcome) -> None:
+        """Say how the task of this turn ended, where it is not done: partial, failed or cancelled."""
+        self._require_open()
+        self._outcome = parse_enum(TaskOutcome, outcome)
+
     # --- in and out -----------------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
@@ -134,11 +151,11 @@ class AgentTurn:
             self._finalizer.detach()
         has_reply = any(said.role is Role.ASSISTANT for said in self._said)
         if error is not None:
-            self._lifecycle.close(begun, Ended.FAILED, error=type(error).__name__)
+            self._lifecycle.fail(begun, error)
         elif not has_reply:
             self._lifecycle.close(begun, Ended.ABANDONED)
         else:
-            self._lifecycle.finish(begun, self._said, self._noted)
+            self._lifecycle.finish(begun, self._said, self._noted, outcome=self._outcome)
 
     async def __aenter__(self) -> Self:
         import asyncio  # noqa: PLC0415 - most callers never need it, and it is slow to load

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from engramdb.capture.actions import is_run_record
 from engramdb.context.budget import SectionCandidate
 from engramdb.context.lines import inline_name, may_be_standing, may_enter_window, one_line
 from engramdb.policy import ContextPolicy
@@ -172,10 +173,11 @@ def identity_candidates(standing: StandingSet, policy: ContextPolicy) -> list[Se
 
 
 def skill_candidates(standing: StandingSet) -> list[SectionCandidate]:
-    """Return what skills would like to show, best first."""
+    """Return what skills would like to show, best first: no bare counts of commands."""
     return [
         SectionCandidate(one, standing_weight(one))
         for one in order_standing(standing.in_layer(Layer.PROCEDURAL))
+        if not is_run_record(one)
     ]
 
 

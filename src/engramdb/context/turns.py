@@ -20,7 +20,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.capture.agents import AdmitsDrafts, task_result
+from engramdb.capture.actions import task_result
+from engramdb.capture.agents import AdmitsDrafts
 from engramdb.capture.pipeline import Capture, observe
 from engramdb.capture.reading import TurnReader
 from engramdb.clock import Clock
@@ -382,7 +383,14 @@ class TurnLifecycle:
 
     # --- steps five and six: capture, clean up --------------------------------------------------------------
 
-    def finish(self, begun: Begun, said: Sequence[Said], noted: Sequence[tuple[str, SlotSource]]) -> None:
+    def finish(
+        self,
+        begun: Begun,
+        said: Sequence[Said],
+        noted: Sequence[tuple[str, SlotSource]],
+        *,
+        outcome: TaskOutcome = TaskOutcome.DONE,
+    ) -> None:
         """Keep what a turn brought back, all of it or nothing, and let what follows from it happen."""
         request = begun.request
         stored: list[Turn] = []
@@ -412,11 +420,20 @@ class TurnLifecycle:
         for turn in stored:
             self._parts.turn_reader.turn_stored(turn)
         if request.kind is not TurnKind.CHAT:
-            self._keep_result(request, reply)
+            self._keep_result(request, reply, outcome)
         limit = begun.recall.query.limit
         ahead = Expected(text=request.message, momentum=state.momentum, limit=limit)
         self._ahead.look_ahead(request.scope, ahead)
         self._parts.scheduler.schedule("turn")
+
+    def fail(self, begun: Begun, error: BaseException) -> None:
+        """End a turn that raised; of a task that leaves how it ended, so that a later try can be compared."""
+        name = type(error).__name__
+        self.close(begun, Ended.FAILED, error=name)
+        if begun.request.kind is not TurnKind.CHAT:
+            is_cancelled = name == "CancelledError" or isinstance(error, KeyboardInterrupt | GeneratorExit)
+            outcome = TaskOutcome.CANCELLED if is_cancelled else TaskOutcome.FAILED
+            self._keep_result(begun.request, f"{name}: {error}".rstrip(": "), outcome)
 
     def close(self, begun: Begun, ended: Ended, *, error: str | None = None) -> None:
         """End a turn that brought nothing back: the state is unchanged, and the audit says how it ended."""
@@ -457,12 +474,12 @@ class TurnLifecycle:
             session=request.session,
         )
 
-    def _keep_result(self, request: TurnRequest, result: str) -> None:
+    def _keep_result(self, request: TurnRequest, result: str, outcome: TaskOutcome) -> None:
         """Remember how a task ended; what admission refuses is noted, for the turn itself is stored."""
         draft = task_result(
             request.message,
             result,
-            outcome=TaskOutcome.SUCCESS,
+            outcome=outcome,
             session=request.session,
             scope=request.scope,
             occurred_at=self._now(),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from msgspec import Struct
 
+from engramdb.capture.actions import (
+    AGAIN,
+    CANCELLED,
+    FAILED,
+    PARTLY,
+    SUCCEEDED,
+    TASK,
+    TaskReport,
+    parse_task_report,
+)
 from engramdb.dream.ground import (
     EarlierDerivation,
     earlier_derivations,
@@ -23,7 +32,7 @@ from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import crystallise
 from engramdb.store.contract.capture import DreamFilter
 from engramdb.text.calendar import long_date
-from engramdb.text.normalize import lazy, normalize_text
+from engramdb.text.normalize import normalize_text
 from engramdb.text.sentences import sentences
 from engramdb.values import Kind, Layer, Memory, MemoryId, MemoryType, Scope
 
@@ -40,46 +49,31 @@ LESSON_STABILITY = 2.0
 
 # Parse actions from what agents stored: which task, how it ended, with which tool.
 
-TASK, TOOL = "task-1", "tool-1"
-"""The extractors of actions that agents reported."""
-SUCCEEDED, PARTLY, FAILED, AGAIN = "succeeded", "partly succeeded", "failed", "was tried again"
-
-_TASK = lazy(
-    rf"Task “(?P<task>.+?)” (?P<outcome>{SUCCEEDED}|{PARTLY}|{FAILED}|{AGAIN}): (?P<result>.*)", re.DOTALL
-)
 _TOOL = "Tool "
 
 
 class TaskResult(Struct, frozen=True):
-    """How a task ended, once."""
+    """A task's end as a memory tells it."""
 
     memory: Memory
-    task: str
-    outcome: str
-    result: str
-
-    @property
-    def name(self) -> str:
-        """The task in the form in which two ways of writing it are equal."""
-        return normalize_text(self.task)
+    report: TaskReport
 
     @property
     def is_final(self) -> bool:
         """Whether nothing more is to be expected of it."""
-        return self.outcome != AGAIN
+        return self.report.outcome != AGAIN
 
 
 def parse_task_result(memory: Memory) -> TaskResult | None:
     """Return the result of a task that a memory describes, or None."""
-    told = _TASK.fullmatch(memory.content) if memory.extractor == TASK else None
-    if told is None:
-        return None
-    return TaskResult(memory, told["task"].strip(), told["outcome"], " ".join(told["result"].split()))
+    report = parse_task_report(memory.content) if memory.extractor == TASK else None
+    return None if report is None else TaskResult(memory, report)
 
 
 def describe_tool_step(memory: Memory) -> str:
-    """Return what was done with a tool, as a step: `pytest: run the tests`."""
-    return memory.content.removeprefix(_TOOL).strip().rstrip(".")
+    """Return what was done with a tool, as a step: `pytest: run the tests`; a command speaks for itself."""
+    tool, _, purpose = memory.content.removeprefix(_TOOL).strip().rstrip(".").partition(": ")
+    return purpose if purpose.startswith("`") else f"{tool}: {purpose}"
 
 
 # Put a chain of actions into words: what was done, what came of it, which files, what was learned.
@@ -93,13 +87,13 @@ MAX_FILES = 20
 
 def is_finished(chain: Sequence[Memory]) -> bool:
     """Return whether the chain has tasks, and the last word on each of them is final."""
-    last = {one.name: one for one in _task_results(chain)}
+    last = {one.report.name: one for one in _task_results(chain)}
     return bool(last) and all(one.is_final for one in last.values())
 
 
 def write_story(name: str, chain: Sequence[Memory]) -> str:
     """Return the story of a chain, given in the order of time; `name` is its session or its week."""
-    results = _task_results(chain)
+    results = [one.report for one in _task_results(chain)]
     tasks = len({one.name for one in results})
     told = [f"“{_shorten(one.task)}” {one.outcome}: {_shorten(one.result)}" for one in results]
     decided = [_shorten(one.content) for one in chain if parse_task_result(one) is None]
@@ -119,16 +113,18 @@ def find_lessons(chain: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
     """Return what is learned from each task that failed before it succeeded, with the two results."""
     found: list[tuple[str, list[Memory]]] = []
     failed: dict[str, TaskResult] = {}
-    for one in _task_results(chain):
+    for result in _task_results(chain):
+        one = result.report
         if one.outcome in (FAILED, AGAIN):
-            failed[one.name] = one
+            failed[one.name] = result
         elif one.outcome == SUCCEEDED and one.name in failed:
-            before = failed.pop(one.name)
+            earlier = failed.pop(one.name)
+            before = earlier.report
             text = (
                 f"Lesson from “{_shorten(one.task)}”: what {before.outcome}: {_shorten(before.result)}; "
                 f"what {one.outcome}: {_shorten(one.result)}"
             )
-            found.append((text, [before.memory, one.memory]))
+            found.append((text, [earlier.memory, result.memory]))
     return found
 
 
@@ -136,10 +132,11 @@ def _task_results(chain: Sequence[Memory]) -> list[TaskResult]:
     return [one for one in map(parse_task_result, chain) if one is not None]
 
 
-def _outcome_counts(results: Sequence[TaskResult]) -> str:
+def _outcome_counts(results: Sequence[TaskReport]) -> str:
     """Return how the tasks ended: the last word on each counts."""
     last = {one.name: one.outcome for one in results}
-    counted = {outcome: list(last.values()).count(outcome) for outcome in (SUCCEEDED, PARTLY, FAILED)}
+    ends = (SUCCEEDED, PARTLY, FAILED, CANCELLED)
+    counted = {outcome: list(last.values()).count(outcome) for outcome in ends}
     return ", ".join(f"{number} {outcome}" for outcome, number in counted.items() if number)
 
 
@@ -200,9 +197,11 @@ def _finished_chains(
     groups: defaultdict[str, list[Memory]] = defaultdict(list)
     tasks = usable_statements(dreaming, scope, DreamFilter(extractors=frozenset({TASK})))
     decisions = usable_statements(dreaming, scope, DreamFilter(categories=frozenset({"decision"})))
-    for memory in {memory.id: memory for _, memory in (*tasks, *decisions)}.values():
+    every = {memory.id: memory for _, memory in (*tasks, *decisions)}
+    roots = _root_tasks(every.values())
+    for memory in every.values():
         if memory.id not in already_used:
-            groups[_chain_name(memory)].append(memory)
+            groups[_chain_name(memory, roots)].append(memory)
     over = dreaming.now - timedelta(days=CRYSTAL_DAYS)
     for name in sorted(groups):
         chain = sorted(groups[name], key=lambda one: (one.when, one.id))
@@ -212,8 +211,27 @@ def _finished_chains(
                 yield name, chain[begin : begin + MAX_ACTIONS]
 
 
-def _chain_name(memory: Memory) -> str:
-    """Return the session of an action, or else its week."""
+def _root_tasks(memories: Iterable[Memory]) -> dict[str, str]:
+    """Return for each task that is part of another, and for these, the outermost that it belongs to."""
+    reports = [one.report for one in map(parse_task_result, memories) if one is not None]
+    parents = {one.name: one.parent for one in reports if one.parent}
+    whole = {normalize_text(parent): parent for parent in parents.values()}
+    return {name: _outermost(name, parents, whole) for name in {*parents, *whole}}
+
+
+def _outermost(name: str, parents: Mapping[str, str], whole: Mapping[str, str]) -> str:
+    met: set[str] = set()
+    while name in parents and name not in met:  # a circle ends where it was entered
+        met.add(name)
+        name = normalize_text(parents[name])
+    return whole.get(name, name)
+
+
+def _chain_name(memory: Memory, roots: Mapping[str, str]) -> str:
+    """Return the larger task that an action belongs to, or its session, or else its week."""
+    result = parse_task_result(memory)
+    if result is not None and result.report.name in roots:
+        return f"“{roots[result.report.name]}”"
     year, week, _ = memory.when.isocalendar()
     return memory.provenance.session or f"{year}-W{week:02}"
 

@@ -10,7 +10,8 @@ from functools import partial
 
 from msgspec import Struct
 
-from engramdb.dream.crystals import TASK, TOOL, TaskResult, describe_tool_step, parse_task_result
+from engramdb.capture.actions import TASK, TOOL
+from engramdb.dream.crystals import TaskResult, describe_tool_step, parse_task_result
 from engramdb.dream.ground import (
     EarlierDerivation,
     earlier_derivations,
@@ -304,13 +305,13 @@ def _common_purpose(
     tasks: Sequence[Sequence[TaskResult]], *, min_occasions: int
 ) -> tuple[str | None, tuple[Memory, ...]]:
     """Return the task that was finished on most of the occasions, if on enough, and where that is told."""
-    counted = Counter(name for some in tasks for name in {one.name for one in some})
+    counted = Counter(name for some in tasks for name in {one.report.name for one in some})
     often = [name for name, times in counted.items() if times >= min_occasions]
     if not often:
         return None, ()
     best = min(often, key=lambda name: (-counted[name], name))
-    told = [one for some in tasks for one in some if one.name == best]
-    return told[0].task, tuple({one.memory.id: one.memory for one in told}.values())
+    told = [one for some in tasks for one in some if one.report.name == best]
+    return told[0].report.task, tuple({one.memory.id: one.memory for one in told}.values())
 
 
 def _recurring_in_statements(dreaming: Dreaming, scope: Scope) -> Iterator[RecurringSteps]:

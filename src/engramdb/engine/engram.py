@@ -62,6 +62,7 @@ from engramdb.values import (
     Query,
     Reasoned,
     Recall,
+    Role,
     Scope,
     SecurityTier,
     Source,
@@ -338,9 +339,15 @@ class Engram:
         )
 
     def read_due(self, turns: Sequence[Turn]) -> None:
-        """Extract statements from turns that `hear` has stored, where a signal or their number says so."""
+        """
+        Extract statements from turns that `hear` has stored, where a signal or their number says so.
+
+        Commands among them are learned from at once: what failed and then worked, and what was shipped.
+        """
         for turn in turns:
             self._parts.turn_reader.turn_stored(turn)
+        if any(turn.role is Role.TOOL for turn in turns):
+            self._parts.command_learner.learn(turns)
 
     def import_from(
         self,

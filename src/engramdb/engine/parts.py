@@ -24,7 +24,7 @@ from engramdb.values.report import WorkerState
 from engramdb.worker import Worker
 
 if TYPE_CHECKING:
-    from engramdb.capture.agents import AgentCapture
+    from engramdb.capture.agents import AgentCapture, CommandLearner
     from engramdb.capture.pipeline import Capture
     from engramdb.capture.reading import TurnReader
     from engramdb.capture.writer import StatementWriter
@@ -230,9 +230,14 @@ class Parts:
         """What agents produce besides talk."""
         from engramdb.capture.agents import AgentCapture  # noqa: PLC0415
 
-        return AgentCapture(
-            self.writer, store=self.store, clock=self.clock, scope=self.scope, actor=self.actor
-        )
+        return AgentCapture(self.writer, learner=self.command_learner, clock=self.clock, scope=self.scope)
+
+    @lazy_property
+    def command_learner(self) -> CommandLearner:
+        """What learns from the commands that agents run."""
+        from engramdb.capture.agents import CommandLearner  # noqa: PLC0415
+
+        return CommandLearner(self.writer, store=self.store, clock=self.clock, actor=self.actor)
 
     @lazy_property
     def backlog(self) -> Backlog:

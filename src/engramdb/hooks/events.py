@@ -18,6 +18,8 @@ from engramdb.hooks.project import chosen
 SESSION_START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"
 TOOL_USED: Final = "PostToolUse"
+TOOL_FAILED: Final = "PostToolUseFailure"
+"""How Claude Code calls a tool use that failed; nothing else is different."""
 COMPACTING: Final = "PreCompact"
 STOPPED: Final = "Stop"
 SESSION_END: Final = "SessionEnd"
@@ -44,6 +46,10 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     tool_use: str = ""
     tool_input: Mapping[str, Any] = field(default_factory=dict)
     tool_response: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+    """What a tool that failed said, where the program tells of that by an event of its own."""
+    is_interrupted: bool = False
+    """Whether the person stopped the tool."""
     is_of_subagent: bool = False
     has_stopped_before: bool = False
     """Whether a hook of somebody has made the agent go on after it had stopped."""
@@ -78,6 +84,8 @@ def parse(raw: bytes, *, name: str) -> HookEvent:
         tool_input=_object(told, "tool_input"),
         # Codex tells the output of a command as it is
         tool_response=_object(told, "tool_response") or {"stdout": _text(told, "tool_response")},
+        error=_text(told, "error"),
+        is_interrupted=told.get("is_interrupt") is True,
         is_of_subagent=bool(_text(told, "agent_id")),
         has_stopped_before=told.get("stop_hook_active") is True,
     )
@@ -109,6 +117,8 @@ class AgentProgram(Struct, frozen=True, kw_only=True):
     """Its events that something is done for, each with the name that we know it by."""
     shell_tool: str
     """What it calls the tool that runs a command."""
+    task_tools: tuple[str, ...] = ()
+    """What it calls the tools that give a task to a helper."""
     timeout: int
     """`HOOK_SECONDS` in the unit of its settings."""
     is_named: bool = False
@@ -120,14 +130,22 @@ class AgentProgram(Struct, frozen=True, kw_only=True):
     """
     has_readable_log: bool = False
     """Whether an importer reads its session logs."""
+    tells_failures: bool = True
+    """Whether it tells that a command failed; otherwise its output has to."""
     end_timeout: int | None = None
     """What it allows a hook at the end of a session, where that is less."""
+
+    @property
+    def matcher(self) -> str:
+        """The tools that something is done for, as its settings name them; others start no process."""
+        return "|".join((self.shell_tool, *self.task_tools))
 
 
 CLAUDE_CODE: Final = AgentProgram(
     name="claude-code",
-    events={name: name for name in EVENTS},
+    events={**{name: name for name in EVENTS}, TOOL_FAILED: TOOL_USED},
     shell_tool="Bash",
+    task_tools=("Task", "Agent"),
     timeout=HOOK_SECONDS,
     has_readable_log=True,
 )
@@ -137,6 +155,7 @@ CODEX: Final = AgentProgram(
     shell_tool="Bash",
     timeout=HOOK_SECONDS,
     has_readable_log=True,
+    tells_failures=False,
     end_timeout=3,
 )
 GEMINI: Final = AgentProgram(

@@ -1,8 +1,8 @@
 """
 What of an event is worth keeping.
 
-Nothing that came from memory, no hook inside a hook, no prompt that nobody typed; of tools, what was
-committed, shipped or installed. Loaded before anything heavy: imports nothing of the engine.
+Nothing that came from memory, no hook inside a hook, no prompt that nobody typed; of tools, the commands that
+do something and how they ended. Loaded before anything heavy: imports nothing of the engine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from engramdb.hooks.events import PROGRAMS
+from engramdb.hooks.events import AgentProgram, HookEvent
+from engramdb.text.commands import MAX_READ_CHARACTERS, CommandRun, has_failure, only_looks
 
 MARK: Final = "IN_ENGRAM_HOOK"
 """Set for everything that a hook starts; set it yourself to run an agent without leaving a trace here."""
@@ -78,63 +79,42 @@ def is_typed(prompt: str) -> bool:
     return bool(start) and not _COMMAND.match(start) and not _INSERTED.match(start)
 
 
-MAX_OUTCOME_CHARACTERS = 240
-SHELLS = frozenset(program.shell_tool for program in PROGRAMS.values())
 _TRAILING_LINES = 6
 """Gemini CLI puts exit code, signal and process ids behind the output, a line each, when they matter."""
 _TRAILER = re.compile(r"\AOutput: |^Process Group PGID: \d+$", re.MULTILINE)
 """What it shows the person with --debug is what the model gets."""
-_BEGINS = r"(?:^\s*|[;&|]\s*|\bsudo\s+|\b[A-Z_]+=\S*\s+)"
-_NOTABLE = re.compile(
-    _BEGINS
-    + r"(?:git\s+(?:-C\s+\S+\s+)?(?:commit|merge|rebase|revert|tag|push)\b"
-    + r"|(?:npm|cargo|poetry|flit|uv)\s+publish\b|twine\s+upload\b|gh\s+(?:release|pr)\s+(?:create|merge)\b"
-    + r"|docker\s+push\b|kubectl\s+(?:apply|rollout)\b|terraform\s+(?:apply|destroy)\b"
-    + r"|helm\s+(?:install|upgrade)\b"
-    + r"|(?:fly|flyctl|vercel|netlify)\s+deploy\b"
-    + r"|(?:pip3?|uv\s+pip|npm|pnpm|yarn|brew|apt|apt-get|gem)\s+(?:-\S+\s+)*install\s+(?!-r\b)[\w@\"'./-]"
-    + r"|(?:uv|npm|pnpm|yarn|cargo|poetry)\s+add\s+\S"
-    + r"|alembic\s+(?:upgrade|downgrade)\b|(?:make|just|task)\s+(?:deploy|release|publish|migrate)\b)",
-    re.MULTILINE,
-)
-_IN_ADDRESS = re.compile(r"://[^@/\s'\"]+@")
-_ASSIGNED = re.compile(
-    r"(?i)((?:(?:token|secret|passw(?:or)?d|api[_-]?key|auth\w*)\s*[=:]\s*|--password[= ])"
-    r"(?:(?:bearer|basic|token)\s+)?)[^\s'\"]+"
-)
+_EXIT_LINE = re.compile(r"\AExit code \d+\s*")
+"""How Claude Code begins the error of a command."""
+INTERRUPTED: Final = "was interrupted"
 
 
-def tool_outcome(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
-    """Return the outcome of a tool call in one line, or None where it is not worth keeping."""
-    command = arguments.get("command")
-    if tool not in SHELLS or not isinstance(command, str) or not _NOTABLE.search(command[:4000]):
+def command_run(event: HookEvent, program: AgentProgram) -> CommandRun | None:
+    """Return the command that an event tells of, and how it ended; None where it only looked around."""
+    command = event.tool_input.get("command")
+    if event.tool != program.shell_tool or not isinstance(command, str) or only_looks(command):
         return None
-    if _has_failed(answer):
-        return None
-    ended = "was interrupted" if answer.get("interrupted") is True else _last_line(answer)
-    told = f"Ran `{_plain(command, MAX_OUTCOME_CHARACTERS // 2)}`"
-    return f"{told}: {ended}"[:MAX_OUTCOME_CHARACTERS] if ended else told
+    answer = event.tool_response
+    if event.is_interrupted or answer.get("interrupted") is True:
+        return CommandRun.of(command, INTERRUPTED, is_failed=True)
+    output = _EXIT_LINE.sub("", event.error) or _output(answer)
+    is_failed = bool(event.error) or _has_exit_code(answer)
+    return CommandRun.of(
+        command, output, is_failed=is_failed or (not program.tells_failures and has_failure(output))
+    )
 
 
-def _has_failed(answer: Mapping[str, Any]) -> bool:
-    """Return whether the model was shown an exit code: 0 is not shown."""
+def _has_exit_code(answer: Mapping[str, Any]) -> bool:
+    """Return whether an exit code other than 0 is told, or was shown to the model: 0 is not shown."""
+    code = answer.get("exit_code")
+    if isinstance(code, int) and not isinstance(code, bool):
+        return code != 0
     shown = answer.get("llmContent")
-    lines = shown[-4000:].splitlines()[-_TRAILING_LINES:] if isinstance(shown, str) else []
+    lines = shown[-MAX_READ_CHARACTERS:].splitlines()[-_TRAILING_LINES:] if isinstance(shown, str) else []
     return any(line.startswith("Exit Code: ") for line in lines)
 
 
-def _last_line(answer: Mapping[str, Any]) -> str:
-    for stream in ("stdout", "stderr", "returnDisplay"):
-        text = answer.get(stream)
-        lines = _TRAILER.sub("", text[-4000:]).strip().splitlines() if isinstance(text, str) else []
-        if lines:
-            return _plain(lines[0] if len(lines) == 1 else lines[-1], MAX_OUTCOME_CHARACTERS // 2)
-    return ""
-
-
-def _plain(text: str, max_characters: int) -> str:
-    """Return a text on one line, without passwords, cut to a number of characters."""
-    line = " ".join(text.split())
-    safe = _ASSIGNED.sub(r"\1…", _IN_ADDRESS.sub("://…@", line))
-    whole = safe.encode("utf-8", "replace").decode("utf-8")
-    return whole if len(whole) <= max_characters else whole[: max_characters - 1] + "…"
+def _output(answer: Mapping[str, Any]) -> str:
+    """Return the end of what a command printed, of the first stream that holds anything."""
+    texts = (answer.get(stream) for stream in ("stdout", "stderr", "returnDisplay"))
+    cut = (_TRAILER.sub("", text[-MAX_READ_CHARACTERS:]).strip() for text in texts if isinstance(text, str))
+    return next((text for text in cut if text), "")

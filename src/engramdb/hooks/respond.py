@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from engramdb.capture.actions import CANCELLED, FAILED, SUCCEEDED, TaskReport, is_run_record
 from engramdb.context.budget import Measure, fill_section
 from engramdb.context.lines import BLOCK, NOTICE, frame_block
 from engramdb.context.sections import recalled_candidates
@@ -22,14 +23,15 @@ from engramdb.engine.engram import Engram
 from engramdb.hooks import events, filters, transcript
 from engramdb.hooks.events import CLAUDE_CODE, CODEX, AgentProgram, HookEvent
 from engramdb.hooks.state import DeliveredLines
+from engramdb.importing.chat_exports import words_of_blocks
 from engramdb.importing.source import SourceMessage
 from engramdb.models.capabilities import counter_for
 from engramdb.settings import Settings
 from engramdb.text.mentions import mentions
-from engramdb.text.pii_patterns import credentials
+from engramdb.text.pii_patterns import without_credentials
 from engramdb.text.terms import terms
 from engramdb.text.tokens import USUAL
-from engramdb.values import Hit, ImportKind, Role, SectionName, Turn
+from engramdb.values import Hit, ImportKind, Memory, Role, SectionName, Turn
 
 MAX_HITS: Final = 10
 FITS: Final = 0.25
@@ -71,11 +73,17 @@ def _standing_out(hits: Sequence[Hit]) -> list[Hit]:
 
 def memory_block(engram: Engram, prompt: str, *, session: str, tokens: int) -> str:
     """Return the memories that fit a prompt, framed as data, within a token budget."""
-    hits = fitting(prompt, engram.recall(prompt, limit=MAX_HITS, session=session).hits)
+    found = engram.recall(prompt, limit=MAX_HITS, session=session).hits
+    hits = fitting(prompt, [hit for hit in found if _says_something(hit.memory)])
     measure = Measure(counter_for(USUAL))
     budget = tokens - measure.of(frame_block(" ", tag=BLOCK, notice=NOTICE))
     section, _ = fill_section(SectionName.RECALLED, recalled_candidates(hits), budget, measure=measure)
     return "" if section is None else frame_block(section.text, tag=BLOCK, notice=NOTICE)
+
+
+def _says_something(memory: Memory) -> bool:
+    """Return whether a memory states anything by itself: no count of runs, no summary of what is stored."""
+    return not is_run_record(memory) and not memory.is_session_summary
 
 
 SESSION_TOKENS: Final = 1200
@@ -124,9 +132,9 @@ def keep(visit: HookVisit) -> Sequence[Turn]:
     """Store what was said and return the turns that are new."""
     event = visit.event
     if event.name == events.TOOL_USED:
-        told = filters.tool_outcome(event.tool, event.tool_input, event.tool_response)
         key = f"tool/{event.tool_use or event.moment}"
-        messages = [_message(visit, _without_secrets(told), role=Role.TOOL, key=key)] if told else []
+        told = _task(event) if event.tool in visit.program.task_tools else _command(event, visit.program)
+        messages = [_message(visit, told, role=Role.TOOL, key=key)] if told else []
     elif event.name == events.SESSION_START:
         messages = []
     else:
@@ -221,11 +229,19 @@ def _message(visit: HookVisit, content: str, *, role: Role, key: str) -> SourceM
     return SourceMessage(content=content, place=transcript.PLACE, role=role, key=key, session=visit.session)
 
 
-def _without_secrets(text: str) -> str:
-    """Return a line without keys and passwords: it is about what was done, and a shell is full of them."""
-    for start, end in sorted(credentials(text), reverse=True):
-        text = f"{text[:start]}…{text[end:]}"
-    return text
+def _command(event: HookEvent, program: AgentProgram) -> str:
+    run = filters.command_run(event, program)
+    return "" if run is None else without_credentials(run.told)
+
+
+def _task(event: HookEvent) -> str:
+    """Return how the task of a helper ended, in a sentence; what it found out is in its first words."""
+    task, said = event.tool_input.get("description"), event.tool_response.get("content")
+    result = event.error or words_of_blocks(said) or ""
+    if not isinstance(task, str) or not task.strip() or not result.strip():
+        return ""
+    outcome = CANCELLED if event.is_interrupted else FAILED if event.error else SUCCEEDED
+    return without_credentials(TaskReport(task=task, result=result, outcome=outcome).told)
 
 
 def _words(text: str) -> str:

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Final, NoReturn
 from engramdb.errors import EngramError
 from engramdb.hooks import events, filters
 from engramdb.hooks.detached import HookWork, as_note, detach, do
-from engramdb.hooks.events import PROGRAMS, HookCall, HookEvent, parse_arguments
+from engramdb.hooks.events import PROGRAMS, AgentProgram, HookCall, HookEvent, parse_arguments
 from engramdb.hooks.state import note_failure
 
 if TYPE_CHECKING:  # loaded only by a hook that has something to do
@@ -69,7 +69,7 @@ def _run(call: HookCall, name: str, stdin: IO[bytes], stdout: IO[bytes], *, can_
     begun = time.monotonic()
     home = _home(call)
     event = _read_event(name, stdin, home, until=begun + STDIN_SECONDS)
-    if event is None or not is_wanted(event):
+    if event is None or not is_wanted(event, PROGRAMS[call.client]):
         return
     settings = _settings(call, home)
     if settings is None:
@@ -96,12 +96,12 @@ def _read_event(name: str, stdin: IO[bytes], home: Path, *, until: float) -> Hoo
     return None
 
 
-def is_wanted(event: HookEvent) -> bool:
+def is_wanted(event: HookEvent, program: AgentProgram) -> bool:
     """Return whether there is anything to do, before it costs anything to find out."""
     if event.is_of_subagent or (event.name == events.STOPPED and event.has_stopped_before):
         return False
     if event.name == events.TOOL_USED:
-        return filters.tool_outcome(event.tool, event.tool_input, event.tool_response) is not None
+        return event.tool in program.task_tools or filters.command_run(event, program) is not None
     return event.name != events.PROMPT or filters.is_typed(event.prompt)
 
 

@@ -292,6 +292,38 @@ OBSERVE = Tool(
     render=_observed,
 )
 
+REPORT_TASK = Tool(
+    verb=verb("capture_task_result"),
+    description=(
+        "Report how a task that you worked on ended, done or not, so that later work can learn from it. Call "
+        "it once for each task at its end. Not for single commands: use `report_tool_run`."
+    ),
+    arguments={
+        "task": Argument(description="What was to be done, in the same words each time"),
+        "result": Argument(description="What came of it: what worked, or why it did not"),
+        "outcome": Argument(description="How it ended"),
+        "parent": Argument(description="The larger task that it is part of"),
+    },
+    render=_told_about("Noted:"),
+)
+
+REPORT_TOOL_RUN = Tool(
+    verb=verb("capture_tool_run"),
+    description=(
+        "Report a run of a tool or command that built, tested or shipped something. With `command` and "
+        "`output`, what failed and then worked is learned; steps that recur become a procedure. Not for "
+        "looking around."
+    ),
+    arguments={
+        "tool": Argument(description="The program, such as pytest"),
+        "purpose": Argument(description="What it was run for, in the same words each time"),
+        "outcome": Argument(description="How it ended"),
+        "command": Argument(description="The command line, where there was one"),
+        "output": Argument(description="The end of what it printed"),
+    },
+    render=_told_about("Counted:"),
+)
+
 # --- questions ----------------------------------------------------------------------------------------------
 
 
@@ -616,6 +648,8 @@ ALL: Final[tuple[Tool, ...]] = (
     PIN,
     RESTORE,
     OBSERVE,
+    REPORT_TASK,
+    REPORT_TOOL_RUN,
     DREAM,
     STATUS,
 )

@@ -259,9 +259,10 @@ NEUTRAL_BELOW = 0.05
 Sentiment = Literal["positive", "negative", "neutral"]
 
 _OUTCOMES = {
-    TaskOutcome.SUCCESS: (0.3, 0.2),
+    TaskOutcome.DONE: (0.3, 0.2),
     TaskOutcome.PARTIAL: (0.1, 0.0),
-    TaskOutcome.FAILURE: (-0.3, 0.3),
+    TaskOutcome.FAILED: (-0.3, 0.3),
+    TaskOutcome.CANCELLED: (-0.05, 0.0),
     TaskOutcome.RETRY: (-0.15, 0.15),
 }
 """Valence and intensity that an outcome adds."""

@@ -240,3 +240,10 @@ def _is_key(value: str) -> bool:
 def _entropy_bits(value: str) -> float:
     counts = Counter(value)
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
+
+
+def without_credentials(text: str) -> str:
+    """Return a text without keys and passwords, for a line about what was done: a shell is full of them."""
+    for start, end in sorted(credentials(text), reverse=True):
+        text = f"{text[:start]}…{text[end:]}"
+    return text

@@ -23,12 +23,14 @@ class Role(StrEnum):
 
 
 class TaskOutcome(StrEnum):
-    """How the task that a statement belongs to ended."""
+    """How a task, or the run of a tool, ended."""
 
-    SUCCESS = "success"
+    DONE = "done"
     PARTIAL = "partial"
-    FAILURE = "failure"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
     RETRY = "retry"
+    """It is being tried again: not its end."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):

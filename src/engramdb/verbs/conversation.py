@@ -237,6 +237,7 @@ class ResumeRequest(AgentRequest, frozen=True, kw_only=True):
     gives=list[Memory],
     writes=True,
     http=Route(method="POST", path="/v1/capture/compaction", tag="agents"),
+    mcp="report_compaction",
     example={"summary": "The team chose Postgres. Maya reviews every migration.", "session": "s1"},
 )
 class CompactionRequest(ScopedRequest, frozen=True, kw_only=True):
@@ -252,14 +253,16 @@ class CompactionRequest(ScopedRequest, frozen=True, kw_only=True):
     gives=Memory,
     writes=True,
     http=Route(method="POST", path="/v1/capture/task_result", tag="agents"),
-    example={"task": "Upgrade the otter server", "result": "Debian 13 runs on it", "outcome": "success"},
+    mcp="report_task",
+    example={"task": "Upgrade the otter server", "result": "Debian 13 runs on it", "outcome": "done"},
 )
 class TaskResultRequest(ScopedRequest, frozen=True, kw_only=True):
     """Store how a task ended."""
 
     task: Annotated[Text, about("What was to be done.", metavar="TASK")]
     result: Annotated[Text, about("What came of it.", metavar="RESULT")]
-    outcome: Annotated[TaskOutcome, about("How it ended.", metavar="NAME")] = TaskOutcome.SUCCESS
+    outcome: Annotated[TaskOutcome, about("How it ended.", metavar="NAME")] = TaskOutcome.DONE
+    parent: Annotated[str | None, about("The larger task that it is part of.", metavar="TASK")] = None
     session: Session | None = None
 
 
@@ -269,6 +272,7 @@ class TaskResultRequest(ScopedRequest, frozen=True, kw_only=True):
     gives=Memory,
     writes=True,
     http=Route(method="POST", path="/v1/capture/finding", tag="agents"),
+    mcp="report_finding",
     example={
         "statement": "SQLite allows one writer at a time",
         "urls": ["https://sqlite.org"],
@@ -289,12 +293,19 @@ class FindingRequest(ScopedRequest, frozen=True, kw_only=True):
     gives=Memory,
     writes=True,
     http=Route(method="POST", path="/v1/capture/tool_run", tag="agents"),
-    example={"tool": "pytest", "purpose": "check a change before it is sent", "outcome": "success"},
+    mcp="report_tool_run",
+    example={"tool": "pytest", "purpose": "check a change before it is sent", "outcome": "done"},
 )
 class ToolRunRequest(ScopedRequest, frozen=True, kw_only=True):
-    """Count a run of a tool for a purpose, and return the procedural memory that counts them."""
+    """
+    Count a run of a tool for a purpose, and return the procedural memory that counts them.
+
+    With the command and its output, what failed in the session and then, changed, worked is learned as well.
+    """
 
     tool: Annotated[Text, about("The tool.", metavar="TOOL")]
     purpose: Annotated[Text, about("What it was run for.", metavar="PURPOSE")]
-    outcome: Annotated[TaskOutcome, about("How it ended.", metavar="NAME")] = TaskOutcome.SUCCESS
+    outcome: Annotated[TaskOutcome, about("How it ended.", metavar="NAME")] = TaskOutcome.DONE
+    command: Annotated[str | None, about("The command line that was run.", metavar="COMMAND")] = None
+    output: Annotated[str | None, about("What it printed; its end is enough.", metavar="TEXT")] = None
     session: Session | None = None
