@@ -210,4 +210,44 @@ class Gemini:
         return {**about, "hook_event_name": name, "timestamp": moment, **more}
 
 
-PROGRAM_DOUBLES = {one.client: one for one in (ClaudeCode, Codex, Gemini)}
+class OpenCode:
+    """One session of opencode, as our plugin tells it."""
+
+    client = "opencode"
+
+    def __init__(self, session: str, _folder: Path) -> None:
+        self._session = session
+        self._events = 0
+
+    def start(self) -> ToldEvent:
+        """Return how a session begins: nothing is told of it, so this event has no name that is known."""
+        return "session.created", {}
+
+    def prompt(self, text: str, _at: datetime) -> ToldEvent:
+        """Return a prompt."""
+        return "UserPromptSubmit", self._told(prompt=text)
+
+    def step(self, step: Step, at: datetime) -> Iterator[ToldEvent]:
+        """Yield what a step of a session makes the plugin send."""
+        if "prompt" in step:
+            yield self.prompt(step["prompt"], at)
+        elif "reply" in step:
+            yield "Stop", self._told(last_assistant_message=step["reply"])
+        else:
+            tool = step["tool"]
+            response = {"stdout": tool["stdout"], "content": tool["stdout"], "exit_code": int(tool["failed"])}
+            used = {"tool_name": "bash", "tool_input": {"command": tool["command"]}}
+            told = self._told(**used, tool_response=response)
+            yield "PostToolUse", {**told, "tool_use_id": f"call_{told['turn_id']}"}
+
+    def end(self) -> ToldEvent:
+        """Return how a session ends: as it begins."""
+        return "session.idle", {}
+
+    def _told(self, **more: Any) -> dict[str, Any]:
+        self._events += 1
+        message = f"msg_{self._session}_{self._events:03}"
+        return {"session_id": self._session, "cwd": "/home/dev/code", "turn_id": message, **more}
+
+
+PROGRAM_DOUBLES = {one.client: one for one in (ClaudeCode, Codex, Gemini, OpenCode)}

@@ -76,6 +76,17 @@ def test_a_session_begins_with_what_stands(memory: Engram, home: Path) -> None:
     assert given == {"startup": True, "resume": False, "clear": True, "compact": True}
 
 
+def test_what_a_session_without_an_end_left_is_known_to_the_next(memory: Engram, home: Path) -> None:
+    """A window that was closed, or a program that tells no end: the next beginning reads it."""
+    respond.keep(visit(memory, home, "UserPromptSubmit", prompt="I prefer pnpm to npm", turn_id="t1"))
+    told = json.dumps({"session_id": "s2", "cwd": "/w/harvest", "source": "startup"}).encode()
+    event = parse(told, name="SessionStart")
+
+    block = respond.answer(respond.HookVisit(engram=memory, settings=Settings(home=home), event=event))
+
+    assert "pnpm" in block
+
+
 def test_a_prompt_that_the_log_repeats_is_kept_once(memory: Engram, home: Path, log: Path) -> None:
     """A program tells of a prompt before it logs it; neither the log nor an import of it adds anything."""
     prompt = visit(memory, home, "UserPromptSubmit", prompt="I moved  to Lisbon", transcript_path=str(log))

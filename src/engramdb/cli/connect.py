@@ -16,7 +16,7 @@ from engramdb.cli.options import Shared, shared_options
 from engramdb.cli.output import out, show_table, talk, visible, warning, write_json
 from engramdb.connect.clients import CLIENTS, Machine, parts_of
 from engramdb.connect.entries import NAME, own_entries
-from engramdb.connect.parts import CannotEdit, CombinedPart, ConfigPart, HookEntries
+from engramdb.connect.parts import CannotEdit, CombinedPart, ConfigPart, JsonServer, TomlServer
 from engramdb.connect.plan import (
     FileAction,
     FileChange,
@@ -228,7 +228,11 @@ def _state(path: Path, part: ConfigPart) -> str:
         raw = read_file(path)
         text = "" if raw is None else raw.decode("utf-8", "replace")
         parts = part.parts if isinstance(part, CombinedPart) else (part,)
-        found = ["hooks" if isinstance(one, HookEntries) else "server" for one in parts if one.is_in(text)]
+        found = [
+            "server" if isinstance(one, JsonServer | TomlServer) else "hooks"
+            for one in parts
+            if one.is_in(text)
+        ]
     except CannotEdit as exc:
         return f"not readable: {exc}"
     return ", ".join(found)
@@ -244,7 +248,7 @@ def _state(path: Path, part: ConfigPart) -> str:
 )
 @shared_options
 def hook(shared: Shared, event: str, *, home: str | None, client: str) -> None:
-    """Answer what Claude Code or Gemini CLI calls while a conversation goes on."""
+    """Answer what an agent program calls while a conversation goes on."""
     from engramdb.hooks.run import run_here  # noqa: PLC0415
 
     call = HookCall(

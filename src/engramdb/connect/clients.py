@@ -15,9 +15,16 @@ from typing import Any, Final
 from msgspec import Struct
 
 from engramdb.connect.entries import OwnEntries
-from engramdb.connect.parts import CombinedPart, ConfigPart, HookEntries, JsonServer, TomlServer
+from engramdb.connect.parts import (
+    CombinedPart,
+    ConfigPart,
+    HookEntries,
+    JsonServer,
+    PluginFile,
+    TomlServer,
+)
 from engramdb.errors import InvalidSettings
-from engramdb.hooks.events import CLAUDE_CODE, CODEX, PROGRAMS
+from engramdb.hooks.events import CLAUDE_CODE, CODEX, OPENCODE, PROGRAMS
 
 MAC, WINDOWS = "darwin", "win32"
 PASSED_ON: Final = tuple(
@@ -174,6 +181,8 @@ def parts_of(
     ours: ConfigPart = form(key=client.key, name=server, entry=entry)
     if not with_hooks or name not in PROGRAMS:
         return {path: ours}
+    if name == OPENCODE.name:
+        return {path: ours, _opencode_plugin(machine, folder): PluginFile.of(own, OPENCODE)}
     hooks = HookEntries.of(own, PROGRAMS[name])
     settings = _HOOK_FILES[name](machine, folder) if name in _HOOK_FILES else path
     return {path: CombinedPart((ours, hooks))} if settings == path else {path: ours, settings: hooks}
@@ -190,6 +199,12 @@ def _codex_hooks(machine: Machine, folder: Path | None) -> Path:
     """Return the file of hooks; they may stand in the other one too, but not in both without a complaint."""
     settings = CLIENTS[CODEX.name].personal(machine).parent if folder is None else folder / ".codex"
     return settings / "hooks.json"
+
+
+def _opencode_plugin(machine: Machine, folder: Path | None) -> Path:
+    """Return the file of our plugin, which opencode loads because of where it lies."""
+    dotted = machine.named("XDG_CONFIG_HOME", machine.home / ".config") / "opencode"
+    return (dotted if folder is None else folder / ".opencode") / "plugins" / "engram.js"
 
 
 _HOOK_FILES: Final = {CLAUDE_CODE.name: _claude_settings, CODEX.name: _codex_hooks}

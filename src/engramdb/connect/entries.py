@@ -58,16 +58,25 @@ class OwnEntries(Struct, frozen=True, kw_only=True):
         referred = {name: variable_as.format(name) for name in self.secrets} if variable_as else {}
         return {**entry, "env": {**home, **referred}} if home or referred else entry
 
-    def hook(self, event: str, program: AgentProgram = CLAUDE_CODE) -> dict[str, Any]:
-        """Return the group of hooks for an event that the program calls so."""
+    def hook_words(self, program: AgentProgram) -> tuple[list[str], list[str]]:
+        """Return the words of `engram hook` before the event, and those behind it."""
         place = ("--home", self.home) if self.home else ()
         client = () if program is CLAUDE_CODE else ("--client", program.name)
         # -P: the folder that the agent works in must not be one that modules are loaded from
-        words = [self.python, "-P", "-m", PACKAGE, "hook", event, *client, *self.options, *place]
+        return [self.python, "-P", "-m", PACKAGE, "hook"], [*client, *self.options, *place]
+
+    def hook(self, event: str, program: AgentProgram = CLAUDE_CODE) -> dict[str, Any]:
+        """Return the group of hooks for an event that the program calls so."""
+        command, options = self.hook_words(program)
         named = {"name": NAME} if program.is_named else {}
         is_end = program.events[event] == events.SESSION_END
         timeout = program.end_timeout if is_end and program.end_timeout else program.timeout
-        call = {**named, "type": "command", "command": _joined(words), "timeout": timeout}
+        call = {
+            **named,
+            "type": "command",
+            "command": _joined([*command, event, *options]),
+            "timeout": timeout,
+        }
         matcher = {"matcher": program.matcher} if program.events[event] == events.TOOL_USED else {}
         return {**matcher, "hooks": [call]}
 

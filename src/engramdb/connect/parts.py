@@ -1,5 +1,5 @@
 """
-Our parts of configuration files: a server in JSON or TOML, and hooks.
+Our parts of configuration files: a server in JSON or TOML, hooks, and a plugin that stands for them.
 
 Every change is checked by reading the result: it must differ from what was there in our entry and in nothing
 else, or it is not made. Hooks of others, also in the same list, are neither moved nor changed.
@@ -12,6 +12,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from importlib import resources
 from typing import Any, Protocol, Self
 
 from msgspec import Struct
@@ -359,6 +360,43 @@ def _without_ours(whole: dict[str, Any]) -> dict[str, Any]:
 
 def _is_group(group: object) -> bool:
     return isinstance(group, dict) and isinstance(group.get(KEY), list)
+
+
+PLUGIN_MARK = "// Written by `engram connect "
+
+
+class PluginFile(Struct, frozen=True):
+    """A file that is ours as a whole: what a program loads in place of hooks."""
+
+    text: str
+
+    @classmethod
+    def of(cls, own: OwnEntries, program: AgentProgram) -> PluginFile:
+        """Return the plugin of a program, which calls `engram hook` as our entries would."""
+        source = resources.files("engramdb.connect").joinpath(f"{program.name}_plugin.js").read_text("utf-8")
+        return cls(source.replace("__HOOK__", json.dumps(own.hook_words(program), ensure_ascii=False)))
+
+    def is_in(self, text: str) -> bool:
+        """Return whether the file is ours."""
+        return text.startswith(PLUGIN_MARK)
+
+    def like_in(self, text: str) -> PluginFile:
+        """Return the file as it is."""
+        return PluginFile(text)
+
+    def put(self, text: str) -> str:
+        """Return the file as we write it."""
+        if text.strip() and not self.is_in(text):
+            raise CannotEdit("it is a plugin of somebody else")
+        return self.text
+
+    def take_out(self, text: str, original: str | None) -> str:
+        """Return what is left of the file, which is nothing where it is ours."""
+        return (original or "") if self.is_in(text) else text
+
+    def snippet(self) -> str:
+        """Return the file."""
+        return self.text
 
 
 class CombinedPart(Struct, frozen=True):

@@ -130,6 +130,8 @@ class AgentProgram(Struct, frozen=True, kw_only=True):
     """
     has_readable_log: bool = False
     """Whether an importer reads its session logs."""
+    names_messages: bool = False
+    """Whether an event names the message as an export of the session does."""
     tells_failures: bool = True
     """Whether it tells that a command failed; otherwise its output has to."""
     end_timeout: int | None = None
@@ -174,7 +176,17 @@ GEMINI: Final = AgentProgram(
     is_named=True,
     begins_with_prompt=True,
 )
-PROGRAMS: Final[dict[str, AgentProgram]] = {one.name: one for one in (CLAUDE_CODE, CODEX, GEMINI)}
+OPENCODE: Final = AgentProgram(
+    name="opencode",
+    # It has plugins in place of hooks; ours calls these events by the names of Claude Code.
+    events={name: name for name in (SESSION_START, PROMPT, TOOL_USED, STOPPED)},
+    shell_tool="bash",
+    task_tools=("task",),
+    timeout=HOOK_SECONDS,
+    begins_with_prompt=True,
+    names_messages=True,
+)
+PROGRAMS: Final[dict[str, AgentProgram]] = {one.name: one for one in (CLAUDE_CODE, CODEX, GEMINI, OPENCODE)}
 
 
 # What the command line tells a hook: which event, which store, whose memories.

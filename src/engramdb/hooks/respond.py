@@ -21,7 +21,7 @@ from engramdb.context.lines import BLOCK, NOTICE, frame_block
 from engramdb.context.sections import recalled_candidates
 from engramdb.engine.engram import Engram
 from engramdb.hooks import events, filters, transcript
-from engramdb.hooks.events import CLAUDE_CODE, CODEX, AgentProgram, HookEvent
+from engramdb.hooks.events import CLAUDE_CODE, CODEX, OPENCODE, AgentProgram, HookEvent
 from engramdb.hooks.state import DeliveredLines
 from engramdb.importing.chat_exports import words_of_blocks
 from engramdb.importing.source import SourceMessage
@@ -95,6 +95,7 @@ ASKED_CHARACTERS: Final = 4000
 """How much of a prompt is searched with; measuring a pasted log would take longer than answering."""
 MAX_MISSED: Final = 20
 """How many messages that no hook was told of are caught up on, such as after an interruption."""
+_KINDS = {CODEX.name: ImportKind.CODEX, OPENCODE.name: ImportKind.OPENCODE}
 _FRESH_SOURCES = frozenset({"startup", "clear", "compact", ""})
 _UNNAMED = "the work at hand"
 
@@ -139,11 +140,10 @@ def keep(visit: HookVisit) -> Sequence[Turn]:
         messages = []
     else:
         messages = _spoken(visit)
-    # Gemini CLI has no importer to agree with; the session in a key tells its messages from all others
-    kind = ImportKind.CODEX if visit.program is CODEX else ImportKind.CLAUDE_CODE
     return visit.engram.hear(
         _worth_keeping(messages),
-        kind=kind,
+        # Gemini CLI has no importer to agree with; the session in a key tells its messages from all others
+        kind=_KINDS.get(visit.program.name, ImportKind.CLAUDE_CODE),
         most_characters=MAX_CHARACTERS,
         # of a tool we read no log, so each use has but the key that its event gave it
         is_logged=visit.program.has_readable_log and event.name != events.TOOL_USED,
@@ -170,7 +170,13 @@ def _beginning(visit: HookVisit) -> str:
 
 
 def _standing(visit: HookVisit) -> Sequence[str]:
-    """Return what stands, what was stored today and what fits the folder, for a session that begins."""
+    """
+    Return what stands, what was stored today and what fits the folder, for a session that begins.
+
+    What sessions that were never ended have left unread is read first, unless a chat model has to do that.
+    """
+    if not visit.settings.chat:
+        visit.engram.flush()
     topic = PurePath(visit.event.folder).name or _UNNAMED
     window = visit.engram.context(topic, budget=SESSION_TOKENS, history=(), session=visit.session)
     return [block for block in (window.standing, window.present) if block]
@@ -203,10 +209,10 @@ def _spoken(visit: HookVisit) -> list[SourceMessage]:
         and filters.is_typed(event.prompt)
         and not _ends_with(messages, event.prompt)
     ):
-        key = f"prompt/{event.session}/{after}"
+        key = after if visit.program.names_messages else f"prompt/{event.session}/{after}"
         messages.append(_message(visit, event.prompt, role=Role.USER, key=key))
     elif event.name == events.STOPPED and event.reply and _words(event.reply) not in told:
-        key = f"reply/{event.session}/{after}"
+        key = after if visit.program.names_messages else f"reply/{event.session}/{after}"
         messages.append(_message(visit, event.reply, role=Role.ASSISTANT, key=key))
     return messages
 
