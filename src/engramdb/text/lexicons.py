@@ -175,24 +175,34 @@ class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     headers: list[str] = []
     """The fields at the head of a mail: from, to, subject."""
+    sender: list[str] = []
+    """The field with the sender."""
     forwarded: list[str] = []
     """What a mail program writes above a message that it passes on."""
     wrote: list[str] = []
     """Ends the line above a quoted mail: On Monday, Ann wrote."""
     says: list[str] = []
     """What others do when they send words: wrote, texted, says."""
+    messages: list[str] = []
+    """What they send: mail, text, letter."""
     shows: list[str] = []
     """Opens the line above what is put in: here is, found this."""
     documents: list[str] = []
     """What people put into a message."""
     transforms: list[str] = []
     """What they ask to be done with it: translate, proofread."""
+    this: list[str] = []
+    """Words that stand for what comes next: this, the following."""
     pointers: list[str] = []
-    """Words that stand for what is put in: this, the following."""
+    """Words that stand for what is put in, wherever it is: this, it, the above."""
     points_down: list[str] = []
     """Ends a line above what is put in, without a colon."""
     points_back: list[str] = []
-    """Speaks of what stands above: wrote that, the one above."""
+    """Begins a line about what stands above: does that, the last line."""
+    attributed: list[str] = []
+    """Says that what stands above is somebody else's: she wrote that, it's from the vendor."""
+    claims: list[str] = []
+    """Says that what stands above is the writer's own: that's my day."""
     mine: list[str] = []
     """Says that what follows is the writer's own: my notes, my rules."""
     tells: list[str] = []
@@ -221,6 +231,14 @@ class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a web page has around its text: read more, share this."""
     asks: list[str] = []
     """With these begins what is said to an assistant."""
+    speaker: list[str] = []
+    """I, my."""
+    speakers: list[str] = []
+    """We, our."""
+    others: list[str] = []
+    """He, she, they."""
+    readers: list[str] = []
+    """How printed text speaks to its readers: you can, your."""
     little: str = ""
     """The commonest little words that no other language here has."""
 

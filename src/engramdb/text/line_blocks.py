@@ -10,7 +10,6 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from engramdb.text.block_voice import weigh
 from engramdb.text.lexicons import voice_cues
 from engramdb.text.line_shapes import (
     LineShape,
@@ -26,6 +25,7 @@ from engramdb.text.line_shapes import (
     shape_of,
 )
 from engramdb.text.normalize import lazy
+from engramdb.text.voice_signs import signs
 from engramdb.values.memory import Voice
 
 
@@ -52,6 +52,8 @@ class Block(Struct, frozen=True, kw_only=True):
     sender: str | None = None
     is_joined: bool = False
     """Whether no blank line stands before it."""
+    is_same_line: bool = False
+    """Whether it goes on in the line of the one before."""
     is_introduced: bool = False
     """Whether the words before it in the same line say that somebody else's follow."""
 
@@ -75,6 +77,7 @@ _WRITER = lazy(
     rf"(?:{voice_cues('wrote')})(?!\w)",
     re.IGNORECASE,
 )
+_SPOKEN = ("small start", "small i", "chat words", "question", "I contracted")
 MAX_HEAD_CHARACTERS = 120
 """A single line that begins with "From:" is the head of a mail if it is no longer."""
 
@@ -147,11 +150,15 @@ def _run(lines: list[TextLine], *, is_joined: bool) -> Iterator[Block]:
         kind is BlockKind.SHAPED
         and len(lines) == 1
         and reads_as_prose(lines[0].text)
-        and weigh(lines[0].text).own >= 1.5
+        and _is_spoken(lines[0].text)
     ):
         kind, voice = BlockKind.PROSE, None
     sender = _mail_sender(lines) if kind is BlockKind.MAIL else None
     yield Block(start=start, end=end, voice=voice, kind=kind, sender=sender, is_joined=is_joined)
+
+
+def _is_spoken(line: str) -> bool:
+    return not signs(line).keys().isdisjoint(_SPOKEN)
 
 
 def _chat(lines: list[TextLine]) -> Iterator[Block]:
@@ -216,28 +223,35 @@ def _is_chat_head(line: TextLine) -> bool:
 
 
 def _settle_code(lines: list[TextLine]) -> None:
-    if sum(is_tagged(line.text) for line in lines) >= 2:
+    if sum(is_tagged(line.text, has_words=True) for line in lines) >= 2:
         for line in lines:
             if is_tagged(line.text) and line.shape is not LineShape.CODE:
                 line.shape = LineShape.LOG
-    if sum(is_yaml(line.text) or is_section(line.text) for line in lines) >= 2:
+    keyed = sum(is_yaml(line.text) or line.shape is LineShape.CODE for line in lines)
+    if keyed and keyed + sum(is_section(line.text) for line in lines) >= 2:
         for line in lines:
             if is_yaml(line.text) or is_section(line.text):
                 line.shape = LineShape.CODE
     for order in (lines, lines[::-1]):
         for previous, line in pairwise(order):
-            if previous.shape in (LineShape.CODE, LineShape.LOG) and _belongs(line):
+            if previous.shape in _OF_MACHINES and line.shape in _OPEN and _belongs(line.text):
                 line.shape = previous.shape
+    _settle_output(lines)
 
 
-def _belongs(line: TextLine) -> bool:
+def _settle_output(lines: list[TextLine]) -> None:
+    """Take lines below code or output for a part of it, unless somebody speaks in them."""
+    last = max((place for place, line in enumerate(lines) if line.shape in _OF_MACHINES), default=-1)
+    for place, (previous, line) in enumerate(pairwise(lines), start=1):
+        if previous.shape in _OF_MACHINES and line.shape in _OPEN:
+            is_inside = place < last and not reads_as_prose(line.text)
+            line.shape = previous.shape if is_inside or not _is_spoken(line.text) else line.shape
+
+
+_OF_MACHINES = (LineShape.CODE, LineShape.LOG)
+_OPEN = (LineShape.PROSE, LineShape.HEADING, LineShape.LIST, LineShape.LABEL, LineShape.CHAT)
+
+
+def _belongs(line: str) -> bool:
     """Return whether a line beside code or output is part of it."""
-    if line.shape not in (
-        LineShape.PROSE,
-        LineShape.HEADING,
-        LineShape.LIST,
-        LineShape.LABEL,
-        LineShape.CHAT,
-    ):
-        return False
-    return is_comment(line.text) or is_indented(line.text) or is_section(line.text) or is_yaml(line.text)
+    return is_comment(line) or is_indented(line) or is_section(line) or is_yaml(line)

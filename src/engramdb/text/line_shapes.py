@@ -43,12 +43,15 @@ _LIST = lazy(r"\s*(?:[-*+•◦▪‣–—][ \t]+|\(?\d{1,3}[.)][ \t]+|\(?[a-z]
 _TIME = r"\d{1,2}[:.h]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}\.? [A-Z][a-zé]{2,9}\.?|[A-Z][a-z]{2,8} \d{1,2}"
 _WHEN = rf"[\[(]?(?:(?:{_DATE})(?:,? (?:at )?{_TIME})?|{_TIME}(?:,? (?:{_DATE}))?)[\])]?"
-_NAME = r"[@~]?[^\W\d_][^\n:<>\[\]{}=;!?]{0,39}?"
+_NAME = (
+    r"[@~]?[^\W\d_][\w.'’&-]{0,24}(?: (?:[A-ZÀ-Þ(]|(?:van|von|de|der|da|dos|el|la|du|le) )[\w.'’()&-]{0,20})"
+    r"{0,3}(?: \([^()\n]{1,25}\))?"
+)
 _CHAT = lazy(
     rf"\s*(?:{_WHEN}\s*[-–—|,]?\s*<?(?P<sender>{_NAME})>?:(?:\s|\Z)|<(?P<nick>[\w.\-\[\]|]{{1,30}})> )"
 )
 _CHAT_HEAD = lazy(rf"\s*(?P<sender>{_NAME}) {{1,4}}(?:APP )?[—–-]?\s?(?:[A-Z][a-z]+ at )?{_TIME}\s*\Z")
-_LABEL = lazy(rf"\s*[*_]{{0,2}}(?P<sender>{_NAME})[*_]{{0,2}} ?:[*_]{{0,2}}(?:\s|\Z)")
+_LABEL = lazy(rf"\s*[*_]{{0,2}}(?P<sender>{_NAME})[*_]{{0,2}} ?:[*_]{{0,2}}(?=\s+\S)")
 
 _LOG = lazy(rf"\s*(?:{any_pattern(_SHAPES['log'])})")
 _OUTPUT = lazy(
@@ -56,10 +59,12 @@ _OUTPUT = lazy(
     r"npm (?:ERR|WARN))"
 )
 _PLAIN_WORD = lazy(r"[(\"'“]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,!?:;)\"'”…]*\Z")
-_TAGGED = lazy(r"\s*\[[A-Za-z][\w .:/@-]{0,30}\](?:\s|:|\Z)")
+_TAGGED = lazy(r"\s*\[[A-Za-z][\w .:/@-]{0,30}\](?P<words>:?\s+\S)?")
 _SECTION = lazy(r"\s*\[\[?[\w.\"' :-]{1,60}\]\]?\s*\Z")
 _CODE = lazy(rf"\s*(?:{any_pattern(_SHAPES['code'])})")
-_YAML = lazy(r"\s*(?:- )?[a-z_][\w.-]*:(?: [^\s,.!?]+| \"[^\"]*\"| '[^']*')?(?:\s+#.*)?\s*\Z")
+_YAML = lazy(
+    r"\s*(?:- )?[a-z_][\w.-]*:(?:(?: {2,}|\t)\S.*| [^\s,.!?]+| \"[^\"]*\"| '[^']*')?(?:\s+#.*)?\s*\Z"
+)
 _CODE_END = lazy(
     r"(?:[;{}]|\)\s*=>\s*\{?|\\|&&|\|\|)\s*\Z|[)\w\]] => [\w({\[]|\b\w+ = ['\"\d{\[]|\w+\(\w*\)\.\w+\("
 )
@@ -106,9 +111,10 @@ def is_indented(line: str) -> bool:
     return _INDENTED.match(line) is not None
 
 
-def is_tagged(line: str) -> bool:
+def is_tagged(line: str, *, has_words: bool = False) -> bool:
     """Return whether a line begins with a word in brackets, as lines of many programs do."""
-    return _TAGGED.match(line) is not None
+    found = _TAGGED.match(line)
+    return found is not None and (found["words"] is not None or not has_words)
 
 
 def is_section(line: str) -> bool:

@@ -26,7 +26,9 @@ _CODE_TAGS = frozenset(
 
 def marked_spans(text: str) -> Iterator[Block]:
     """Yield the whole text in parts, in their order: those that marks set off have a voice, others none."""
-    found = sorted([*_fences(text), *_triples(text), *_tagged(text), *_forum(text)], key=_place)
+    found = sorted(
+        [*_fences(text), *_triples(text), *_tagged(text), *_forum(text), *_quoted_lines(text)], key=_place
+    )
     done = 0
     for block in found:
         if block.start < done:
@@ -107,6 +109,15 @@ def _forum(text: str) -> Iterator[Block]:
             opened = None
         elif not mark["close"] and opened is None:
             opened = mark
+
+
+def _quoted_lines(text: str) -> Iterator[Block]:
+    """Yield the quotations of others that fill their lines."""
+    for start, end in whole_quotations(text):
+        before = text[max(0, start - 1) : start]
+        after = text[end : end + 1]
+        if before in ("", "\n") and after in ("", "\n", "\r"):
+            yield Block(start=start, end=end, voice=Voice.QUOTED, kind=BlockKind.MARKED)
 
 
 # Quotations: whole ones that can be cut out of a message, and those inside a sentence.
