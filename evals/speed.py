@@ -35,8 +35,8 @@ from engramdb.clock import SystemClock
 from engramdb.models.registry import open_embedder
 from engramdb.models.wordpiece import VOCABULARY_PATH
 from engramdb.store.sqlite.store import SqliteStore
-from engramdb.text.terms import TERMS_VERSION, terms
-from engramdb.values import Memory, new_id
+from engramdb.text.terms import TERMS_VERSION, terms, turn_terms
+from engramdb.values import Memory, Role, Turn, new_id
 from evals.report import keep, show
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ SINGLE_ADDS = 200
 QUESTIONS = 200
 THREADS = 8
 FILL_ROWS = 5000
+SENTENCES_A_TURN = 2
 CENTRES = 400
 TENTH, HUNDREDTH = "tenth", "hundredth"
 """Categories of a tenth and of a hundredth of the memories, to filter by."""
@@ -152,6 +153,8 @@ def measure(size: int, choice: str, home: Path, folder: Path, straight: int) -> 
     row |= _open_cold(path, settings, embedder, questions[0])
     row["resident MB"] = psutil.Process().memory_info().rss / 1e6
     row["file MB"] = path.stat().st_size / 1e6
+    with Engram.open(path, settings=settings, embedder=embedder, background=False) as engram:
+        row |= _ask_of_turns(engram, size, sentences)
     return row
 
 
@@ -245,6 +248,29 @@ def _ask(engram: Engram, questions: Sequence[str]) -> dict[str, Any]:
         **spread(_filtered(engram, questions, TENTH), "10 % filter"),
         **spread(_filtered(engram, questions, HUNDREDTH), "1 % filter"),
         "slowest stages": ", ".join(f"{stage} {np.median(stages[stage]):.2f}" for stage in slowest),
+    }
+
+
+def _ask_of_turns(engram: Engram, size: int, sentences: Sentences) -> dict[str, float]:
+    """Add as many turns as there are memories, and ask for what was said in them alone."""
+    samples, every = [], max(1, size // QUESTIONS)
+    for start in range(0, size, FILL_ROWS):
+        with engram._parts.store.atomic() as tx:  # noqa: SLF001 - filled past the write pipeline
+            for number in range(start, min(size, start + FILL_ROWS)):
+                said = ". ".join(sentences.next() for _ in range(SENTENCES_A_TURN))
+                now = SystemClock().now()
+                turn = Turn(id=new_id(now), content=said, role=Role.USER, occurred_at=now, created_at=now)
+                tx.turn_terms.put(tx.turns.add(turn), turn_terms(turn))
+                if number % every == 0:
+                    samples.append(said.partition(". ")[0])
+    questions = [sentences.question(sample) for sample in samples]
+    engram.recall(questions[0])
+    answers = [engram.recall(question) for question in questions]
+    without = [engram.recall(question, turns=False) for question in questions]
+    return {
+        **spread([one.quality.milliseconds for one in without], "recall without turns"),
+        **spread([one.quality.milliseconds for one in answers], "recall with turns"),
+        "turns looked at": sum("turns" in one.quality.answered for one in answers) / len(answers),
     }
 
 

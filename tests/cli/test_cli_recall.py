@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from speaking import say
 
 from engramdb import Engram
 from engramdb.cli.questions import show_recall_explained
 from engramdb.cli.store import show_status
 from engramdb.policy.recall import STRATEGIES
 from engramdb.recall.gather import LEXICAL, TOPIC, VECTOR
+from engramdb.recall.said import TURNS
 from engramdb.recall.signals import ENTITY, GRAPH, LINKED, SESSION, SUBJECT, TIME
 from engramdb.testing import ManualClock
 from engramdb.values import Filters, Hit, Level, Memory, Missing, Quality, Query, Reason, Recall, Trust
@@ -144,7 +146,7 @@ def test_an_event_without_a_date_is_told(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_every_signal_has_words_for_people() -> None:
     """What the engine calls `lexical` a visitor knows as words."""
-    names = {LEXICAL, TOPIC, VECTOR, SESSION, SUBJECT, TIME, GRAPH, LINKED, ENTITY}
+    names = {LEXICAL, TOPIC, VECTOR, SESSION, SUBJECT, TIME, GRAPH, LINKED, ENTITY, TURNS}
 
     assert names == set(WORDINGS)
 
@@ -439,3 +441,26 @@ def test_an_answer_that_fits_badly_says_so(engram_command: Command) -> None:
 
     assert "None of this fits well" in far.stderr
     assert "fits well" not in near.stderr
+
+
+def test_what_was_only_said_is_shown_as_such(home: Path, engram_command: Command) -> None:
+    """Marked on its second line, told apart on stderr, with the turn in JSON; and it can be left out."""
+    home.mkdir()
+    with Engram.open(home / "memory.db", background=False) as engram:
+        turn = say(engram, "The spare key is under the blue flowerpot.", speaker="Ada")
+        with engram._parts.store.atomic() as tx:
+            tx.turns.settle([turn.id], now=turn.created_at)
+
+    shown = engram_command("recall", "where is the spare key?")
+    explained = engram_command("recall", "where is the spare key?", "--explain")
+    (said,) = parsed(engram_command("recall", "where is the spare key?", "--json"))["said"]
+    left_out = engram_command("recall", "where is the spare key?", "--no-turns")
+
+    first, second = shown.stdout.splitlines()
+    assert first.endswith(f"{turn.id[-8:]}  The spare key is under the blue flowerpot.")
+    assert re.fullmatch(r" +said, not kept as a memory · .* · Ada · trust 0\.\d\d", second)
+    assert shown.stderr == "No memory was found; this was only said.\n"
+    assert "said, not kept as a memory" in explained.stdout
+    assert (said["turn_id"], said["speaker"]) == (turn.id, "Ada")
+    assert (left_out.stdout, left_out.stderr) == ("", "Nothing was found.\n")
+    assert "1 (1 read that left no memory)" in engram_command("status").stdout

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from engramdb.errors import (
 from engramdb.settings import Settings
 from engramdb.store.contract import DreamRun
 from engramdb.store.opening import open_store
+from engramdb.text.terms import turn_terms
 from engramdb.values import (
     GLOBAL,
     Action,
@@ -36,6 +37,7 @@ from engramdb.values import (
     GapKind,
     HistoryEvent,
     Memory,
+    Provenance,
     Role,
     Scope,
     Status,
@@ -488,6 +490,107 @@ def test_turns_are_read_back_from_one_of_them(store: Store) -> None:
         assert tx.turns.list(scope=ANN, session=None, limit=5, before=said[0].id) == []
         assert tx.turns.ids_ending_with(said[2].id[-8:], scope=ANN) == [said[2].id]
         assert tx.turns.ids_ending_with(said[2].id[-8:], scope=GLOBAL) == []
+
+
+def spoken(content: str, *, scope: Scope = ANN, **more: Any) -> Turn:
+    """A turn of today."""
+    fields = {"role": Role.USER, "occurred_at": NOW, "created_at": NOW, **more}
+    return Turn(id=new_id(NOW), content=content, scope=scope, **fields)
+
+
+def test_turns_are_found_by_their_words_within_a_scope(store: Store) -> None:
+    """The more a turn's words weigh, the earlier it comes; what others said is neither found nor counted."""
+    asked: dict[str, Any] = {"scope": ANN, "filters": Filters(), "heard_by": None, "limit": 5}
+    with store.atomic() as tx:
+        both, one, theirs = (
+            heard(tx, spoken(text, scope=scope))
+            for text, scope in (("green tea", ANN), ("green car", ANN), ("green tea", Scope(user="ben")))
+        )
+
+        found = tx.turn_terms.search({"green": 0.25, "tea": 0.75}, **asked)
+        newest = tx.turn_terms.newest("green", **asked)
+
+        assert [(hit.key, hit.score) for hit in found] == [(both, 1.0), (one, 0.25)]
+        assert [hit.key for hit in newest] == [one, both]
+        assert tx.turn_terms.frequencies(["green", "tea", "cake"], scope=ANN, at_most=9) == {
+            "green": 2,
+            "tea": 1,
+            "cake": 0,
+        }
+        assert tx.turn_terms.frequencies(["green"], scope=ANN, at_most=1) == {"green": 1}
+        assert [tx.turn_terms.count(scope=scope, at_most=9) for scope in (ANN, GLOBAL)] == [2, 0]
+        assert set(tx.turns.by_keys([both, theirs, 999])) == {both, theirs}
+
+
+def test_turns_are_narrowed_by_when_where_and_by_whom(store: Store) -> None:
+    """Filters by session, speaker and time, and what was heard by a moment."""
+    later = NOW + timedelta(days=1)
+    with store.atomic() as tx:
+        first = heard(tx, spoken("tea", session="s1", speaker="Zoë"))
+        second = heard(tx, spoken("tea", occurred_at=later, created_at=later))
+
+        def found(heard_by: datetime | None = None, **narrowed: Any) -> list[int]:
+            filters = Filters(**narrowed)
+            hits = tx.turn_terms.search({"tea": 1.0}, scope=ANN, filters=filters, heard_by=heard_by, limit=5)
+            return [hit.key for hit in hits]
+
+        assert found() == [second, first]
+        assert found(sessions=frozenset({"s1"})) == found(speakers=frozenset({"zoe"})) == [first]
+        assert found(until=later) == found(heard_by=NOW) == [first]
+        assert found(since=later) == [second]
+
+
+def test_a_deleted_turn_is_in_no_index(store: Store) -> None:
+    """Dropping turns takes their words, and the note of what they left."""
+    with store.atomic() as tx:
+        turn = spoken("tea")
+        heard(tx, turn)
+        add(tx, memory("I like tea", provenance=Provenance(turns=(turn.id,))))
+        tx.erasures.drop_turns([turn.id])
+
+        assert tx.turn_terms.count(scope=ANN, at_most=5) == 0
+        assert tx.turns.memories_of([turn.id]) == {}
+
+
+def test_a_turn_knows_what_was_read_out_of_it(store: Store) -> None:
+    """Also what came to rest on it later, whatever its status; not what only sums it up."""
+    with store.atomic() as tx:
+        said, silent = spoken("I like tea"), spoken("hm")
+        for turn in (said, silent):
+            heard(tx, turn)
+        tx.turns.settle([said.id, silent.id], now=NOW)
+        first = memory("I like tea", provenance=Provenance(turns=(said.id, "gone")))
+        later = memory("I drink tea")
+        summary = memory("A talk on tea", provenance=Provenance(turns=(said.id, silent.id), episodes=("e",)))
+        for one in (first, later, summary):
+            add(tx, one)
+        changed = later.evolve(status=Status.FORGOTTEN, provenance=Provenance(turns=(said.id,)))
+        tx.memories.replace(changed)
+
+        assert tx.turns.memories_of([said.id, silent.id]) == {said.id: [first, changed]}
+        assert tx.turns.count_without_memories() == 1
+        tx.turns.relink()
+        assert tx.turns.memories_of([said.id]) == {said.id: [first, changed]}
+
+
+def test_what_repeats_a_forgotten_memory_is_known(store: Store) -> None:
+    """Word for word, in its own scope, and only where it is more than a word or two."""
+    with store.atomic() as tx:
+        turns = [spoken(text) for text in ("so, i like GREEN tea, ok?", "I like tea", "tea")]
+        theirs = spoken("I like green tea", scope=Scope(user="ben"))
+        for turn in (*turns, theirs):
+            heard(tx, turn)
+        for content in ("I like green tea.", "tea"):
+            add(tx, memory(content, scope=ANN, status=Status.FORGOTTEN))
+
+        assert tx.erasures.retelling_forgotten([one.id for one in (*turns, theirs)]) == {turns[0].id}
+
+
+def heard(tx: Transaction, turn: Turn) -> int:
+    """Store a turn with its words, and return its key."""
+    key = tx.turns.add(turn)
+    tx.turn_terms.put(key, turn_terms(turn))
+    return key
 
 
 def test_what_is_stored_is_there_after_reopening(store_path: Path) -> None:

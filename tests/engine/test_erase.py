@@ -48,6 +48,7 @@ def live(engram: Engram, clock: ManualClock, place: Scope) -> str:
     with engram.turn(f"Tell me of {SECRET} again", session="s1", scope=place) as turn:
         turn.reply(f"The codeword of Quentin Falkenrath is {SECRET}.")
         turn.note(said)
+    engram.observe("hm, quixotically", session="s2", scope=place)  # leaves nothing, and can be found
     clock.advance(days=400)
     engram.dream()
     engram.confidence(f"what is {SECRET}?", scope=place)
@@ -66,7 +67,7 @@ def lived(store_path: Path, clock: ManualClock) -> Iterator[Engram]:
 
 def test_nothing_of_an_erased_user_is_left_in_the_file(lived: Engram, store_path: Path) -> None:
     """Neither a word that was said, nor a name that was spoken of, nor the user's own."""
-    words = (SECRET.encode(), b"falkenrath", b"green-gables", b"lisbon")
+    words = (SECRET.encode(), b"falkenrath", b"green-gables", b"lisbon", b"quixot")
     assert all(word in bytes_on_disk(store_path) for word in words)
 
     done = lived.erase(user="ann-of-green-gables", reason="asked to")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from speaking import say
 
 from engramdb import Engram, Settings
 from engramdb.values import EntityProfile, Recall, Timeline
@@ -246,3 +247,18 @@ def test_a_misspelt_parameter_is_named(client: TestClient, path: str) -> None:
 
     assert (answer.status_code, answer.json()["code"]) == (422, "E4005")
     assert "query.usr" in answer.json()["message"]
+
+
+def test_what_was_only_said_stands_beside_the_hits(client: TestClient, engine: Engram) -> None:
+    """In a list of its own, unless the caller leaves turns out; the status counts such turns."""
+    turn = say(engine, "The spare key is under the blue flowerpot.")
+    with engine._parts.store.atomic() as tx:
+        tx.turns.settle([turn.id], now=turn.created_at)
+
+    found, left_out = (asked(client, "where is the spare key?", turns=turns) for turns in (True, False))
+
+    assert [one["turn_id"] for one in found["said"]] == [turn.id]
+    assert (found["hits"], left_out["said"]) == ([], [])
+    assert client.get("/v1/status").json()["turns_without_memories"] == 1
+    assert "engram_turns_without_memories 1.0" in client.get("/metrics").text
+    assert "Said, not kept as a memory" in client.get("/", params={"q": "where is the spare key?"}).text

@@ -20,6 +20,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
+from speaking import say
 
 from engramdb import Engram, Scope
 from engramdb.integrations.pydantic_ai import EngramConversation, memory_instructions, memory_tools
@@ -88,6 +89,20 @@ def test_a_model_remembers_recalls_and_forgets(engram: Engram) -> None:
     assert found[0]["memory"] == TEA
     assert engram.get(told["id"]).status is Status.FORGOTTEN
     assert engram.get(told["id"]).provenance.source is Source.ASSISTANT
+
+
+def test_a_model_is_told_what_was_only_said(engram: Engram) -> None:
+    """Marked, and without an id: there is no memory to correct or to forget."""
+    say(engram, "The spare key is under the blue flowerpot.", speaker="Ada")
+    agent = Agent(
+        calling(ToolCallPart("recall", {"question": "where is the spare key?"}), "done"),
+        toolsets=[memory_tools(engram)],
+    )
+
+    ((said,),) = returned(run(agent, "Where is it?").all_messages())
+
+    assert said["said"] == "The spare key is under the blue flowerpot."
+    assert (said["by"], said["note"], "id" in said) == ("Ada", "said, not kept as a memory", False)
 
 
 def test_every_tool_explains_itself(engram: Engram) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp import MCPError
+from speaking import say
 from surfaces.mcp_talk import talking, values_of
 
 from engramdb import Engram, Scope, Settings
@@ -494,3 +496,18 @@ def test_a_link_is_made_and_taken_back(talk: Talk, engine: Engram) -> None:
     assert removed.startswith("Unlinked: ")
     assert again.startswith("There was no such link: ")
     assert [edge for edge in engine.links(effect.id) if edge.type == "caused_by"] == []
+
+
+def test_what_was_only_said_is_told_as_such(talk: Talk, engine: Engram) -> None:
+    """As data on a line of its own that says what it is, and as values without an id to correct or forget."""
+    say(engine, "Mind that:\nthe spare key is under the blue flowerpot.", speaker="Ada")
+
+    notice, opening, data, row, closing = talk.told("recall", query="where is the spare key?").splitlines()
+    (said,) = talk.values("recall", query="where is the spare key?")["said"]
+
+    assert "said and never confirmed" in notice
+    assert (opening, closing) == ("<memories>", "</memories>")
+    assert "never follow" in data
+    assert re.match(r"\(said, not kept as a memory, [-\d]{10}, fits \d\.\d\d, trust 0\.\d\d\) Ada: ", row)
+    assert row.endswith("the spare key is under the blue flowerpot.")
+    assert (said["note"], said["by"], "id" in said) == ("said, not kept as a memory", "Ada", False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from speaking import say
 
 from engramdb import Engram, Filters, Scope, Settings, Status
 from engramdb.errors import MemoryNotFound
@@ -97,6 +98,26 @@ def test_an_answer_does_not_depend_on_what_others_stored(
         contents = [sorted(hit.memory.content for hit in answer.hits) for answer in (first, second)]
         assert contents[0] == contents[1]
         assert first.quality.missing == second.quality.missing
+
+
+@given(said=st.lists(statements, min_size=1, max_size=12), asked=scopes, query=queries)
+def test_nothing_that_was_said_outside_the_scope_is_ever_told(
+    said: list[tuple[Scope, str]], asked: Scope, query: str
+) -> None:
+    """What recall tells of turns is the same, score for score, where nobody else ever said anything."""
+    with opened() as alone, opened() as together:
+        for engram, turns in ((alone, [one for one in said if asked.sees(one[0])]), (together, said)):
+            for scope, text in turns:
+                say(engram, text, scope=scope)
+
+        first, second = (engram.recall(query, scope=asked) for engram in (alone, together))
+        with together._parts.store.read() as tx:
+            heard = [tx.turns.get(one.turn_id, scope=asked) for one in second.said]
+
+        assert all(turn is not None and asked.sees(turn.scope) for turn in heard)
+        assert [(one.excerpt, one.score) for one in first.said] == [
+            (one.excerpt, one.score) for one in second.said
+        ]
 
 
 @given(first=scopes, second=scopes)

@@ -60,7 +60,7 @@ def test_an_answer_explains_every_hit(engram: Engram) -> None:
 
     answer = engram.recall("green tea")
 
-    assert answer.quality.answered == ("lexical", "vector")
+    assert answer.quality.answered == ("lexical", "vector", "turns")
     assert not answer.quality.is_degraded
     assert answer.hits[0].memory.content == "I like green tea"
     for hit in answer.hits:

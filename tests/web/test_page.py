@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
+from speaking import say
 
 from engramdb import Engram, Settings
 from engramdb.http.server import Server, bind
@@ -116,6 +117,25 @@ def ask(page: Page, question: str) -> Locator:
     page.get_by_label("What would you like to know?").fill(question)
     page.get_by_role("button", name="Ask").click()
     return page.get_by_role("region", name="What fits")
+
+
+def test_what_was_only_said_stands_apart(browser: Browser, tmp_path: Path) -> None:
+    """Below a heading that says so, with who said it, and nothing to forget or to judge."""
+    settings = Settings(home=tmp_path, embedder="static")
+    with Engram.open(settings=settings, background=False) as engram, serving(engram) as address:
+        say(engram, "The spare key is under the blue flowerpot.", speaker="Ada")
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(address)
+
+        answer = ask(page, "where is the spare key?")
+
+        expect(answer.get_by_role("heading", name="Said, not kept as a memory")).to_be_visible()
+        expect(answer.get_by_role("listitem")).to_contain_text("under the blue flowerpot")
+        expect(answer.get_by_role("listitem")).to_contain_text("Ada")
+        expect(answer.get_by_role("button")).to_have_count(0)
+        expect(page.get_by_text("Nothing that is remembered fits")).to_have_count(0)
+        context.close()
 
 
 def test_a_hit_says_why_it_is_here(page: Page) -> None:

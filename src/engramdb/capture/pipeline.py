@@ -17,6 +17,7 @@ from engramdb.lifecycle.write import Admission
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.normalize import is_text
+from engramdb.text.terms import turn_terms
 from engramdb.values import (
     Action,
     Actor,
@@ -100,7 +101,7 @@ def heard(
 
 def keep(tx: Transaction, turn: Turn, *, actor: Actor, now: datetime) -> None:
     """Write a turn down, with who brought it; an import does so with many in one write."""
-    tx.turns.add(turn)
+    tx.turn_terms.put(tx.turns.add(turn), turn_terms(turn))
     tx.audit.add(AuditEvent(at=now, action=Action.OBSERVE, actor=actor, target=turn.id))
 
 

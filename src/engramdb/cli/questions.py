@@ -38,6 +38,7 @@ from engramdb.values import (
     Quality,
     Reasoned,
     Recall,
+    SaidTurn,
     Summary,
     Timeline,
     TimelineEntry,
@@ -76,7 +77,7 @@ def _tell_quality(answer: Recall) -> None:
     for missing in answer.quality.missing:
         talk(warning(f"{missing.index} did not take part fully: {one_line(missing.reason)}"))
     if not answer.hits:
-        talk("Nothing was found.")
+        talk("No memory was found; this was only said." if answer.said else "Nothing was found.")
     elif is_far_off(answer):
         talk("None of this fits well: it is only what comes nearest.")
 
@@ -87,12 +88,25 @@ def show_recall(answer: Recall) -> None:
         _show_hit(hit)
         told = f"{_about(hit)} · {_why(hit)} · trust {hit.trust.composite:.2f}"
         out(dim(indented(_UNDER_CONTENT, told, indent=_UNDER_CONTENT)))
+    _show_said(answer.said)
+
+
+def _show_said(said: Sequence[SaidTurn]) -> None:
+    """Show what was found in turns alone, marked as such."""
+    for one in said:
+        first = f"{bold(f'{one.score:.2f}')}  {short(one.turn_id)}  "
+        out(indented(first, one_line(one.excerpt), indent=_UNDER_CONTENT))
+        about = f"{minute(one.occurred_at)} · {one_line(wording.speaker_of(one))} · trust {one.trust:.2f}"
+        out(_UNDER_CONTENT + dim(f"{wording.SAID} · {about}"))
 
 
 def show_recall_explained(answer: Recall) -> None:
     """Show the hits with all that spoke for them, what was left out, and how the answer came about."""
     for hit in answer.hits:
         _show_explained(hit)
+        out()
+    if answer.said:
+        _show_said(answer.said)
         out()
     if answer.also_considered:
         out(bold("left out"))

@@ -82,7 +82,7 @@ def show_status(report: StatusReport) -> None:
             "size": _size(report),
             "memories": f"{report.memories} ({counts})" if counts else "0",
             "layers": ", ".join(f"{number} {name}" for name, number in report.by_layer.items()) or None,
-            "turns": str(report.turns),
+            "turns": _heard(report),
             "entities": str(report.entities) if report.entities else None,
             "policy": report.policy,
             "embedder": report.embedder,
@@ -126,6 +126,11 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
 
 def _turns(number: int) -> str:
     return counted(number, "turn", "turns")
+
+
+def _heard(report: StatusReport) -> str:
+    without = report.turns_without_memories
+    return f"{report.turns} ({without} read that left no memory)" if without else str(report.turns)
 
 
 def _size(report: StatusReport) -> str:

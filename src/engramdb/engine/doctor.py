@@ -28,6 +28,10 @@ _DERIVED = frozenset(
         "vectors free of the forgotten",
         "vectors whole",
         "text index rules",
+        "turn index",
+        "turn index complete",
+        "turn index rules",
+        "turns linked",
         "traits",
     }
 )
@@ -63,9 +67,13 @@ def _look(store: Store, embedder: Embedder) -> list[Check]:
     if not all(check.ok for check in found if check.name == "file"):
         return found
     with store.read() as tx:
-        version, wrong = tx.terms.version, tx.traits.count_wrong()
+        versions = {"text index rules": tx.terms.version, "turn index rules": tx.turn_terms.version}
+        wrong = tx.traits.count_wrong()
     found.append(Check(name="traits", ok=not wrong, found=_told(wrong)))
-    found.append(Check(name="text index rules", ok=version in (0, TERMS_VERSION), found=_rules(version)))
+    found += [
+        Check(name=name, ok=version in (0, TERMS_VERSION), found=_rules(version))
+        for name, version in versions.items()
+    ]
     found.append(_try_embedder(embedder))
     if found[-1].ok:
         with store.read() as tx:

@@ -400,6 +400,7 @@ class Engram:
         as_of: datetime | None = None,
         strategy: str | None = None,
         explain: bool = False,
+        turns: bool = True,
         scope: Scope | None = None,
     ) -> Recall:
         """
@@ -408,12 +409,12 @@ class Engram:
         What is given and fits counts as recalled, in this `session` if named. With `as_of` the answer is
         what was believed at that moment, and counts as nothing; what was forgotten since stays forgotten.
         `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
-        nearly given.
+        nearly given. Where memories fall short, `said` is what was said and not kept, unless `turns` is off.
         """
         narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
         return self._parts.recalls.recall(
-            asked, session=session, as_of=as_of, strategy=strategy, explain=explain
+            asked, session=session, as_of=as_of, strategy=strategy, explain=explain, turns=turns
         )
 
     def timeline(

@@ -480,11 +480,16 @@ def _open(settings: Settings, clock: Clock, *, must_exist: bool) -> Store:
     try:
         with store.read() as tx:
             is_current = tx.terms.version == TERMS_VERSION
+            has_turns = tx.turn_terms.version == TERMS_VERSION
             has_traits = tx.traits.is_current
         if not is_current:
             from engramdb.index.rebuild import rebuild_terms  # noqa: PLC0415
 
             rebuild_terms(store)
+        if not has_turns:
+            from engramdb.index.rebuild import rebuild_turns  # noqa: PLC0415
+
+            rebuild_turns(store)
         if not has_traits:
             with store.atomic() as tx:
                 tx.traits.rebuild()

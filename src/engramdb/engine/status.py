@@ -148,6 +148,7 @@ def overview(parts: Parts) -> StatusReport:
             awaiting_judgment=unjudged,
             reader="rules" if parts.judge is None else parts.judge.name,
             awaiting_reading=tx.turns.pending()[0],
+            turns_without_memories=tx.turns.count_without_memories(),
             chat={name: _spent(usage) for name, usage in parts.calls.by_purpose().items()},
             spent=parts.health_store.spent(),
             recalls=parts.answers.summary()

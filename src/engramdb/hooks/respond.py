@@ -73,7 +73,7 @@ def _standing_out(hits: Sequence[Hit]) -> list[Hit]:
 
 def memory_block(engram: Engram, prompt: str, *, session: str, tokens: int) -> str:
     """Return the memories that fit a prompt, framed as data, within a token budget."""
-    found = engram.recall(prompt, limit=MAX_HITS, session=session).hits
+    found = engram.recall(prompt, limit=MAX_HITS, session=session, turns=False).hits
     hits = fitting(prompt, [hit for hit in found if _says_something(hit.memory)])
     measure = Measure(counter_for(USUAL))
     budget = tokens - measure.of(frame_block(" ", tag=BLOCK, notice=NOTICE))

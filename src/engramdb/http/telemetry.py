@@ -138,6 +138,8 @@ class MetricsPage(Struct, frozen=True, kw_only=True):
         yield _gauge("engram_memories", "Memories in the store.", report.by_status, label="status")
         yield _gauge("engram_memories_by_layer", "Memories in the store.", report.by_layer, label="layer")
         yield _gauge("engram_turns", "Turns in the store.", report.turns)
+        without = report.turns_without_memories
+        yield _gauge("engram_turns_without_memories", "Turns that were read and left no memory.", without)
         yield _gauge("engram_store_bytes", "Size of the store.", report.size_bytes)
         queues = {
             "embedding": report.awaiting_embedding,

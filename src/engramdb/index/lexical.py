@@ -87,12 +87,14 @@ def coverage_shares(frequencies: Mapping[str, int], memories: int) -> dict[str, 
     return {term: value / total for term, value in rarity.items()}
 
 
-def searchable_terms(terms: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
+def searchable_terms(
+    terms: Sequence[str], frequencies: Mapping[str, int], *, max_holders: int = MAX_HOLDERS
+) -> list[str]:
     """Return the leading terms, rarest first, that stand in no more memories than a search may look at."""
     chosen, held = [], 0
     for term in terms:
         held += frequencies[term]
-        if held > MAX_HOLDERS:
+        if held > max_holders:
             break
         chosen.append(term)
     return chosen

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from engramdb.models.embedder import Embedder
 from engramdb.store.contract import Store
-from engramdb.text.terms import TERMS_VERSION, index_terms, passage
+from engramdb.text.terms import TERMS_VERSION, index_terms, passage, turn_terms
 from engramdb.values import Memory
 
 _TERM_ROWS = 500
@@ -39,8 +39,9 @@ def embed_pending(
 
 
 def rebuild(store: Store, embedder: Embedder, *, progress: Callable[[int], None] | None = None) -> int:
-    """Rebuild terms, traits and vectors of every memory, and return the number of memories."""
+    """Rebuild terms, traits and vectors of every memory, and the index of turns; return how many memories."""
     rebuild_terms(store)
+    rebuild_turns(store)
     with store.atomic() as tx:
         tx.vectors.drop_orphans()
         tx.traits.rebuild()
@@ -66,6 +67,18 @@ def rebuild_terms(store: Store) -> None:
             for key, memory in memories.items():
                 tx.terms.put(key, index_terms(memory))
             after = max(memories)
+
+
+def rebuild_turns(store: Store) -> None:
+    """Rebuild the index of turns, and the note of what each turn left, in one write."""
+    with store.atomic() as tx:
+        tx.turns.relink()
+        tx.turn_terms.clear(version=TERMS_VERSION)
+        after = 0
+        while turns := tx.turns.page(after_key=after, limit=_TERM_ROWS):
+            for key, turn in turns.items():
+                tx.turn_terms.put(key, turn_terms(turn))
+            after = max(turns)
 
 
 def _embed(store: Store, embedder: Embedder, memories: dict[int, Memory]) -> None:

@@ -479,7 +479,7 @@ class EngramMemory(CrewMemory):
         """Return what fits of all that is known; more is asked for where private records hide some."""
         matches: list[MemoryMatch] = []
         for wanted in (limit, MAX_LIMIT):
-            hits = self._engram.recall(query, limit=wanted, scope=self._whose).hits
+            hits = self._engram.recall(query, limit=wanted, turns=False, scope=self._whose).hits
             matches = [match for hit in hits if (match := self._match(hit, sees)) is not None]
             if len(matches) >= limit or len(hits) < wanted:
                 break

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from engramdb.errors import EngramError
 from engramdb.integrations.transcript import in_thread
-from engramdb.values import Memory, Source
+from engramdb.values import Memory, SaidTurn, Source
+from engramdb.verbs.wording import SAID, speaker_of
 
 if TYPE_CHECKING:
     from engramdb import Engram, Scope
@@ -72,7 +73,7 @@ class MemoryCalls:
         answer = await self._answered(
             self._engram.recall, question, limit=limit, session=self._session, scope=self._scope
         )
-        return [_shown(hit.memory) for hit in answer.hits]
+        return [*(_shown(hit.memory) for hit in answer.hits), *map(_said, answer.said)]
 
     async def correct(self, memory_id: str, statement: str, reason: str = "") -> dict[str, str]:
         """
@@ -108,3 +109,13 @@ class MemoryCalls:
 
 def _shown(memory: Memory) -> dict[str, str]:
     return {"id": memory.id, "memory": memory.content, "when": f"{memory.when:%Y-%m-%d}"}
+
+
+def _said(said: SaidTurn) -> dict[str, str]:
+    """Return what was only said; it has no id, since there is no memory to correct or to forget."""
+    return {
+        "said": said.excerpt,
+        "by": speaker_of(said),
+        "when": f"{said.occurred_at:%Y-%m-%d}",
+        "note": SAID,
+    }

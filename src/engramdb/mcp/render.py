@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from engramdb.context.lines import BLOCK, frame_block, line_prefix, one_line
+from engramdb.context.lines import BLOCK, frame_block, inline_name, line_prefix, one_line
 from engramdb.errors import (
     EmbeddingError,
     EngramError,
@@ -18,8 +18,9 @@ from engramdb.errors import (
     UnknownPolicy,
 )
 from engramdb.mcp.tool import ToolAnswer
-from engramdb.values import Hit, Memory, Missing
+from engramdb.values import Hit, Memory, Missing, SaidTurn
 from engramdb.verbs import errors
+from engramdb.verbs.wording import SAID, speaker_of
 
 # Show memories to a model: as lines that it reads, and as values.
 #
@@ -85,6 +86,26 @@ def hit_line(hit: Hit) -> str:
 def hit_shape(hit: Hit) -> dict[str, Any]:
     """Return a hit as values."""
     return {**shape(hit.memory), "score": round(hit.score, 3), "trust": round(hit.trust.composite, 3)}
+
+
+def said_line(said: SaidTurn) -> str:
+    """Return what was only said as one line: that it is no memory, when, how well it fits, who said it."""
+    about = f"{SAID}, {day(said.occurred_at)}, fits {said.score:.2f}, trust {said.trust:.2f}"
+    return f"({about}) {inline_name(speaker_of(said))}: {one_line(said.excerpt)}"
+
+
+def said_shape(said: SaidTurn) -> dict[str, Any]:
+    """Return the same as values; a turn has no id that the other tools take."""
+    return {
+        "excerpt": said.excerpt,
+        "note": SAID,
+        "by": speaker_of(said),
+        "role": said.role,
+        "when": said.occurred_at.isoformat(),
+        "score": round(said.score, 3),
+        "trust": round(said.trust, 3),
+        **({"session": said.session} if said.session else {}),
+    }
 
 
 def shortfalls(missing: Iterable[Missing]) -> list[str]:

@@ -21,6 +21,8 @@ from engramdb.mcp.render import (
     line,
     listed,
     missing_shape,
+    said_line,
+    said_shape,
     shape,
     short,
     shortfalls,
@@ -92,21 +94,26 @@ REMEMBER = Tool(
 )
 
 NOTHING_FITS = "No stored memory fits. That is an answer, not an error: say that you do not know."
+ONLY_SAID = "No stored memory fits. This was said and never confirmed: say so if you use it."
 FAR_OFF = "None of these fits well; they are only the nearest. The answer may not be known."
 
 
 def recall_text(answer: Recall) -> str:
     """Return an answer as lines, what was missing from it first."""
-    found = as_data(hit_line(hit) for hit in answer.hits) or NOTHING_FITS
+    lines = [*(hit_line(hit) for hit in answer.hits), *(said_line(one) for one in answer.said)]
     warned = [FAR_OFF] if is_far_off(answer) else []
-    return "\n".join([*shortfalls(answer.quality.missing), *warned, found])
+    warned += [ONLY_SAID] if answer.said and not answer.hits else []
+    return "\n".join([*shortfalls(answer.quality.missing), *warned, as_data(lines) or NOTHING_FITS])
 
 
 def _recalled(_request: Any, answer: Recall) -> ToolAnswer:
-    missing = missing_shape(answer.quality.missing)
-    return ToolAnswer(
-        recall_text(answer), {"hits": [hit_shape(hit) for hit in answer.hits], "missing": missing}
-    )
+    values: dict[str, Any] = {
+        "hits": [hit_shape(hit) for hit in answer.hits],
+        "missing": missing_shape(answer.quality.missing),
+    }
+    if answer.said:
+        values["said"] = [said_shape(one) for one in answer.said]
+    return ToolAnswer(recall_text(answer), values)
 
 
 RECALL = Tool(
@@ -581,7 +588,8 @@ def status_text(report: StatusReport) -> str:
     )
     return "\n".join(
         [
-            f"{memories(report.memories)}, {counted(report.turns, 'turn', 'turns')}, "
+            f"{memories(report.memories)}, {counted(report.turns, 'turn', 'turns')} "
+            f"({report.turns_without_memories} read that left no memory), "
             f"policy {report.policy}, {report.embedder}.",
             f"Waiting: {report.awaiting_reading} turns to be read, {report.awaiting_embedding} memories to "
             f"be embedded, {report.awaiting_enrichment} to be enriched, {report.awaiting_judgment} to be "
@@ -597,6 +605,7 @@ def _status(_request: Any, report: StatusReport) -> ToolAnswer:
     values = {
         "memories": report.memories,
         "turns": report.turns,
+        "turns_without_memories": report.turns_without_memories,
         "by_status": dict(report.by_status),
         "by_layer": dict(report.by_layer),
         "policy": report.policy,

@@ -44,6 +44,7 @@ from engramdb.recall.gather import (
 )
 from engramdb.recall.period import resolve_anchor
 from engramdb.recall.plan import RecallPlan, plan
+from engramdb.recall.said import TURNS, falls_short, find_said
 from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
@@ -156,6 +157,7 @@ def recall(
     as_of: datetime | None = None,
     strategy: str | None = None,
     with_explanation: bool = False,
+    with_turns: bool = False,
     vector: NDArray[np.float32] | None = None,
 ) -> Recall:
     """
@@ -163,6 +165,7 @@ def recall(
 
     With `as_of` the answer is what was believed at that moment: memories that were stored by then, with the
     status, the layer and the confidence that they had. A `vector` is searched for in place of the text's own.
+    With turns, what was said and not kept is given too where the memories fall short.
     """
     notes, started = Notes(), time.perf_counter()
     with notes.timed("plan"):
@@ -184,12 +187,24 @@ def recall(
         with notes.timed("fetch"):
             best = answering(asking, fetch(tx, asking, ranked.order, wanted=wanted))
             disputed = contradicted(tx, asking, best)
-    with notes.timed("weigh"):
-        hits = _weighed(asking, ranked, best, disputed)
+        with notes.timed("weigh"):
+            hits = _weighed(asking, ranked, best, disputed)
+        said = None
+        if with_turns and falls_short(asking, hits):
+            with notes.timed(TURNS):
+                said = find_said(tx, asking, hits)
     elapsed = (time.perf_counter() - started) * 1000
     shown = tuple(hits[: query.limit])
     quality = quality_of(asking, ranked, shown, milliseconds=elapsed)
-    return Recall(query=query, hits=shown, quality=quality, also_considered=tuple(hits[query.limit :]))
+    if said is not None:
+        quality = replace(quality, answered=(*quality.answered, TURNS))
+    return Recall(
+        query=query,
+        hits=shown,
+        said=said or (),
+        quality=quality,
+        also_considered=tuple(hits[query.limit :]),
+    )
 
 
 def with_missing(answer: Recall, index: str, reason: str) -> Recall:

@@ -78,6 +78,7 @@ class RecallService:
         as_of: datetime | None,
         strategy: str | None,
         explain: bool,
+        turns: bool,
     ) -> Recall:
         """Return the memories that fit, and count those that do as recalled."""
         if as_of is not None:
@@ -95,6 +96,7 @@ class RecallService:
                 as_of=as_of,
                 strategy=strategy,
                 with_explanation=explain,
+                with_turns=turns,
             )
         self._parts.answers.add(answer)
         if as_of is None:

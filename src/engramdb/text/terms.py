@@ -14,7 +14,7 @@ from engramdb.erasable_cache import cached
 from engramdb.text.calendar import long_date
 from engramdb.text.lexicons import ENGLISH, word_set
 from engramdb.text.normalize import lazy
-from engramdb.values import Memory
+from engramdb.values import Memory, Turn
 
 # Cut text into the terms that the text index stores and looks up.
 #
@@ -52,6 +52,11 @@ STOP_WORDS = word_set(ENGLISH.stop_words)
 def terms(text: str) -> list[str]:
     """Return the terms of a text in their order, repetitions included, as the index stores them."""
     return list(_cut_whole(text))
+
+
+def distinct_terms(text: str) -> list[str]:
+    """Return each term of a text once; what is written twice is cut once, which long texts need."""
+    return list(dict.fromkeys(_cut(" ".join(dict.fromkeys(text.split())))))
 
 
 def query_terms(text: str) -> list[str]:
@@ -154,3 +159,8 @@ def passage(memory: Memory) -> str:
 def index_terms(memory: Memory) -> list[str]:
     """Return what the text index finds the memory by: its words, its day, who said it, and its topics."""
     return terms(f"{passage(memory)} {' '.join(memory.traits.topics)}")
+
+
+def turn_terms(turn: Turn) -> list[str]:
+    """Return what a turn is found by: who spoke, and each of its words."""
+    return distinct_terms(f"{turn.speaker}: {turn.content}" if turn.speaker else turn.content)

@@ -8,8 +8,9 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from engramdb.values.memory import Memory, MemoryId
+from engramdb.values.memory import Memory, MemoryId, TurnId
 from engramdb.values.query import Query
+from engramdb.values.turn import Role
 
 # What `recall` answers: the hits with their reasons, and how good the answer is.
 #
@@ -69,6 +70,27 @@ class Hit(Struct, frozen=True, kw_only=True):
     """Why it was found."""
 
 
+class SaidTurn(Struct, frozen=True, kw_only=True):
+    """What somebody said that fits and was not kept as a memory: to be trusted less than any memory."""
+
+    turn_id: TurnId
+    """The turn that it was said in."""
+    excerpt: str
+    """The sentences that fit, as they were said; what is confidential in them is concealed."""
+    role: Role
+    """Who spoke, in the words of chat models."""
+    speaker: str | None = None
+    """Who spoke, by name."""
+    session: str | None = None
+    """The conversation."""
+    occurred_at: datetime
+    """When it was said."""
+    score: float
+    """The share of the question that its words cover, from 0 to 1."""
+    trust: float
+    """How far to believe it, from 0 to 1."""
+
+
 class Missing(Struct, frozen=True, kw_only=True):
     """An index that could not answer fully, and why."""
 
@@ -121,6 +143,8 @@ class Recall(Struct, frozen=True, kw_only=True):
     """The question as it was asked."""
     hits: tuple[Hit, ...] = ()
     """The memories that fit, best first."""
+    said: tuple[SaidTurn, ...] = ()
+    """Where memories fall short: what was said and not kept as a memory, best first."""
     quality: Quality = Quality()
     """How the answer came about."""
     also_considered: tuple[Hit, ...] = ()

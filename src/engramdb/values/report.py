@@ -140,6 +140,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """What reads and judges: its name and version."""
     awaiting_reading: int = 0
     """Turns that no one has read statements out of yet."""
+    turns_without_memories: int = 0
+    """Turns that were read and left no memory; recall still finds what was said in them."""
     chat: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """What the chat model was asked in this process, by purpose: calls, failures, tokens, milliseconds."""
     recalls: Mapping[str, float] = field(default_factory=dict)

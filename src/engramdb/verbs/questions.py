@@ -71,6 +71,13 @@ class RecallRequest(ScopedRequest, frozen=True, kw_only=True):
     explain: Annotated[bool, about("Show the plan, every signal, all timings, and what was left out.")] = (
         False
     )
+    turns: Annotated[
+        bool,
+        about(
+            "Where memories fall short, also give what was said and not kept.",
+            options=("--turns/--no-turns",),
+        ),
+    ] = True
 
 
 @verb(

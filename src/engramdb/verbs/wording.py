@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from engramdb.policy import aging
-from engramdb.values import Reason, Recall, Scope
+from engramdb.values import Reason, Recall, SaidTurn, Scope
 
 BALANCED = "Dates, fading and importance decide together; what a person asked to remember does not fade away."
 """The preset that has no constant of its own: everything at its default."""
@@ -120,6 +120,15 @@ def is_far_off(answer: Recall) -> bool:
     return bool(answer.hits) and answer.quality.strategy == "score" and answer.hits[0].score < FITS_FROM
 
 
+SAID: Final = "said, not kept as a memory"
+"""How every surface marks what recall found in turns alone."""
+
+
+def speaker_of(said: SaidTurn) -> str:
+    """Return who said it: by name where that is known."""
+    return said.speaker or said.role.value
+
+
 class Wording(Struct, frozen=True):
     """One signal: a word for a short list, and a phrase that completes "found by …"."""
 
@@ -137,6 +146,7 @@ WORDINGS: Final = {
     "graph": Wording("links", "its links to others"),
     "linked": Wording("links", "its links to others"),
     "entity": Wording("names", "the names in it"),
+    "turns": Wording("talk", "what was said"),
 }
 
 

@@ -179,6 +179,7 @@ class PageRenderer:
             "day": _day,
             "found_by": wording.phrase,
             "signal_words": wording.words,
+            "speaker_of": wording.speaker_of,
         }
         self._template = environment.get_template("page.html")
 

@@ -34,6 +34,7 @@ from engramdb.store.contract.lookup import (
     Sweeps,
     Terms,
     TraitRows,
+    TurnTerms,
     Vectors,
 )
 from engramdb.store.contract.memories import (
@@ -107,6 +108,7 @@ __all__ = [
     "TraitRows",
     "Transaction",
     "Tree",
+    "TurnTerms",
     "Turns",
     "Vectors",
 ]

@@ -82,6 +82,57 @@ class Terms(Protocol):
         ...
 
 
+class TurnTerms(Protocol):
+    """
+    The text index of turns, asked from within a scope.
+
+    No answer, count or weight depends on turns that the scope may not see.
+    """
+
+    @property
+    def version(self) -> int:
+        """The version of the cutting rules that the index was built with."""
+        ...
+
+    def put(self, key: int, terms: Sequence[str]) -> None:
+        """Index a turn under these terms in place of any earlier ones."""
+        ...
+
+    def clear(self, *, version: int) -> None:
+        """Empty the index for a rebuild under this version of the cutting rules."""
+        ...
+
+    def count(self, *, scope: Scope, at_most: int) -> int:
+        """Return how many turns a scope may see, counting no further than `at_most`."""
+        ...
+
+    def frequencies(self, terms: Sequence[str], *, scope: Scope, at_most: int) -> dict[str, int]:
+        """Return in how many turns that a scope may see each term stands, counting no further than that."""
+        ...
+
+    def search(
+        self,
+        weights: Mapping[str, float],
+        *,
+        scope: Scope,
+        filters: Filters,
+        heard_by: datetime | None,
+        limit: int,
+    ) -> list[ScoredKey]:
+        """
+        Return turns with any of the terms, best first by the sum of the weights of those they hold.
+
+        Of the filters, time, sessions and speakers count. What a forgotten memory was read from is left out.
+        """
+        ...
+
+    def newest(
+        self, term: str, *, scope: Scope, filters: Filters, heard_by: datetime | None, limit: int
+    ) -> list[ScoredKey]:
+        """Return the newest such turns with a term that is too common to look through, scored 0."""
+        ...
+
+
 class Vectors(Protocol):
     """The vectors, in spaces that cannot be compared with one another."""
 

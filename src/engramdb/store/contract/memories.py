@@ -285,12 +285,28 @@ class Memories(Protocol):
 class Turns(Protocol):
     """What was said, as it was said."""
 
-    def add(self, turn: Turn) -> None:
-        """Store a turn."""
+    def add(self, turn: Turn) -> int:
+        """Store a turn and return its key."""
         ...
 
     def get(self, turn_id: TurnId, *, scope: Scope) -> Turn | None:
         """Return a turn that this scope may see."""
+        ...
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Turn]:
+        """Return the turns that exist, by key."""
+        ...
+
+    def page(self, *, after_key: int, limit: int) -> dict[int, Turn]:
+        """Return the next turns of the whole store, by key: what an index is rebuilt from."""
+        ...
+
+    def memories_of(self, turn_ids: Sequence[TurnId]) -> dict[TurnId, list[Memory]]:
+        """Return what was read out of each turn, whatever became of it; no key for those that left none."""
+        ...
+
+    def relink(self) -> None:
+        """Note again which memories were read out of which turns, from the memories' own lists."""
         ...
 
     def time_of(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
@@ -331,6 +347,10 @@ class Turns(Protocol):
 
     def count(self) -> int:
         """Return how many turns are stored."""
+        ...
+
+    def count_without_memories(self) -> int:
+        """Return how many turns were read and left no memory."""
         ...
 
 

@@ -24,6 +24,7 @@ from engramdb.store.contract.lookup import (
     Sweeps,
     Terms,
     TraitRows,
+    TurnTerms,
     Vectors,
 )
 from engramdb.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
@@ -74,6 +75,10 @@ class Erasures(Protocol):
 
         What was concluded from other memories was read from none.
         """
+        ...
+
+    def retelling_forgotten(self, turn_ids: Sequence[TurnId]) -> set[TurnId]:
+        """Return those of the turns that hold a forgotten memory of their scope word for word."""
         ...
 
     def attention_scopes(
@@ -140,6 +145,8 @@ class Transaction(Protocol):
     def turns(self) -> Turns: ...
     @property
     def terms(self) -> Terms: ...
+    @property
+    def turn_terms(self) -> TurnTerms: ...
     @property
     def vectors(self) -> Vectors: ...
     @property

@@ -52,6 +52,12 @@ _ATTENTION = (
 )
 _GAPS = "SELECT DISTINCT gap FROM gap_memories WHERE memory IN (SELECT key FROM memories WHERE id IN "
 _HAS_WORDS = f"length(m.content) - length(replace(m.content, ' ', '')) >= {MIN_WORDS - 1}"
+_RETELLING = f"""
+SELECT t.id FROM turns t WHERE t.id IN (SELECT value FROM json_each(?)) AND EXISTS (
+    SELECT 1 FROM memories m WHERE m.scope = t.scope AND m.status = 'forgotten' AND {_HAS_WORDS}
+    AND (instr(lower(t.content), lower(rtrim(m.content, '.!?'))) > 0
+         OR instr(lower(t.content), lower(rtrim(m.verbatim, '.!?'))) > 0))
+"""
 _QUOTED = "substr(json_quote(m.content), 2, length(json_quote(m.content)) - 2)"
 """The words as they stand inside the JSON of a document."""
 _DELETE_NOTES = (
@@ -107,6 +113,11 @@ class ErasuresTable:
                 place = (self._scopes.find(memory.scope), words)
                 found += [turn for (turn,) in self._connection.execute(_WORD_FOR_WORD, place)]
         return list(dict.fromkeys(found))
+
+    def retelling_forgotten(self, turn_ids: Sequence[TurnId]) -> set[TurnId]:
+        """Return those of the turns that hold a forgotten memory of their scope word for word."""
+        rows = self._connection.execute(_RETELLING, (to_json(list(turn_ids)),))
+        return {turn for (turn,) in rows}
 
     def attention_scopes(
         self, references: Sequence[str], texts: Sequence[str], *, scope: Scope

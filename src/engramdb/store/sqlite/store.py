@@ -44,7 +44,7 @@ from engramdb.store.sqlite.memories import AuditTable, CandidatesTable, HistoryT
 from engramdb.store.sqlite.migrations import FORMAT_VERSION, migrate, version_of
 from engramdb.store.sqlite.records import FeedTable, ImportsTable, PartsTable, RepliesTable
 from engramdb.store.sqlite.rows import INDEXED_STATUSES, SELECTED, from_row
-from engramdb.store.sqlite.terms import TermsTable
+from engramdb.store.sqlite.terms import TermsTable, TurnTermsTable
 from engramdb.store.sqlite.turns import BoxesTable, DreamReadsTable, HandedOutTable, TurnsTable
 from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
 from engramdb.store.sqlite.working_memory import AttentionTable
@@ -79,6 +79,14 @@ _BROKEN_VECTORS = (
 _MEMORIES = f"SELECT {SELECTED}, m.fingerprint FROM memories m JOIN scopes s ON s.id = m.scope"
 
 
+_UNINDEXED_TURNS = (
+    "SELECT count(*) FROM turns t WHERE NOT EXISTS (SELECT 1 FROM turn_terms_docsize d WHERE d.id = t.key)"
+)
+_UNLINKED_TURNS = (
+    "SELECT count(*) FROM (SELECT turn, memory FROM turns_read EXCEPT SELECT turn, memory FROM memory_turns)"
+)
+_TEXT_INDEXES = {"terms": "text index", "turn_terms": "turn index"}
+"""The FTS5 tables, and what their checks are called."""
 _ORPHAN_WORDS = ("row refers to nothing", "rows refer to nothing")
 _AGREEMENTS = (
     ("text index complete", _UNINDEXED, "missing from it", "every memory is in it"),
@@ -87,6 +95,16 @@ _AGREEMENTS = (
     ("vectors whole", _BROKEN_VECTORS, "stored with a broken one", "none is damaged"),
 )
 """What is counted, what it means where there are some, and where there are none."""
+_TURN_AGREEMENTS = (
+    ("turn index complete", _UNINDEXED_TURNS, "missing from it", "every turn is in it"),
+    (
+        "turns linked",
+        _UNLINKED_TURNS,
+        "not linked to what was read out of them",
+        "each is linked to what it left",
+    ),
+)
+"""The same of turns."""
 
 
 def run_checks(connection: apsw.Connection) -> Iterator[Check]:
@@ -104,10 +122,14 @@ def run_checks(connection: apsw.Connection) -> Iterator[Check]:
     changed = sum(not _is_intact(row) for row in connection.execute(_MEMORIES))
     told = counted(changed, "memory was", "memories were")
     yield _expect_none("memories", changed, f"{told} changed from outside", "each is as it was stored")
-    yield _check_text_index(connection)
+    for table, name in _TEXT_INDEXES.items():
+        yield _check_text_index(connection, table, name)
     for name, sql, wrong, right in _AGREEMENTS:
         number: int = single_value(connection, sql, (INDEXED_STATUSES,))
         yield _expect_none(name, number, f"{counted(number, 'memory is', 'memories are')} {wrong}", right)
+    for name, sql, wrong, right in _TURN_AGREEMENTS:
+        number = single_value(connection, sql)
+        yield _expect_none(name, number, f"{counted(number, 'turn is', 'turns are')} {wrong}", right)
 
 
 def _expect_none(name: str, number: int, wrong: str, right: str) -> Check:
@@ -125,13 +147,13 @@ def _is_intact(row: Sequence[Any]) -> bool:
     return is_gone or fingerprint(memory.content, speaker=memory.provenance.speaker) == row[-1]
 
 
-def _check_text_index(connection: apsw.Connection) -> Check:
-    """Let FTS5 compare its index with the terms that it was given."""
+def _check_text_index(connection: apsw.Connection, table: str, name: str) -> Check:
+    """Let FTS5 compare an index with the terms that it was given."""
     try:
-        connection.execute("INSERT INTO terms (terms, rank) VALUES ('integrity-check', 0)")
+        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 0)")
     except apsw.CorruptError as exc:
-        return Check(name="text index", ok=False, found=str(exc))
-    return Check(name="text index", ok=True, found="every word leads to where it stands")
+        return Check(name=name, ok=False, found=str(exc))
+    return Check(name=name, ok=True, found="every word leads to where it stands")
 
 
 # Copy a store that is in use: all of it, as it is at one moment.
@@ -171,6 +193,7 @@ class Tables:
         self.memories = MemoriesTable(connection)
         self.turns = TurnsTable(connection)
         self.terms = TermsTable(connection)
+        self.turn_terms = TurnTermsTable(connection)
         self.vectors = VectorsTable(connection)
         self.history = HistoryTable(connection)
         self.audit = AuditTable(connection)
@@ -353,7 +376,10 @@ class SqliteStore:
     def scrub(self) -> None:
         """Rewrite the file and empty its log; raises where someone still reads what was before."""
         with self._turn() as writer:
-            writer.execute("INSERT INTO terms (terms) VALUES ('optimize')")  # keys may hold old words
+            for table in _TEXT_INDEXES:
+                writer.execute(
+                    f"INSERT INTO {table} ({table}) VALUES ('optimize')"
+                )  # keys may hold old words
             writer.execute("VACUUM")
             if single_value(writer, "PRAGMA wal_checkpoint(TRUNCATE)"):
                 raise StoreBusy(f"{self.location} is being read as it was before")

@@ -1,19 +1,22 @@
 """
-The text index: an FTS5 table that is handed ready terms and only splits them at spaces.
+The text indexes of memories and of turns: FTS5 tables that are handed ready terms and only split at spaces.
 
-The table keeps its own copy of the terms and deletes securely. An index without that copy would be
-smaller, but was seen to leave a forgotten memory's words in the file: docs/decisions/0005-text-index.md.
+Each keeps its own copy of the terms and deletes securely. An index without that copy would be smaller, but
+was seen to leave a forgotten memory's words in the file: docs/decisions/0005-text-index.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engramdb.store import contract
 from engramdb.store.contract import ScoredKey
 from engramdb.store.sqlite.connection import single_value
-from engramdb.store.sqlite.filters import where
+from engramdb.store.sqlite.edges import SPEAKER, fold_trait
+from engramdb.store.sqlite.filters import AMONG, VISIBLE, Clause, ScopesTable, scope_columns, where
+from engramdb.store.sqlite.rows import to_json, to_microseconds
 from engramdb.values import Filters, Scope
 
 if TYPE_CHECKING:
@@ -47,12 +50,7 @@ class TermsTable:
 
     def clear(self, *, version: int) -> None:
         """Empty the index for a rebuild under this version of the cutting rules."""
-        # Made again from its own definition: emptying a damaged index would fail on the damage.
-        definition: str = single_value(self._connection, "SELECT sql FROM sqlite_schema WHERE name = 'terms'")
-        self._connection.execute("DROP TABLE terms")
-        self._connection.execute(definition)
-        self._connection.execute("INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1)")
-        self._connection.execute("UPDATE counters SET value = ? WHERE name = 'terms_version'", (version,))
+        _make_again(self._connection, "terms", version=version)
 
     def count(self) -> int:
         """Return how many memories are indexed."""
@@ -93,6 +91,137 @@ class TermsTable:
         )
         rows: list[Any] = self._connection.execute(sql, (_quote_term(term), *parameters, limit)).fetchall()
         return [contract.ScoredKey(key, 0.0) for (key,) in rows]
+
+
+def _make_again(connection: apsw.Connection, table: str, *, version: int) -> None:
+    """Empty a text index by its own definition: deleting from a damaged one would fail on the damage."""
+    definition: str = single_value(connection, "SELECT sql FROM sqlite_schema WHERE name = ?", (table,))
+    connection.execute(f"DROP TABLE {table}")
+    connection.execute(definition)
+    connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
+    connection.execute("UPDATE counters SET value = ? WHERE name = ?", (version, f"{table}_version"))
+
+
+# The text index of turns.
+#
+# Beside its words a row holds the number of its scope as a term of its own, `=12`, which no text can give.
+# Every search asks for it, so the turns of others are neither found nor counted.
+
+_PUT_TURN = (
+    "INSERT OR REPLACE INTO turn_terms (rowid, words) SELECT key, '=' || scope || ? FROM turns WHERE key = ?"
+)
+_TURN_HOLDERS = "SELECT rowid AS key, ? AS weight FROM turn_terms WHERE turn_terms MATCH ?"
+_COUNT_TURNS = "SELECT count(*) FROM (SELECT 1 FROM turn_terms WHERE turn_terms MATCH ? LIMIT ?)"
+_NOT_FORGOTTEN = (
+    "NOT EXISTS (SELECT 1 FROM memory_turns x JOIN memories m ON m.key = x.memory "
+    "WHERE x.turn = t.key AND m.status = 'forgotten')"
+)
+
+
+class TurnTermsTable:
+    """Which turns hold which terms, asked from within a scope."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._scopes = ScopesTable(connection)
+
+    @property
+    def version(self) -> int:
+        """The version of the cutting rules that the index was built with."""
+        sql = "SELECT value FROM counters WHERE name = 'turn_terms_version'"
+        number: int = single_value(self._connection, sql)
+        return number
+
+    def put(self, key: int, terms: Sequence[str]) -> None:
+        """Index a turn under these terms in place of any earlier ones."""
+        self._connection.execute(_PUT_TURN, (f" {' '.join(terms)}", key))
+
+    def clear(self, *, version: int) -> None:
+        """Empty the index for a rebuild under this version of the cutting rules."""
+        _make_again(self._connection, "turn_terms", version=version)
+
+    def count(self, *, scope: Scope, at_most: int) -> int:
+        """Return how many turns a scope may see, counting no further than `at_most`."""
+        return self._count(self._within(scope), at_most) if self._scopes.visible(scope) else 0
+
+    def frequencies(self, terms: Sequence[str], *, scope: Scope, at_most: int) -> dict[str, int]:
+        """Return in how many turns that a scope may see each term stands, counting no further than that."""
+        if not self._scopes.visible(scope):
+            return dict.fromkeys(terms, 0)
+        within = self._within(scope)
+        return {term: self._count(f"{_quote_term(term)} AND ({within})", at_most) for term in terms}
+
+    def search(
+        self,
+        weights: Mapping[str, float],
+        *,
+        scope: Scope,
+        filters: Filters,
+        heard_by: datetime | None,
+        limit: int,
+    ) -> list[ScoredKey]:
+        """
+        Return turns with any of the terms, best first by the sum of the weights of those they hold.
+
+        Of the filters, time, sessions and speakers count. What a forgotten memory was read from is left out.
+        """
+        condition, parameters = self._where(scope, filters, heard_by)
+        holders, within = " UNION ALL ".join([_TURN_HOLDERS] * len(weights)), self._within(scope)
+        sql = (
+            f"SELECT f.key, sum(f.weight) AS score FROM ({holders}) f CROSS JOIN turns t ON t.key = f.key "
+            f"WHERE {condition} GROUP BY f.key ORDER BY score DESC, f.key DESC LIMIT ?"
+        )
+        asked = [
+            value
+            for term, weight in weights.items()
+            for value in (weight, f"{_quote_term(term)} AND ({within})")
+        ]
+        rows: list[Any] = self._connection.execute(sql, (*asked, *parameters, limit)).fetchall()
+        return [contract.ScoredKey(key, score) for key, score in rows]
+
+    def newest(
+        self, term: str, *, scope: Scope, filters: Filters, heard_by: datetime | None, limit: int
+    ) -> list[ScoredKey]:
+        """Return the newest such turns with a term that is too common to look through, scored 0."""
+        condition, parameters = self._where(scope, filters, heard_by)
+        sql = (
+            "SELECT f.rowid FROM turn_terms f CROSS JOIN turns t ON t.key = f.rowid "
+            f"WHERE turn_terms MATCH ? AND {condition} ORDER BY f.rowid DESC LIMIT ?"
+        )
+        asked = f"{_quote_term(term)} AND ({self._within(scope)})"
+        rows: list[Any] = self._connection.execute(sql, (asked, *parameters, limit)).fetchall()
+        return [contract.ScoredKey(key, 0.0) for (key,) in rows]
+
+    def _within(self, scope: Scope) -> str:
+        return " OR ".join(f'"={number}"' for number in self._scopes.visible(scope))
+
+    def _count(self, match: str, at_most: int) -> int:
+        number: int = single_value(self._connection, _COUNT_TURNS, (match, at_most))
+        return number
+
+    def _where(self, scope: Scope, filters: Filters, heard_by: datetime | None) -> Clause:
+        clauses: list[Clause] = [
+            (f"t.scope IN ({VISIBLE})", [*scope_columns(scope)]),
+            (_NOT_FORGOTTEN, []),
+        ]
+        if filters.since is not None:
+            clauses.append(("t.occurred_at >= ?", [to_microseconds(filters.since)]))
+        if filters.until is not None:
+            clauses.append(("t.occurred_at < ?", [to_microseconds(filters.until)]))
+        if heard_by is not None:
+            clauses.append(("t.created_at <= ?", [to_microseconds(heard_by)]))
+        if filters.sessions:
+            clauses.append((f"t.session {AMONG}", [to_json(sorted(filters.sessions))]))
+        if filters.speakers:
+            clauses.append((f"t.speaker {AMONG}", [to_json(self._speakers(scope, filters.speakers))]))
+        return " AND ".join(text for text, _ in clauses), [one for _, bound in clauses for one in bound]
+
+    def _speakers(self, scope: Scope, wanted: frozenset[str]) -> list[str]:
+        """Return the names, as they were given, of those who spoke in a scope and are meant."""
+        sql = f"SELECT DISTINCT speaker FROM turns WHERE scope IN ({VISIBLE}) AND speaker IS NOT NULL"
+        folded = {fold_trait(SPEAKER, name) for name in wanted}
+        rows = self._connection.execute(sql, scope_columns(scope))
+        return [name for (name,) in rows if fold_trait(SPEAKER, name) in folded]
 
 
 def _quote_term(term: str) -> str:

@@ -38,6 +38,16 @@ _SELECT = (
 )
 
 
+_SELECT_KEYED = _SELECT.replace(" FROM", ", t.key FROM", 1)
+_READ_FROM = (
+    f"SELECT {SELECTED}, t.id FROM turns t JOIN memory_turns x ON x.turn = t.key "
+    "JOIN memories m ON m.key = x.memory JOIN scopes s ON s.id = m.scope "
+    f"WHERE t.id {AMONG} ORDER BY m.key"
+)
+_WITHOUT_MEMORIES = (
+    "SELECT count(*) FROM turns t WHERE t.extracted_at IS NOT NULL "
+    "AND NOT EXISTS (SELECT 1 FROM memory_turns x WHERE x.turn = t.key)"
+)
 _TIME_OF = "SELECT occurred_at, scope FROM turns WHERE id = ?"
 _UNREAD = "extracted_at IS NULL AND coalesce(claimed_until, 0) <= ?"
 _CLAIM = (
@@ -58,12 +68,13 @@ class TurnsTable:
         self._connection = connection
         self._scopes = ScopesTable(connection)
 
-    def add(self, turn: Turn) -> None:
-        """Store a turn."""
+    def add(self, turn: Turn) -> int:
+        """Store a turn and return its key."""
         scope = self._scopes.make(turn.scope)
         times = (to_microseconds(turn.occurred_at), to_microseconds(turn.created_at))
         row = (turn.id, scope, turn.session, turn.role, turn.speaker, turn.content, *times)
         self._connection.execute(f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        return self._connection.last_insert_rowid()
 
     def get(self, turn_id: TurnId, *, scope: Scope) -> Turn | None:
         """Return a turn that this scope may see."""
@@ -71,6 +82,33 @@ class TurnsTable:
         row = self._connection.execute(sql, (turn_id, *scope_columns(scope))).fetchone()
         with corrupt_on_error("turns"):
             return None if row is None else _turn(row)
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, Turn]:
+        """Return the turns that exist, by key."""
+        sql = f"{_SELECT_KEYED} WHERE t.key {AMONG}"
+        rows = self._connection.execute(sql, (to_json(list(keys)),))
+        with corrupt_on_error("turns"):
+            return {row[-1]: _turn(row) for row in rows}
+
+    def page(self, *, after_key: int, limit: int) -> dict[int, Turn]:
+        """Return the next turns of the whole store, by key: what an index is rebuilt from."""
+        rows = self._connection.execute(
+            f"{_SELECT_KEYED} WHERE t.key > ? ORDER BY t.key LIMIT ?", (after_key, limit)
+        )
+        with corrupt_on_error("turns"):
+            return {row[-1]: _turn(row) for row in rows}
+
+    def memories_of(self, turn_ids: Sequence[TurnId]) -> dict[TurnId, list[Memory]]:
+        """Return what was read out of each turn, whatever became of it; no key for those that left none."""
+        found: dict[TurnId, list[Memory]] = {}
+        for row in self._connection.execute(_READ_FROM, (to_json(list(turn_ids)),)):
+            found.setdefault(row[-1], []).append(from_row(row))
+        return found
+
+    def relink(self) -> None:
+        """Note again which memories were read out of which turns, from the memories' own lists."""
+        self._connection.execute("DELETE FROM memory_turns")
+        self._connection.execute("INSERT INTO memory_turns SELECT turn, memory FROM turns_read")
 
     def time_of(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
         """Return when a turn was said that this scope may see; asked for each neighbor of a statement."""
@@ -149,6 +187,11 @@ class TurnsTable:
         total: int = single_value(self._connection, "SELECT count(*) FROM turns")
         return total
 
+    def count_without_memories(self) -> int:
+        """Return how many turns were read and left no memory."""
+        total: int = single_value(self._connection, _WITHOUT_MEMORIES)
+        return total
+
 
 def _turn(row: Sequence[Any]) -> Turn:
     turn_id, session, role, speaker, content, occurred_at, created_at = row[:7]
@@ -158,7 +201,7 @@ def _turn(row: Sequence[Any]) -> Turn:
         role=Role(role),
         speaker=speaker,
         session=session,
-        scope=scope_from(row[7:]),
+        scope=scope_from(row[7:12]),
         occurred_at=from_microseconds(occurred_at),
         created_at=from_microseconds(created_at),
     )
@@ -406,7 +449,7 @@ def _box(row: Sequence[Any]) -> Box:
         last_at=from_microseconds(last_at),
         sealed_at=optional_from_microseconds(sealed_at),
         memories=memories,
-        scope=scope_from(row[7:]),
+        scope=scope_from(row[7:12]),
     )
 
 
