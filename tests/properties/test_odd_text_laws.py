@@ -48,6 +48,8 @@ def test_any_text_is_remembered_or_refused_and_found(content: str, query: str) -
         with suppress(EngramError):
             stored = engram.remember(content)
         with suppress(EngramError):
+            engram.observe(content)
+        with suppress(EngramError):
             engram.recall(query)
 
         if stored is not None:
@@ -88,7 +90,7 @@ def test_search_operators_are_plain_words(engram: Engram, query: str) -> None:
     answer = engram.recall(f"{query} thing {query}")
 
     assert len(answer.hits) == 1
-    assert answer.quality.answered == ("lexical", "vector")
+    assert answer.quality.answered == ("lexical", "vector", "turns")
 
 
 def test_a_statement_of_eight_kilobytes_is_kept_whole(engram: Engram) -> None:

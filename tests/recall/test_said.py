@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -345,3 +346,19 @@ def test_turns_of_an_older_store_are_indexed_when_it_is_opened(
 
     with Engram.open(store_path, clock=clock, embedder=embedder, background=False) as engram:
         assert excerpts(engram.recall(ASKED)) == [KEY]
+
+
+@pytest.mark.usefixtures("collector_at_rest")
+def test_looking_at_turns_and_storing_them_takes_little_time(engram: Engram) -> None:
+    """A thousand turns, a long one among them; what is allowed here is many times what it takes."""
+    say(engram, " ".join(f"w{number % 500}" for number in range(20_000)))
+    begun = time.thread_time()
+    for number in range(1000):
+        say(engram, f"{KEY} That is what the neighbor of house {number} told us on the way to the market.")
+    stored = time.thread_time()
+    for _ in range(50):
+        assert engram.recall(ASKED).said
+    asked = time.thread_time()
+
+    assert (stored - begun) / 1000 < 0.005
+    assert (asked - stored) / 50 < 0.05
