@@ -202,6 +202,8 @@ def test_the_doctor_sees_rows_that_disagree(filled: Path, change: str) -> None:
         "INSERT INTO vectors SELECT space, 1, vector FROM vectors WHERE memory = 9",
         "UPDATE terms_data SET block = X'00' WHERE id > 10",
         "DELETE FROM terms_docsize",
+        "DELETE FROM turn_terms",
+        "UPDATE turn_terms_data SET block = X'00' WHERE id > 10",
     ],
 )
 def test_the_doctor_mends_what_is_derived(filled: Path, change: str) -> None:
@@ -218,3 +220,19 @@ def test_the_doctor_mends_what_is_derived(filled: Path, change: str) -> None:
     assert all(check.ok for check in second.checks)
     assert answer.hits[0].memory.content == "note 8 about topic 1"
     assert not answer.quality.is_degraded
+
+
+def test_a_damaged_index_of_turns_takes_no_answer_along(filled: Path) -> None:
+    """Memories answer, what did not take part is named, and the doctor makes the index again."""
+    change_row(filled, "UPDATE turn_terms_data SET block = X'00' WHERE id > 10")
+
+    with open_quietly(filled) as engram:
+        answer = engram.recall("hello note 7 about topic 0", limit=500)
+        wrong = {check.name for check in engram.doctor().checks if not check.ok}
+        engram.doctor(fix=True)
+        healed = engram.recall("hello, who is there?", limit=500)
+
+    assert answer.hits
+    assert [one.index for one in answer.quality.missing] == ["turns"]
+    assert "turn index" in wrong
+    assert [one.excerpt for one in healed.said] == ["hello there"]

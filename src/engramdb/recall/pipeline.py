@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from engramdb.errors import StoreCorrupt
 from engramdb.policy import RecallPolicy
 from engramdb.recall.anchors import happened_at
 from engramdb.recall.as_of import widened
@@ -49,7 +50,7 @@ from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
 from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
 from engramdb.text.tokens import count_tokens
-from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall
+from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
 
 RANK_CONSTANT = 60
 """How little the first ranks count for more than the next, in reciprocal rank fusion."""
@@ -189,10 +190,7 @@ def recall(
             disputed = contradicted(tx, asking, best)
         with notes.timed("weigh"):
             hits = _weighed(asking, ranked, best, disputed)
-        said = None
-        if with_turns and falls_short(asking, hits):
-            with notes.timed(TURNS):
-                said = find_said(tx, asking, hits)
+        said = _said(tx, asking, hits) if with_turns and falls_short(asking, hits) else None
     elapsed = (time.perf_counter() - started) * 1000
     shown = tuple(hits[: query.limit])
     quality = quality_of(asking, ranked, shown, milliseconds=elapsed)
@@ -205,6 +203,16 @@ def recall(
         quality=quality,
         also_considered=tuple(hits[query.limit :]),
     )
+
+
+def _said(tx: Transaction, asking: Asking, hits: Sequence[Hit]) -> tuple[SaidTurn, ...] | None:
+    """Return what was said and not kept; None, and a note, where the index of turns is damaged."""
+    with asking.notes.timed(TURNS):
+        try:
+            return find_said(tx, asking, hits)
+        except StoreCorrupt as exc:  # a last resort does not take the answer along
+            asking.notes.lost(TURNS, str(exc))
+            return None
 
 
 def with_missing(answer: Recall, index: str, reason: str) -> Recall:

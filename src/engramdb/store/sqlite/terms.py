@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engramdb.store import contract
 from engramdb.store.contract import ScoredKey
-from engramdb.store.sqlite.connection import single_value
+from engramdb.store.sqlite.connection import single_value, translate_errors
 from engramdb.store.sqlite.edges import SPEAKER, fold_trait
 from engramdb.store.sqlite.filters import AMONG, VISIBLE, Clause, ScopesTable, scope_columns, where
 from engramdb.store.sqlite.rows import to_json, to_microseconds
@@ -176,7 +176,7 @@ class TurnTermsTable:
             for term, weight in weights.items()
             for value in (weight, f"{_quote_term(term)} AND ({within})")
         ]
-        rows: list[Any] = self._connection.execute(sql, (*asked, *parameters, limit)).fetchall()
+        rows = self._rows(sql, (*asked, *parameters, limit))
         return [contract.ScoredKey(key, score) for key, score in rows]
 
     def newest(
@@ -189,14 +189,18 @@ class TurnTermsTable:
             f"WHERE turn_terms MATCH ? AND {condition} ORDER BY f.rowid DESC LIMIT ?"
         )
         asked = f"{_quote_term(term)} AND ({self._within(scope)})"
-        rows: list[Any] = self._connection.execute(sql, (asked, *parameters, limit)).fetchall()
-        return [contract.ScoredKey(key, 0.0) for (key,) in rows]
+        return [contract.ScoredKey(key, 0.0) for (key,) in self._rows(sql, (asked, *parameters, limit))]
+
+    def _rows(self, sql: str, parameters: Sequence[Any]) -> list[Any]:
+        """Return what the index finds; a damaged one is told apart from a damaged store."""
+        with translate_errors("the index of turns"):
+            return self._connection.execute(sql, parameters).fetchall()
 
     def _within(self, scope: Scope) -> str:
         return " OR ".join(f'"={number}"' for number in self._scopes.visible(scope))
 
     def _count(self, match: str, at_most: int) -> int:
-        number: int = single_value(self._connection, _COUNT_TURNS, (match, at_most))
+        number: int = self._rows(_COUNT_TURNS, (match, at_most))[0][0]
         return number
 
     def _where(self, scope: Scope, filters: Filters, heard_by: datetime | None) -> Clause:
