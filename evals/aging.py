@@ -104,6 +104,7 @@ def made_up(size: int, *, seed: int = 1) -> Population:
         pinned=chance.random(size) < 0.01,
         held=np.zeros(size, np.bool_),
         extracted=chance.random(size) < 0.7,
+        derived=np.zeros(size, np.bool_),
         episodes=chance.random(size) < 0.5,
         session_ended=np.full(size, NEVER),
         recent_rows=rows,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evals.report import keep, show
 
-NAMES = ("extraction", "affect", "pii", "injection", "entities", "topics")
+NAMES = ("extraction", "affect", "pii", "injection", "entities", "topics", "filing")
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from engramdb import Engram, Scope, Settings
+from engramdb import Engram, Layer, Scope, Settings
 from engramdb.policy import PRESETS
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import AgeReport, Forecast
@@ -45,7 +45,7 @@ def unsure(home: Path, past: ManualClock) -> str:
     with Engram.open(
         settings=Settings(home=home), clock=past, embedder=TinyEmbedder(), background=False
     ) as engram:
-        engram.remember("Helix is my editor")
+        engram.remember("Helix is my editor", layer=Layer.EPISODIC)
         return engram.remember("Maya may like tea", confidence=0.3).id
 
 
@@ -352,7 +352,7 @@ def test_what_a_person_forgot_is_not_restored(engram_command: Command, unsure: s
 
 def test_a_layer_chosen_by_hand_is_kept(engram_command: Command) -> None:
     """Up, down, or straight into one; `get` shows that a person chose it."""
-    memory_id = parsed(engram_command("remember", "Tea is nice", "--json"))["id"]
+    memory_id = parsed(engram_command("remember", "Tea may be nice", "--json"))["id"]
 
     up = engram_command("promote", memory_id[-8:], "--reason", "we rely on it").stdout
     straight = parsed(engram_command("promote", memory_id, "--layer", "procedural", "--json"))

@@ -155,7 +155,7 @@ def test_lists_are_narrowed_and_paged(engram_command: Command) -> None:
     """Newest first, the given category only, one page after the other."""
     for number in range(3):
         remembered(engram_command, f"fact number {number}", "--category", "fact")
-    remembered(engram_command, "something else")
+    remembered(engram_command, "something else", "--category", "general")
 
     first = parsed(engram_command("list", "--json", "--category", "fact", "--limit", "2"))
     rest = parsed(engram_command("list", "--json", "--category", "fact", "--before", first[-1]["id"]))

@@ -59,7 +59,7 @@ def test_a_scope_that_is_none_is_refused_by_every_verb(engram: Engram, scope: An
     [
         ("importance", "high"),
         ("confidence", [0.5]),
-        ("category", None),
+        ("category", 5),
         ("speaker", 5),
         ("session", 5),
         ("occurred_at", "2024-05-01"),

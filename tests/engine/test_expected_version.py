@@ -14,7 +14,7 @@ from interrupted import Interrupted
 from engramdb import Engram
 from engramdb.errors import InvalidQuery, MemoryChanged
 from engramdb.testing import ManualClock, TinyEmbedder
-from engramdb.values import Filters, Status
+from engramdb.values import Filters, Layer, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def test_every_verb_that_changes_one_memory_takes_the_condition() -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_what_has_changed_is_left_alone(engram: Engram, clock: ManualClock, verb: str) -> None:
     """The error names the memory, and nothing is written anywhere."""
-    seen, other = engram.remember("My editor is vim"), engram.remember("Tea is green")
+    seen, other = engram.remember("My editor is vim", layer=Layer.EPISODIC), engram.remember("Tea is green")
     clock.advance(minutes=1)
     engram.promote(seen.id)
     before = written(engram)
@@ -105,7 +105,7 @@ def test_what_has_changed_is_left_alone(engram: Engram, clock: ManualClock, verb
 @pytest.mark.parametrize("verb", sorted(set(VERBS) - NEED_MORE))
 def test_what_is_as_it_was_is_changed(engram: Engram, verb: str) -> None:
     """The memory that `remember` returned will do, and so will one that was looked up."""
-    stored, other = engram.remember("My editor is vim"), engram.remember("Tea is green")
+    stored, other = engram.remember("My editor is vim", layer=Layer.EPISODIC), engram.remember("Tea is green")
 
     VERBS[verb](engram, stored, other.id, stored)
     engram.pin(other.id, expected_version=engram.get(other.id))
@@ -115,7 +115,7 @@ def test_what_is_as_it_was_is_changed(engram: Engram, verb: str) -> None:
 
 def test_being_recalled_or_judged_is_no_change(engram: Engram) -> None:
     """Counts go on, and nobody's correction is lost because of them."""
-    seen = engram.remember("My editor is vim")
+    seen = engram.remember("My editor is vim", layer=Layer.EPISODIC)
     engram.recall("editor", session="s1")
     engram.feedback(seen.id, helpful=True)
     counted = engram.get(seen.id)
@@ -128,7 +128,7 @@ def test_being_recalled_or_judged_is_no_change(engram: Engram) -> None:
 
 def test_the_condition_is_about_the_memory_that_is_meant(engram: Engram) -> None:
     """Another memory, something that is none, and a whole user are mistakes, not conditions that hold."""
-    one, other = engram.remember("My editor is vim"), engram.remember("Tea is green")
+    one, other = engram.remember("My editor is vim", layer=Layer.EPISODIC), engram.remember("Tea is green")
     wrong: Any = one.id
 
     with pytest.raises(InvalidQuery, match=other.id):
@@ -145,7 +145,7 @@ def test_a_change_between_the_look_and_the_write_is_found(
     engram: Engram, embedder: Interrupted, store_path: Path, child: RunChild
 ) -> None:
     """Another process pins the memory while its correction is being embedded: it is not corrected."""
-    seen = engram.remember("My editor is vim")
+    seen = engram.remember("My editor is vim", layer=Layer.EPISODIC)
     script = """
         import sys
         from engramdb import Engram
@@ -186,7 +186,7 @@ def test_of_all_who_saw_the_same_one_succeeds(store_path: Path) -> None:
         ]
         pool = stack.enter_context(ThreadPoolExecutor(len(verbs)))
         for number in range(8):
-            memory = engines[0].remember(f"Parcel {number} is on shelf {number * 7}")
+            memory = engines[0].remember(f"Maybe parcel {number} is on shelf {number * 7}")
             tries = [pool.submit(tried, engines[place % 2], verb, memory) for place, verb in enumerate(verbs)]
             assert sum(one.result(60) for one in tries) == 1
             events = [event for event in engines[1].history(memory.id) if event.action != "remember"]

@@ -93,10 +93,10 @@ def test_lists_are_narrowed_by_everything(client: TestClient, engine: Engram) ->
     engine.remember("Tea is nice")
 
     for name, fitting, other in (
-        ("layer", "episodic", "semantic"),
+        ("layer", "semantic", "episodic"),
         ("type", "fact", "narrative"),
         ("kind", "note", "episode"),
-        ("category", "general", "decision"),
+        ("category", "fact", "decision"),
         ("status", "active", "archived"),
         ("since", "2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"),
         ("until", "2040-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),

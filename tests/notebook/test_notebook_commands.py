@@ -95,7 +95,7 @@ def test_an_export_is_a_file_that_import_takes(tmp_path: Path) -> None:
     again = run("export", path)
     forced = json.loads(run("export", path, "--force", "--sensitive", "--json").stdout)
     taken = run("import", path, "--store", tmp_path / "other.db")
-    piped = run("export", "-", "--category", "general")
+    piped = run("export", "-", "--category", "preference")
 
     assert "exported 1 memory\nleft out 1" in done.stdout
     assert (path.stat().st_mode & 0o777, again.exit_code) == (0o600, 2)

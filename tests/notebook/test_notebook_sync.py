@@ -81,7 +81,7 @@ def test_edited_labels_are_applied(notebook: Notebook) -> None:
         ("category: preference", "category: Principle"),
         ("importance: 0.5", 'importance: "0.90"'),
         ("pinned: false", "pinned: yes"),
-        ("layer: episodic", "layer: semantic"),
+        ("layer: semantic", "layer: codebase"),
     ):
         assert old in text
         text = text.replace(old, new)
@@ -92,7 +92,7 @@ def test_edited_labels_are_applied(notebook: Notebook) -> None:
     memory = active(notebook.engram)[TEA]
     assert acts(report) == {"relabelled": 4}
     assert (memory.category, memory.importance, memory.pinned) == ("principle", 0.9, True)
-    assert (memory.layer, memory.layer_held) == (Layer.SEMANTIC, True)
+    assert (memory.layer, memory.layer_held) == (Layer.CODEBASE, True)
     assert [event.action for event in notebook.engram.history(memory.id)].count(Action.RELABEL) == 2
     assert notebook.sync().is_unchanged
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_changed_in_a_note_is_said_and_put_back(notebook: Noteboo
         "source": ("source: human", "source: assistant"),
         "created": ("created: 2026-01-01", "created: 2020-01-01"),
         "status": ("status: active", "status: erased"),
-        "layer": ("layer: episodic", "layer: upper"),
+        "layer": ("layer: semantic", "layer: upper"),
         "importance": ("importance: 0.5", "importance: high"),
         "entities": ("[[entities/maya|Maya]]", "[[entities/tom|Tom]]"),
     }

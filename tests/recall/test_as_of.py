@@ -127,7 +127,7 @@ def test_other_statuses_may_be_asked_for(engram: Engram, clock: ManualClock) -> 
 
 def test_a_memory_is_in_the_layer_that_it_was_in(engram: Engram, clock: ManualClock) -> None:
     """Layers are asked for as they were; who chose the layer is undone with it."""
-    made = engram.remember("The API uses JWT tokens")
+    made = engram.remember("The API uses JWT tokens", layer=Layer.EPISODIC)
     start = clock.now()
     clock.advance(days=1)
     engram.promote(made.id)

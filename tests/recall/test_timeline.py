@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engramdb import Filters, Scope, Status
+from engramdb import Filters, Layer, Scope, Status
 from engramdb.recall.timeline import busiest, timeline, trace
 from engramdb.values import Action, Edge, EdgeType, HistoryEvent, Memory
 from engramdb.values.recall import KnowledgeChange
@@ -205,7 +205,7 @@ def test_bringing_the_old_one_back_does_not_rewrite_the_story(engram: Engram, cl
 
 def test_pins_layers_and_tidying_are_no_change_of_what_is_known(engram: Engram, clock: ManualClock) -> None:
     """Nor is the way from superseded to archived: it counted no longer."""
-    old = engram.remember("My editor is vim")
+    old = engram.remember("My editor is vim", layer=Layer.EPISODIC)
     clock.advance(days=1)
     new = engram.correct(old.id, "My editor is Helix")
     clock.advance(days=1)

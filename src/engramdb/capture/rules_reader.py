@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from engramdb.capture.extract import Extracted, HeuristicExtractor, read_rule
-from engramdb.capture.worth import is_imagined, is_question, is_request
+from engramdb.capture.extract import HeuristicExtractor
 from engramdb.models.reader import Utterance
 from engramdb.policy import CapturePolicy
 from engramdb.text.injection import scan
-from engramdb.text.moments import find_moments
-from engramdb.text.normalize import lazy
-from engramdb.text.sentences import SpeakerCertainty, sentences, take_opening
+from engramdb.text.sentences import sentences
+from engramdb.text.statements import read_force, read_lasting
 from engramdb.values import Role, Turn
 from engramdb.values.memory import TurnId
 from engramdb.values.reading import Force, Lasting, Reading
@@ -21,15 +19,6 @@ from engramdb.values.reading import Force, Lasting, Reading
 NAME: Final = "rules/1"
 HOSTILE_ABOVE: Final = CapturePolicy().injection_flag_above
 
-_REPORTED = lazy(r"\b(?:said|says|told (?:me|us)|asked|wrote|claims?|according to|joked|read that)\b|^>")
-_PERMANENT = lazy(
-    r"\b(?:born|birthday|birth date|allergic|allergy|my name is|i'm called|blood type|passport|"
-    r"account number|iban)\b"
-)
-_PASSING = lazy(
-    r"\b(?:today|tonight|right now|just now|this (?:morning|afternoon|evening|week)|at the moment|"
-    r"currently)\b"
-)
 _ROLES: Final = {"assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
 _SOME_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Rules read dates as dated whatever the day is."""
@@ -60,7 +49,7 @@ def _reading(said: Utterance) -> Reading:
         keep=float(bool(found)),
         is_kept=bool(found),
         force=_force(said.text),
-        lasting=_lasting(said.text, found),
+        lasting=read_lasting(said.text, now=_SOME_DAY) if found else Lasting.NONE,
         category=found[0].category if found else "none",
         hostile=float(is_hostile),
         is_hostile=is_hostile,
@@ -69,33 +58,6 @@ def _reading(said: Utterance) -> Reading:
 
 def _force(text: str) -> Force:
     """Return what the first sentence does that is no question or request, or else the first."""
-    forces = [_sentence_force(one) for one in sentences(text)]
+    forces = [read_force(one) for one in sentences(text)]
     told = [one for one in forces if one not in (Force.QUESTION, Force.REQUEST)]
     return next(iter(told or forces), Force.ASSERTED)
-
-
-def _sentence_force(sentence: str) -> Force:
-    opened = take_opening(sentence)
-    if read_rule(opened.text):
-        return Force.RULE
-    lower = opened.text.lower().replace("’", "'")
-    if is_question(lower):
-        return Force.QUESTION
-    if is_imagined(lower):
-        return Force.HYPOTHETICAL
-    if is_request(lower):
-        return Force.REQUEST
-    if _REPORTED.search(lower):
-        return Force.QUOTED
-    return Force.HEDGED if opened.certainty <= SpeakerCertainty.HEDGED else Force.ASSERTED
-
-
-def _lasting(text: str, found: Sequence[Extracted]) -> Lasting:
-    lower = text.lower()
-    if not found:
-        return Lasting.NONE
-    if _PERMANENT.search(lower):
-        return Lasting.PERMANENT
-    if find_moments(text, now=_SOME_DAY):
-        return Lasting.PASSING if _PASSING.search(lower) else Lasting.DATED
-    return Lasting.STABLE

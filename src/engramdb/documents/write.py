@@ -25,8 +25,11 @@ from engramdb.values import (
     AuditEvent,
     Document,
     Filters,
+    Kind,
+    Layer,
     Memory,
     MemoryId,
+    MemoryType,
     Provenance,
     PutDocument,
     RemoveDocument,
@@ -100,6 +103,11 @@ def prepare_document(
     draft = Draft(
         content=fit_text(text, pipeline.policy.max_memory_bytes),
         scope=scope,
+        # Whatever it says, it is there until its program takes it away.
+        layer=Layer.SEMANTIC,
+        type=MemoryType.FACT,
+        kind=Kind.NOTE,
+        category="general",
         provenance=Provenance(source=putting.source),
         forget_after=None if putting.lifetime is None else now + putting.lifetime,
         extractor=DOCUMENT_EXTRACTOR,

@@ -21,9 +21,9 @@ MAX_SUMMARIES = 50
 RESTATED_ABOVE = 0.85
 """Statements more alike than this count as one fact, as in capture."""
 MIN_IDLE_STRENGTH = 0.1
-"""What idle periods leave of the strength of lasting knowledge at the end."""
+"""What idle periods leave of the strength of concluded knowledge at the end."""
 
-# How much strength lasting knowledge has lost by lying idle.
+# How much strength concluded knowledge has lost by lying idle.
 
 _DAY = 86_400_000_000
 _SMALLEST = 1e-6
@@ -38,7 +38,8 @@ def faded_strengths(population: Population, policy: KnowledgePolicy, *, now: int
     left = population.strength * policy.idle_factor ** np.maximum(due, 0)
     left = np.maximum(left, MIN_IDLE_STRENGTH)
     is_lasting = population.is_in(Layer.SEMANTIC, Layer.PROCEDURAL) & population.has(Status.ACTIVE)
-    is_due = is_lasting & ~population.pinned & (population.strength - left > _SMALLEST)
+    is_concluded = is_lasting & population.derived  # what somebody stated does not weaken by lying there
+    is_due = is_concluded & ~population.pinned & (population.strength - left > _SMALLEST)
     return {int(population.keys[row]): float(left[row]) for row in np.flatnonzero(is_due)}
 
 
@@ -47,7 +48,7 @@ def _idle_periods(idle: NDArray[np.int64], period: float) -> NDArray[np.float64]
     return whole
 
 
-# Turn what was said in many sessions into lasting knowledge, and let knowledge that no one uses fade.
+# Turn what was said in many sessions into lasting knowledge, and let conclusions that no one uses fade.
 #
 # A fact appears in a summary when it was stated, or stated again, in the session that the summary covers.
 # The memory that says it best moves to the semantic layer with its own words: nothing that is stored

@@ -244,12 +244,12 @@ class Engram:
         self,
         content: str,
         *,
-        category: str = "general",
+        category: str | None = None,
         importance: float | None = None,
         confidence: float | None = None,
-        layer: Layer = Layer.EPISODIC,
-        type: MemoryType = MemoryType.FACT,  # noqa: A002 - the word users know
-        kind: Kind = Kind.NOTE,
+        layer: Layer | None = None,
+        type: MemoryType | None = None,  # noqa: A002 - the word users know
+        kind: Kind | None = None,
         source: Source = Source.HUMAN,
         speaker: str | None = None,
         session: str | None = None,
@@ -261,7 +261,8 @@ class Engram:
         """
         Store one statement and return it; one that is already known becomes stronger instead.
 
-        It is durable and can be recalled, by every process that has the store open, when this returns.
+        Category, layer, type and kind are read from its words where they are not given. It is durable and can
+        be recalled, by every process that has the store open, when this returns.
         """
         from engramdb.lifecycle.drafts import Draft  # noqa: PLC0415 - loads what reads statements
 
@@ -271,9 +272,9 @@ class Engram:
             category=category,
             importance=importance,
             confidence=confidence,
-            layer=parse_enum(Layer, layer),
-            type=parse_enum(MemoryType, type),
-            kind=parse_enum(Kind, kind),
+            layer=layer,
+            type=type,
+            kind=kind,
             provenance=Provenance(source=parse_enum(Source, source), speaker=speaker, session=session),
             occurred_at=occurred_at,
             forget_after=forget_after,

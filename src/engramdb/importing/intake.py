@@ -449,6 +449,8 @@ def _draft(record: SourceStatement, scope: Scope) -> Draft:
         layer=record.layer,
         type=record.type,
         kind=record.kind,
+        force=record.force,
+        lasting=record.lasting,
         pinned=record.pinned,
         forget_after=record.forget_after,
     )

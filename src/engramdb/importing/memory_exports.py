@@ -14,6 +14,7 @@ from engramdb.importing.source import BrokenRecord, Record, SourceFile, SourceLi
 from engramdb.text import fields
 from engramdb.values import BELIEVED, GLOBAL, EdgeType, Kind, Layer, MemoryType, Scope, Status
 from engramdb.values.memory import DREAMT
+from engramdb.values.reading import Force, Lasting
 
 # Engram: what one store knows, taken into another. Statements that were held to be true come in, oldest
 # first, with their labels, their links to one another, and in the scope that they came from where the import
@@ -45,7 +46,7 @@ def read_engram(file: SourceFile, _mapping: Mapping[str, str]) -> Iterator[Recor
 
 def _is_believed(value: Mapping[str, Any]) -> bool:
     is_derived = (fields.text(value.get("extractor")) or "").startswith(DREAMT)
-    return not is_derived and _word(Status, value.get("status"), Status.ACTIVE) in BELIEVED
+    return not is_derived and (_word(Status, value.get("status")) or Status.ACTIVE) in BELIEVED
 
 
 def _engram_moment(value: Mapping[str, Any]) -> datetime | None:
@@ -74,9 +75,11 @@ def _engram_statement(one: JsonObject) -> SourceStatement | BrokenRecord:
         forget_after=fields.moment(value.get("forget_after")),
         confidence=fields.share(value.get("confidence")),
         importance=fields.share(value.get("importance")),
-        layer=_word(Layer, value.get("layer"), Layer.EPISODIC),
-        type=_word(MemoryType, value.get("type"), MemoryType.FACT),
-        kind=_word(Kind, value.get("kind"), Kind.NOTE),
+        layer=_filed(Layer, value, "layer", unfiled=Layer.EPISODIC),
+        type=_filed(MemoryType, value, "type", unfiled=MemoryType.FACT),
+        kind=_filed(Kind, value, "kind", unfiled=Kind.NOTE),
+        force=_word(Force, value.get("force")),
+        lasting=_word(Lasting, value.get("lasting")),
         pinned=value.get("pinned") is True,
         scope=scope,
         links=tuple(_engram_links(fields.sequence(value.get("links"))[:MAX_LINKS])),
@@ -97,14 +100,22 @@ def _engram_scope(told: Mapping[str, Any]) -> Scope:
     return Scope(**names) if names else GLOBAL
 
 
-def _word(words: type[Word], value: object, otherwise: Word) -> Word:
-    return words(value) if isinstance(value, str) and value in list(words) else otherwise
+def _word(words: type[Word], value: object) -> Word | None:
+    return words(value) if isinstance(value, str) and value in list(words) else None
+
+
+def _filed(words: type[Word], value: Mapping[str, Any], name: str, *, unfiled: Word) -> Word | None:
+    """Return a label that was chosen; a version that did not choose wrote the same one for everything."""
+    found = _word(words, value.get(name))
+    return None if found is unfiled and "lasting" not in value else found
 
 
 # mem0: its memories as a list, or under `results` or `memories`, or one to a line. `user_id` and `agent_id`
 # become part of the scope, unless the import names a user or an agent itself: a memory of a user stays that
 # user's.
 
+_MEM0_PROCEDURE = "procedural_memory"
+"""How mem0 marks what tells how to do something."""
 _MEM0_OTHER_LISTS = frozenset({"relations", "added_entities", "deleted_entities"})
 
 
@@ -137,11 +148,13 @@ def _mem0_statement(one: JsonObject) -> SourceStatement | BrokenRecord:
     about = fields.mapping(value.get("metadata"))
     names = fields.sequence(value.get("categories")) or [about.get("category")]
     session = fields.name(value.get("run_id"))
+    is_procedure = (value.get("memory_type") or about.get("memory_type")) == _MEM0_PROCEDURE
     return SourceStatement(
         content=content,
         place=one.place,
         key=fields.name(value.get("id")) or "",
         category=fields.category(names[0]),
+        type=MemoryType.PROCEDURE if is_procedure else None,
         speaker=fields.name(value.get("actor_id")),
         session=None if session is None else f"mem0:{session}",
         occurred_at=_updated_at(value),

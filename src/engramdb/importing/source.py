@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.values import GLOBAL, EdgeType, Kind, Layer, MemoryType, Role, Scope
+from engramdb.values.reading import Force, Lasting
 
 UNREADABLE = InvalidContent.code
 TOO_LARGE = ContentTooLarge.code
@@ -45,7 +46,7 @@ class SourceStatement(Struct, frozen=True, kw_only=True):
     place: str
     key: str = ""
     """The source's own name for it; without one, its words are its name."""
-    category: str = "general"
+    category: str | None = None
     speaker: str | None = None
     session: str | None = None
     occurred_at: datetime | None = None
@@ -53,9 +54,11 @@ class SourceStatement(Struct, frozen=True, kw_only=True):
     importance: float | None = None
     user: str | None = None
     agent: str | None = None
-    layer: Layer = Layer.EPISODIC
-    type: MemoryType = MemoryType.FACT
-    kind: Kind = Kind.NOTE
+    layer: Layer | None = None
+    type: MemoryType | None = None
+    kind: Kind | None = None
+    force: Force | None = None
+    lasting: Lasting | None = None
     pinned: bool = False
     forget_after: datetime | None = None
     scope: Scope = GLOBAL

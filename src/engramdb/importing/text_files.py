@@ -90,14 +90,14 @@ def _front_matter(lines: list[str]) -> tuple[dict[str, Value], int]:
     return found, len(inside) + 2
 
 
-def _category(front: Mapping[str, Value]) -> str:
+def _category(front: Mapping[str, Value]) -> str | None:
     """Return the category that the note gives itself, by name or by a tag that is one."""
     told = fields.category(front.get("category"))
-    if told != "general":
+    if told is not None:
         return told
     given = front.get("tags", ())
     tags = given.replace(",", " ").split() if isinstance(given, str) else given
-    return next((tag for tag in (one.strip("#").lower() for one in tags) if tag in CATEGORIES), "general")
+    return next((tag for tag in (one.strip("#").lower() for one in tags) if tag in CATEGORIES), None)
 
 
 def _date(front: Mapping[str, Value], stem: str) -> datetime | None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from engramdb.errors import InjectionBlocked
 from engramdb.lifecycle.drafts import INJECTION, Draft, checked, in_utc
+from engramdb.lifecycle.filing import file_draft
 from engramdb.lifecycle.settle import is_negation
 from engramdb.policy import CapturePolicy
 from engramdb.text.affect import affect, sentiment
@@ -25,10 +26,7 @@ from engramdb.text.pii import classify, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
 from engramdb.values import (
-    Kind,
-    Layer,
     Memory,
-    MemoryType,
     Provenance,
     SecurityTier,
     Source,
@@ -36,7 +34,6 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import parse_enum
-from engramdb.values.reading import Force
 
 
 class Candidate(Struct, frozen=True):
@@ -117,6 +114,7 @@ def born(
 ) -> Memory:
     """Return the draft as a new memory; a relation is its subject, predicate and object as they were read."""
     occurred_at = in_utc("occurred_at", draft.occurred_at)
+    filing = file_draft(draft, content, now=now)
     subject, predicate, object_ = relation or (draft.subject, draft.predicate, draft.object)
     return Memory(
         id=new_id(now),
@@ -124,10 +122,10 @@ def born(
         created_at=now,
         updated_at=now,
         scope=draft.scope,
-        layer=parse_enum(Layer, draft.layer),
-        type=parse_enum(MemoryType, draft.type),
-        category=draft.category,
-        kind=parse_enum(Kind, draft.kind),
+        layer=filing.layer,
+        type=filing.type,
+        category=filing.category,
+        kind=filing.kind,
         subject=subject,
         predicate=predicate,
         object=object_,
@@ -146,8 +144,8 @@ def born(
         extractor=draft.extractor,
         verbatim=_exact_words(draft),
         statement=draft.statement,
-        force=draft.force or Force.ASSERTED,
-        lasting=draft.lasting,
+        force=filing.force,
+        lasting=filing.lasting,
         answers=draft.answers,
         refers_to=draft.refers_to,
         moments=draft.moments,

@@ -39,10 +39,10 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     content: str
     scope: Scope = GLOBAL
-    layer: Layer = Layer.EPISODIC
-    type: MemoryType = MemoryType.FACT
-    category: str = "general"
-    kind: Kind = Kind.NOTE
+    layer: Layer | None = None
+    type: MemoryType | None = None
+    category: str | None = None
+    kind: Kind | None = None
     subject: str | None = None
     predicate: str | None = None
     object: str | None = None
@@ -90,7 +90,8 @@ def checked(draft: Draft, policy: CapturePolicy) -> str:
             f"a draft is a Draft, not {type(draft).__name__}", hint='Give one, such as Draft(content="…").'
         )
     content = checked_text(draft.content, what="memory", max_bytes=policy.max_memory_bytes)
-    check_category(draft.category)
+    if draft.category is not None:
+        check_category(draft.category)
     for name, share in (("confidence", draft.confidence), ("importance", draft.importance)):
         if share is not None:
             check_share(name, share)

@@ -107,7 +107,7 @@ class ScopeMemories(Struct, frozen=True, kw_only=True):
             content=note.body,
             scope=self.scope,
             category=fields.category(told.get("category")),
-            layer=Layer(word) if word in {str(one) for one in Layer} else Layer.EPISODIC,
+            layer=Layer(word) if word in {str(one) for one in Layer} else None,
             importance=fields.share(told.get("importance")),
             confidence=fields.share(told.get("confidence")),
             pinned=truth(told.get("pinned", "")) is True,

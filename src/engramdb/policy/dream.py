@@ -96,7 +96,7 @@ class KnowledgePolicy(Struct, frozen=True, kw_only=True):
     idle_days: float = 30.0
     """How long a period without any recall or confirmation is."""
     idle_factor: float = 0.9
-    """What each such period leaves of the strength of lasting knowledge."""
+    """What each such period leaves of the strength of knowledge that a dream concluded."""
     principles_most: int = 5
     """New principles in one run, and in one day: dreaming again at once adds none."""
     profile_lines: int = 12

@@ -63,11 +63,11 @@ def share(value: object) -> float | None:
     return found if 0 <= found <= 1 else None
 
 
-def category(value: object) -> str:
-    """Return a category of the form that the write pipeline takes; `general` for anything else."""
+def category(value: object) -> str | None:
+    """Return a category of the form that the write pipeline takes."""
     found = text(value)
     slug = "" if found is None else found.strip().lower().replace(" ", "_")
-    return slug if _SLUG.fullmatch(slug) else "general"
+    return slug if _SLUG.fullmatch(slug) else None
 
 
 def moment(value: object) -> datetime | None:

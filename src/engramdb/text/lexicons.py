@@ -257,6 +257,8 @@ class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     questions: QuestionWords = QuestionWords()
     signals: Mapping[str, list[str]] = {}
     """Patterns by the kind of sign that they are, in small letters."""
+    statements: Mapping[str, list[str]] = {}
+    """Patterns by the sort of statement that they speak for, in small letters."""
     facts: Mapping[str, str] = {}
     """What the commonest facts about oneself begin with, by predicate; without spaces, the whole pattern."""
     names: NameCues = NameCues()

@@ -68,6 +68,8 @@ class Population(Struct, frozen=True, kw_only=True):
     """Whether a person chose the layer, so that rules leave it."""
     extracted: Flags
     """Whether it was read out of a turn; otherwise someone asked to remember it."""
+    derived: Flags
+    """Whether a dream concluded it."""
     episodes: Flags
     session_ended: Ints
     """When the last turn of its session was; never, where the session has a summary or there is none."""
@@ -164,6 +166,7 @@ def population_of(memories: Sequence[Memory], *, keys: Sequence[int] | None = No
         pinned=_flags([memory.pinned for memory in memories]),
         held=_flags([memory.layer_held for memory in memories]),
         extracted=_flags([memory.extractor is not None for memory in memories]),
+        derived=_flags([memory.is_derived for memory in memories]),
         episodes=_flags([memory.kind is Kind.EPISODE for memory in memories]),
         session_ended=_ints([NEVER] * len(memories)),
         recent_rows=_ints([row for row, _ in recent]),

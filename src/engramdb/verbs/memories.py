@@ -51,17 +51,17 @@ MAX_STATEMENTS = 1000
 
 
 class Statement(Request, frozen=True, kw_only=True):
-    """One statement and what is known of it."""
+    """One statement and what is known of it; labels that are not given are read from its words."""
 
     content: Annotated[Text, about("The statement, as one would say it.")]
-    category: Annotated[str, about("The category, such as fact or preference.", metavar="NAME")] = "general"
+    category: Annotated[str | None, about("The category, such as fact or preference.", metavar="NAME")] = None
     importance: Annotated[Share | None, about("The importance, from 0 to 1.")] = None
     confidence: Annotated[Share | None, about("The confidence, from 0 to 1.")] = None
-    layer: Annotated[Layer, about("How long it is meant to live.", metavar="NAME")] = Layer.EPISODIC
-    type: Annotated[MemoryType, about("What it holds.", metavar="NAME")] = MemoryType.FACT
-    kind: Annotated[Kind, about("Whether it happened once, or holds until replaced.", metavar="NAME")] = (
-        Kind.NOTE
-    )
+    layer: Annotated[Layer | None, about("How long it is meant to live.", metavar="NAME")] = None
+    type: Annotated[MemoryType | None, about("What it holds.", metavar="NAME")] = None
+    kind: Annotated[
+        Kind | None, about("Whether it happened once, or holds until replaced.", metavar="NAME")
+    ] = None
     source: Annotated[Source, about("Where it came from.", metavar="NAME")] = Source.HUMAN
     speaker: Annotated[str | None, about("Who said it.", metavar="NAME")] = None
     session: Session | None = None

@@ -18,6 +18,7 @@ from engramdb.store.sqlite.rows import (
 )
 from engramdb.values import Scope, Status
 from engramdb.values.aging import LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES
+from engramdb.values.memory import DREAMT
 
 if TYPE_CHECKING:
     import apsw
@@ -38,7 +39,8 @@ _SELECT = (
     "m.strength, m.arousal, m.source, m.layer, m.status, m.category, m.scope, m.pinned, m.layer_held, "
     "m.extractor IS NOT NULL, m.kind = 'episode', "
     "CASE WHEN coalesce(m.extractor, '') LIKE 'session-%' THEN NULL ELSE m.session END, "
-    "CASE WHEN m.access_count > 0 THEN m.access_recent END FROM memories m "
+    "CASE WHEN m.access_count > 0 THEN m.access_recent END, "
+    f"coalesce(m.extractor, '') LIKE '{DREAMT}%' FROM memories m "
     "WHERE m.status IN (SELECT value FROM json_each(?))"
 )
 _PROJECTS = "SELECT id, min(id) OVER (PARTITION BY project) FROM scopes"
@@ -58,7 +60,7 @@ _SEEN = "INSERT OR IGNORE INTO recall_sessions (memory, session) VALUES (?, ?)"
 _LAYER_CODES = {layer.value: code for code, layer in enumerate(LAYERS)}
 _STATUS_CODES = {status.value: code for code, status in enumerate(STATUSES)}
 _SOURCE_CODES = {source.value: code for code, source in enumerate(SOURCES)}
-_COLUMNS = 25
+_COLUMNS = 26
 
 
 class AgesTable:
@@ -156,6 +158,7 @@ def _population(
         pinned=np.array(columns[19], np.bool_),
         held=np.array(columns[20], np.bool_),
         extracted=np.array(columns[21], np.bool_),
+        derived=np.array(columns[25], np.bool_),
         episodes=np.array(columns[22], np.bool_),
         session_ended=np.array(
             [ends((scope, session), NEVER) for scope, session in zip(scopes, sessions, strict=True)], np.int64
