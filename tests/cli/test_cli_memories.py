@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engramdb import Engram
+from engramdb.testing import ManualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +41,20 @@ def test_what_is_remembered_can_be_recalled(engram_command: Command) -> None:
     assert "The API uses JWT tokens" in result.stdout
     assert "found by" in result.stdout
     assert result.stderr == ""
+
+
+def test_a_relative_time_is_shown_with_its_date(engram_command: Command, home: Path) -> None:
+    """Wherever a person reads the words; JSON has them as they were said."""
+    home.mkdir(exist_ok=True)
+    with Engram.open(
+        home / "memory.db", clock=ManualClock(datetime(2026, 5, 8, tzinfo=UTC)), background=False
+    ) as engram:
+        memory = engram.remember("The release is tomorrow")
+    shown = "The release is tomorrow (9 May 2026)"
+
+    for command in (("list",), ("recall", "when is the release?"), ("get", memory.id)):
+        assert shown in " ".join(engram_command(*command).stdout.split())
+    assert parsed(engram_command("get", memory.id, "--json"))["content"] == memory.content
 
 
 def test_json_is_the_library_s_own_shape(engram_command: Command, home: Path) -> None:

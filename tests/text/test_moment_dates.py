@@ -204,7 +204,7 @@ def test_a_date_beside_a_relative_phrase_is_the_same_moment() -> None:
         ("Friday meetings are dull", False),
         ("closed on Black Friday", False),
         ("open Black Friday", False),
-        ("a few days ago", True),
+        ("a few days ago", False),
         ("recently", False),
         ("I moved in September", True),
         ("the deal closes in Q3", False),

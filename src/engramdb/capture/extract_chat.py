@@ -13,7 +13,7 @@ from engramdb.errors import ChatError, ChatUnavailable
 from engramdb.models.chat import CallLog, ChatModel, Usage, ask
 from engramdb.models.prompts import extract as prompt
 from engramdb.models.prompts.extract import ExtractedStatement, Record
-from engramdb.text.calendar import long_date
+from engramdb.text.dates import long_date
 from engramdb.text.normalize import clean, is_text, lazy, normalize_text
 from engramdb.text.relations import canonical
 from engramdb.text.terms import query_terms, terms

@@ -9,6 +9,7 @@ import click
 
 from engramdb.cli.derive import Run, runs, shows
 from engramdb.cli.output import dim, minute, one_line, out, short, show_table, steps, talk, warning
+from engramdb.text.dates import dated
 from engramdb.text.normalize import counted
 from engramdb.values import DreamReport, Memory, StepOutcome, StepReport
 
@@ -45,7 +46,7 @@ def dream(run: Run) -> None:
 def show_unmerged(memories: Sequence[Memory]) -> None:
     """Show what was brought back."""
     for memory in memories:
-        out(f"brought back {short(memory.id)}  {one_line(memory.content)}")
+        out(f"brought back {short(memory.id)}  {one_line(dated(memory))}")
 
 
 def show_dream(report: DreamReport) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from engramdb.text.dates import dated
 from engramdb.values import DoctorReport, Memory
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ _WIDEST_CATEGORY = 12
 def show_line(memory: Memory, *, width: int = 0) -> None:
     """Show a memory as one line of a list, whose categories are so wide."""
     first = f"{short(memory.id)}  {dim(minute(memory.when))}  {memory.category:<{width}}  "
-    out(indented(first, one_line(memory.content), indent=_UNDER_ID))
+    out(indented(first, one_line(dated(memory)), indent=_UNDER_ID))
 
 
 def show_lines(memories: Sequence[Memory]) -> None:
@@ -236,7 +237,7 @@ def show_lines(memories: Sequence[Memory]) -> None:
 
 def show_memory(memory: Memory) -> None:
     """Show everything about one memory that a person may want to know."""
-    out(visible(memory.content))
+    out(visible(dated(memory)))
     out()
     show_rows(
         {

@@ -472,7 +472,9 @@ def _use_remaining_tokens(page: _SectionPage, candidates: Sequence[SectionCandid
 def _calibrated_measure(measure: Measure, candidates: Sequence[SectionCandidate]) -> Measure:
     """Return the measure with what the counter makes of the stored counts of a few of these memories."""
     some = [one.memory for one in candidates[:: max(1, len(candidates) // CALIBRATION_SAMPLES)]]
-    return measure.calibrated([(one.content, stored_tokens(one, DetailLevel.FULL)) for one in some])
+    return measure.calibrated(
+        [(text_at_level(one, DetailLevel.FULL), stored_tokens(one, DetailLevel.FULL)) for one in some]
+    )
 
 
 def _section_losses(page: _SectionPage, candidates: Sequence[SectionCandidate]) -> list[Loss]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from engramdb.erasable_cache import cached
+from engramdb.text.dates import long_date, with_dates
 from engramdb.text.tokens import count_tokens
 from engramdb.values import ConfidenceTier, DetailLevel, Memory, SectionName, SecurityTier, Source, Status
 
@@ -142,10 +143,6 @@ DAY_TOKENS = 7
 TAGS_TOKENS = 5
 """What the line of tags costs before the first of them."""
 
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 _SOURCES = {Source.HUMAN: "user", Source.ASSISTANT: "agent", Source.INGEST: "import"}
 _CONFIDENCE = {
     ConfidenceTier.EXPLICIT: "",
@@ -169,7 +166,16 @@ def may_be_standing(memory: Memory) -> bool:
 
 
 def text_at_level(memory: Memory, level: DetailLevel) -> str:
-    """Return the memory's words at a level; one that was never shortened is whole at every level."""
+    """
+    Return the memory's words at a level, with the dates of relative times in all but a tag.
+
+    One that was never shortened is whole at every level.
+    """
+    words = _words_at_level(memory, level)
+    return words if level is DetailLevel.TAG else with_dates(words, memory.moments)
+
+
+def _words_at_level(memory: Memory, level: DetailLevel) -> str:
     detail = memory.detail
     shorter = {
         DetailLevel.FULL: memory.verbatim or memory.content,
@@ -181,9 +187,11 @@ def text_at_level(memory: Memory, level: DetailLevel) -> str:
 
 
 def stored_tokens(memory: Memory, level: DetailLevel) -> int:
-    """Return what the memory's words cost at a level, as it was counted when they were stored."""
+    """Return what the memory's words cost at a level: as it was counted when stored, unless dates come in."""
     known = None if level is DetailLevel.FULL and memory.verbatim else memory.detail.tokens.get(level)
-    return _estimate_tokens(text_at_level(memory, level)) if known is None else known
+    if known is None:
+        return _estimate_tokens(text_at_level(memory, level))
+    return count_tokens(text_at_level(memory, level)) if memory.days_meant else known
 
 
 def line_prefix_tokens(memory: Memory) -> int:
@@ -206,7 +214,7 @@ def memory_line(memory: Memory, level: DetailLevel) -> str:
 
 def day_line(day: date) -> str:
     """Return the line above the memories of one day."""
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}:"
+    return f"{long_date(day)}:"
 
 
 def section_text(

@@ -20,6 +20,7 @@ from engramdb.context.attention import (
 )
 from engramdb.policy.context import AttentionPolicy
 from engramdb.store.contract import AttentionSnapshot, TopicSnapshot, Transaction
+from engramdb.text.dates import with_dates
 from engramdb.text.detail import levels
 from engramdb.text.terms import query_terms, terms
 from engramdb.text.tokens import count_tokens
@@ -190,10 +191,10 @@ def working_lines(
     Where all of it whole is too much, memories are told as their key facts; if that is too much still, the
     least active go. The budget is the reader's: a small model is shown less, and the state stays as it is.
     """
-    whole = [_line(item, item.content) for item in held]
+    whole = [_line(item, _with_dates(item, item.content)) for item in held]
     if _line_tokens(whole, count) <= token_budget:
         return tuple(whole)
-    short = [_line(item, _key_fact(item)) for item in held]
+    short = [_line(item, _with_dates(item, _key_fact(item))) for item in held]
     while short and _line_tokens(short, count) > token_budget:
         short.pop()
     return tuple(short)
@@ -251,6 +252,10 @@ def _line(item: WorkingItem, text: str) -> WorkingLine:
 
 def _line_tokens(told: Sequence[WorkingLine], count: Callable[[str], int]) -> int:
     return sum(count(line.text) + LINE_TOKENS for line in told)
+
+
+def _with_dates(item: WorkingItem, text: str) -> str:
+    return text if item.memory is None else with_dates(text, item.memory.moments)
 
 
 def _key_fact(item: WorkingItem) -> str:

@@ -268,7 +268,7 @@ class DocumentWrite(Struct, kw_only=True):
             return None
         (candidate,) = ready.prepared.candidates
         known = self._memory_of(old)
-        if known is not None and known.status.is_indexed and _says_text(known, candidate.fingerprint):
+        if known is not None and known.status.is_indexed and _says_text(known, candidate.memory):
             return known.id  # no new evidence, also where someone has corrected it since
         admission = self._admit(ready.prepared, None if old is None else self._obsolete_memory(known, old))
         self.is_all_embedded &= admission.is_embedded
@@ -332,8 +332,10 @@ def _is_read_from(memory: Memory, turn: Turn) -> bool:
     return is_read and memory.provenance.turns == (turn.id,)
 
 
-def _says_text(memory: Memory, mark: bytes) -> bool:
-    return fingerprint(memory.content, speaker=memory.provenance.speaker) == mark
+def _says_text(memory: Memory, new: Memory) -> bool:
+    """Return whether a memory has the words that are put now; a document put again says nothing new."""
+    mine, theirs = (fingerprint(one.content, speaker=one.provenance.speaker) for one in (memory, new))
+    return mine == theirs
 
 
 def _as_new_version(old: Memory, prepared: Prepared) -> Prepared:

@@ -287,7 +287,7 @@ def _prepare(proposal: Derive, tools: StatementTools, *, now: datetime) -> Deriv
     )
     return DerivedDraft(
         memory,
-        fingerprint(memory.content, speaker=memory.provenance.speaker),
+        fingerprint(memory.content, speaker=memory.provenance.speaker, days=memory.days_meant),
         tools.identity,
         _vector(memory, tools),
     )

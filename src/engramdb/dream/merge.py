@@ -213,4 +213,5 @@ def may_merge(kept: Memory, lost: Memory) -> bool:
     is_ground = kept.id in lost.provenance.episodes or lost.id in kept.provenance.episodes
     is_same_sort = kept.type is lost.type and kept.kind is lost.kind
     is_one_event = kept.kind is Kind.NOTE or abs(kept.when - lost.when) < SAME_EVENT_WINDOW
+    is_one_event = is_one_event and kept.days_meant == lost.days_meant
     return not lost.pinned and not is_ground and is_same_sort and is_one_event

@@ -16,6 +16,7 @@ from msgspec import Struct
 from engramdb.dream.merge import find_stars, similar_stars
 from engramdb.dream.neighbors import changed_scopes
 from engramdb.dream.step import Derive, Dreaming, Proposal
+from engramdb.text.dates import dated
 from engramdb.values import Layer, Memory, MemoryId
 
 PATTERN_CONFIDENCE = 0.8
@@ -71,7 +72,7 @@ def _has_enough_evidence(core: Memory, members: Sequence[Memory], dreaming: Drea
 def _propose_knowledge(core: Memory, members: Sequence[Memory], *, said: int) -> Derive:
     sources = (core, *members)
     return Derive(
-        content=core.content,
+        content=dated(core),
         sources=sources,
         layer=Layer.SEMANTIC,
         type=core.type,

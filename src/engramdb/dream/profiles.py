@@ -26,6 +26,7 @@ from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import profile
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.capture import Mentions
+from engramdb.text.dates import dated
 from engramdb.text.normalize import normalize_text
 from engramdb.values import Entity, EntityType, Memory, MemoryType, Scope, SecurityTier, Source
 
@@ -192,14 +193,14 @@ def _profile_lines(
             return write_card(head, lines, characters=LINE_CHARACTERS), shown
     picked = select_statements(statements, limit=max_lines)
     ordered = sort_by_behavior(picked) if all(is_about_user(one) for one in picked) else picked
-    return write_card(head, [one.content for one in ordered], characters=LINE_CHARACTERS), picked
+    return write_card(head, [dated(one) for one in ordered], characters=LINE_CHARACTERS), picked
 
 
 def _lines_by_model(dreaming: Dreaming, head: str, shown: Sequence[Memory], *, max_lines: int) -> list[str]:
     """Return the lines that a chat model makes of the statements and that make nothing up."""
     if dreaming.chat is None:
         return []
-    log, contents = dreaming.calls or CallLog(), [one.content for one in shown]
+    log, contents = dreaming.calls or CallLog(), [dated(one) for one in shown]
     try:
         question = profile.question(head.rstrip(":"), contents, most=max_lines)
         lines = ask(dreaming.chat, question, log=log).value

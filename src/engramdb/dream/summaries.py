@@ -18,6 +18,7 @@ from engramdb.models.chat import CallLog
 from engramdb.models.prompts.retell import VERSION, retold
 from engramdb.store.contract import SummaryNode, Transaction
 from engramdb.store.contract.dreams import MemoryWeight
+from engramdb.text.dates import with_dates
 from engramdb.text.detail import levels
 from engramdb.text.normalize import normalize_text
 from engramdb.text.tokens import count_tokens
@@ -66,7 +67,7 @@ def short_fact(key: int, memory: Memory) -> ShortFact:
     cost = memory.detail.tokens.get("full") or count_tokens(text)
     if cost > FACT_TOKENS:
         text = memory.detail.summary or levels(text, category=memory.category).summary or text
-    return ShortFact(key, " ".join(text.split()).rstrip(" .;"))
+    return ShortFact(key, " ".join(with_dates(text, memory.moments).split()).rstrip(" .;"))
 
 
 def make_title(names: Iterable[str], topics: Iterable[str], *, members: int) -> str:

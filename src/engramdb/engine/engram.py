@@ -1231,10 +1231,22 @@ class Engram:
                 found = tx.memories.ids_ending_with(memory_id.lower(), scope=place)
             else:
                 twin = tx.memories.active_twin(fingerprint(memory_id), scope=place)
+                twin = twin or self._twin_of_today(tx, memory_id, place)
                 found = [memory_id if twin is None else twin.id]
         if len(found) > 1:
             raise MemoryNotFound(f"{len(found)} memories end in {memory_id!r}", hint="Give the whole id.")
         return found[0] if found else memory_id
+
+    def _twin_of_today(self, tx: Transaction, words: str, scope: Scope) -> Memory | None:
+        """Return the memory of words with a relative time that said now would mean the same day."""
+        if " " not in words:  # an id
+            return None
+        from engramdb.text.moments import named_times  # noqa: PLC0415 - loads the lexicons of all languages
+
+        order = self._parts.settings.date_order
+        moments, _ = named_times(words, now=self._parts.clock.now(), date_order=order)
+        days = [one.start.date().isoformat() for one in moments if one.is_relative]
+        return tx.memories.active_twin(fingerprint(words, days=days), scope=scope) if days else None
 
     def _turn_id(self, tx: Transaction, turn_id: TurnId, scope: Scope) -> TurnId:
         from engramdb.capture.pipeline import find_turn  # noqa: PLC0415 - loads the write path

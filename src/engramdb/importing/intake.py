@@ -412,7 +412,13 @@ class Intake:
                 checked_text(record.content, what="turn", max_bytes=policy.max_turn_bytes)
                 counts["turns"] += 1
             else:
-                would_be = candidate(_draft(record, item.scope), policy, now=now, enrich=False)
+                would_be = candidate(
+                    _draft(record, item.scope),
+                    policy,
+                    now=now,
+                    enrich=False,
+                    date_order=self._pipeline.date_order,
+                )
                 is_new = tx.memories.active_twin(would_be.fingerprint, scope=item.scope) is None
                 counts["statements"] += 1
                 counts["added"] += is_new
@@ -444,6 +450,9 @@ def _draft(record: SourceStatement, scope: Scope) -> Draft:
         category=record.category,
         provenance=Provenance(source=Source.INGEST, speaker=record.speaker, session=record.session),
         occurred_at=record.occurred_at,
+        said_at=record.valid_from or record.occurred_at,
+        valid_from=record.valid_from,
+        moments=record.moments,
         confidence=record.confidence,
         importance=record.importance,
         layer=record.layer,

@@ -12,7 +12,7 @@ from engramdb.exporting.export import FORM, MARK
 from engramdb.importing.json_stream import JsonObject, objects_by_time
 from engramdb.importing.source import BrokenRecord, Record, SourceFile, SourceLink, SourceStatement
 from engramdb.text import fields
-from engramdb.values import BELIEVED, GLOBAL, EdgeType, Kind, Layer, MemoryType, Scope, Status
+from engramdb.values import BELIEVED, GLOBAL, EdgeType, Kind, Layer, MemoryType, Moment, Scope, Status
 from engramdb.values.memory import DREAMT
 from engramdb.values.reading import Force, Lasting
 
@@ -24,6 +24,7 @@ from engramdb.values.reading import Force, Lasting
 
 Word = TypeVar("Word", bound=StrEnum)
 
+MAX_TIMES = 16
 MAX_LINKS = 200
 """Links read of one memory: far more than a memory has, and far fewer than a file could claim."""
 
@@ -72,6 +73,8 @@ def _engram_statement(one: JsonObject) -> SourceStatement | BrokenRecord:
         speaker=fields.name(told.get("speaker")),
         session=fields.name(told.get("session")),
         occurred_at=fields.moment(value.get("occurred_at")) or _engram_moment(value),
+        valid_from=fields.moment(value.get("valid_from")),
+        moments=tuple(_engram_times(fields.sequence(value.get("moments"))[:MAX_TIMES])),
         forget_after=fields.moment(value.get("forget_after")),
         confidence=fields.share(value.get("confidence")),
         importance=fields.share(value.get("importance")),
@@ -84,6 +87,17 @@ def _engram_statement(one: JsonObject) -> SourceStatement | BrokenRecord:
         scope=scope,
         links=tuple(_engram_links(fields.sequence(value.get("links"))[:MAX_LINKS])),
     )
+
+
+def _engram_times(told: list[Any]) -> Iterator[Moment]:
+    """Yield the times that say in which words, from when and until when."""
+    for one in map(fields.mapping, told):
+        words, start, end = (
+            fields.text(one.get("words")),
+            *(fields.moment(one.get(x)) for x in ("start", "end")),
+        )
+        if words is not None and start is not None and end is not None and start < end:
+            yield Moment(words=words, start=start, end=end, is_relative=one.get("is_relative") is True)
 
 
 def _engram_links(told: list[Any]) -> Iterator[SourceLink]:

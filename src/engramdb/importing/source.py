@@ -24,7 +24,7 @@ from typing import IO, TypeAlias
 from msgspec import Struct
 
 from engramdb.errors import ContentTooLarge, InvalidContent
-from engramdb.values import GLOBAL, EdgeType, Kind, Layer, MemoryType, Role, Scope
+from engramdb.values import GLOBAL, EdgeType, Kind, Layer, MemoryType, Moment, Role, Scope
 from engramdb.values.reading import Force, Lasting
 
 UNREADABLE = InvalidContent.code
@@ -50,6 +50,10 @@ class SourceStatement(Struct, frozen=True, kw_only=True):
     speaker: str | None = None
     session: str | None = None
     occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    """From when on it held there, where that is another moment."""
+    moments: tuple[Moment, ...] = ()
+    """The times that it names, where the source has read them."""
     confidence: float | None = None
     importance: float | None = None
     user: str | None = None

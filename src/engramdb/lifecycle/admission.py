@@ -106,7 +106,7 @@ def prepare(
     against so many of its own batch, the most alike. A draft that may not enter raises, or goes to
     `on_rejection` where that is given, and the others go on.
     """
-    candidates = list(_candidates(drafts, pipeline.policy, now=now, enrich=enrich, on_rejection=on_rejection))
+    candidates = list(_candidates(drafts, pipeline, now=now, enrich=enrich, on_rejection=on_rejection))
     places = _novel(candidates, pipeline.store, leaving)
     if not places:
         return Prepared(candidates)
@@ -187,7 +187,7 @@ def near_floor(similarity_floor: float) -> float:
 
 def _candidates(
     drafts: Sequence[Draft],
-    policy: CapturePolicy,
+    pipeline: WritePipeline,
     *,
     now: datetime,
     enrich: bool,
@@ -195,7 +195,7 @@ def _candidates(
 ) -> Iterator[Candidate]:
     for draft in drafts:
         try:
-            yield candidate(draft, policy, now=now, enrich=enrich)
+            yield candidate(draft, pipeline.policy, now=now, enrich=enrich, date_order=pipeline.date_order)
         except SecurityError as exc:
             if on_rejection is None:
                 raise
@@ -308,7 +308,9 @@ def _replacement(old: Memory, text: str, now: datetime) -> Draft:
         category=old.category,
         kind=old.kind,
         provenance=old.provenance,
-        occurred_at=old.occurred_at,
+        # The moment of the old words goes with them; one that somebody gave stays.
+        occurred_at=None if any(one.start == old.occurred_at for one in old.moments) else old.occurred_at,
+        said_at=now,
         valid_from=now,
         # A document ends, but not what somebody has put in the place of what it says.
         forget_after=None if old.extractor == DOCUMENT_EXTRACTOR else old.forget_after,

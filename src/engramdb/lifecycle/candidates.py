@@ -8,7 +8,7 @@ itself is never overruled.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,9 +18,11 @@ from engramdb.lifecycle.drafts import INJECTION, Draft, checked, in_utc
 from engramdb.lifecycle.filing import file_draft
 from engramdb.lifecycle.settle import is_negation
 from engramdb.policy import CapturePolicy
+from engramdb.settings import DateOrder
 from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
 from engramdb.text.injection import scan
+from engramdb.text.moments import named_times
 from engramdb.text.normalize import fingerprint
 from engramdb.text.pii import classify, holds_more
 from engramdb.text.relations import read_statement
@@ -59,18 +61,29 @@ class _Claim(NamedTuple):
     replaces: str | None
 
 
-def candidate(draft: Draft, policy: CapturePolicy, *, now: datetime, enrich: bool = True) -> Candidate:
+def candidate(
+    draft: Draft,
+    policy: CapturePolicy,
+    *,
+    now: datetime,
+    enrich: bool = True,
+    date_order: DateOrder = "auto",
+) -> Candidate:
     """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
     content = checked(draft, policy)
     flags = _flags(content, policy)
     claim = _claim(draft, content)
     memory = born(draft, content, policy, relation=claim.relation, flags=flags, now=now)
-    memory = memory.evolve(is_negated=claim.is_negated, replaces=claim.replaces)
+    memory = memory.evolve(
+        is_negated=claim.is_negated,
+        replaces=claim.replaces,
+        **_times(draft, memory, now=now, date_order=date_order),
+    )
     if enrich:
         memory = enriched(memory, outcome=draft.outcome)
     return Candidate(
         memory=memory,
-        fingerprint=fingerprint(content, speaker=memory.provenance.speaker),
+        fingerprint=fingerprint(content, speaker=memory.provenance.speaker, days=memory.days_meant),
         topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
         entities=draft.entities,
         said_at=min(in_utc("said_at", draft.said_at) or memory.valid_from or now, now),
@@ -90,6 +103,40 @@ def _claim(draft: Draft, content: str) -> _Claim:
         return _Claim(told, is_negation(content), draft.replaces)
     relation = (found.subject, found.predicate, found.object)
     return _Claim(relation, found.is_negated, draft.replaces or found.replaces)
+
+
+def _times(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrder) -> dict[str, Any]:
+    """
+    Return the times that a draft names, as it was given or else as its words have them, and its moment.
+
+    The words stay as they are. A moment that was only read is not the one from which the statement holds:
+    "I moved last month" was said today, and replaces what was said yesterday. It does count more than a
+    moment that is only that of saying it.
+    """
+    if draft.moments:
+        return {}
+    said = in_utc("said_at", draft.said_at) or _said_at(memory, now=now, date_order=date_order)
+    moments, told = named_times(memory.content, now=said or now, date_order=date_order)
+    if said is None:
+        return {"moments": tuple(one for one in moments if not one.is_relative)}
+    is_of_saying = draft.said_at is not None and draft.occurred_at == draft.said_at
+    occurred_at = told or memory.occurred_at if is_of_saying else memory.occurred_at or told
+    return {"moments": moments, "occurred_at": occurred_at}
+
+
+def _said_at(memory: Memory, *, now: datetime, date_order: DateOrder) -> datetime | None:
+    """
+    Return when a draft was said that does not tell: now, or at the past moment that it was given.
+
+    That moment is when it happened where the words, said now, name it ("we met yesterday"). Nobody knows
+    when imported text without a moment was said.
+    """
+    occurred = memory.occurred_at
+    if occurred is None:
+        return None if memory.provenance.source is Source.INGEST else now
+    moments, _ = named_times(memory.content, now=now, date_order=date_order)
+    is_named = any(one.is_relative and one.start <= occurred < one.end for one in moments)
+    return now if is_named else min(occurred, now)
 
 
 def _flags(content: str, policy: CapturePolicy) -> tuple[str, ...]:

@@ -141,7 +141,13 @@ def same_relation(new: Memory, old: Memory) -> bool:
     if new.predicate != old.predicate or not new.object or not old.object:
         return False
     same_subject = _plain(new.subject or "") == _plain(old.subject or "")
-    return same_subject and _plain(new.object) == _plain(old.object)
+    same_object = _plain(new.object) == _plain(old.object)
+    return same_subject and same_object and _days_in(new, new.object) == _days_in(old, old.object)
+
+
+def _days_in(memory: Memory, words: str) -> list[datetime]:
+    """Return when the relative times are that these words of a memory name: "on Friday" is not one day."""
+    return [one.start for one in memory.moments if one.is_relative and one.words in words]
 
 
 def same_slot(new: Memory, old: Memory) -> bool:
@@ -159,7 +165,9 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
     must mean the same as those that only the old one has.
     """
     mine, theirs = new.content, old.content
-    if new.is_negated != old.is_negated or _numbers(mine) != _numbers(theirs):
+    if new.is_negated != old.is_negated or new.days_meant != old.days_meant:
+        return False
+    if _numbers(mine) != _numbers(theirs):
         return False
     if not _names(mine) <= _names(theirs) or is_reversed(mine, theirs):
         return False
@@ -171,7 +179,7 @@ def may_be_same(new: Memory, old: Memory) -> bool:
     mine, theirs = new.content, old.content
     if any(len(text.split()) > MAX_REPEATED_WORDS or len(sentences(text)) != 1 for text in (mine, theirs)):
         return False
-    if new.is_negated != old.is_negated or is_reversed(mine, theirs):
+    if new.is_negated != old.is_negated or new.days_meant != old.days_meant or is_reversed(mine, theirs):
         return False
     are_numbers_equal = sorted(_numbers(mine)) == sorted(_numbers(theirs))
     return are_numbers_equal and _names(mine) == _names(theirs)
@@ -207,7 +215,7 @@ def _same_relation(new: Memory, old: Memory) -> str | None:
     mine, theirs = new.object, old.object
     if mine is None or theirs is None:
         return None
-    is_same_object = _overlap(mine, theirs) >= _SAME_OBJECT
+    is_same_object = _overlap(mine, theirs) >= _SAME_OBJECT and _days_in(new, mine) == _days_in(old, theirs)
     if new.is_negated != old.is_negated:
         return "denied" if is_same_object else None
     if new.kind is Kind.NOTE and _differ_in_number(mine, theirs):

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.text.moment_words import MONTHS
+from engramdb.text.dates import MONTHS, long_date
 
 Direction = Literal["past", "future", "unknown"]
 
@@ -220,8 +220,3 @@ def _days_after(moment: datetime, count: int) -> datetime:
 
 def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def long_date(moment: datetime) -> str:
-    """Return a date with its month in words, in English whatever the machine's language is."""
-    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"

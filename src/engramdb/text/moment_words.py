@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engramdb.text import dates
 from engramdb.text.lexicons import ENGLISH, LANGUAGES
 
 
@@ -15,7 +16,7 @@ _EVERY = [_ENGLISH, *(one.time for code, one in LANGUAGES.items() if code != "en
 _SPACED = [one.time for one in LANGUAGES.values() if one.spaced]
 _UNSPACED = [one.time for one in LANGUAGES.values() if not one.spaced]
 
-MONTHS = tuple(name.capitalize() for name in _ENGLISH.months.split())
+MONTHS = dates.MONTHS
 WEEKDAYS = tuple(_ENGLISH.weekdays.split())
 
 MONTH_NUMBERS = {

@@ -10,6 +10,7 @@ docs/lab/0006-extraction.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 
@@ -25,8 +26,9 @@ from engramdb.text.moment_english import stands_for_a_day
 from engramdb.text.moment_rules import Reader, Rulebook, Seen, direction_of
 from engramdb.text.moment_words import WEEKDAYS
 from engramdb.text.normalize import lazy
+from engramdb.values import Moment
 
-__all__ = ["MomentRange", "Precision", "TimeRelation", "find_moments", "resolve"]
+__all__ = ["MomentRange", "Precision", "TimeRelation", "find_moments", "named_times", "resolve", "told_at"]
 
 
 class TimeRelation(StrEnum):
@@ -207,8 +209,36 @@ def resolve(text: str, *, now: datetime) -> tuple[str, datetime | None]:
     for moment in moments:
         said += [text[end : moment.first], moment.wording or text[moment.first : moment.last]]
         end = moment.last
-    certain = [moment for moment in moments if moment.precision is not Precision.VAGUE]
-    return "".join([*said, text[end:]]), certain[0].start if certain else None
+    return "".join([*said, text[end:]]), told_at(moments)
+
+
+def told_at(moments: Sequence[MomentRange]) -> datetime | None:
+    """Return the moment that a statement is about: the first that it names for certain."""
+    return next((one.start for one in moments if one.precision is not Precision.VAGUE), None)
+
+
+MAX_READ = 4_000
+"""Characters at the beginning of a statement that are read for times: what is longer is a document."""
+MAX_KEPT = 16
+MAX_TOLD = 300
+"""Characters of a statement that can be about one moment."""
+
+
+def named_times(
+    text: str, *, now: datetime, date_order: DateOrder = "auto"
+) -> tuple[tuple[Moment, ...], datetime | None]:
+    """
+    Return the times that a statement names, to be kept beside its words, and the moment that it is about.
+
+    The latter only of what is short: a page names many times and is about none of them.
+    """
+    found = find_moments(text[:MAX_READ], now=now, date_order=date_order)[:MAX_KEPT]
+    moments = tuple(
+        Moment(words=text[one.first : one.last], start=one.start, end=one.end, is_relative=one.is_relative)
+        for one in found
+        if one.precision is not Precision.VAGUE
+    )
+    return moments, told_at(found) if len(text) <= MAX_TOLD else None
 
 
 _RELATIONS = {
@@ -290,11 +320,11 @@ def _needs_a_now(seen: Seen, stretch: Stretch) -> bool:
     Return whether a phrase is understood only by who knows when it was said.
 
     Dates, years and whatever names its year need no now. A month, a quarter or a bare weekday to which no
-    verb points may be any, and "recently" names no days.
+    verb points may be any, and what is vague stays in words.
     """
     if any(seen[group] for group in _NAMES_YEAR) or (seen["day"] and seen["month"]):
         return False
-    if stretch.precision is Precision.VAGUE and not seen["count"]:
+    if stretch.precision is Precision.VAGUE:
         return False
     if seen["step"] or seen["unit"]:
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any, cast
 
 # Numbers with their nouns: 1 memory, 2 memories.
@@ -78,13 +79,15 @@ def normalize_text(text: str) -> str:
     return " ".join(words)
 
 
-def fingerprint(content: str, *, speaker: str | None = None) -> bytes:
+def fingerprint(content: str, *, speaker: str | None = None, days: Sequence[str] = ()) -> bytes:
     """
-    Return the SHA-256 of a normalised statement and of who made it.
+    Return the SHA-256 of a normalised statement, of who made it, and of the days that its words mean.
 
-    The speaker counts because "I like tea" is another fact when someone else says it.
+    The speaker counts because "I like tea" is another fact when someone else says it, and the days because
+    "the release is tomorrow" is another one a week later.
     """
     import hashlib  # noqa: PLC0415 - loads OpenSSL, which a command that stores nothing does not need
 
     owner = normalize_text(speaker) if speaker else ""
-    return hashlib.sha256(f"{owner}\x1f{normalize_text(content)}".encode()).digest()
+    said = "\x1f".join((owner, normalize_text(content), *days))
+    return hashlib.sha256(said.encode()).digest()

@@ -11,7 +11,7 @@ from functools import cache
 import Stemmer
 
 from engramdb.erasable_cache import cached
-from engramdb.text.calendar import long_date
+from engramdb.text.dates import long_date, with_dates
 from engramdb.text.lexicons import ENGLISH, word_set
 from engramdb.text.normalize import lazy
 from engramdb.values import Memory, Turn
@@ -150,10 +150,11 @@ def _stop_stems() -> frozenset[str]:
 
 
 def passage(memory: Memory) -> str:
-    """Return the text to embed: the day it is about and the speaker, where known, then the content."""
+    """Return the text to embed: the day it is about and the speaker, where known, then the dated content."""
     day = f"[{long_date(memory.occurred_at)}] " if memory.occurred_at else ""
     speaker = f"{memory.provenance.speaker}: " if memory.provenance.speaker else ""
-    return f"{day}{speaker}{memory.content}"
+    others = (one for one in memory.moments if one.start != memory.occurred_at)
+    return f"{day}{speaker}{with_dates(memory.content, others)}"
 
 
 def index_terms(memory: Memory) -> list[str]:

@@ -286,6 +286,8 @@ class Moment(Struct, frozen=True, kw_only=True):
     """Its beginning."""
     end: datetime
     """Its end, exclusive."""
+    is_relative: bool = False
+    """Whether the words mean another time on another day, so that the date is shown beside them."""
 
 
 class Claim(Struct, frozen=True, kw_only=True):
@@ -485,6 +487,11 @@ class Memory(Struct, frozen=True, kw_only=True):
         return self.statement or self.content
 
     @property
+    def days_meant(self) -> tuple[str, ...]:
+        """The first days of its relative times: said on another day, the same words are another statement."""
+        return tuple(one.start.date().isoformat() for one in self.moments if one.is_relative)
+
+    @property
     def is_believed(self) -> bool:
         """Whether it was meant as true of the world or as a rule: no guess, question, quotation or story."""
         return self.force in (Force.ASSERTED, Force.RULE) and self.provenance.voice is Voice.OWN
@@ -506,8 +513,9 @@ class Memory(Struct, frozen=True, kw_only=True):
 
     @property
     def last_stated_at(self) -> datetime:
-        """When it was last said, or the moment that it is about where no one said it again."""
-        return max(self.when, self.confirmed_at or self.when)
+        """When it was last said: never after it was stored, unless someone said it again."""
+        said = min(self.valid_from or self.when, self.created_at)
+        return max(said, self.confirmed_at or said)
 
     @property
     def evidence_count(self) -> int:

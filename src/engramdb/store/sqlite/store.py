@@ -144,7 +144,10 @@ def _is_intact(row: Sequence[Any]) -> bool:
     except StoreCorrupt:
         return False
     is_gone = memory.status is Status.ERASED
-    return is_gone or fingerprint(memory.content, speaker=memory.provenance.speaker) == row[-1]
+    return (
+        is_gone
+        or fingerprint(memory.content, speaker=memory.provenance.speaker, days=memory.days_meant) == row[-1]
+    )
 
 
 def _check_text_index(connection: apsw.Connection, table: str, name: str) -> Check:
