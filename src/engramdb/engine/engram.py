@@ -1116,10 +1116,13 @@ class Engram:
         return embed_pending(self._parts.store, self._parts.embedder, progress=progress)
 
     def enrich(self, *, progress: Callable[[int], None] | None = None) -> int:
-        """Infer now what waits to be inferred from statements that came in bulk, and return how many."""
-        from engramdb.lifecycle.backlog import enrich_pending  # noqa: PLC0415 - loads what reads statements
+        """Infer now what waits to be inferred from bulk and from an old store, and return of how many."""
+        from engramdb.lifecycle import backlog  # noqa: PLC0415 - loads what reads statements
 
-        return enrich_pending(self._parts.store, now=self._now(), progress=progress)
+        store, now = self._parts.store, self._now()
+        return backlog.enrich_pending(store, now=now, progress=progress) + backlog.refile_pending(
+            store, now=now, progress=progress
+        )
 
     def judge_pending(self, *, progress: Callable[[int], None] | None = None) -> int:
         """Compare now what came in bulk with what was known before it, and return how many memories."""

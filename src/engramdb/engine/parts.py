@@ -428,7 +428,10 @@ class Parts:
             if self.policy.recall.uses_graph:
                 self.graph.load(self.store, stop=self.stop)
             with self.store.read() as tx:
-                is_waiting = bool(tx.memories.count_unenriched() or tx.memories.count_unjudged())
+                waiting = tx.memories
+                is_waiting = any(
+                    (waiting.count_unenriched(), waiting.count_unfiled(), waiting.count_unjudged())
+                )
             is_waiting = is_waiting or self.backlog.has_unembedded()
         except EngramError:  # noted in health where it is the embedder's; the next call shows the store's own
             is_waiting = True

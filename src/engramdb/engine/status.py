@@ -144,7 +144,7 @@ def overview(parts: Parts) -> StatusReport:
             by_layer=tx.memories.count_by("layer"),
             by_scope={str(scope): n for scope, n in tx.memories.largest_scopes(limit=_MAX_SCOPES).items()},
             awaiting_embedding=waiting,
-            awaiting_enrichment=tx.memories.count_unenriched(),
+            awaiting_enrichment=tx.memories.count_unenriched() + tx.memories.count_unfiled(),
             awaiting_judgment=unjudged,
             reader="rules" if parts.judge is None else parts.judge.name,
             awaiting_reading=tx.turns.pending()[0],

@@ -1,5 +1,5 @@
 """
-What a write leaves for later: enriching and judging what came in bulk, and embedding what could not be yet.
+What is left for later: enriching and judging bulk, embedding what could not be yet, filing an old store.
 
 Runs on a background worker. While writes keep coming it waits, since during a bulk import it would be in the
 way; a failing embedder or store is tried again, patiently.
@@ -18,6 +18,7 @@ from engramdb.errors import EmbeddingError
 from engramdb.index.rebuild import embed_pending
 from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.candidates import enriched
+from engramdb.lifecycle.filing import refiled
 from engramdb.lifecycle.judging import judge_pending
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.models.embedder import Embedder
@@ -28,8 +29,10 @@ from engramdb.worker import Worker
 BACKFILL = "backfill in the background"
 """The name of this job in `status`."""
 ENRICHING = Actor(name="enrichment", kind=ActorKind.RULE)
+FILING = Actor(name="filing", kind=ActorKind.RULE)
+FILED = "filed by what it says"
 BATCH = 128
-"""Memories enriched in one write: a tenth of a second."""
+"""Memories enriched or filed in one write: a tenth of a second."""
 QUIET_SECONDS = 0.5
 """It begins when nothing was written for so long."""
 JUDGE_AGAIN_SECONDS = 60.0
@@ -86,6 +89,7 @@ class Backlog:
             self._asked_at = None
         stop = self._parts.stop
         enrich_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
+        refile_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
         embed_pending(self._parts.store, self._parts.embedder, is_stopped=stop.is_set)
         judge_pending(self._parts.pipeline, now=self._parts.clock.now, stop=stop)
         if self._is_unfinished() and not stop.is_set():
@@ -95,6 +99,34 @@ class Backlog:
         """Return whether a judge was asked for and could not get through: it is asked again after a while."""
         with self._parts.store.read() as tx:
             return self._parts.pipeline.judge is not None and bool(tx.memories.count_unjudged())
+
+
+def refile_pending(
+    store: Store,
+    *,
+    now: datetime,
+    stop: threading.Event | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """
+    File what an earlier version has stored, a batch to a write, and return how many memories that were.
+
+    Each is marked by the write that files it, so that a process that is killed loses nothing and the next one
+    goes on.
+    """
+    done = 0
+    while stop is None or not stop.is_set():
+        with store.atomic() as tx:
+            writer = MemoryWriter(tx, FILING, now)
+            waiting = tx.memories.unfiled(limit=BATCH)
+            for memory in waiting.values():
+                writer.refile(memory, refiled(memory), reason=FILED)
+        if not waiting:
+            break
+        done += len(waiting)
+        if progress is not None:
+            progress(len(waiting))
+    return done
 
 
 def enrich_pending(

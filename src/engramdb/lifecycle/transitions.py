@@ -47,7 +47,8 @@ UNDOING = frozenset({Status.SUPERSEDED, Status.INVALIDATED})
 INHERIT_CONFIDENCE = 0.2
 """The share of the superseded statement's confidence that its successor is given."""
 RECORDED = (
-    *("layer", "layer_held", "pinned", "category", "security", "confidence", "importance", "stability"),
+    *("layer", "layer_held", "type", "kind", "category", "lasting", "pinned", "security"),
+    *("confidence", "importance", "stability"),
     *("strength", "reinforcements", "successes", "failures", "helped", "unhelpful"),
     *("confirmed_at", "valid_to", "forget_after", "supersedes", "superseded_by", "version"),
 )
@@ -138,6 +139,12 @@ class MemoryWriter(Struct, frozen=True):
         self.tx.memories.mark_enriched(key)
         self.tx.terms.put(key, index_terms(memory))
         self._introduce(memory)
+
+    def refile(self, old: Memory, new: Memory, *, reason: str) -> None:
+        """File a memory otherwise; what it says and when that last changed stay, so aging does not notice."""
+        self.tx.memories.replace(new)
+        if any(getattr(old, name) != getattr(new, name) for name in ("layer", "type", "kind", "category")):
+            self._note(old, new, Action.RELABEL, reason)
 
     def update(self, old: Memory, action: Action, *, reason: str = "", **changes: Any) -> Memory:
         """Change fields of a memory that leave its status; where nothing changes, nothing is noted."""

@@ -34,6 +34,7 @@ from engramdb.values import (
     SecurityTier,
     Status,
 )
+from engramdb.values.reading import Lasting
 
 INDEXED = frozenset(status for status in Status if status.is_indexed)
 """What a memory may be today to be found at all."""
@@ -170,6 +171,10 @@ def _moment(stored: Any) -> datetime | None:
     return datetime.fromisoformat(stored)
 
 
+def _lasting(stored: Any) -> Lasting | None:
+    return None if stored is None else Lasting(stored)
+
+
 def _id(stored: Any) -> str | None:
     return None if stored is None else str(stored)
 
@@ -185,6 +190,7 @@ _TYPES: Mapping[str, Callable[[Any], Any]] = {
     "layer": Layer,
     "type": MemoryType,
     "kind": Kind,
+    "lasting": _lasting,
     "security": SecurityTier,
     "category": str,
 }

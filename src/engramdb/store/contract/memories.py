@@ -205,6 +205,14 @@ class Memories(Protocol):
         """Return how many those are."""
         ...
 
+    def unfiled(self, *, limit: int) -> dict[int, Memory]:
+        """Return what holds, was stated by somebody and was never filed by what it says, oldest first."""
+        ...
+
+    def count_unfiled(self) -> int:
+        """Return how many those are."""
+        ...
+
     def mark_enriched(self, key: int) -> None:
         """Note that what can be inferred from a memory has been."""
         ...

@@ -184,6 +184,11 @@ class AuditTable:
 
 _SELECT = f"SELECT {SELECTED} FROM memories m JOIN scopes s ON s.id = m.scope"
 _SELECT_KEYED = f"SELECT {SELECTED}, m.key FROM memories m JOIN scopes s ON s.id = m.scope"
+_UNFILED = (
+    "{0}lasting IS NULL AND {0}status IN ('active', 'challenged') "
+    "AND substr(coalesce({0}extractor, ''), 1, 6) <> 'dream.'"
+)
+"""As the index `memories_unfiled` has it, or it would not be used."""
 _PLACEHOLDERS = ", ".join("?" * (len(COLUMNS) + 3))
 _INSERT = f"INSERT INTO memories (change, fingerprint, scope, {', '.join(COLUMNS)}) VALUES ({_PLACEHOLDERS})"
 _SET = ", ".join(f"{name} = ?" for name in COLUMNS)
@@ -307,6 +312,18 @@ class MemoriesTable:
     def mark_enriched(self, key: int) -> None:
         """Note that what can be inferred from a memory has been."""
         self._connection.execute("UPDATE memories SET enriched = 1 WHERE key = ?", (key,))
+
+    def unfiled(self, *, limit: int) -> dict[int, Memory]:
+        """Return what holds, was stated by somebody and was never filed by what it says, oldest first."""
+        sql = f"{_SELECT_KEYED} WHERE {_UNFILED.format('m.')} ORDER BY m.key LIMIT ?"
+        return {row[-1]: from_row(row) for row in self._connection.execute(sql, (limit,))}
+
+    def count_unfiled(self) -> int:
+        """Return how many those are."""
+        total: int = single_value(
+            self._connection, f"SELECT count(*) FROM memories WHERE {_UNFILED.format('')}"
+        )
+        return total
 
     def unjudged(self, *, limit: int) -> dict[int, Memory]:
         """Return active memories that wait to be judged against what was known before, oldest first."""

@@ -25,6 +25,7 @@ from engramdb.store.sqlite.migrations import m012_doors
 from engramdb.store.sqlite.migrations import m013_polarity
 from engramdb.store.sqlite.migrations import m014_judged
 from engramdb.store.sqlite.migrations import m015_own_words
+from engramdb.store.sqlite.migrations import m016_filing
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -50,6 +51,7 @@ MIGRATIONS = (
     m013_polarity,
     m014_judged,
     m015_own_words,
+    m016_filing,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
