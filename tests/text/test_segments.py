@@ -104,6 +104,52 @@ def test_a_paste_may_come_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "mine"),
+    [
+        (
+            "ok landlord again Hello Sam, I have decided to sell. I want it tidy. can he??",
+            ["ok landlord again", "can he??"],
+        ),
+        (
+            "The pitch.\n\nWe hand-stitch every mattress in our Bolton workshop. Order by "
+            "Sunday!\n\nmake that less cringe",
+            ["make that less cringe"],
+        ),
+        (
+            "Hi Deb, I've moved my pension and I'm retiring in 2027. Could you note it? Thanks, Winston\n\n"
+            "extract the changes as bullet points. deb's off sick so I'm covering",
+            ["extract the changes as bullet points. deb's off sick so I'm covering"],
+        ),
+        (
+            "# quokka\n\nA tiny cache.\n\n## Install\n\n    pnpm add quokka\n\nNode 20+. Always run "
+            "the tests.\n\n^^ can i ship that",
+            ["^^ can i ship that"],
+        ),
+        (
+            "is he flirting? He texted me:\nim at the gym every tuesday\ni can lend u shoes",
+            ["is he flirting? He texted me:"],
+        ),
+    ],
+)
+def test_a_voice_shows_without_marks(text: str, mine: list[str]) -> None:
+    """Letters, pages, marketing and short messages are told from the talk around them by how they sound."""
+    assert own(text) == mine
+
+
+def test_the_words_of_a_segment_come_without_its_marks() -> None:
+    """What is stored of a quotation or a fenced block are its words."""
+    text = (
+        "who is right?\n> I never use tabs.\n> Always squash.\n\n```\nWe deploy on Fridays.\nI like it.\n```"
+    )
+
+    assert [one.words for one in segments(text)] == [
+        "who is right?",
+        "I never use tabs.\nAlways squash.",
+        "We deploy on Fridays.\nI like it.",
+    ]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "I moved to Leeds in May. I work for a bakery there. My sister lives close by.",

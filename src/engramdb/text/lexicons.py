@@ -183,6 +183,8 @@ class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Ends the line above a quoted mail: On Monday, Ann wrote."""
     says: list[str] = []
     """What others do when they send words: wrote, texted, says."""
+    people: list[str] = []
+    """Who sends them: boss, landlord, sister."""
     messages: list[str] = []
     """What they send: mail, text, letter."""
     shows: list[str] = []
@@ -191,6 +193,8 @@ class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What people put into a message."""
     transforms: list[str] = []
     """What they ask to be done with it: translate, proofread."""
+    rewrites: list[str] = []
+    """Those of them that work on nothing but a text."""
     this: list[str] = []
     """Words that stand for what comes next: this, the following."""
     pointers: list[str] = []
@@ -201,6 +205,8 @@ class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Begins a line about what stands above: does that, the last line."""
     attributed: list[str] = []
     """Says that what stands above is somebody else's: she wrote that, it's from the vendor."""
+    turns: list[str] = []
+    """With these a sentence turns back to the writer's own words after somebody else's."""
     claims: list[str] = []
     """Says that what stands above is the writer's own: that's my day."""
     mine: list[str] = []

@@ -54,6 +54,8 @@ class Block(Struct, frozen=True, kw_only=True):
     """Whether no blank line stands before it."""
     is_same_line: bool = False
     """Whether it goes on in the line of the one before."""
+    is_after_colon: bool = False
+    """Whether a colon stands between the two."""
     is_introduced: bool = False
     """Whether the words before it in the same line say that somebody else's follow."""
 

@@ -44,11 +44,12 @@ _TIME = r"\d{1,2}[:.h]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}\.? [A-Z][a-zé]{2,9}\.?|[A-Z][a-z]{2,8} \d{1,2}"
 _WHEN = rf"[\[(]?(?:(?:{_DATE})(?:,? (?:at )?{_TIME})?|{_TIME}(?:,? (?:{_DATE}))?)[\])]?"
 _NAME = (
-    r"[@~]?[^\W\d_][\w.'’&-]{0,24}(?: (?:[A-ZÀ-Þ(]|(?:van|von|de|der|da|dos|el|la|du|le) )[\w.'’()&-]{0,20})"
+    r"(?:[@~]|u/)?[^\W\d_][\w.'’&-]{0,24}(?: (?:[A-ZÀ-Þ(]|(?:van|von|de|der|da|dos|el|la) )[\w.'’()&-]{0,20})"
     r"{0,3}(?: \([^()\n]{1,25}\))?"
 )
 _CHAT = lazy(
-    rf"\s*(?:{_WHEN}\s*[-–—|,]?\s*<?(?P<sender>{_NAME})>?:(?:\s|\Z)|<(?P<nick>[\w.\-\[\]|]{{1,30}})> )"
+    rf"\s*(?:{_WHEN}\s*[-–—|,]?\s*<?(?P<sender>{_NAME})>?:(?:\s|\Z)|<(?P<nick>[\w.\-\[\]|]{{1,30}})> |"
+    rf"(?P<named>{_NAME}) [\[(]{_TIME}[\])]:?\s)"
 )
 _CHAT_HEAD = lazy(rf"\s*(?P<sender>{_NAME}) {{1,4}}(?:APP )?[—–-]?\s?(?:[A-Z][a-z]+ at )?{_TIME}\s*\Z")
 _LABEL = lazy(rf"\s*[*_]{{0,2}}(?P<sender>{_NAME})[*_]{{0,2}} ?:[*_]{{0,2}}(?=\s+\S)")
@@ -91,7 +92,8 @@ def chat_sender(line: str) -> str | None:
     if found is None:
         return None
     groups = found.groupdict()
-    return (groups.get("sender") or groups.get("nick") or "").strip("*_ ") or None
+    name = groups.get("sender") or groups.get("nick") or groups.get("named") or ""
+    return name.strip("*_ ") or None
 
 
 def chat_prefix(line: str) -> int:

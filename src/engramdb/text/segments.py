@@ -9,6 +9,7 @@ stretch is foreign: taking a stranger's rule for the writer's own does more harm
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from engramdb.text.voice_signs import (
     is_message,
     is_verse,
     is_wrapped,
+    may_introduce,
     signs,
 )
 from engramdb.values.memory import Voice
@@ -32,6 +34,12 @@ from engramdb.values.memory import Voice
 MAX_PLAIN_CHARACTERS = 300
 """A message of one line that is no longer and has no marks is the writer's own."""
 _PLAIN = lazy(r"(?![\s\S]*(?:^|\s)['‘])[^\r\n:：\"“„«「<>`~{}\[\]=;$#|\\]*\Z")
+
+
+_QUOTE_MARK = lazy(r"\s*(?:(?:>|&gt;) ?)+")
+_MARK_LINE = lazy(r"\s*(?:`{3,}|~{3,}|\"{3}|'{3}|</?[A-Za-z][\w.:-]*>|[-*_=]{3,})[\w ]*\Z")
+_OPENING_QUOTES = "\"'“„«‘"
+_CLOSING_QUOTES = "\"'”“»’"
 
 
 class Segment(Struct, frozen=True):
@@ -44,14 +52,29 @@ class Segment(Struct, frozen=True):
     sender: str | None = None
     """Who wrote it, where the message says so."""
 
+    @property
+    def words(self) -> str:
+        """The text without the marks that set it off: fences, tags on lines of their own, `>`, quotes."""
+        if self.voice is Voice.OWN:
+            return self.text
+        lines = (_QUOTE_MARK.sub("", line) for line in self.text.splitlines())
+        words = "\n".join(line for line in lines if not _MARK_LINE.match(line)).strip()
+        is_quoted = len(words) > 1 and words[0] in _OPENING_QUOTES and words[-1] in _CLOSING_QUOTES
+        return words[1:-1] if is_quoted else words
+
 
 def segments(text: str) -> list[Segment]:
     """Return the segments of a message in their order; only white space lies between them."""
-    if len(text) <= MAX_PLAIN_CHARACTERS and _PLAIN.match(text) and shape_of(text) is LineShape.PROSE:
+    if _is_plain(text):
         return [Segment(text.strip(), Voice.OWN, *_trimmed(text, 0, len(text)))]
     blocks = message_blocks(text)
     voiced = [piece for block in _voiced(text, blocks) for piece in _without_quotations(text, block)]
     return list(_merged(text, voiced))
+
+
+def _is_plain(text: str) -> bool:
+    is_bare = len(text) <= MAX_PLAIN_CHARACTERS and _PLAIN.match(text) is not None
+    return is_bare and shape_of(text) is LineShape.PROSE and not _GREETING_INSIDE.search(text)
 
 
 def inline_quotes(sentence: str) -> list[tuple[int, int]]:
@@ -63,7 +86,13 @@ def inline_quotes(sentence: str) -> list[tuple[int, int]]:
 
 _SENTENCE_SPLIT = lazy(r"(?<=[.!?…])[\"'”’)]*\s+")
 _COLON = lazy(r"[:：]\s+(?=\S)")
-_OPENING_QUOTES = "\"'“„«‘"
+_GREETING_INSIDE = lazy(
+    r"(?<=\w )(?:Dear|Hello|Hi|Hey|Hallo|Liebe[rs]?|Sehr geehrte[rn]?|Bonjour|Hola|Estimad[oa]|Beste) "
+    r"(?:[A-Z][\w.]* ?){1,3},"
+)
+_WORK_FIRST = lazy(
+    rf"\W*(?:[\w']+ ){{0,3}}?(?i:{voice_cues('rewrites')})\b[^.!?:\n]{{2,80}}[.!?] (?=[A-ZÀ-Þ])"
+)
 _BULLET = lazy(r"\s*(?:[-*•+–—][ \t]|\(?\d{1,3}[.)][ \t]|\s{2,}\S)")
 MAX_COLON_CHARACTERS = 400
 """So far into a line a colon may announce somebody else's words in the same line."""
@@ -126,38 +155,62 @@ def _part(block: Block, start: int, end: int) -> Block:
 
 
 def _speech_apart(text: str, part: Block) -> Iterator[Block]:
-    """Yield a line, or its beginning and then sentence by sentence what somebody else says in it."""
+    """Yield a line, or its beginning and then sentence by sentence what somebody else may say in it."""
     line = text[part.start : part.end]
-    cut = _speech_start(line)
+    is_first = part.start <= len(text) - len(text.lstrip())
+    cut, is_introduced = _speech_start(line, is_first=is_first)
+    if not cut and is_first and (change := _register_change(line)):
+        yield replace(part, end=part.start + change)
+        yield replace(part, start=part.start + change, is_joined=True, is_same_line=True)
+        return
     if not cut:
         yield part
         return
     yield replace(part, end=part.start + cut)
-    begin = cut
-    for gap in _SENTENCE_SPLIT.finditer(line, cut):
-        yield _spoken_part(part, begin, gap.end(), is_first=begin == cut)
-        begin = gap.end()
-    if begin < len(line):
-        yield _spoken_part(part, begin, len(line), is_first=begin == cut)
+    ends = [gap.end() for gap in _SENTENCE_SPLIT.finditer(line, cut)]
+    for start, end in pairwise([cut, *(end for end in ends if end < len(line)), len(line)]):
+        is_first = start == cut
+        yield Block(
+            start=part.start + start,
+            end=part.start + end,
+            is_joined=True,
+            is_same_line=True,
+            is_after_colon=is_first,
+            is_introduced=is_introduced and is_first,
+        )
 
 
-def _spoken_part(part: Block, start: int, end: int, *, is_first: bool) -> Block:
-    return Block(
-        start=part.start + start,
-        end=part.start + end,
-        is_joined=True,
-        is_same_line=True,
-        is_introduced=is_first,
-    )
+def _speech_start(line: str, *, is_first: bool) -> tuple[int, bool]:
+    """
+    Return where in a line somebody else's words may begin, or 0, and whether the line says so.
+
+    Only the first line of a message is cut where it does not say so: below it, a paste has lines of its own.
+    """
+    if greeting := _GREETING_INSIDE.search(line, 0, MAX_COLON_CHARACTERS):
+        return greeting.start(), True
+    colons = [
+        colon
+        for colon in _COLON.finditer(line[:MAX_COLON_CHARACTERS])
+        if line[colon.end()] not in _OPENING_QUOTES
+    ]
+    for colon in colons:
+        if introduces_speech(line[: colon.start() + 1]):
+            return colon.end(), True
+    for colon in colons if is_first else ():
+        if line[colon.end()].isupper() and may_introduce(line[: colon.start() + 1]):
+            return colon.end(), False
+    if is_first and (works := _WORK_FIRST.match(line)):
+        return works.end(), False
+    return 0, False
 
 
-def _speech_start(line: str) -> int:
-    """Return where in a line the words of somebody else begin after a colon, or 0."""
-    for colon in _COLON.finditer(line[:MAX_COLON_CHARACTERS]):
-        is_quotation = line[colon.end()] in _OPENING_QUOTES
-        if not is_quotation and introduces_speech(line[: colon.start() + 1]):
-            return colon.end()
-    return 0
+def _register_change(line: str) -> int:
+    """Return where a line turns from sentences with capital letters to sentences without, or 0."""
+    starts = [0, *(gap.end() for gap in _SENTENCE_SPLIT.finditer(line[:MAX_COLON_CHARACTERS]))]
+    letters = [line[start : start + 1] for start in starts]
+    small = next((place for place, letter in enumerate(letters) if letter.islower()), len(letters))
+    is_change = 2 <= small < len(letters) and not any(map(str.isupper, letters[small:]))
+    return starts[small] if is_change else 0
 
 
 # Give every block a voice.
@@ -235,7 +288,7 @@ def _boundary(block: Block, before: Block | None) -> Boundary:
     if before is None:
         return Boundary.START
     if block.is_same_line:
-        return Boundary.SENTENCE
+        return Boundary.COLON if block.is_after_colon else Boundary.SENTENCE
     return Boundary.LINE if block.is_joined else Boundary.BLANK
 
 

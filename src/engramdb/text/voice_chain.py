@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from functools import cache
 
 from msgspec import Struct
@@ -23,6 +23,10 @@ MAX_READ_STRETCHES = 150
 """So many are read at the beginning and at the end of a message; between them the voice goes on."""
 
 
+ONCE_MORE = "once more"
+"""The sign that foreign words begin after others have ended."""
+
+
 class Boundary(StrEnum):
     """What stands between a stretch and the one before it."""
 
@@ -30,6 +34,7 @@ class Boundary(StrEnum):
     BLANK = "blank"
     LINE = "line"
     SENTENCE = "sentence"
+    COLON = "colon"
 
 
 class VoiceStretch(Struct, frozen=True, kw_only=True):
@@ -60,36 +65,51 @@ class StretchSigns(Struct, frozen=True):
     """That foreign words end before it."""
 
 
+class _State(IntEnum):
+    """Where in a message a path is: most messages have foreign words in one place at most."""
+
+    OWN = 0
+    FOREIGN = 1
+    OWN_AGAIN = 2
+
+
 def foreign_voices(stretches: Sequence[VoiceStretch]) -> list[bool]:
     """Return for every stretch whether it is foreign, as the likeliest whole tells."""
-    weights = _weights()
-    own, foreign = 0.0, -math.inf
-    """The best scores of a path that ends here in either voice."""
-    origins: list[tuple[bool, bool]] = []
-    """Where the best path to own and to foreign comes from: whether from foreign."""
+    best = [0.0, -math.inf, -math.inf]
+    """The best score of a path that ends here in each state."""
+    origins: list[tuple[_State, _State, _State]] = []
+    """The state before, of each of these paths."""
     for stretch, shown in zip(stretches, chain_signs(stretches), strict=True):
-        if shown is None:
-            origins.append((False, True))
-            if stretch.is_foreign is not None and not stretch.is_passed:
-                origins[-1] = (foreign > own, foreign > own)
-                own, foreign = (-math.inf, 0.0) if stretch.is_foreign else (0.0, -math.inf)
-            continue
-        left = foreign + _sum(shown.leaves, weights["leaves"])
-        entered = own + _sum(shown.enters, weights["enters"])
-        origins.append((left > own, foreign >= entered))
-        own, foreign = max(own, left), max(foreign, entered) + _sum(shown.foreign, weights["foreign"])
-    return _path(stretches, origins, is_foreign=foreign > own)
-
-
-def _path(
-    stretches: Sequence[VoiceStretch], origins: Sequence[tuple[bool, bool]], *, is_foreign: bool
-) -> list[bool]:
-    """Return the voices of the best path, followed back from its end."""
-    path = []
-    for stretch, (own_origin, foreign_origin) in zip(reversed(stretches), reversed(origins), strict=True):
-        path.append(is_foreign if stretch.is_foreign is None else stretch.is_foreign)
-        is_foreign = foreign_origin if is_foreign else own_origin
+        if shown is not None:
+            best, came_from = _step(best, shown)
+        elif stretch.is_foreign is None or stretch.is_passed:
+            came_from = (_State.OWN, _State.FOREIGN, _State.OWN_AGAIN)
+        else:
+            came_from = (_best(best),) * 3
+            best = [-math.inf] * 3
+            best[_State.FOREIGN if stretch.is_foreign else _State.OWN_AGAIN] = 0.0
+        origins.append(came_from)
+    state, path = _best(best), []
+    for stretch, came_from in zip(reversed(stretches), reversed(origins), strict=True):
+        path.append(state is _State.FOREIGN if stretch.is_foreign is None else stretch.is_foreign)
+        state = came_from[state]
     return path[::-1]
+
+
+def _best(scores: Sequence[float]) -> _State:
+    return max(_State, key=lambda state: scores[state])
+
+
+def _step(best: Sequence[float], shown: StretchSigns) -> tuple[list[float], tuple[_State, _State, _State]]:
+    """Return the best scores after one more stretch, and where each of them comes from."""
+    weights = _weights()
+    own, foreign, again = best
+    enters, leaves = _sum(shown.enters, weights["enters"]), _sum(shown.leaves, weights["leaves"])
+    into = (own + enters, foreign, again + enters + weights["enters"][ONCE_MORE])
+    entered_from = _best(into)
+    is_left = foreign + leaves > again
+    scores = [own, into[entered_from] + _sum(shown.foreign, weights["foreign"]), max(again, foreign + leaves)]
+    return scores, (_State.OWN, entered_from, _State.FOREIGN if is_left else _State.OWN_AGAIN)
 
 
 def chain_signs(stretches: Sequence[VoiceStretch]) -> list[StretchSigns | None]:
@@ -121,12 +141,13 @@ def _add_message(stretches: Sequence[VoiceStretch], shown: Mapping[int, dict[str
     languages = {place: language(stretches[place].text) for place in shown}
     counts = Counter(one for one in languages.values() if one)
     is_letter = any("to assistant" in one for one in shown.values())
-    is_sloppy = any("small start" in one or "small i" in one for one in shown.values())
+    is_sloppy = any("small throughout" in one or "small i" in one for one in shown.values())
     for place, mine in shown.items():
         tongue = languages[place]
         is_other = tongue is not None and len(counts) > 1 and counts[tongue] == 1
         mine["other language"] = float(is_other)
-        mine["contrast"] = float(is_sloppy and ("tidy" in mine or "tidy sentence" in mine))
+        mine["contrast"] = float(is_sloppy and "large throughout" in mine)
+        mine["contrast, one sentence"] = float(is_sloppy and "tidy sentence" in mine)
         mine["letter to assistant"] = float(is_letter)
 
 
@@ -142,7 +163,8 @@ class _Above(Struct):
         """Return what a line with a colon says about the paragraph below it."""
         if self.is_begun and stretch.boundary is Boundary.BLANK:
             self.heading = {}
-        return {f"under: {name}": strength for name, strength in self.heading.items()}
+        under = "further under" if self.is_begun else "under"
+        return {f"{under}: {name}": strength for name, strength in self.heading.items()}
 
     def take(self, stretch: VoiceStretch) -> None:
         """Make a stretch the line above."""
@@ -158,6 +180,7 @@ _HEADING_SIGNS = (
     "shows, colon",
     "document, colon",
     "tells, colon",
+    "somebody, colon",
     "work on this",
     "points down",
 )
@@ -170,7 +193,10 @@ def _at_boundary(stretch: VoiceStretch, announced: Signs, *, is_alone: bool) -> 
         place[f"after {stretch.after}"] = 1.0
         place[f"after {stretch.after}, at once"] = float(stretch.boundary is Boundary.LINE)
     own = {"alone": float(is_alone), "introduced": float(stretch.is_introduced)}
-    return {**place, **own, **announced}, {**place, **points_back(stretch.text)}
+    back = points_back(stretch.text)
+    if stretch.boundary not in (Boundary.SENTENCE, Boundary.COLON):
+        back.pop("turns", None)
+    return {**place, **own, **announced}, {**place, **back}
 
 
 def _sum(found: Signs, weights: Mapping[str, float]) -> float:

@@ -43,15 +43,18 @@ def _first(name: str, *, gap: str = r"\W*") -> re.Pattern[str]:
     return lazy(rf"{gap}(?:{voice_cues(name)})(?![\w'’-])")
 
 
-_SAYS, _SHOWS, _DOCUMENTS = _whole("says"), _whole("shows"), _whole("documents")
+_SAYS = lazy(rf"(?<![\w'’-])(?<!\byou )(?<!\bi )(?:{voice_cues('says')})(?![\w'’-])")
+_SHOWS, _DOCUMENTS, _PEOPLE = _whole("shows"), _whole("documents"), _whole("people")
 _TRANSFORMS, _POINTERS, _THIS = _whole("transforms"), _whole("pointers"), _whole("this")
 _CHATTY, _FORMAL, _PAGE = _whole("chatty"), _whole("formal"), _whole("page")
 _MINE, _TELLS, _MESSAGES = _whole("mine"), _whole("tells"), _whole("messages")
 _ASSISTANTS, _ATTRIBUTED = _whole("assistants"), _whole("attributed")
 _SPEAKER, _SPEAKERS, _OTHERS, _READERS = map(_whole, ("speaker", "speakers", "others", "readers"))
 _POINTS_BACK, _CLAIMS = _first("points_back", gap=r"\W{0,3}"), _first("claims")
+_TURNS, _FOR = _first("turns"), lazy(r"\W*(?:for|für|pour|para|voor)\b")
+_REWRITES = _whole("rewrites")
 _ASKS, _INSTRUCTIONS = _first("asks"), _first("instructions")
-_DOCUMENT_FIRST = _first("documents", gap=r"\W*(?:[\w.'’-]+ ){0,3}?")
+_DOCUMENT_FIRST = _first("documents", gap=r"\W*(?:[\w.'’-]+ ){0,4}?")
 _GENERATED = lazy(rf"\W*(?:{voice_cues('generated')})")
 _OWN_LABEL = lazy(rf"\W*(?:{voice_cues('own_labels')}) ?:")
 _REQUESTS = lazy(
@@ -59,36 +62,50 @@ _REQUESTS = lazy(
     rf"{voice_cues('transforms')})(?!\w)"
 )
 _POINTS_DOWN = lazy(rf"(?<!\w)(?:{voice_cues('points_down')})\W{{0,3}}\Z")
+_WORKS_ON_IT = lazy(
+    rf"(?<!\w)(?:{voice_cues('transforms')}|{voice_cues('rewrites')}) (?:{voice_cues('pointers')})(?!\w)"
+)
 _POINTS_AT_DOCUMENT = lazy(
-    rf"(?<!\w)(?:{voice_cues('transforms')}|{voice_cues('says')}) (?:{voice_cues('pointers')})(?!\w)|"
     rf"(?<!\w)(?:{voice_cues('pointers')}|{voice_cues('others')}|the) (?:\w+ ){{0,2}}"
     rf"(?:{voice_cues('documents')})(?!\w)"
 )
-_GREETING = lazy(rf"\s*(?:{voice_cues('greetings')})(?P<name>(?: [^\s,!:.?]+){{0,4}}) ?[,!:]")
+_GREETING = lazy(
+    rf"\s*(?:{voice_cues('greetings')})(?P<name>(?: (?:[^\s,!:.?]+|m(?:r?s?|x)\.|dr\.|prof\.)){{0,4}}) ?[,!:]"
+)
 _BARE_GREETING = lazy(rf"\s*(?:{voice_cues('greetings')})\b(?! (?:there|so|i|my))")
 _CLOSING = lazy(
     rf"(?:\A|[\n.!?,])\s*(?:{voice_cues('closings')})\s*(?:[,.!]|\n|—|-)?\s*"
     r"(?:[^\W\d_][\w.'’-]*\s*){0,4}\W{0,4}\Z"
 )
 _SPEECH = lazy(
-    rf"(?<!\w)(?:{voice_cues('says')})"
+    rf"(?<!\w)(?<!\byou )(?<!\bi )(?:{voice_cues('says')})"
     r"(?: (?:me|us|to me|him|her|this|that|about [\w ]{2,30}|(?:to|in|on) [\w #-]{2,30}))? ?\W?:\Z|"
-    r"\A\W*(?:(?:fwd|forwarded|quote|per|via|from(?! now| then| today| here| this)) (?:[\w'’.-]+ ?){1,6}|"
-    rf"(?:{voice_cues('assistants')})):\Z"
+    rf"(?<!\w)(?:{voice_cues('says')})\b.{{1,20}}\b(?:{voice_cues('this')}) [^:]{{1,60}}:\Z|"
+    r"\A\W*(?:(?:fwd|forwarded|quote|per|via|from(?! now| then| today| here| this)) (?:[\w'’.,-]+ ?){1,7}|"
+    rf"(?:{voice_cues('assistants')})):\Z|"
+    rf"\A\W*(?:[\w']+ ){{0,3}}?(?:{voice_cues('rewrites')})"
+    rf"(?: (?:{voice_cues('pointers')}|{voice_cues('chatty')}|{voice_cues('messages')}|"
+    r"for \w+|(?:in)?to \w+|back)){0,4} ?:\Z"
 )
 
 # What shows without words.
 
 _LABEL = lazy(r"^\W{0,4}([A-Z][\w-]{1,20}(?: [\w()/-]{1,15}){0,2}:) \S", re.MULTILINE)
 _SIGNATURE = lazy(r"(?:[—–]|--)\s?[A-Z][\w.'’ -]{1,40}\Z|\. (?:(?:Mrs?|Ms|Dr)\. )?[A-Z][\w.]* ?[A-Z]?\w*\Z")
+_BYLINE = lazy(r"\W*[Bb]y [A-Z]\w+ [A-Z]\w+\W*(?:\n|\Z|\|)")
 _CLAUSE = lazy(r"\s*(?:§+ ?\d|\d+(?:\.\d+)+\.? [A-Z]|(?:Art(?:icle|\.)|Section|Clause|Chapter|Q) ?\w+[.:]?)")
 _LITTLE_I = lazy(r"(?<![\w.])i(?:['’](?:m|ve|d|ll)|m|ve)?(?![\w.'’)])")
 _CONTRACTION = lazy(r"\w(?:n['’]t|['’](?:m|ve|re|d|ll))(?!\w)")
 _SENTENCE = lazy(r"(?:\A|[.!?…]['\"”’)]*\s+|\n)\W{0,3}([^\W\d_])")
 _ENDED = lazy(r"[.!?…][\"'”’»)\]*_]{0,3}\s*\Z")
-_BREAK = lazy(r"[.!?…]\s+")
+_BREAK = lazy(r"(?<!\bp)[.!?…]\s+(?=\W?[A-ZÀ-Þ])|[!?]\s+")
+_ANY_BREAK = lazy(r"[.!?…]\s+")
 _QUOTATION = lazy(r"[\"“„«][^\"“”„«»\n]{1,600}[\"”“»]")
 _WORD = lazy(r"[^\W\d_]+")
+_DIALOGUE = lazy(
+    r"[,.!?][\"”»] (?:said|says|asked|whispered|replied|he|she)\b|[\"”»],? (?:said|asked|whispered|replied)\b"
+)
+_LONG_QUOTATION = lazy(r"[:\n] ?[\"'“„«‘](?:\w+\W+){4}")
 _BULLET = lazy(r"\s*(?:[-*•+–][ \t]|\(?\d{1,2}[.)][ \t])")
 _MARKUP = lazy(
     r"!?\[[^\]\n]{1,80}\]\([^)\n]{1,200}\)|\*\*[^*\n]{1,80}\*\*|``[^`\n]+``|`[^`\n]{1,40}`_|^\s*\.\. |"
@@ -120,6 +137,7 @@ class _Words(Struct, frozen=True):
     lines: list[str]
     has_i: bool
     has_quotes: bool
+    has_dialogue: bool
 
     @property
     def is_list(self) -> bool:
@@ -152,6 +170,7 @@ def _words(stretch: str) -> _Words:
         lines=plain.split("\n"),
         has_i=bool(_SPEAKER.search(lower)),
         has_quotes=plain != text,
+        has_dialogue=bool(_DIALOGUE.search(text)),
     )
 
 
@@ -163,9 +182,11 @@ def _spoken(read: _Words) -> dict[str, float]:
     """Return the signs of words typed to an assistant."""
     plain, lower, starts = read.plain, read.lower, read.starts
     is_small = bool(starts) and starts[0].islower() and not read.is_list
+    is_small_throughout = is_small and all(map(str.islower, starts))
     is_contracted = bool(_CONTRACTION.search(plain))
     return {
         "small start": is_small,
+        "small throughout": is_small_throughout,
         "small sentences": sum(map(str.islower, starts)) * 2 > len(starts)
         and not is_small
         and not read.is_list,
@@ -190,6 +211,7 @@ def _printed(read: _Words) -> dict[str, float]:
     has_we = bool(_SPEAKERS.search(lower))
     begins_large = bool(read.starts) and read.starts[0].isupper()
     return {
+        "large throughout": len(read.starts) >= 2 and all(map(str.isupper, read.starts)),
         "tidy": read.is_tidy and len(read.starts) >= 2,
         "tidy sentence": read.is_tidy and len(read.starts) < 2,
         "tidy, nobody speaks": read.is_tidy and not read.has_i and not has_we,
@@ -201,12 +223,13 @@ def _printed(read: _Words) -> dict[str, float]:
         "very long": len(read.words) >= 80,
         "long sentences": len(read.words) >= 18 * max(len(read.starts), 1),
         "formal words": min(len(set(_FORMAL.findall(lower))), 3),
-        "page": bool(_PAGE.search(lower)),
+        "page": bool(_PAGE.search(lower)) or bool(_BYLINE.match(plain)),
         "clause": bool(_CLAUSE.match(plain)),
         "instructions": bool(_INSTRUCTIONS.match(lower)),
         "generated": bool(_GENERATED.match(lower)) or bool(_GENERATED.match(lower.rsplit("\n", 1)[-1])),
         "capitals": bool(_UPPER_TITLE.match(plain)) or bool(_MUST.search(plain)),
         "quotes": read.has_quotes,
+        "dialogue": read.has_quotes and read.has_dialogue,
     }
 
 
@@ -241,7 +264,7 @@ def _letter(read: _Words) -> dict[str, float]:
         "greeting": is_greeted and not has_name,
         "closing": is_closed,
         "signature": is_signed and not is_closed,
-        "letter": bool(greeting) and (is_closed or is_signed),
+        "letter": bool(greeting) and (is_closed or is_signed or (has_name and len(read.words) >= 20)),
     }
 
 
@@ -287,21 +310,28 @@ def _is_title(read: _Words) -> bool:
 
 def announces(stretch: str) -> dict[str, float]:
     """Return the signs in the last line of a stretch that somebody else's words follow."""
-    line = stretch.strip().rsplit("\n", 1)[-1][-MAX_LINE_CHARACTERS:].lower()
+    written = stretch.strip().rsplit("\n", 1)[-1][-MAX_LINE_CHARACTERS:]
+    line, last = written.lower(), _ANY_BREAK.split(written)[-1].lower()
+    if _LONG_QUOTATION.search(written):
+        return {}  # what it announces stands in the line itself
     has_colon = line.rstrip(" *_").endswith((":", "：", ":-", *_ARROWS_DOWN))
     count = len(_WORD.findall(line))
     is_short = count <= MAX_ANNOUNCING_WORDS
-    says, mine = bool(_SAYS.search(line)), bool(_MINE.search(line))
+    says, mine = bool(_SAYS.search(line)), bool(_MINE.search(last))
     shows = not mine and bool(_SHOWS.search(line))
     document = not mine and bool(_DOCUMENTS.search(line))
-    transforms, tells = bool(_TRANSFORMS.search(line)), bool(_TELLS.search(line))
+    transforms, tells = bool(_TRANSFORMS.search(line)), bool(_TELLS.search(last))
     this, refers = bool(_THIS.search(line)), bool(_POINTERS.search(line))
+    begins_with_document = document and is_short and bool(_DOCUMENT_FIRST.match(line))
+    tells = tells and not begins_with_document
     asks = count <= 25 and bool(_ASKS.match(line) or "?" in line or _REQUESTS.match(line))
     points_down = bool(_POINTS_DOWN.search(line)) or any(arrow in line for arrow in _ARROWS_DOWN)
     return _shown(
         {
             "colon": has_colon,
-            "begins with a document": document and is_short and bool(_DOCUMENT_FIRST.match(line)),
+            "begins with a document": begins_with_document,
+            "shows a document": shows and document and is_short,
+            "somebody, colon": has_colon and not mine and count <= 8 and bool(_PEOPLE.search(last)),
             "says": says and is_short,
             "says, colon": says and has_colon,
             "shows": shows and is_short,
@@ -331,12 +361,24 @@ def points_back(stretch: str) -> dict[str, float]:
     return _shown(
         {
             "arrow": text.startswith(_ARROWS_BACK),
+            "turns": bool(_TURNS.match(text)),
             "that": bool(_POINTS_BACK.match(text)),
             "attributed": bool(_ATTRIBUTED.search(text)),
+            "names a document": bool(_DOCUMENT_FIRST.match(text)),
+            "works on it": bool(_WORKS_ON_IT.search(text)),
             "that document": bool(_POINTS_AT_DOCUMENT.search(text)),
             "pointer": bool(_POINTERS.search(text)),
         }
     )
+
+
+def may_introduce(words: str) -> bool:
+    """Return whether the words before a colon in a line name a text, or who may have written what follows."""
+    sentence = _BREAK.split(words[-MAX_LINE_CHARACTERS:])[-1].lower()
+    is_own = _MINE.search(sentence) or _OWN_LABEL.match(sentence) or _FOR.match(sentence)
+    if is_own or len(_WORD.findall(sentence)) > MAX_SPEECH_WORDS:
+        return False
+    return any(cue.search(sentence) for cue in (_DOCUMENTS, _SHOWS, _SAYS, _PEOPLE, _ASSISTANTS, _REWRITES))
 
 
 def introduces_speech(words: str) -> bool:
