@@ -18,6 +18,7 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,17 +28,18 @@ from engramdb.testing import ManualClock
 from engramdb.text.sentences import sentences
 from training.report import interval
 
-CONVERSATIONS = Path(__file__).parent / "conversations"
+HERE = Path(__file__).parent
+CONVERSATIONS = HERE / "conversations"
 STORIES = Path(__file__).parents[1] / "training" / "data" / "stories" / "all.jsonl"
 TOP = 5
 POOL = 20
 LEAST_OVERLAP = 0.6
-Store: TypeAlias = Callable[[Engram, ManualClock, Sequence[tuple[float, str, str]], Scope], None]
+Store: TypeAlias = Callable[[Engram, ManualClock, Sequence[tuple[float, str, str]], Scope, str], None]
 Ask: TypeAlias = Callable[[Engram, str, Scope], Sequence[Memory]]
 
 
 def observed(
-    engram: Engram, clock: ManualClock, turns: Sequence[tuple[float, str, str]], scope: Scope
+    engram: Engram, clock: ManualClock, turns: Sequence[tuple[float, str, str]], scope: Scope, session: str
 ) -> None:
     """Tell the turns to an agent that remembers."""
     begun = clock.now()
@@ -48,7 +50,7 @@ def observed(
             text,
             role=role,
             speaker=None if by == role else by,
-            session=scope.user,
+            session=session,
             occurred_at=said_at,
             scope=scope,
         )
@@ -56,7 +58,7 @@ def observed(
 
 
 def verbatim(
-    engram: Engram, clock: ManualClock, turns: Sequence[tuple[float, str, str]], scope: Scope
+    engram: Engram, clock: ManualClock, turns: Sequence[tuple[float, str, str]], scope: Scope, _session: str
 ) -> None:
     """Store every sentence as it was said."""
     begun = clock.now()
@@ -103,7 +105,7 @@ def conversations(path: Path, way: str, limit: int, settings: Settings) -> dict[
     found: defaultdict[str, list[bool]] = defaultdict(list)
     for engram, clock, scope, row in _each(path, limit, settings, policy):
         turns = [(number / 1000, turn["by"], turn["text"]) for number, turn in enumerate(row["turns"])]
-        store(engram, clock, turns, scope)
+        store(engram, clock, turns, scope, "talk")
         stored = engram.list(limit=200, scope=scope)
         for one in row["asks"]:
             by = "assistant's words" if row["turns"][one["turn"]]["by"] == "assistant" else "people's words"
@@ -134,7 +136,7 @@ def stories(path: Path, way: str, limit: int, settings: Settings) -> dict[str, l
     policy, store, ask = WAYS[way]
     found: defaultdict[str, list[bool]] = defaultdict(list)
     for engram, clock, scope, row in _each(path, limit, settings, policy):
-        store(engram, clock, [(day, by, text) for day, by, text in row["turns"]], scope)
+        store(engram, clock, [(day, by, text) for day, by, text in row["turns"]], scope, "talk")
         hits = [_told(memory) for memory in ask(engram, row["question"], scope)]
         is_current = [bool(re.search(row["current"], text, re.IGNORECASE)) for text in hits]
         found["current fact first"].append(bool(is_current) and is_current[0])
@@ -142,17 +144,58 @@ def stories(path: Path, way: str, limit: int, settings: Settings) -> dict[str, l
     return found
 
 
-def _each(
-    path: Path, limit: int, settings: Settings, policy: str
-) -> Iterator[tuple[Engram, ManualClock, Scope, dict[str, Any]]]:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+def references(path: Path, way: str, settings: Settings) -> dict[str, list[bool]]:
+    """Return whether what leans on earlier words is found by what it meant, all talks in one store."""
+    policy, store, ask = WAYS[way]
+    found: defaultdict[str, list[bool]] = defaultdict(list)
+    scope = Scope(user="references")
+    with _opened(settings, policy) as (engram, clock):
+        asked: list[dict[str, Any]] = []
+        for number, row in enumerate(_rows(path)):
+            turns = [(place / 1000, turn["by"], turn["text"]) for place, turn in enumerate(row["turns"])]
+            store(engram, clock, turns, scope, f"talk {number}")
+            clock.advance(days=1)
+            asked += row["asks"]
+        for one in asked:
+            hits = ask(engram, one["q"], scope)
+            found["references answerable"].append(any(holds(memory, one["words"]) for memory in hits))
+    return found
+
+
+def junk(path: Path, way: str, settings: Settings) -> dict[str, list[bool]]:
+    """Return which messages that hold nothing left a memory, each kind apart."""
+    policy, store, _ = WAYS[way]
+    found: defaultdict[str, list[bool]] = defaultdict(list)
+    with _opened(settings, policy) as (engram, clock):
+        for number, row in enumerate(_rows(path)):
+            scope = Scope(user=f"junk {number}")
+            store(engram, clock, [(0.0, row["by"], row["text"])], scope, "talk")
+            is_stored = bool(engram.list(limit=1, scope=scope))
+            found["junk stored"].append(is_stored)
+            found[f"junk stored, {row['kind']}"].append(is_stored)
+    return found
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+@contextmanager
+def _opened(settings: Settings, policy: str) -> Iterator[tuple[Engram, ManualClock]]:
     chosen = Settings(home=settings.home, embedder=settings.embedder, reader=settings.reader, policy=policy)
     clock = ManualClock()
     with (
         tempfile.TemporaryDirectory() as folder,
         Engram.open(Path(folder) / "memory.db", settings=chosen, clock=clock, background=False) as engram,
     ):
-        for number, row in enumerate(rows[:limit]):
+        yield engram, clock
+
+
+def _each(
+    path: Path, limit: int, settings: Settings, policy: str
+) -> Iterator[tuple[Engram, ManualClock, Scope, dict[str, Any]]]:
+    with _opened(settings, policy) as (engram, clock):
+        for number, row in enumerate(_rows(path)[:limit]):
             yield engram, clock, Scope(user=f"{path.stem} {number}"), row
 
 
@@ -169,6 +212,11 @@ def main() -> None:
     for path in sorted(folder.glob("*.jsonl")):
         columns = {way: conversations(path, way, arguments.conversations, settings) for way in WAYS}
         _table(f"{path.stem}, {folder.stem}", columns)
+    half = "sealed" if arguments.sealed else "open"
+    path = HERE / "references" / f"{half}.jsonl"
+    _table(f"references, {half}", {way: references(path, way, settings) for way in WAYS})
+    path = HERE / "junk" / f"{half}.jsonl"
+    _table(f"junk, {half}", {way: junk(path, way, settings) for way in WAYS})
     if arguments.stories:
         _table("stories", {way: stories(STORIES, way, arguments.stories, settings) for way in WAYS})
 

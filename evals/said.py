@@ -59,7 +59,7 @@ def measure(rows: Sequence[dict[str, Any]], settings: Settings, *, is_shared: bo
         scopes = [Scope(user="all" if is_shared else str(number)) for number in range(len(rows))]
         for row, scope in zip(rows, scopes, strict=True):
             turns = [(number / 1000, turn["by"], turn["text"]) for number, turn in enumerate(row["turns"])]
-            observed(engram, clock, turns, scope)
+            observed(engram, clock, turns, scope, "talk")
         for row, scope in zip(rows, scopes, strict=True):
             answers += [(one["words"], engram.recall(one["q"], scope=scope)) for one in row["asks"]]
         for number, scope in enumerate(scopes if not is_shared else []):

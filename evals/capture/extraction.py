@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from engramdb.capture.extract import HeuristicExtractor
+from engramdb.capture.extract import SentenceExtractor
 from engramdb.text.normalize import normalize_text
 from engramdb.text.terms import STOP_WORDS
 from engramdb.values import Role, Turn
@@ -71,7 +71,7 @@ def fresh_cases() -> list[dict[str, Any]]:
 def judge(case: dict[str, Any]) -> Judged:
     """Extract from a case and pair what was found with what was wanted."""
     turn = turn_of(case)
-    found = HeuristicExtractor().extract([turn], context=[])
+    found = SentenceExtractor().extract([turn], context=[])
     pairs, left = [], list(case["facts"])
     for extracted in found:
         label = next((label for label in left if _says(extracted.content, label)), None)
@@ -173,7 +173,7 @@ def _labelled_share(name: str, pairs: list[tuple[Extracted, dict[str, Any]]], wr
 
 def _milliseconds(every: list[dict[str, Any]]) -> float:
     """Return the processor time of one extraction, on average."""
-    extractor, turns = HeuristicExtractor(), [turn_of(case) for case in every]
+    extractor, turns = SentenceExtractor(), [turn_of(case) for case in every]
     begin = time.process_time()
     for turn in turns:
         extractor.extract([turn], context=[])

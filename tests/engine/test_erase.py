@@ -86,7 +86,7 @@ def test_others_keep_everything(lived: Engram) -> None:
 
     assert [memory.content for memory in lived.list(scope=BEN)] == [
         "Ben plays the cello",
-        "Ben lives in Oslo",
+        "I live in Oslo",
     ]
     assert [turn.content for turn in lived.turns(scope=BEN)] == ["I live in Oslo."]
     assert lived.recall("does Ben play the cello?", scope=BEN).hits
@@ -234,3 +234,37 @@ def test_one_thing_at_a_time_and_only_ones_own(engram: Engram) -> None:
         engram.erase(user="ben", scope=ANN)
     with pytest.raises(InvalidScope):
         engram.erase(user="")
+
+
+def test_what_leaned_on_erased_words_no_longer_quotes_them(engram: Engram, store_path: Path) -> None:
+    """A later sentence is kept with the words before it; those go with the memory that said them."""
+    engram.observe(
+        "My aunt in Bergen has opened a zanzibarium. She closes it on rainy Mondays now.", session="s"
+    )
+    engram.flush()
+    opened, closes = sorted(engram.list(), key=lambda one: "closes" in one.content)
+    assert any("zanzibarium" in words for words in closes.refers_to)
+
+    engram.erase(opened.id)
+
+    assert not any("zanzibarium" in str(one) for one in engram.list())
+    assert b"zanzibarium" not in store_path.read_bytes()
+    engram.doctor(fix=True)  # what has lost words is embedded again
+    assert engram.doctor().ok
+
+
+def test_what_leaned_on_forgotten_words_no_longer_quotes_them(engram: Engram) -> None:
+    """Forgetting reaches the copies that later sentences carry, and what they say stays."""
+    engram.observe("My aunt in Bergen has opened a zanzibarium.", session="s")
+    engram.observe("She closes it on rainy Mondays now.", session="s")
+    engram.flush()
+    opened, closes = sorted(engram.list(), key=lambda one: "closes" in one.content)
+    assert any("zanzibarium" in words for words in closes.refers_to)
+
+    engram.forget(opened.id, reason="private")
+
+    (left,) = engram.list()
+    assert left.content == closes.content
+    assert not any("zanzibarium" in words for words in left.refers_to)
+    engram.doctor(fix=True)  # what has lost words is embedded again
+    assert engram.doctor().ok

@@ -175,7 +175,7 @@ def test_a_switch_of_models_changes_the_window_and_not_the_mind(known: Engram) -
         with known.turn(BILLING, agent=AGENT, session="s1", model=model) as turn:
             assert turn.window.tokens <= turn.window.budget
             budgets[model] = (turn.window.budget, turn.window.tokens)
-            turn.reply("prod-eu")
+            turn.reply("ok")
         kept.append(set(held(known)))
 
     assert budgets["gpt-4"][0] < budgets["claude-opus-4-6"][0]

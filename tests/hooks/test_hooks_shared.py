@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FACTS: Final = {
     "claude-code": ("We deploy the shop with Nomad", "Nomad"),
-    "codex": ("I always use pnpm and never npm", "always uses pnpm"),
+    "codex": ("I always use pnpm and never npm", "always use pnpm"),
     "gemini": ("My sister Ida lives in Bergen", "Ida lives in Bergen"),
 }
 PROMPTS: Final = {"claude-code": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}

@@ -43,8 +43,7 @@ def test_a_sentence_is_kept_word_for_word_where_it_says_no_more(engram: Engram) 
 
     (memory,) = engram.list()
 
-    assert memory.verbatim is not None
-    assert "`make check`" in memory.verbatim
+    assert "`make check`" in memory.content
 
 
 def test_a_memory_of_an_earlier_version_is_exported_without_its_secret_sentence(engram: Engram) -> None:

@@ -1,94 +1,32 @@
-"""Extract statements from turns with rules: deterministic, no model."""
+"""Read turns with rules, sentence by sentence: every sentence is kept that says anything, as it was said."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
 
-from engramdb.capture import worth
-from engramdb.capture.worth import Dates, is_lasting, is_passing, is_statement, prose
+from engramdb.capture import junk, worth
+from engramdb.capture.force import force_of
+from engramdb.capture.patterns import ForeignFact, StandingRule, read_foreign, read_outcome, read_rule
+from engramdb.capture.utterances import MAX_FRAGMENT_WORDS, SpokenSentence, utterances
+from engramdb.capture.worth import Dates, is_lasting
+from engramdb.errors import EngramError
+from engramdb.models.reader import Reader, Utterance
 from engramdb.text.calendar import Precision
-from engramdb.text.clauses import Clause, clauses, listed, read
-from engramdb.text.grammar import (
-    NEAR_TURNS,
-    Person,
-    name_pronoun,
-    opens_with_pronoun,
-    people,
-    to_third_person,
-)
-from engramdb.text.lexicons import LANGUAGES, word_set
+from engramdb.text.clauses import Clause, Who, clauses, has_second_verb, listed, read
+from engramdb.text.grammar import name_pronoun, opens_with_pronoun, people, to_third_person
+from engramdb.text.lexicons import word_set
 from engramdb.text.moment_words import MONTHS
 from engramdb.text.moments import MomentRange, find_moments, resolve
 from engramdb.text.normalize import lazy
 from engramdb.text.relations import ClauseRelation, relate, subject_of
-from engramdb.text.sentences import Opened, SpeakerCertainty, take_opening
-from engramdb.values import Kind, Role, Turn, TurnId
-
-# Languages other than English: only what name, home, work, taste, tools and allergies look like is known. The
-# words are stored as they were said, with the speaker as the subject, because rewriting a person in six
-# languages would invent more than it would help.
-
-
-class ForeignFact(Struct, frozen=True):
-    """A clause in another language, with what it says of the speaker."""
-
-    text: str
-    predicate: str
-    object: str
-    is_negated: bool = False
-
-    @property
-    def category(self) -> str:
-        """Return the category, which the predicate decides."""
-        return "preference" if self.predicate in ("likes", "dislikes", "prefers") else "fact"
-
-
-_END = r"(?=[,.;!。！，、]|\s+(?:und|et|y|и|aber|mais|pero|но|seit|depuis|desde|als|comme|como)\b|\Z)"
-_WORDS = rf"(?P<object>[^,.;!?。！？，、]{{1,60}}?){_END}"
-_PATTERNS = tuple(
-    (predicate, lazy(rf"(?<!\w)(?P<head>{said}){_WORDS}", re.IGNORECASE) if one.spaced else lazy(said))
-    for one in LANGUAGES.values()
-    for predicate, said in one.facts.items()
-)
-_MARKS = lazy(
-    r"[^\x00-\x7f]|\b(?:ich|je|j['’]|mein|yo|vivo|trabajo|soy|me|mi|uso|prefiero|arbeite|travaille|mon)\b",
-    re.IGNORECASE,
-)
-_ENGLISH = lazy(r"\b(?:I|I['’]m|the|is|and|my|you|of|that|with|are)\b")
-_NOT = lazy(
-    r"\b(?:nicht mehr|nicht|kein|keine|ne .{1,20} (?:pas|plus)|no|ya no|не|больше не)\b", re.IGNORECASE
-)
-_SEPARATE = lazy(r",?\s+(?:und|et|y|и|aber|mais|pero|но)\s+(?=\S)|[,;，；]\s*", re.IGNORECASE)
-
-
-def read_foreign(sentence: str) -> list[ForeignFact]:
-    """Return what a sentence in another language says of its speaker."""
-    if not _MARKS.search(sentence) or _ENGLISH.search(sentence):
-        return []
-    pieces = _SEPARATE.split(sentence)
-    found = [fact for piece in pieces if (fact := _read(piece.strip(" .!。！")))]
-    return found if len(found) == len(pieces) or len(pieces) == 1 else _whole(sentence, found)
-
-
-def _whole(sentence: str, found: list[ForeignFact]) -> list[ForeignFact]:
-    """Keep the sentence together where a comma did not separate two facts."""
-    if len(found) != 1:
-        return found
-    only = found[0]
-    return [ForeignFact(sentence.strip(" .!。！"), only.predicate, only.object, only.is_negated)]
-
-
-def _read(piece: str) -> ForeignFact | None:
-    for predicate, pattern in _PATTERNS:
-        if match := pattern.search(piece):
-            return ForeignFact(piece, predicate, match["object"].strip(), bool(_NOT.search(piece)))
-    return None
-
+from engramdb.text.sentences import SpeakerCertainty, sentences
+from engramdb.values import Claim, Kind, Role, Turn, TurnId, Voice
+from engramdb.values.reading import Force, Lasting, Reading
 
 # Extracted: one statement that was found in a turn, before the write pipeline has seen it.
 
@@ -108,14 +46,15 @@ EXTRACTED_CATEGORIES = (
 
 
 class Extracted(Struct, frozen=True, kw_only=True):
-    """One atomic statement, in the third person, with dates resolved."""
+    """One sentence of a turn, in the speaker's words, with what was read in it."""
 
     content: str
     turn_id: TurnId
-    category: str = "fact"
+    category: str | None = "fact"
+    """None where admission is to choose, and so for the kind."""
     confidence: float = 0.7
     importance: float = 0.5
-    kind: Kind = Kind.NOTE
+    kind: Kind | None = Kind.NOTE
     subject: str | None = None
     predicate: str | None = None
     object: str | None = None
@@ -127,7 +66,15 @@ class Extracted(Struct, frozen=True, kw_only=True):
     occurred_at: datetime | None = None
     insight: str | None = None
     verbatim: str | None = None
-    """The exact words, where they must not be paraphrased: a quotation, code, a command."""
+    """The exact words, where the content is not in them."""
+    statement: str | None = None
+    force: Force = Force.ASSERTED
+    lasting: Lasting | None = None
+    voice: Voice = Voice.OWN
+    sender: str | None = None
+    answers: str | None = None
+    refers_to: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 class Extractor(Protocol):
@@ -143,255 +90,342 @@ class Extractor(Protocol):
         ...
 
 
-# Read what has no subject of its own: standing rules, "let's go with", "call me", and an assistant's
-# outcomes.
-#
-# "Always run the linter" holds from now on; "run the linter" is done once and forgotten.
+# Read a turn: sentence by sentence, each kept as it was said unless it says nothing, with what it means
+# beside it. Rules and, where there is one, a reader only annotate and weigh; neither rewrites a word.
 
-
-class StandingRule(Struct, frozen=True):
-    """A sentence that holds from now on."""
-
-    text: str
-    category: str = "principle"
-    predicate: str | None = None
-    object: str | None = None
-    is_negated: bool = False
-
-
-_STANDING = lazy(
-    r"(?:please\s+)?(?P<rule>(?:always|never)\s+(?!mind\b|give up\b|again\b|say never\b|forget\b|been\b|"
-    r"had\b|seen\b|heard\b|done\b|thought\b|a\b|the\b|\w+ed\b|knew\b|been\b|\w+ing\b|good\b|nice\b|great\b|"
-    r"happy\b|here\b|in\b|up\b|down\b|on\b|at\b|for\b|so\b|too\b|more\b|less\b)[a-z]+\b.{4,}|"
-    r"from now on,?\s+.{4,}|do not ever\s+.{4,}|don['’]t ever\s+.{4,})",
-    re.IGNORECASE | re.DOTALL,
-)
-_FORBIDDEN = lazy(
-    r"(?:and |but |so |also )?(?:please\s+)?(?P<rule>(?:do not|don['’]t)\s+(?:use|touch|commit|push|deploy|"
-    r"edit|modify|change|delete|remove|rename|merge|install|upgrade|hard-?code|log|store|share|expose|mention|"
-    r"include|assume|rely on|import|mock|disable|bypass|skip|write|add|put|mix)\b"
-    r"(?!.*\b(?:yet|for now|right now|just now|today|tonight|this time|until|anything else|it|that|this|them|"
-    r"those|these)\b).{3,})",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What is not to be done, as projects say it; with "yet" or "it" it is about this moment alone."""
-_ONE_NOT_ANOTHER = lazy(
-    r"(?:please\s+)?(?P<rule>(?:use|prefer|choose|write|name|call|stick (?:to|with))\s+"
-    r"(?!(?:this|that|these|those|it|them|one|the (?:first|second|third|other|next|last|new|old)|your|my)\b)"
-    r"(?!.*\b(?:for now|right now|today|tonight|this time|yet|here|this|that|these|those)\b)"
-    r"[^,;]{1,60}?(?:,? (?:not|instead of|rather than|over|and not|but not|never)) \S.{0,60})\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-"""One thing and not another, as projects say it; what points at something is about this task alone."""
-_CHOICE = lazy(
-    r"(?:ok(?:ay)?,?\s+)?(?P<choice>(?:let['’]s|we['’]ll|i['’]ll)\s+(?:go with|stick with|use)\s+"
-    r"(?!(?:the (?:time|moment)|this|that|it)\b)(?P<object>.{3,}))",
-    re.IGNORECASE,
-)
-_RATHER = lazy(
-    r"(?:i|we)(?:['’]d| would) (?:much |really )?(?:rather (?:\w+ )?|"
-    r"prefer )(?P<object>.{2,80}?)(?: (?:than|over|to|if)\b.*|\W*)\Z",
-    re.IGNORECASE,
-)
-_FROM_NOW_ON = lazy(
-    r"(?:please\s+)?(?P<rule>(?!(?:i|we|he|she|they|it)\b)\w.{3,200}\bfrom now on)\W*\Z", re.IGNORECASE
-)
-_CALL_ME = lazy(
-    r"(?:from now on,?\s+)?(?:please\s+)?(?:(?:you can|you may|just|everyone|people|"
-    r"my friends)\s+)*calls?\s+me\s+"
-    r"(?P<name>[A-Z][\w’'-]+)\s*[.!]?\Z",
-    re.IGNORECASE,
-)
-_DONE = lazy(r"(?:done|completed|finished|fixed|success|update)\s*[:.!]\s*(?=\S)", re.IGNORECASE)
-_ACTED = lazy(
-    r"i(?:['’]ve| have)?\s+(?:now |just |also |successfully )?(?:deployed|merged|closed|fixed|updated|"
-    r"created|added|removed|deleted|renamed|installed|configured|scheduled|booked|sent|saved|committed|"
-    r"pushed|published|released|migrated|upgraded|restarted|rolled back|reverted|enabled|disabled|moved|"
-    r"replaced|refactored|opened|set up|started|stopped|ordered|cancelled|canceled|submitted|registered|"
-    r"switched|decided|chose|opted)\b|i(?:['’]ll| will)\s+(?:remind|send|notify|check|deploy|update|"
-    r"follow up|report|have|finish|fix|let you know|schedule|run|back)\b",
-    re.IGNORECASE,
-)
-
-
-def read_rule(sentence: str) -> StandingRule | None:
-    """Return the standing rule, wish or choice that a sentence sets, if it does."""
-    if sentence.rstrip().endswith("?"):
-        return None
-    if name := _CALL_ME.match(sentence):
-        return StandingRule(sentence, "preference", "is_named", name["name"])
-    if choice := _CHOICE.match(sentence):
-        return StandingRule(choice["choice"], "decision", "decided", choice["object"].rstrip(" .!"))
-    if wish := _RATHER.match(sentence):
-        return StandingRule(sentence, "preference", "prefers", wish["object"].rstrip(" .!"))
-    standing = _FROM_NOW_ON.match(sentence) or _STANDING.match(sentence)
-    standing = standing or _FORBIDDEN.match(sentence) or _ONE_NOT_ANOTHER.match(sentence)
-    if standing is None:
-        return None
-    return StandingRule(
-        standing["rule"], is_negated=bool(re.match(r"never|do not|don['’]t", standing["rule"], re.IGNORECASE))
-    )
-
-
-def read_outcome(sentence: str) -> list[str]:
-    """Return the clauses in which an assistant says what it has done or when it will."""
-    if sentence.rstrip().endswith("?"):
-        return []
-    if done := _DONE.match(sentence):
-        return clauses(sentence[done.end() :])
-    if not _ACTED.match(sentence):
-        return []
-    return [part for part in clauses(sentence) if _ACTED.match(part)]
-
-
-# Read statements out of turns with patterns: always there, deterministic, no model.
-#
-# Sentence by sentence: take off opening words, drop what states nothing, split into clauses, read each,
-# keep what lasts, write it in the third person with dates made absolute. Every match is kept, only its own
-# clause, and nothing is added to what was said. Written for precision; what it misses is in
-# docs/lab/0006-extraction.md.
-
-UNNAMED_USER = "User"
-ASSISTANT = "Assistant"
-
-_EXACT = lazy(r"`[^`\n]+`|\"[^\"\n]{2,}\"|“[^“”\n]{2,}”|«[^«»\n]{2,}»")
 _ENTITY = lazy(r"(?<![\w.])(?:[A-Z][\w+#]*(?:[.-][A-Za-z]\w+)*)(?:\s+(?:[A-Z0-9][\w+#]*))*")
 _NO_ENTITY = word_set(
     "I A An The My Our We He She It They His Her Their In On At For From Now Always Never This Let's"
 )
+_CONCRETE = lazy(r"\d|`|[\w-]+\.[a-z]{2,4}\b|\w/\w|_\w|(?<=\s)[A-Z][\w-]+")
+"""What makes an assistant's sentence more than an explanation: a number, a name, a file, a command."""
+MOST_OF_ASSISTANT: int = 12
+"""So many sentences of one assistant's turn are kept, the worthiest."""
+LEAST_BY_NETWORK = {Role.USER: 0.08, Role.ASSISTANT: 0.025}
+LEAST_BY_HEADS = {Role.USER: 0.05, Role.ASSISTANT: 0.05}
+"""
+Below this chance of being worth keeping a statement is left to the index of turns. Low on purpose: of what
+was asked for later, the network puts all of people's words and 98 % of assistants' above it, the small heads
+99 % and 92 % (docs/lab/0038-own-words.md).
+"""
+TELLING_LEAST = 0.6
+"""From so much on a question or a request is kept, for what it tells in passing."""
+_WEIGHTS = {Force.HYPOTHETICAL: 0.6, Force.QUOTED: 0.7, Force.QUESTION: 0.5, Force.REQUEST: 0.5}
+_BELIEFS = {Force.HYPOTHETICAL: 0.45, Force.QUOTED: 0.5, Force.HEDGED: 0.5, Force.QUESTION: 0.4}
 
 
-class HeuristicExtractor:
-    """Finds statements by patterns; gives the same answer for the same turns."""
+class SentenceExtractor:
+    """Keeps every sentence that says anything; gives the same answer for the same turns."""
+
+    def __init__(self, reader: Reader | None = None) -> None:
+        self._reader = reader
 
     @property
     def name(self) -> str:
         """What history and `status` call it."""
-        return "heuristic-1"
+        return "sentences-1"
 
     def extract(self, turns: Sequence[Turn], *, context: Sequence[Turn]) -> list[Extracted]:
-        """Return what the turns state, in order; pronouns may point to people named in earlier turns."""
-        nearby = [person for turn in context[-NEAR_TURNS:] for person in people(turn.content)]
-        found: list[Extracted] = []
-        for turn in turns:
-            found += _from_turn(turn, nearby)
-            nearby = [*nearby, *people(turn.content)]
-        return found
+        """Return the sentences that are kept, in order; `context` is what they may lean on."""
+        spoken = [turn for turn in turns if turn.role is not Role.SYSTEM]
+        said = list(utterances(spoken, context=context))
+        found: dict[tuple[TurnId, str], tuple[float, Extracted]] = {}
+        for one, reading in zip(said, self._readings(said), strict=True):
+            for extracted in read_sentence(one, reading):
+                keep = 0.5 if reading is None or reading.keep is None else reading.keep
+                found.setdefault((one.turn.id, extracted.content), (keep, extracted))
+        return _worthiest(spoken, found)
+
+    def _readings(self, said: Sequence[SpokenSentence]) -> list[Reading | None]:
+        if self._reader is None:
+            return [None] * len(said)
+        asked = [Utterance(one.sentence, _by(one), one.before) for one in said]
+        try:
+            return list(self._reader.read(asked))
+        except EngramError:  # noted by whoever watches the reader; the rules alone read on
+            return [None] * len(said)
 
 
-class _TurnSentence(Struct, frozen=True):
-    """A sentence on its way: who said it and when, what its opening told, who was named before."""
-
-    turn: Turn
-    sentence: str
-    opened: Opened
-    nearby: tuple[Person, ...]
-
-    @property
-    def speaker(self) -> str:
-        """The name that "I" becomes."""
-        return self.turn.speaker or (ASSISTANT if self.turn.role is Role.ASSISTANT else UNNAMED_USER)
-
-    @property
-    def now(self) -> datetime:
-        """When it was said."""
-        return self.turn.occurred_at
+def _by(said: SpokenSentence) -> str:
+    return "assistant" if said.turn.role is Role.ASSISTANT else "user"
 
 
-def _from_turn(turn: Turn, nearby: list[Person]) -> Iterator[Extracted]:
-    """Yield the statements of a turn, none twice; tools and systems state nothing of their own."""
-    if turn.role not in (Role.USER, Role.ASSISTANT):
-        return
-    seen: set[str] = set()
-    named = list(nearby)
-    for sentence in prose(turn.content):
-        said = _TurnSentence(turn, sentence, take_opening(sentence), tuple(named))
-        reader = _user_statements if turn.role is Role.USER else _assistant_statements
-        for extracted in reader(said):
-            if extracted.content not in seen and not _tells_own_name(extracted, said.speaker):
-                seen.add(extracted.content)
-                yield extracted
-        named += people(sentence)
+def _worthiest(
+    turns: Sequence[Turn], found: dict[tuple[TurnId, str], tuple[float, Extracted]]
+) -> list[Extracted]:
+    """Return what was found, of a long reply of an assistant only the worthiest."""
+    kept: list[Extracted] = []
+    for turn in turns:
+        mine = [pair for (turn_id, _), pair in found.items() if turn_id == turn.id]
+        if turn.role is Role.ASSISTANT and len(mine) > MOST_OF_ASSISTANT:
+            least = sorted((keep for keep, _ in mine), reverse=True)[MOST_OF_ASSISTANT - 1]
+            mine = [pair for pair in mine if pair[0] >= least][:MOST_OF_ASSISTANT]
+        kept += [extracted for _, extracted in mine]
+    return kept
 
 
-def _tells_own_name(extracted: Extracted, speaker: str) -> bool:
+def read_sentence(said: SpokenSentence, reading: Reading | None = None) -> list[Extracted]:
+    """Return what becomes of a sentence: nothing, itself, or its clauses where each stands by itself."""
+    force = Force.QUOTED if said.voice is not Voice.OWN else force_of(said.text, said.opened.certainty)
+    if force is Force.ASSERTED and reading is not None and reading.force in _BELIEFS and _is_sure(reading):
+        force = reading.force or force
+    if said.opened.certainty is SpeakerCertainty.EXPLICIT and force in (Force.QUESTION, Force.REQUEST):
+        force = Force.ASSERTED  # "can you remember that our year starts in April?" tells, and asks nothing
+    if not _is_kept(said, force, reading):
+        return []
+    is_explicit = said.opened.certainty is SpeakerCertainty.EXPLICIT
+    text = said.text.rstrip("? ") if is_explicit else said.text  # the mark belongs to the request
+    parts = _split(text, said.now) if force is Force.ASSERTED and said.voice is Voice.OWN else [text]
+    return [_extracted(said, part, force, reading) for part in parts if not _tells_own_name(part, said)]
+
+
+def _is_sure(reading: Reading) -> bool:
+    """Return whether a reader's word on force counts: the network's does, the small heads' does not."""
+    return not reading.by.startswith("static")
+
+
+def _is_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
+    if said.opened.certainty is SpeakerCertainty.EXPLICIT and said.turn.role is Role.USER:
+        return True
+    if said.voice is not Voice.OWN:
+        is_output = said.turn.role is Role.TOOL
+        return is_output or (not junk.is_filler(said.text) and len(said.text.split()) > MAX_FRAGMENT_WORDS)
+    if junk.is_filler(said.text):
+        return said.is_answer_of_weight and said.turn.role is Role.USER
+    keep = _assistant_kept if said.turn.role is Role.ASSISTANT else _user_kept
+    return keep(said, force, reading)
+
+
+def _user_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
+    if force is Force.RULE or (force in (Force.ASSERTED, Force.HEDGED) and _lasts(said)):
+        return True
+    if force in (Force.QUESTION, Force.REQUEST):
+        is_decision = force is Force.REQUEST and said.answers is not None
+        return is_decision or _tells_in_passing(said, reading)
+    return _is_worth(reading, Role.USER) or said.is_answer_of_weight or _says_of_something(said, reading)
+
+
+def _says_of_something(said: SpokenSentence, reading: Reading | None) -> bool:
+    """Return whether a sentence says something of a name or a thing, where no network has weighed it."""
+    if reading is None or _is_sure(reading):
+        return False
+    clause = read(said.text)
+    return clause is not None and clause.who in (Who.NAMED, Who.THING, Who.OWNED, Who.OURS)
+
+
+def _lasts(said: SpokenSentence) -> bool:
+    """Return whether the rules know a clause of the sentence to hold for longer."""
+    if read_foreign(said.text):
+        return True
+    found = (read(part) for part in clauses(said.text))
+    return any(is_lasting(clause, _dates(clause, said.now)) for clause in found if clause)
+
+
+def _tells_in_passing(said: SpokenSentence, reading: Reading | None) -> bool:
+    """Return whether a question or a request tells something beside, as a reader has it."""
+    if reading is None or reading.keep is None or reading.keep < TELLING_LEAST:
+        return False
+    is_plain = junk.is_command(said.text) or junk.is_bare_question(said.text.lower())
+    return _is_sure(reading) or not is_plain
+
+
+def _assistant_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
+    if force is Force.QUESTION or said.text.rstrip(" )").endswith("?"):
+        return False
+    if read_outcome(said.text):
+        return True
+    if junk.is_progress(said.sentence):
+        return False
+    return bool(_CONCRETE.search(said.text)) or _is_worth(reading, Role.ASSISTANT)
+
+
+def _is_worth(reading: Reading | None, role: Role) -> bool:
+    """Return whether a reader gives a statement any chance; without one, all are kept."""
+    if reading is None or reading.keep is None:
+        return True
+    return reading.keep >= (LEAST_BY_NETWORK if _is_sure(reading) else LEAST_BY_HEADS)[role]
+
+
+def _split(text: str, now: datetime) -> list[str]:
+    """Return the clauses of a sentence where each is part of it to the letter and says who it is about."""
+    parts = clauses(text)
+    if len(parts) < 2:
+        return [text]
+    for part in parts:
+        clause = read(part)
+        is_open = opens_with_pronoun(part) or re.match(r"(?:that|this|which|who)\b", part, re.IGNORECASE)
+        if part not in text or clause is None or is_open or not is_lasting(clause, _dates(clause, now)):
+            return [text]
+    return parts
+
+
+def _tells_own_name(text: str, said: SpokenSentence) -> bool:
     """Return whether a statement is "Maya is Maya": what "I'm Maya" becomes where it is known who speaks."""
-    name = speaker.casefold()
-    return extracted.content.casefold() in (f"{name} is {name}", f"{name}'s name is {name}")
+    name = said.speaker.casefold()
+    content = to_third_person(text, name=said.speaker).strip(" .!").casefold()
+    return content in (f"{name} is {name}", f"{name}'s name is {name}")
 
 
-def _user_statements(said: _TurnSentence) -> Iterator[Extracted]:
-    text = said.opened.text
-    if rule := read_rule(text):
-        yield _from_rule(said, rule)
-        return
-    if not is_statement(text):
-        return
-    if facts := read_foreign(text):
-        yield from (_from_foreign(said, fact) for fact in facts)
-        return
-    nearby = list(said.nearby)
-    for part in clauses(text):
-        for single in listed(part):
-            if extracted := _from_clause(said, name_pronoun(single, nearby)):
-                yield extracted
-        nearby += people(part)
+class _Meaning(Struct, frozen=True, kw_only=True):
+    """What the rules read in one sentence or clause."""
+
+    category: str | None = None
+    kind: Kind | None = None
+    subject: str | None = None
+    relation: ClauseRelation | None = None
+    is_negated: bool = False
+    statement: str | None = None
+    claims: tuple[Claim, ...] = ()
+    is_lasting: bool = False
 
 
-def _from_clause(said: _TurnSentence, text: str) -> Extracted | None:
-    clause = read(text)
-    if clause is None:
-        return None
-    dates = _dates(clause, said.now)
-    is_mending = said.opened.is_correction and clause.verb != "mean"
-    is_asked = said.opened.certainty is SpeakerCertainty.EXPLICIT or is_mending
-    is_corrected = said.opened.is_correction or clause.verb == "mean"
-    is_wanted = (is_asked and _says_enough(clause)) or _corrects(clause)
-    if not is_wanted and not is_lasting(clause, dates):
-        return None
-    relation = relate(clause)
-    category = worth.category_of(clause, dates, is_correction=is_corrected, predicate=relation.predicate)
-    return _statement(said, clause, relation, category=category, kind=worth.kind_of(clause, dates, category))
-
-
-def _says_enough(clause: Clause) -> bool:
-    """Return whether a clause that asks to be remembered means something to one who was not there."""
-    return bool(clause.tail) and not is_passing(clause) and clause.subject.lower() != "it"
-
-
-def _corrects(clause: Clause) -> bool:
-    """Return whether the clause is "I meant X, not Y"; without the Y it is not known what was meant."""
-    return clause.verb == "mean" and bool(re.search(r"\bnot\b|\binstead of\b|\brather than\b", clause.tail))
-
-
-def _statement(
-    said: _TurnSentence, clause: Clause, relation: ClauseRelation, *, category: str, kind: Kind
-) -> Extracted:
-    whole = f"{clause.lead}{clause.text}"
-    content, moment = resolve(to_third_person(whole, name=said.speaker), now=said.now)
+def _extracted(said: SpokenSentence, text: str, force: Force, reading: Reading | None) -> Extracted:
+    meaning = _meaning(said, text, force)
+    relation = meaning.relation
+    lasting = reading.lasting if reading is not None and _is_sure(reading) else None
     return Extracted(
-        content=_finished(content),
+        content=_trimmed(text),
         turn_id=said.turn.id,
-        category=category,
-        confidence=worth.confidence_of(
-            said.opened.certainty,
-            is_by_assistant=said.turn.role is Role.ASSISTANT,
-            has_open_pronoun=opens_with_pronoun(clause.text),
-        ),
-        importance=worth.importance_of(category, relation.predicate, said.opened.certainty),
-        kind=kind,
-        subject=subject_of(clause, relation, speaker=said.speaker),
-        predicate=relation.predicate,
-        object=_third(relation.object, said, whole),
-        is_negated=clause.is_negated or relation.is_ended,
-        replaces=_third(relation.replaces, said, whole),
-        entities=_entities(content, said.speaker),
-        occurred_at=moment,
-        verbatim=_verbatim(said.sentence),
+        category=meaning.category,
+        confidence=_confidence(said, force),
+        importance=_importance(said, force, meaning, reading),
+        kind=meaning.kind,
+        subject=meaning.subject,
+        predicate=relation.predicate if relation else None,
+        object=_third(relation.object, said, text) if relation else None,
+        is_negated=meaning.is_negated,
+        replaces=_third(relation.replaces, said, text) if relation else None,
+        entities=_entities(text, said.speaker),
+        statement=meaning.statement,
+        force=force,
+        lasting=lasting,
+        voice=said.voice,
+        sender=said.sender,
+        answers=said.answers,
+        refers_to=said.refers_to,
+        claims=meaning.claims,
     )
 
 
-def _third(words: str | None, said: _TurnSentence, whole: str) -> str | None:
+def _trimmed(text: str) -> str:
+    """Return the words without the full stop that ends them."""
+    bare = text.strip()
+    return bare[:-1].rstrip() if bare.endswith((".", "。")) and not bare.endswith("..") else bare
+
+
+def _meaning(said: SpokenSentence, text: str, force: Force) -> _Meaning:
+    if said.voice is not Voice.OWN:
+        return _Meaning()
+    if rule := read_rule(text):
+        return _of_rule(said, rule)
+    if facts := read_foreign(text):
+        return _of_foreign(said, facts)
+    clause = read(name_pronoun(text, list(said.nearby)))
+    if clause is None or force in (Force.QUESTION, Force.REQUEST):
+        return _Meaning()
+    return _of_clause(said, text, clause, force)
+
+
+def _of_rule(said: SpokenSentence, rule: StandingRule) -> _Meaning:
+    relation = ClauseRelation(rule.predicate, rule.object) if rule.predicate else None
+    is_named = rule.predicate == "is_named"
+    return _Meaning(
+        category=rule.category,
+        subject=said.speaker if relation else None,
+        relation=relation,
+        is_negated=rule.is_negated,
+        statement=f"{said.speaker} wants to be called {rule.object}" if is_named else None,
+        is_lasting=True,
+    )
+
+
+def _of_foreign(said: SpokenSentence, facts: Sequence[ForeignFact]) -> _Meaning:
+    first = facts[0]
+    claims = tuple(
+        Claim(subject=said.speaker, predicate=fact.predicate, object=fact.object, is_negated=fact.is_negated)
+        for fact in facts
+    )
+    return _Meaning(
+        category=first.category,
+        subject=said.speaker,
+        relation=ClauseRelation(first.predicate, first.object),
+        is_negated=first.is_negated,
+        claims=claims,
+        is_lasting=True,
+    )
+
+
+def _of_clause(said: SpokenSentence, text: str, clause: Clause, force: Force) -> _Meaning:
+    dates = _dates(clause, said.now)
+    relation = relate(clause)
+    is_corrected = said.opened.is_correction or clause.verb == "mean"
+    category = worth.category_of(clause, dates, is_correction=is_corrected, predicate=relation.predicate)
+    is_single = len(sentences(text)) == 1 and len(clauses(text)) == 1 and not has_second_verb(text)
+    is_single = is_single and not opens_with_pronoun(clause.text)
+    is_certain = force is Force.ASSERTED and is_single and is_lasting(clause, dates)
+    is_believed = force in (Force.ASSERTED, Force.RULE)
+    return _Meaning(
+        category=category,
+        kind=worth.kind_of(clause, dates, category),
+        subject=subject_of(clause, relation, speaker=said.speaker) if is_believed else None,
+        relation=relation if is_believed else None,
+        is_negated=clause.is_negated or relation.is_ended,
+        statement=_statement(said, clause) if is_certain else None,
+        claims=tuple(_claims(said, text, is_hedged=force is Force.HEDGED)) if is_believed else (),
+        is_lasting=is_lasting(clause, dates),
+    )
+
+
+def _claims(said: SpokenSentence, text: str, *, is_hedged: bool) -> list[Claim]:
+    """Return what the clauses of a sentence say, each list of objects one by one."""
+    found: list[Claim] = []
+    parts = [part for sentence in sentences(text) for part in clauses(sentence)]
+    for part in parts:
+        for single in listed(part) if not has_second_verb(part) else []:
+            clause = read(name_pronoun(single, [*said.nearby, *people(text)]))
+            relation = relate(clause) if clause else None
+            if clause is None or relation is None or not relation.object:
+                continue
+            claim = Claim(
+                subject=subject_of(clause, relation, speaker=said.speaker),
+                predicate=relation.predicate,
+                object=_third(relation.object, said, text) or "",
+                is_negated=clause.is_negated or relation.is_ended,
+                is_hedged=is_hedged,
+            )
+            found.append(claim)
+    return found
+
+
+def _statement(said: SpokenSentence, clause: Clause) -> str:
+    content, _ = resolve(to_third_person(f"{clause.lead}{clause.text}", name=said.speaker), now=said.now)
+    bare = content.strip().rstrip(".!… ").strip()
+    return bare[:1].upper() + bare[1:]
+
+
+def _confidence(said: SpokenSentence, force: Force) -> float:
+    """Return how far to believe it: what was said outright is as sure as its speaker."""
+    if said.voice is not Voice.OWN:
+        return worth.FOREIGN_CONFIDENCE
+    confidence = min(worth.CONFIDENCE[said.opened.certainty], _BELIEFS.get(force, 1.0))
+    return min(confidence, worth.ASSISTANT_CONFIDENCE) if said.turn.role is Role.ASSISTANT else confidence
+
+
+def _importance(said: SpokenSentence, force: Force, meaning: _Meaning, reading: Reading | None) -> float:
+    """Return how much it matters: what the rules know by its kind, the rest by how worth keeping it seems."""
+    certainty = said.opened.certainty
+    predicate = meaning.relation.predicate if meaning.relation else None
+    known = worth.importance_of(meaning.category or "fact", predicate, certainty)
+    keep = 0.5 if reading is None or reading.keep is None else reading.keep
+    by_worth = 0.2 + 0.4 * keep
+    weight = _WEIGHTS.get(force, 1.0)
+    is_known = meaning.is_lasting or certainty is SpeakerCertainty.EXPLICIT
+    if said.voice is not Voice.OWN:
+        return 0.2
+    return round(weight * (max(known, by_worth) if is_known else by_worth), 2)
+
+
+def _third(words: str | None, said: SpokenSentence, whole: str) -> str | None:
     """Return part of a clause as the statement says it; the whole clause decides which Friday is meant."""
     if words is None:
         return None
@@ -419,70 +453,8 @@ def _is_behind(moment: MomentRange, clause: Clause, now: datetime) -> bool:
     return moment.end <= now or (is_around and (clause.is_past or is_today))
 
 
-def _finished(content: str) -> str:
-    """Return the statement with a capital and without its last full stop."""
-    bare = content.strip().rstrip(".!… ").strip()
-    return bare[:1].upper() + bare[1:]
-
-
-def _verbatim(sentence: str) -> str | None:
-    return sentence if _EXACT.search(sentence) else None
-
-
 def _entities(content: str, speaker: str) -> tuple[str, ...]:
     """Return the names in a statement, the speaker's aside."""
     found = (match.group().strip() for match in _ENTITY.finditer(content))
     names = (name for name in found if name not in _NO_ENTITY and name != speaker)
     return tuple(dict.fromkeys(name for name in names if name.split()[0] not in MONTHS))
-
-
-def _from_rule(said: _TurnSentence, rule: StandingRule) -> Extracted:
-    content, moment = resolve(to_third_person(rule.text, name=said.speaker), now=said.now)
-    return Extracted(
-        content=_finished(content),
-        turn_id=said.turn.id,
-        category=rule.category,
-        confidence=worth.confidence_of(said.opened.certainty, is_by_assistant=False, has_open_pronoun=False),
-        importance=worth.importance_of(rule.category, rule.predicate, said.opened.certainty),
-        kind=Kind.NOTE,
-        subject=said.speaker if rule.predicate else None,
-        predicate=rule.predicate,
-        object=rule.object,
-        is_negated=rule.is_negated,
-        entities=_entities(content, said.speaker),
-        occurred_at=moment,
-        verbatim=_verbatim(said.sentence),
-    )
-
-
-def _from_foreign(said: _TurnSentence, fact: ForeignFact) -> Extracted:
-    moments = [m for m in find_moments(fact.text, now=said.now) if m.precision is not Precision.VAGUE]
-    return Extracted(
-        content=fact.text,
-        turn_id=said.turn.id,
-        category=fact.category,
-        confidence=worth.confidence_of(said.opened.certainty, is_by_assistant=False, has_open_pronoun=False),
-        importance=worth.importance_of(fact.category, fact.predicate, said.opened.certainty),
-        kind=Kind.NOTE,
-        subject=said.speaker,
-        predicate=fact.predicate,
-        object=fact.object,
-        is_negated=fact.is_negated,
-        occurred_at=moments[0].start if moments else None,
-        verbatim=said.sentence,
-    )
-
-
-def _assistant_statements(said: _TurnSentence) -> Iterator[Extracted]:
-    """Yield what the assistant says that it has done or will do, and nothing else."""
-    for text in read_outcome(said.opened.text):
-        clause = read(text)
-        if clause is None:
-            continue
-        dates = _dates(clause, said.now)
-        is_promise = bool(clause.auxiliaries & {"will"})
-        if is_promise and not dates.has_future:
-            continue
-        category = "commitment" if is_promise else "moment" if clause.is_past else "fact"
-        kind = worth.kind_of(clause, dates, category)
-        yield _statement(said, clause, relate(clause), category=category, kind=kind)

@@ -22,13 +22,13 @@ from engramdb.values import (
     Action,
     Actor,
     AuditEvent,
-    MemoryType,
     Provenance,
     Role,
     Scope,
     Source,
     Turn,
     TurnId,
+    Voice,
     new_id,
 )
 from engramdb.values.query import parse_enum
@@ -165,7 +165,6 @@ MOST_TURNS = 40
 CONTEXT_TURNS = 20
 
 _SOURCES = {Role.USER: Source.HUMAN, Role.ASSISTANT: Source.ASSISTANT}
-_PROCEDURES = frozenset({"decision", "principle", "skill"})
 
 
 class Capture(Struct, frozen=True, kw_only=True):
@@ -232,19 +231,18 @@ def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
 
 
 def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
-    is_procedure, is_moment = one.category in _PROCEDURES, one.category == "moment"
     return Draft(
         content=one.content,
         scope=turn.scope,
-        type=MemoryType.PROCEDURE if is_procedure else MemoryType.NARRATIVE if is_moment else MemoryType.FACT,
         category=one.category,
         kind=one.kind,
         subject=one.subject,
         predicate=one.predicate,
         object=one.object,
         provenance=Provenance(
-            source=_SOURCES.get(turn.role, Source.INGEST),
-            speaker=turn.speaker,
+            source=_SOURCES.get(turn.role, Source.INGEST) if one.voice is Voice.OWN else Source.INGEST,
+            speaker=turn.speaker if one.voice is Voice.OWN else one.sender,
+            voice=one.voice,
             session=turn.session,
             turns=(turn.id,),
         ),
@@ -257,4 +255,10 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
         entities=one.entities,
         extractor=extractor,
         verbatim=one.verbatim,
+        statement=one.statement,
+        force=one.force,
+        lasting=one.lasting,
+        answers=one.answers,
+        refers_to=one.refers_to,
+        claims=one.claims,
     )

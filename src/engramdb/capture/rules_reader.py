@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from engramdb.capture.extract import HeuristicExtractor
+from engramdb.capture.extract import SentenceExtractor
+from engramdb.capture.force import force_of
 from engramdb.models.reader import Utterance
 from engramdb.policy import CapturePolicy
 from engramdb.text.injection import scan
-from engramdb.text.sentences import sentences
-from engramdb.text.statements import read_force, read_lasting
+from engramdb.text.sentences import sentences, take_opening
+from engramdb.text.statements import read_lasting
 from engramdb.values import Role, Turn
 from engramdb.values.memory import TurnId
 from engramdb.values.reading import Force, Lasting, Reading
@@ -22,6 +23,7 @@ HOSTILE_ABOVE: Final = CapturePolicy().injection_flag_above
 _ROLES: Final = {"assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
 _SOME_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Rules read dates as dated whatever the day is."""
+_PASSED_OVER: Final = (Force.QUESTION, Force.REQUEST)
 
 
 class RulesReader:
@@ -42,15 +44,16 @@ def _reading(said: Utterance) -> Reading:
         occurred_at=_SOME_DAY,
         created_at=_SOME_DAY,
     )
-    found = HeuristicExtractor().extract([turn], context=())
+    found = [one for one in SentenceExtractor().extract([turn], context=()) if one.force not in _PASSED_OVER]
+    lasting = read_lasting(said.text, now=_SOME_DAY) if found else Lasting.NONE
     is_hostile = scan(said.text).score >= HOSTILE_ABOVE
     return Reading(
         by=NAME,
         keep=float(bool(found)),
         is_kept=bool(found),
         force=_force(said.text),
-        lasting=read_lasting(said.text, now=_SOME_DAY) if found else Lasting.NONE,
-        category=found[0].category if found else "none",
+        lasting=lasting,
+        category=(found[0].category or "fact") if found else "none",
         hostile=float(is_hostile),
         is_hostile=is_hostile,
     )
@@ -58,6 +61,7 @@ def _reading(said: Utterance) -> Reading:
 
 def _force(text: str) -> Force:
     """Return what the first sentence does that is no question or request, or else the first."""
-    forces = [read_force(one) for one in sentences(text)]
+    opened = [take_opening(one) for one in sentences(text)]
+    forces = [force_of(one.text, one.certainty) for one in opened]
     told = [one for one in forces if one not in (Force.QUESTION, Force.REQUEST)]
     return next(iter(told or forces), Force.ASSERTED)

@@ -1,4 +1,4 @@
-"""Judge sentences: what states nothing, what lasts, its category, confidence and importance."""
+"""Judge a clause: whether it lasts, its category and kind, how sure and how important it is."""
 
 from __future__ import annotations
 
@@ -18,118 +18,10 @@ from engramdb.text.grammar import (
     VAGUE_EVENTS,
     VERBS,
 )
-from engramdb.text.lexicons import LANGUAGES, any_pattern, word_set
+from engramdb.text.lexicons import word_set
 from engramdb.text.normalize import lazy
-from engramdb.text.sentences import SpeakerCertainty, is_code_block, sentences
+from engramdb.text.sentences import SpeakerCertainty
 from engramdb.values import Kind
-
-# Leave out what states nothing: code, logs, quotations, questions, requests, thanks, what is only imagined.
-#
-# Better to miss a fact than to remember a joke as one: a sentence that begins as a request or a supposition
-# is dropped whole, whatever else it says.
-
-MAX_SENTENCE_CHARACTERS = 600
-"""What is longer is no statement but pasted text that has no sentence ends."""
-
-_LETTERS = lazy(r"[^\W\d_]{2}")
-_QUOTED_LINE = lazy(r"\s*>")
-_CODE_LINE = lazy(
-    r"\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|Traceback \(|File \"|at \S+\(|\w+(?:Error|"
-    r"Exception):|[$#%] |>>> |\.\.\. |def \w+\(|class \w+[:(]|import \w+|from \S+ import |return\b|"
-    r"const \w+|let \w+ ?=|var \w+ ?=|function\b|public |private |static |(?:select|insert|update|delete|"
-    r"create) .*\b(?:from|into|set|table)\b.*|#include|</?\w+|[{}\[\]]|\w+\(.*\);?$|(?:INFO|WARN|WARNING|"
-    r"ERROR|DEBUG)\b|exit code)",
-    re.IGNORECASE,
-)
-_CODE_END = lazy(r"[;{}]\s*$|=>|\b\w+ = ['\"\d{\[]")
-
-_QUESTION = lazy(
-    r"(?:(?:who|what|when|where|why|how|which|whose)(?:'s| is| are| was| were| do| does| did| can| could|"
-    r" should| would"
-    r"| will| if| about| come| many| much| long)\b|(?:do|does|did|is|are|was|were|can|could|would|will|"
-    r"should|shall|have|has|am|may|isn't|aren't|don't|doesn't|didn't|won't|can't|couldn't|wouldn't) "
-    r"(?:i|you|we|they|he|she|it|my|your|there|anyone|someone|the|this|that)\b|i wonder\b|i(?:'m|"
-    r" am) wondering\b|i was wondering\b|any idea|¿)"
-)
-_REQUESTS, _UNSPACED_REQUESTS = (
-    any_pattern([one.sentences.requests for one in LANGUAGES.values() if one.spaced is is_spaced])
-    for is_spaced in (True, False)
-)
-_THANKS = any_pattern([one.sentences.thanks for one in LANGUAGES.values()])
-_REQUEST = lazy(
-    rf"(?:(?:please|kindly|now|then|ok|okay|and|also|so|hey|hi|bitte|"
-    rf"now please)[, ]+)*(?:(?:{_REQUESTS})\b"
-    r"|(?:can|could|would|will) (?:you|we)\b|i(?:'d| would) like\b|i (?:want|need) (?:you|help|to know|"
-    r"to ask|to see)\b"
-    r"|i(?:'m| am) looking for\b|i have (?:a|another|one|some) (?:quick )?questions?\b|remember to\b|"
-    r"don't forget to\b"
-    r"|let's (?!go with|use|stick with|agree)|don't\b(?! forget that| ever)|do not\b(?! ever)"
-    rf"|{_UNSPACED_REQUESTS})"
-)
-_IMAGINED = lazy(
-    r"(?:if|imagine|suppose|pretend|assume|assuming|what if|let's say|say i|hypothetically|"
-    r"once upon a time|for example|e\.g\.|as the \w+ (?:goes|says)|in the (?:song|movie|book|story)|i wish|"
-    r"i hope|in theory|the (?:article|song|book|movie|quote|lyrics|poem|story)\b)|.*\b(?:if i (?:had|were|"
-    r"was|lived|could|knew|told)|in which (?:my|i)|could eat a horse|as if i)\b"
-)
-_GREETING = lazy(
-    r"(?:hi|hello|hey|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|cheers|welcome|"
-    r"congrats|congratulations|sorry|bye|goodbye|see you|take care|have a (?:nice|good|great)|"
-    r"happy (?:birthday|new year)|haha|lol|wow|oh|ok|okay|sure|yes|yep|yeah|no|nope|great|nice|cool|"
-    r"perfect|awesome|got it|i see|never mind|hmm|"
-    rf"{_THANKS})\b[^a-z]*(?:[\w' ]{0, 40})[^\w]*$"
-)
-
-
-def prose(text: str) -> list[str]:
-    """Return the sentences that a person may have meant as statements: no code, logs or quotes."""
-    lines = text.splitlines()
-    kept = [line for line in lines if not _QUOTED_LINE.match(line) and not _is_code(line)]
-    if len(lines) > 1 and any(line.startswith("Traceback (") for line in lines):
-        return []
-    return [
-        sentence
-        for sentence in sentences("\n".join(kept))
-        if len(sentence) <= MAX_SENTENCE_CHARACTERS
-        and _LETTERS.search(sentence)
-        and not is_code_block(sentence)
-    ]
-
-
-def is_statement(sentence: str) -> bool:
-    """Return whether a sentence, without its opening words, may state something lasting."""
-    lower = sentence.lower().replace("’", "'")
-    if is_question(lower) or "?!" in lower:
-        return False
-    return not (is_request(lower) or is_imagined(lower) or _GREETING.match(lower.lstrip(_OPENING)))
-
-
-_OPENING = " \"'*_-–—("
-"""Marks that may stand before the first word."""
-
-
-def is_question(lower: str) -> bool:
-    """Return whether a sentence in lower case asks something."""
-    ending = lower.rstrip(" \"')*_")
-    is_marked = ending.endswith(("?", "？")) or lower.endswith(("吗。", "か。", "呢。"))
-    return is_marked or bool(_QUESTION.match(lower.lstrip(_OPENING)))
-
-
-def is_request(lower: str) -> bool:
-    """Return whether a sentence in lower case asks for something to be done."""
-    return bool(_REQUEST.match(lower.lstrip(_OPENING)))
-
-
-def is_imagined(lower: str) -> bool:
-    """Return whether a sentence in lower case tells what is only imagined."""
-    return bool(_IMAGINED.match(lower.lstrip(_OPENING)))
-
-
-def _is_code(line: str) -> bool:
-    if line.lstrip().startswith(("```", "~~~")):
-        return False  # the fence itself; `sentences` keeps its block whole
-    return bool(_CODE_LINE.match(line) or _CODE_END.search(line))
-
 
 # Decide whether a clause says something worth keeping.
 #
@@ -362,18 +254,17 @@ _THING_STATE = lazy(
 #
 # The kind follows six steps in order of priority: a true temporal marker, the category, (tags, which an
 # extractor has none of,) a past doing, a word that speaks of what always holds, and otherwise episode.
-# Confidence never exceeds 0.7: patterns do not understand.
 
 CONFIDENCE = {
-    SpeakerCertainty.EXPLICIT: 0.7,
-    SpeakerCertainty.PLAIN: 0.65,
+    SpeakerCertainty.EXPLICIT: 1.0,
+    SpeakerCertainty.PLAIN: 0.95,
     SpeakerCertainty.HEDGED: 0.5,
-    SpeakerCertainty.GUESSED: 0.35,
+    SpeakerCertainty.GUESSED: 0.45,
 }
 """By how sure the speaker sounded; below 0.40 a memory is speculative and expires unless it is confirmed."""
-
-PRONOUN_PENALTY = 0.15
-"""Taken off where it is not said who "she" is."""
+ASSISTANT_CONFIDENCE = 0.7
+FOREIGN_CONFIDENCE = 0.5
+"""Of what was pasted or quoted: it was said by somebody, somewhere."""
 
 IMPORTANCE = {
     "correction": 0.8,
@@ -501,12 +392,6 @@ def kind_of(clause: Clause, dates: Dates, category: str) -> Kind:
     return (
         Kind.NOTE
     )  # what is said in the present holds until it is replaced; nothing else is left for step six
-
-
-def confidence_of(certainty: SpeakerCertainty, *, is_by_assistant: bool, has_open_pronoun: bool) -> float:
-    """Return how far to trust the statement."""
-    confidence = CONFIDENCE[certainty] - PRONOUN_PENALTY * has_open_pronoun
-    return round(min(confidence, 0.5) if is_by_assistant else confidence, 2)
 
 
 def importance_of(category: str, predicate: str | None, certainty: SpeakerCertainty) -> float:

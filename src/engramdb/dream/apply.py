@@ -26,7 +26,8 @@ from engramdb.lifecycle.merging import joined
 from engramdb.lifecycle.transitions import MemoryWriter, inherited
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import Store, Transaction
-from engramdb.text.normalize import clean, fingerprint
+from engramdb.text.identity import fingerprint_of
+from engramdb.text.normalize import clean
 from engramdb.text.terms import passage
 from engramdb.values import (
     Action,
@@ -287,7 +288,7 @@ def _prepare(proposal: Derive, tools: StatementTools, *, now: datetime) -> Deriv
     )
     return DerivedDraft(
         memory,
-        fingerprint(memory.content, speaker=memory.provenance.speaker, days=memory.days_meant),
+        fingerprint_of(memory),
         tools.identity,
         _vector(memory, tools),
     )

@@ -72,7 +72,7 @@ def _settle_pair(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Pro
     is_clear = evidence_weight(heavier, policy, now) >= policy.clear_winner * evidence_weight(
         lighter, policy, now
     )
-    if says_more(lighter.content, heavier.content):
+    if says_more(lighter.told, heavier.told):
         return  # its confidence is lower already; the rest of what it says stays
     if heavier.pinned or is_clear:
         yield Supersede(winner=heavier, loser=lighter, reason="stated more often or more lately")
@@ -113,6 +113,6 @@ def _supersede_older_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterat
 def _is_contradicted(both: Sequence[Memory]) -> bool:
     """Return whether the first of two notes is contradicted by the second."""
     are_notes = len(both) == 2 and all(one.kind is Kind.NOTE and one.status is Status.ACTIVE for one in both)
-    if not are_notes or both[0].pinned or says_more(both[0].content, both[1].content):
+    if not are_notes or both[0].pinned or says_more(both[0].told, both[1].told):
         return False
     return contradicts(both[1], both[0])

@@ -31,7 +31,7 @@ from engramdb.errors import ChatError
 from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import crystallise
 from engramdb.store.contract.capture import DreamFilter
-from engramdb.text.dates import dated, long_date
+from engramdb.text.dates import dated, long_date, standalone
 from engramdb.text.normalize import normalize_text
 from engramdb.text.sentences import sentences
 from engramdb.values import Kind, Layer, Memory, MemoryId, MemoryType, Scope
@@ -96,7 +96,7 @@ def write_story(name: str, chain: Sequence[Memory]) -> str:
     results = [one.report for one in _task_results(chain)]
     tasks = len({one.name for one in results})
     told = [f"“{_shorten(one.task)}” {one.outcome}: {_shorten(one.result)}" for one in results]
-    decided = [_shorten(dated(one)) for one in chain if parse_task_result(one) is None]
+    decided = [_shorten(standalone(one)) for one in chain if parse_task_result(one) is None]
     noun = "task" if tasks == 1 else "tasks"
     head = f"Work in {name}, {_date_range(chain)}: {tasks} {noun}, {_outcome_counts(results)}."
     decisions = f" Decided: {'; '.join(decided)}." if decided else ""

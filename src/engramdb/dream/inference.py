@@ -90,7 +90,7 @@ class StatedRelation(Struct, frozen=True):
 
 def parse_relation(memory: Memory) -> StatedRelation | None:
     """Return the relation that a memory states, by its own words or by how an extractor put it, or None."""
-    return _relation_from_words(memory.content) or _relation_from_fields(memory)
+    return _relation_from_words(memory.told) or _relation_from_fields(memory)
 
 
 def _relation_from_fields(memory: Memory) -> StatedRelation | None:

@@ -112,7 +112,7 @@ def similar_stars(
         with dreaming.store.read() as tx:
             read = tx.memories.by_keys(list(itertools.chain(*keys)))
         pairs = [(key, other) for key, *others in keys for other in others if key in read and other in read]
-        mine, theirs = ([read[pair[end]].content for pair in pairs] for end in (0, 1))
+        mine, theirs = ([read[pair[end]].told for pair in pairs] for end in (0, 1))
         near: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
         for (key, other), alike in zip(pairs, dreaming.likeness.pairwise(mine, theirs), strict=True):
             if alike >= at_least and not exclude_each_other(read[key], read[other]):

@@ -26,7 +26,7 @@ from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import profile
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.capture import Mentions
-from engramdb.text.dates import dated
+from engramdb.text.dates import standalone
 from engramdb.text.normalize import normalize_text
 from engramdb.values import Entity, EntityType, Memory, MemoryType, Scope, SecurityTier, Source
 
@@ -63,8 +63,8 @@ def select_statements(memories: Iterable[Memory], *, limit: int) -> list[Memory]
     """Return the weightiest statements, each thing said once, in the order in which they were stored."""
     by_words: dict[str, Memory] = {}
     for one in sorted(memories, key=lambda one: (-one.importance * one.confidence, one.id)):
-        if one.type is not MemoryType.NARRATIVE:
-            by_words.setdefault(normalize_text(one.content), one)
+        if one.type is not MemoryType.NARRATIVE and one.is_believed:
+            by_words.setdefault(normalize_text(one.told), one)
     return sorted(list(by_words.values())[:limit], key=lambda one: one.id)
 
 
@@ -193,14 +193,14 @@ def _profile_lines(
             return write_card(head, lines, characters=LINE_CHARACTERS), shown
     picked = select_statements(statements, limit=max_lines)
     ordered = sort_by_behavior(picked) if all(is_about_user(one) for one in picked) else picked
-    return write_card(head, [dated(one) for one in ordered], characters=LINE_CHARACTERS), picked
+    return write_card(head, [standalone(one) for one in ordered], characters=LINE_CHARACTERS), picked
 
 
 def _lines_by_model(dreaming: Dreaming, head: str, shown: Sequence[Memory], *, max_lines: int) -> list[str]:
     """Return the lines that a chat model makes of the statements and that make nothing up."""
     if dreaming.chat is None:
         return []
-    log, contents = dreaming.calls or CallLog(), [dated(one) for one in shown]
+    log, contents = dreaming.calls or CallLog(), [standalone(one) for one in shown]
     try:
         question = profile.question(head.rstrip(":"), contents, most=max_lines)
         lines = ask(dreaming.chat, question, log=log).value

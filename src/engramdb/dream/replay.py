@@ -308,13 +308,13 @@ def _similar_pairs(dreaming: Dreaming, key: int, near: Sequence[int]) -> list[_P
         linked = {*links.sources.tolist(), *links.targets.tolist()}
         others = tx.memories.by_keys([one for one in near if one not in linked])
     found = [others[one] for one in near if one in others and _is_replayable(others[one])]
-    alike = dreaming.likeness.pairwise([memory.content] * len(found), [other.content for other in found])
+    alike = dreaming.likeness.pairwise([memory.told] * len(found), [other.told for other in found])
     pairs = [
         _Pair(
             memory,
             other,
             similarity,
-            similarity >= policy.interference_above and differ_in_a_detail(memory.content, other.content),
+            similarity >= policy.interference_above and differ_in_a_detail(memory.told, other.told),
         )
         for other, similarity in zip(found, alike, strict=True)
         if similarity > policy.replay_link_above and not exclude_each_other(memory, other)

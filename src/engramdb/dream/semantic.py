@@ -134,7 +134,7 @@ def _group_similar(stated: Sequence[FactSessions], dreaming: Dreaming) -> list[l
     if not stated:
         return []
     likeness, above = dreaming.likeness, RESTATED_ABOVE
-    rows = likeness.vectors([one.memory.content for one in stated])
+    rows = likeness.vectors([one.memory.told for one in stated])
     firsts = np.empty((len(stated), rows.shape[1]), np.float32)
     groups: list[list[FactSessions]] = []
     for one, row in zip(stated, rows, strict=True):
@@ -150,7 +150,7 @@ def _group_similar(stated: Sequence[FactSessions], dreaming: Dreaming) -> list[l
 
 
 def _says_same(one: FactSessions, other: FactSessions, dreaming: Dreaming) -> bool:
-    (alike,) = dreaming.likeness.pairwise([one.memory.content], [other.memory.content])
+    (alike,) = dreaming.likeness.pairwise([one.memory.told], [other.memory.told])
     is_near = alike >= RESTATED_ABOVE
     return is_near and not contradicts(other.memory, one.memory)
 

@@ -18,7 +18,7 @@ from engramdb.models.chat import CallLog
 from engramdb.models.prompts.retell import VERSION, retold
 from engramdb.store.contract import SummaryNode, Transaction
 from engramdb.store.contract.dreams import MemoryWeight
-from engramdb.text.dates import with_dates
+from engramdb.text.dates import standalone, with_dates
 from engramdb.text.detail import levels
 from engramdb.text.normalize import normalize_text
 from engramdb.text.tokens import count_tokens
@@ -63,7 +63,7 @@ def short_fact(key: int, memory: Memory) -> ShortFact:
 
     Not its key fact: subject, predicate and object alone make "puts sugar in coffee" of "never puts".
     """
-    text = memory.content
+    text = standalone(memory)
     cost = memory.detail.tokens.get("full") or count_tokens(text)
     if cost > FACT_TOKENS:
         text = memory.detail.summary or levels(text, category=memory.category).summary or text

@@ -27,7 +27,7 @@ from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import synthesise
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract.capture import DreamFilter
-from engramdb.text.dates import dated
+from engramdb.text.dates import standalone
 from engramdb.text.injection import scan
 from engramdb.text.mentions import mentions
 from engramdb.text.names import fold_name
@@ -88,7 +88,7 @@ def theme_statement(key: int, memory: Memory) -> ThemeStatement:
     return ThemeStatement(
         key,
         memory.id,
-        memory.content,
+        memory.told,
         memory.subject or "",
         memory.predicate or "",
         memory.object or "",
@@ -339,7 +339,7 @@ def _principle_by_model(
         return None
     night.themes, night.asked = night.themes + 1, night.asked + 1
     try:
-        question = synthesise.question([dated(one) for one in memories])
+        question = synthesise.question([standalone(one) for one in memories])
         answer = ask(dreaming.chat, question, log=log).value
     except ChatError:
         night.can_ask = False  # counted in the log; lists need no model
@@ -347,7 +347,7 @@ def _principle_by_model(
     if answer is None:
         return None
     sources = [memories[place] for place in answer.places]
-    made_up = find_invention(answer.text, [dated(one) for one in sources], dreaming.policy.capture)
+    made_up = find_invention(answer.text, [standalone(one) for one in sources], dreaming.policy.capture)
     if made_up is not None:
         log.note(synthesise.PURPOSE, Usage(dropped=1, last_error=f"a principle had {made_up}"))
         return None

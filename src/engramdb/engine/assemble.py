@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
-from engramdb.capture.extract import Extractor, HeuristicExtractor
+from engramdb.capture.extract import Extractor, SentenceExtractor
 from engramdb.capture.extract_chat import ModelExtractor
 from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError, EngramError, MissingExtra, ModelPackBroken, StorageError
@@ -17,14 +17,14 @@ from engramdb.models.calibration import Likeness
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.models.e5 import NAME
 from engramdb.models.embedder import AbsentEmbedder, Embedder
-from engramdb.models.reader import Judge, Utterance
+from engramdb.models.reader import Judge, Reader, Utterance
 from engramdb.models.reader_chat import ChatReader
 from engramdb.models.registry import E5_READER, Endpoint, open_chat, open_embedder, open_reader
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.values import Action, AuditEvent
-from engramdb.values.reading import PairJudgment
+from engramdb.values.reading import PairJudgment, Reading
 
 if TYPE_CHECKING:
     from engramdb.index.foreign import ForeignBackend, ProposesRows
@@ -67,6 +67,31 @@ class WatchedJudge:
             return []
 
 
+class WatchedReader:
+    """A reader whose failures are noted; what it cannot read is left to the rules."""
+
+    def __init__(self, open_it: Callable[[], Reader], health: Health) -> None:
+        self._open = open_it
+        self._health = health
+        self._reader: Reader | None = None
+
+    @property
+    def name(self) -> str:
+        """Name and version, once it has read anything."""
+        return self._reader.name if self._reader else READER
+
+    def read(self, texts: Sequence[Utterance]) -> list[Reading]:
+        """Return one reading per text; raises an `EngramError` when it cannot work now."""
+        with self._health.watch(READER):
+            self._reader = self._reader or self._open()
+            try:
+                return self._reader.read(texts)
+            except EngramError:
+                raise
+            except Exception as exc:
+                raise ModelPackBroken(f"the reader failed: {type(exc).__name__}") from exc
+
+
 class JudgeParts(ChatParts, Protocol):
     """What choosing a judge needs of the engine."""
 
@@ -86,6 +111,24 @@ def choose_judge(parts: JudgeParts) -> WatchedJudge | None:
     return None
 
 
+def choose_reader(settings: Settings, health: Health) -> Reader | None:
+    """Return what weighs single sentences beside the rules: the model pack's network, or the small heads."""
+    if settings.reader == "rules":
+        return None
+    return WatchedReader(lambda: _open_reader(settings), health)
+
+
+def _open_reader(settings: Settings) -> Reader:
+    try:
+        return open_reader(settings.home)
+    except EngramError:
+        if settings.reader == "pack":
+            raise
+        from engramdb.models.reader_head import HeadReader  # noqa: PLC0415 - loads arrays
+
+        return HeadReader()
+
+
 class ChatRoles(Struct, frozen=True, kw_only=True):
     """The chat model, where there is one, and what it serves as; without one the heuristic reads alone."""
 
@@ -96,17 +139,16 @@ class ChatRoles(Struct, frozen=True, kw_only=True):
 def chat_roles(parts: ChatParts) -> ChatRoles:
     """Return the chat model that the settings name, in its roles."""
     settings, health, calls = parts.settings, parts.health, parts.calls
+    rules = SentenceExtractor(choose_reader(settings, health))
     if not settings.chat:
-        return ChatRoles(extractor=HeuristicExtractor())
+        return ChatRoles(extractor=rules)
     model = open_chat(
         settings.chat,
         url=settings.chat_url,
         key=settings.chat_key,
         timeout_seconds=settings.chat_timeout_seconds,
     )
-    extractor = ModelExtractor(
-        model, HeuristicExtractor(), lambda error: health.failed(CHAT, error), log=calls
-    )
+    extractor = ModelExtractor(model, rules, lambda error: health.failed(CHAT, error), log=calls)
     return ChatRoles(extractor=extractor, model=model)
 
 

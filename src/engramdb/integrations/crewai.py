@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from engramdb.capture.extract import HeuristicExtractor
+from engramdb.capture.extract import SentenceExtractor
 from engramdb.errors import EngramError, InvalidContent, InvalidQuery, MemoryNotFound, MissingExtra
 from engramdb.integrations.documents import latest
 from engramdb.lifecycle.drafts import Draft
@@ -91,7 +91,7 @@ def _read(result: str, *, speaker: str | None, now: datetime) -> list[str]:
         )
         for place, sentence in enumerate(sentences(result))
     ]
-    found = HeuristicExtractor().extract(turns, context=[])
+    found = SentenceExtractor().extract(turns, context=[])
     is_all = {one.turn_id for one in found} == {turn.id for turn in turns}
     return [one.content for one in found] if is_all else []
 

@@ -97,7 +97,7 @@ def record(item: Document, statement: StoredMemory | None) -> dict[str, Any]:
     """Return a memory as mem0 does; without the statement, only what filters may ask for."""
     scope = item.scope
     whose = {"user_id": scope.user, "agent_id": scope.agent, "run_id": scope.channel}
-    words = "" if statement is None else statement.content
+    words = "" if statement is None else statement.told
     return {
         "id": item.key,
         TEXT: words,
@@ -135,12 +135,12 @@ def _passes(shown: Mapping[str, Any], name: str, wanted: Any) -> bool:
 
 def events(memory_id: str, versions: Sequence[StoredMemory]) -> list[dict[str, Any]]:
     """Return what happened to a memory, as mem0 tells it."""
-    found = [_event(memory_id, None, versions[0].content, "ADD", versions[0].created_at)]
+    found = [_event(memory_id, None, versions[0].told, "ADD", versions[0].created_at)]
     for old, new in itertools.pairwise(versions):
-        found.append(_event(memory_id, old.content, new.content, "UPDATE", old.valid_to or new.created_at))
+        found.append(_event(memory_id, old.told, new.told, "UPDATE", old.valid_to or new.created_at))
     last = versions[-1]
     if last.status in GONE:
-        found.append(_event(memory_id, last.content, None, "DELETE", last.updated_at))
+        found.append(_event(memory_id, last.told, None, "DELETE", last.updated_at))
     return found
 
 
@@ -343,9 +343,9 @@ class Memory:
                 place=PLACE, key=None, value={"metadata": about, "role": "user"}, memory_id=statement.id
             )
             self._engram.documents.write([putting], scope=statement.scope)
-            return [{"id": statement.id, TEXT: statement.content, "event": "ADD"}]
+            return [{"id": statement.id, TEXT: statement.told, "event": "ADD"}]
         item = replaced[0]
-        before = self._engram.get(old, scope=statement.scope).content
+        before = self._engram.get(old, scope=statement.scope).told
         self._point(item, statement, {**item.value, "metadata": item.value["metadata"] | about})
         return [{**self._event(item, "UPDATE", statement), "previous_memory": before}]
 
@@ -394,7 +394,7 @@ class Memory:
 
     def _event(self, item: Document, event: str, statement: Statement | None = None) -> dict[str, Any]:
         stated = statement or self._current(item)
-        return {"id": item.key, TEXT: "" if stated is None else stated.content, "event": event}
+        return {"id": item.key, TEXT: "" if stated is None else stated.told, "event": event}
 
 
 def _filter_of(filters: Mapping[str, Any] | None) -> Callable[[Document], bool] | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engramdb.errors import EngramError
 from engramdb.integrations.transcript import in_thread
-from engramdb.text.dates import dated
+from engramdb.text.dates import standalone
 from engramdb.values import Memory, SaidTurn, Source
 from engramdb.verbs.wording import SAID, speaker_of
 
@@ -109,7 +109,7 @@ class MemoryCalls:
 
 
 def _shown(memory: Memory) -> dict[str, str]:
-    return {"id": memory.id, "memory": dated(memory), "when": f"{memory.when:%Y-%m-%d}"}
+    return {"id": memory.id, "memory": standalone(memory), "when": f"{memory.when:%Y-%m-%d}"}
 
 
 def _said(said: SaidTurn) -> dict[str, str]:

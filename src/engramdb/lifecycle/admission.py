@@ -17,7 +17,7 @@ from engramdb.lifecycle.candidates import Candidate, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.neighbors import JudgesPairs, NeighborIndex, ask_judge, gather
-from engramdb.lifecycle.settle import Neighbor, StatementOrder
+from engramdb.lifecycle.settle import Neighbor, StatementOrder, may_settle
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness
@@ -114,11 +114,12 @@ def prepare(
     by_place = dict(zip(places, vectors, strict=False))
     if not pipeline.policy.settles:
         return Prepared(candidates, identity, by_place)
+    settling = {place: candidates[place] for place in places if may_settle(candidates[place].memory)}
     with pipeline.store.read() as tx:
         neighbors, far = gather(
             tx,
-            {place: candidates[place] for place in places},
-            by_place if enrich else {},
+            settling,
+            {place: row for place, row in by_place.items() if place in settling} if enrich else {},
             index=pipeline.index,
             floor=near_floor(pipeline.embedder.similarity_floor),
             likeness=pipeline.likeness,
@@ -218,10 +219,12 @@ def _siblings(
     """Return how alike the candidates are to the nearest of those before them, in one comparison for all."""
     if len(candidates) < 2:
         return {}
-    alike = pipeline.likeness.within([one.memory.content for one in candidates])
+    alike = pipeline.likeness.within([one.memory.told for one in candidates])
     numbers: dict[Scope, int] = {}
     homes = np.array([numbers.setdefault(one.memory.scope, len(numbers)) for one in candidates])
+    settles = np.array([may_settle(one.memory) for one in candidates])
     is_near = np.tril(alike > pipeline.policy.link_above, k=-1) & (homes[:, None] == homes)
+    is_near &= settles[:, None] & settles
     found = {}
     for place in np.flatnonzero(is_near.any(axis=1)).tolist():
         earlier = np.flatnonzero(is_near[place])

@@ -21,9 +21,9 @@ from engramdb.policy import CapturePolicy
 from engramdb.settings import DateOrder
 from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
+from engramdb.text.identity import fingerprint_of
 from engramdb.text.injection import scan
 from engramdb.text.moments import named_times
-from engramdb.text.normalize import fingerprint
 from engramdb.text.pii import classify, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
@@ -33,6 +33,7 @@ from engramdb.values import (
     SecurityTier,
     Source,
     TaskOutcome,
+    Voice,
     new_id,
 )
 from engramdb.values.query import parse_enum
@@ -72,9 +73,13 @@ def candidate(
     """Return the draft as a candidate, enriched now or left for later; raises where it may not enter."""
     content = checked(draft, policy)
     flags = _flags(content, policy)
-    claim = _claim(draft, content)
-    memory = born(draft, content, policy, relation=claim.relation, flags=flags, now=now)
+    memory = born(draft, content, policy, flags=flags, now=now)
+    claim = _claim(draft, memory)
+    subject, predicate, object_ = claim.relation
     memory = memory.evolve(
+        subject=subject,
+        predicate=predicate,
+        object=object_,
         is_negated=claim.is_negated,
         replaces=claim.replaces,
         **_times(draft, memory, now=now, date_order=date_order),
@@ -83,7 +88,7 @@ def candidate(
         memory = enriched(memory, outcome=draft.outcome)
     return Candidate(
         memory=memory,
-        fingerprint=fingerprint(content, speaker=memory.provenance.speaker, days=memory.days_meant),
+        fingerprint=fingerprint_of(memory),
         topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
         entities=draft.entities,
         said_at=min(in_utc("said_at", draft.said_at) or memory.valid_from or now, now),
@@ -92,9 +97,11 @@ def candidate(
     )
 
 
-def _claim(draft: Draft, content: str) -> _Claim:
-    """Return what a draft says of whom: as it was given, or else as its words have it."""
-    told = (draft.subject, draft.predicate, draft.object)
+def _claim(draft: Draft, memory: Memory) -> _Claim:
+    """Return what a draft says of whom: as it was given, or as its words have it where they are meant so."""
+    told, content = (draft.subject, draft.predicate, draft.object), memory.content
+    if not memory.is_believed and not any(told):
+        return _Claim(told, is_negation(content), None)
     if any(told):
         denies = is_negation(content) if draft.is_negated is None else draft.is_negated
         return _Claim(told, denies, draft.replaces)
@@ -117,7 +124,8 @@ def _times(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrder
         return {}
     said = in_utc("said_at", draft.said_at) or _said_at(memory, now=now, date_order=date_order)
     moments, told = named_times(memory.content, now=said or now, date_order=date_order)
-    if said is None:
+    is_own = memory.provenance.voice is Voice.OWN
+    if said is None or not is_own:  # whoever wrote a pasted "tomorrow" wrote it on another day
         return {"moments": tuple(one for one in moments if not one.is_relative)}
     is_of_saying = draft.said_at is not None and draft.occurred_at == draft.said_at
     occurred_at = told or memory.occurred_at if is_of_saying else memory.occurred_at or told
@@ -156,13 +164,11 @@ def born(
     policy: CapturePolicy,
     *,
     now: datetime,
-    relation: tuple[str | None, str | None, str | None] | None = None,
     flags: tuple[str, ...] = (),
 ) -> Memory:
-    """Return the draft as a new memory; a relation is its subject, predicate and object as they were read."""
+    """Return the draft as a new memory; what it says of whom is read from its words afterwards."""
     occurred_at = in_utc("occurred_at", draft.occurred_at)
     filing = file_draft(draft, content, now=now)
-    subject, predicate, object_ = relation or (draft.subject, draft.predicate, draft.object)
     return Memory(
         id=new_id(now),
         content=content,
@@ -173,9 +179,6 @@ def born(
         type=filing.type,
         category=filing.category,
         kind=filing.kind,
-        subject=subject,
-        predicate=predicate,
-        object=object_,
         provenance=_with_source(draft.provenance),
         occurred_at=occurred_at,
         valid_from=in_utc("valid_from", draft.valid_from) or occurred_at or now,

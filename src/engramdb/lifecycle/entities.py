@@ -7,7 +7,6 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from engramdb.erasable_cache import cached
 from engramdb.store.contract import Transaction
 from engramdb.text.mentions import mentions, possible_names, type_of
 from engramdb.text.names import fold, fold_name, name_lists, speaks_of_self, stated_aliases
@@ -91,7 +90,9 @@ def recognise(
     taken = {fold(mention.text) for mention in sure}
     for name in names:
         if _is_usable(name) and fold(name.strip()) not in taken:
-            sure.append(Mention(text=name.strip(), type=type_of(name.strip())))
+            is_speaker = speaker is not None and fold(name.strip()) == fold(speaker)
+            kind = EntityType.PERSON if is_speaker else type_of(name.strip())
+            sure.append(Mention(text=name.strip(), type=kind))
             taken.add(fold(name.strip()))
     for mention in sure:
         yield mention, resolve(mention, candidates(mention), similarity=similarity)
@@ -284,9 +285,8 @@ def introduce(tx: Transaction, memory: Memory, *, names: Sequence[str] = (), now
 
 
 def _first_person(content: str, speaker: str | None) -> tuple[str, ...]:
-    """Return the speaker's name where a person speaks of himself."""
-    is_person = speaker is not None and _type_of(speaker) is EntityType.PERSON
-    return (speaker,) if speaker is not None and is_person and speaks_of_self(content) else ()
+    """Return the speaker's name, whatever it is, where somebody speaks of himself."""
+    return (speaker,) if speaker is not None and speaks_of_self(content) else ()
 
 
 def _owners(text: str) -> tuple[str, ...]:
@@ -301,9 +301,6 @@ def _ends_with_name(text: str, entity: Entity) -> bool:
     """Return whether a text is a name of the entity, maybe after what it is: the tool Moneta."""
     folded = [fold_name(one, entity.type) for one in (entity.name, *entity.aliases)]
     return any(f" {fold(text)}".endswith(f" {one}") for one in folded)
-
-
-_type_of = cached(1000)(type_of)
 
 
 def _call(tx: Transaction, entity: Entity, other: str, memory: Memory, *, at: datetime) -> None:

@@ -67,6 +67,7 @@ def erase_memory(memory_id: MemoryId, order: ErasureRequest) -> Erasure:
         )
         if not order.dry_run:
             _take(tx, doomed, order)
+            _withdraw_from_context(tx, turns, order)
             tx.erasures.drop_turns(turns)
             tx.erasures.drop_attention(holders)
         return found
@@ -125,6 +126,15 @@ def _holders(
     """Return the scopes whose working memory holds any of it; such an agent starts over."""
     references = [*(one.id for one in doomed), *turns]
     return tx.erasures.attention_scopes(references, [one.content for one in doomed], scope=scope)
+
+
+def _withdraw_from_context(tx: Transaction, turns: Sequence[TurnId], order: ErasureRequest) -> None:
+    """Take the words of turns out of the memories that quote them as what they lean on."""
+    writer = MemoryWriter(tx, order.actor, order.now)
+    for turn_id in turns:
+        turn = tx.turns.get(turn_id, scope=order.scope)
+        if turn is not None:
+            writer.withdraw_context(turn.content, session=turn.session, scope=turn.scope)
 
 
 def _take(tx: Transaction, doomed: Sequence[Memory], order: ErasureRequest) -> None:

@@ -18,6 +18,7 @@ from engramdb.lifecycle.settle import (
     ComparesStatements,
     Neighbor,
     is_negation,
+    may_settle,
     same_specifics,
     understood,
 )
@@ -55,15 +56,15 @@ def echoes(tx: Transaction, memory: Memory, likeness: ComparesStatements, *, now
         return None
     since = now - timedelta(hours=ECHO_HOURS)
     given = tx.handed_out.since(since, scope=memory.scope, limit=_MOST_HANDED_OUT)
-    said = normalize_text(memory.content)
+    said = normalize_text(memory.told)
     for known in given:
-        if _quotes(said, normalize_text(known.content)):
+        if _quotes(said, normalize_text(known.told)):
             return known
-    alike = likeness.between(memory.content, [known.content for known in given])
+    alike = likeness.between(memory.told, [known.told for known in given])
     mine = understood(memory)
     turns = _turns(said)
     pairs = (known for known, value in zip(given, alike, strict=True) if value > ECHO_ABOVE)
-    same = (known for known in pairs if _turns(normalize_text(known.content)) == turns)
+    same = (known for known in pairs if _turns(normalize_text(known.told)) == turns)
     return next((known for known in same if same_specifics(mine, understood(known), likeness)), None)
 
 
@@ -137,7 +138,7 @@ def gather(
         keys.setdefault(place, []).extend(_structured(tx, candidate))
     own = _of_own_scope(tx, candidates, keys)
     alike = likeness.pairwise(
-        [candidates[place].memory.content for place, _ in own], [memory.content for _, memory in own]
+        [candidates[place].memory.told for place, _ in own], [memory.told for _, memory in own]
     )
     found: dict[int, list[Neighbor]] = {place: [] for place in keys}
     for (place, memory), similarity in zip(own, alike, strict=True):
@@ -152,7 +153,8 @@ def _of_own_scope(
     memories = tx.memories.by_keys(sorted({key for each in keys.values() for key in each}))
     homes: defaultdict[Scope, dict[int, Memory]] = defaultdict(dict)
     for key, memory in memories.items():
-        homes[memory.scope][key] = memory
+        if may_settle(memory):
+            homes[memory.scope][key] = memory
     found: list[tuple[int, Memory]] = []
     for place, each in keys.items():
         home = homes[candidates[place].memory.scope]

@@ -79,7 +79,9 @@ class LifecycleService:
     ) -> Memory:
         """Take a memory out of every index; only a person can bring it back."""
         request = self._request(scope, reason, expected_version)
-        return set_status(memory_id, Status.FORGOTTEN, request, action=Action.FORGET)
+        gone = set_status(memory_id, Status.FORGOTTEN, request, action=Action.FORGET)
+        self._parts.embed_later()  # what quoted it has lost those words
+        return gone
 
     def set_status(
         self,
@@ -244,6 +246,7 @@ class LifecycleService:
     def _scrub(self, found: Erasure) -> Erasure:
         """Drop what this process still holds, and rewrite the file."""
         self._parts.forget_texts()
+        self._parts.embed_later()  # what quoted it has lost those words
         try:
             self._parts.store.scrub()
         except StorageError as exc:

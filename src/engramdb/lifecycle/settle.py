@@ -14,7 +14,7 @@ from engramdb.erasable_cache import cached
 from engramdb.models.calibration import overlap
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
-from engramdb.text.grammar import is_exclusive
+from engramdb.text.grammar import is_exclusive, opens_with_pronoun
 from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.relations import read_statement, says_more
 from engramdb.text.sentences import sentences
@@ -55,6 +55,22 @@ class ComparesStatements(Protocol):
     def between(self, statement: str, others: Sequence[str]) -> list[float]: ...
 
 
+MIN_SETTLED_WORDS = 6
+"""A shorter statement that leans on others is about whatever they are about."""
+
+
+def may_settle(memory: Memory) -> bool:
+    """
+    Return whether a memory may repeat, replace or contradict another one.
+
+    Not what was supposed, asked, quoted or pasted, and no "yes, the second one": it was said of something
+    else.
+    """
+    is_leaning = bool(memory.answers or memory.refers_to) and memory.statement is None
+    is_short = len(memory.content.split()) < MIN_SETTLED_WORDS or opens_with_pronoun(memory.content)
+    return memory.is_believed and not (is_leaning and is_short)
+
+
 def understood(memory: Memory) -> Memory:
     """
     Return a memory that says what it denies and replaces.
@@ -63,15 +79,15 @@ def understood(memory: Memory) -> Memory:
     """
     if memory.is_negated is not None:
         return memory
-    found = read_statement(memory.content, speaker=memory.provenance.speaker)
+    found = read_statement(memory.told, speaker=memory.provenance.speaker)
     if found is None:
-        return memory.evolve(is_negated=is_negation(memory.content))
+        return memory.evolve(is_negated=is_negation(memory.told))
     return memory.evolve(is_negated=found.is_negated, replaces=found.replaces)
 
 
 def is_change(memory: Memory) -> bool:
     """Return whether it says that something holds from now on that did not before."""
-    return memory.replaces is not None or _tells_change(memory.content)
+    return memory.replaces is not None or _tells_change(memory.told)
 
 
 @cached(64)
@@ -102,7 +118,7 @@ def conflict(new: Memory, old: Memory) -> str | None:
         return None
     if new.replaces is not None and _is_about(old, new.replaces):
         return f"replaced {old.predicate or 'it'}"
-    if new.is_negated == old.is_negated and is_reversed(new.content, old.content):
+    if new.is_negated == old.is_negated and is_reversed(new.told, old.told):
         return "the other way round"
     if new.predicate and new.predicate == old.predicate:
         return _same_relation(new, old)
@@ -164,7 +180,7 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
     apart from a paraphrase. So numbers, names and negation must agree, and words that only the new one has
     must mean the same as those that only the old one has.
     """
-    mine, theirs = new.content, old.content
+    mine, theirs = new.told, old.told
     if new.is_negated != old.is_negated or new.days_meant != old.days_meant:
         return False
     if _numbers(mine) != _numbers(theirs):
@@ -176,7 +192,7 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
 
 def may_be_same(new: Memory, old: Memory) -> bool:
     """Return whether a judge may be believed that both are the same: short ones with equal specifics."""
-    mine, theirs = new.content, old.content
+    mine, theirs = new.told, old.told
     if any(len(text.split()) > MAX_REPEATED_WORDS or len(sentences(text)) != 1 for text in (mine, theirs)):
         return False
     if new.is_negated != old.is_negated or new.days_meant != old.days_meant or is_reversed(mine, theirs):
@@ -241,10 +257,10 @@ def _same_frame(new: Memory, old: Memory) -> str | None:
         return None  # things that happened do not contradict one another
     if new.is_negated == old.is_negated:
         return None
-    words = [set(query_terms(one.content)) for one in (new, old)]
+    words = [set(query_terms(one.told)) for one in (new, old)]
     if min(len(each) for each in words) < _LEAST_WORDS:
         return None
-    return "denied" if _overlap(new.content, old.content) >= _SAME_FRAME else None
+    return "denied" if _overlap(new.told, old.told) >= _SAME_FRAME else None
 
 
 def _differ_in_number(mine: str, theirs: str) -> bool:
@@ -267,7 +283,7 @@ _plain = cached(512)(normalize_text)
 def _is_about(memory: Memory, thing: str) -> bool:
     """Return whether the memory's object, or else its content, names the thing."""
     wanted = set(terms(thing))
-    return bool(wanted) and wanted <= set(terms(memory.object or memory.content))
+    return bool(wanted) and wanted <= set(terms(memory.object or memory.told))
 
 
 def _overlap(first: str, second: str) -> float:
@@ -375,7 +391,7 @@ def settle(
     may_repeat = settles and is_single(new)
     for one, known in nearest:
         is_same = may_repeat and same_relation(new, known)
-        if is_same and not says_more(new.content, one.memory.content):
+        if is_same and not says_more(new.told, one.memory.told):
             return Settlement(Verdict.REINFORCE, one.memory, f"the same {one.memory.predicate}")
         if settles and one.judgment is not None and one.judgment.is_same and may_be_same(new, known):
             return Settlement(Verdict.REPEAT, one.memory, f"the same, says {one.judgment.by}")
@@ -401,7 +417,7 @@ def _against(
 
     A judge's word alone does not retire what is pinned, or what a more trusted source has said.
     """
-    mine, theirs = new.content, old.content
+    mine, theirs = new.told, old.told
     if is_later(old):
         stays = says_more(mine, theirs) or (by_judge and (new.pinned or _is_weaker(old, new)))
         return Verdict.CREATE if stays else Verdict.PRECEDE
@@ -415,7 +431,7 @@ def _is_weaker(new: Memory, old: Memory) -> bool:
 
 
 def _is_version(new: Memory, near: Neighbor, policy: CapturePolicy) -> bool:
-    return overlap(new.content, near.memory.content) > policy.version_overlap_above
+    return overlap(new.told, near.memory.told) > policy.version_overlap_above
 
 
 def surprise(nearness: Sequence[float]) -> float | None:

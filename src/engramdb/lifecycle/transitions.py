@@ -17,6 +17,8 @@ from msgspec.structs import replace
 
 from engramdb.errors import StatusNotAllowed
 from engramdb.store.contract import Transaction
+from engramdb.text.identity import FORGOTTEN_WORDS, fingerprint_of
+from engramdb.text.normalize import normalize_text
 from engramdb.text.terms import index_terms
 from engramdb.values import (
     Action,
@@ -90,6 +92,17 @@ def inherited(new: Memory, old: Memory) -> dict[str, Any]:
         "supersedes": new.supersedes or old.id,
         "version": max(new.version, old.version + 1),
     }
+
+
+MIN_QUOTED_WORDS = 2
+"""A single word stands in too many sentences to say whose it is."""
+CONTEXT_FORGOTTEN = "what it leaned on was forgotten"
+
+
+def _unless_repeated(words: str | None, gone: str) -> str | None:
+    """Return words unless they hold, or are part of, what is gone."""
+    folded = normalize_text(words or "")
+    return FORGOTTEN_WORDS if folded and (gone in folded or folded in gone) else words
 
 
 class MemoryWriter(Struct, frozen=True):
@@ -207,6 +220,7 @@ class MemoryWriter(Struct, frozen=True):
         for edge in self.tx.edges.of(memory.id):
             self.tx.edges.remove(edge.source, edge.target, edge.type)
         self.tx.memories.erase_words(memory.id)
+        self.withdraw_context(memory.content, session=memory.provenance.session, scope=memory.scope)
         self._note(memory, gone, Action.ERASE, reason)
         return gone
 
@@ -277,7 +291,26 @@ class MemoryWriter(Struct, frozen=True):
         self._note(old, new, action, reason)
         if new.status is not old.status:
             self._withdraw_derived(new)
+            if new.status is Status.FORGOTTEN:
+                self.withdraw_context(new.content, session=new.provenance.session, scope=new.scope)
         return key
+
+    def withdraw_context(self, text: str, *, session: str | None, scope: Scope) -> None:
+        """Take words that are forgotten out of what the memories of their session lean on."""
+        gone = normalize_text(text)
+        if len(gone.split()) < MIN_QUOTED_WORDS:
+            return
+        for key, other in self.tx.memories.leaning(session, scope=scope).items():
+            context = (other.answers, *other.refers_to)
+            answers, *refers_to = (_unless_repeated(words, gone) for words in context)
+            if context == (answers, *refers_to):
+                continue
+            left = tuple(words for words in refers_to if words)
+            bare = other.evolve(answers=answers, refers_to=left, updated_at=self.now)
+            self.tx.memories.replace(bare)
+            self.tx.memories.set_fingerprint(key, fingerprint_of(bare))
+            self.tx.vectors.remove(key)  # it is embedded again without them
+            self._note(other, bare, Action.FORGET, CONTEXT_FORGOTTEN)
 
     def refuse_active_twin(self, memory: Memory) -> None:
         """Raise `StatusNotAllowed` where another active memory says the same."""

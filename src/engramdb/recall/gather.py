@@ -24,7 +24,7 @@ from engramdb.recall.as_of import believed
 from engramdb.recall.fuse import Fused, Reranker, collapse
 from engramdb.settings import DateOrder
 from engramdb.store.contract import ScoredKey, Store, Transaction
-from engramdb.text.terms import passage, terms
+from engramdb.text.terms import said_words, terms
 from engramdb.values import EdgeType, EmbedderIdentity, Filters, Level, Memory, Missing, Query, Reason, Scope
 
 if TYPE_CHECKING:
@@ -358,4 +358,4 @@ def named_truly(
 
 def shares_word(memory: Memory, asked: AbstractSet[str]) -> bool:
     """Return whether one of the terms is in what was said, in its day, or in the name of who said it."""
-    return not asked.isdisjoint(terms(passage(memory)))
+    return not asked.isdisjoint(terms(said_words(memory)))

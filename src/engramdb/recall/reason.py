@@ -28,7 +28,7 @@ from engramdb.recall.evidence import MOST_PARTS, BudgetedModel, BudgetSpent, gat
 from engramdb.recall.gather import Sources
 from engramdb.recall.pipeline import recall
 from engramdb.settings import Settings
-from engramdb.text.dates import dated, long_date
+from engramdb.text.dates import long_date, standalone
 from engramdb.text.terms import query_terms
 from engramdb.values import (
     EvidenceItem,
@@ -260,7 +260,7 @@ def _fitting(shown: dict[str, Memory], room: int) -> list[dict[str, str]]:
     """Return as many records, best first, as fit into so many bytes of a prompt."""
     records = []
     for ref, memory in shown.items():
-        record = {"id": ref, "when": long_date(memory.when), "statement": dated(memory)}
+        record = {"id": ref, "when": long_date(memory.when), "statement": standalone(memory)}
         if memory.provenance.speaker:
             record["said by"] = memory.provenance.speaker
         room -= len(json.dumps(record)) + 1  # escapes and all, never shorter than what the prompt will hold

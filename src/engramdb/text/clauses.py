@@ -390,6 +390,17 @@ _TAIL = lazy(
 )
 
 
+_SECOND_VERB = lazy(
+    r"\b(?:and|but|or)\s+(?:(?:also|then|now|never|always|really|even)\s+)?(?P<verb>[a-z']+)\b"
+)
+
+
+def has_second_verb(clause: str) -> bool:
+    """Return whether a clause goes on with another verb of the same subject: "and live in Bonn"."""
+    found = (match["verb"] for match in _SECOND_VERB.finditer(clause))
+    return any(verb in VERBS or verb in THING_VERBS or is_past(verb) for verb in found)
+
+
 def clauses(sentence: str) -> list[str]:
     """Return the clauses of a sentence, each with its own subject."""
     masked, hidden = _hide(sentence)
@@ -423,13 +434,19 @@ def _items(objects: str) -> list[str]:
     ]
     if any(not 1 <= len(words.split()) <= 4 for words in bare) or bare[0].lower() in _SHARED_HEADS:
         return []
-    if any(_is_clause(words) for words in bare):
+    if any(_is_clause(words) for words in bare) or any(_is_doing(words) for words in bare[1:]):
         return []
     if bare[0].lower().startswith(("the ", "how ", "that ")) and not bare[-1].lower().startswith("the "):
         return []  # "the colours, texture and shape" shares its article
     if tails[-1] and not any(tails[:-1]):
         return [f"{words}{tails[-1]}" for words in bare]
     return pieces
+
+
+def _is_doing(words: str) -> bool:
+    """Return whether words begin with a verb and go on: "live in Bonn", "hate camping", but not "hiking"."""
+    first, _, rest = words.partition(" ")
+    return bool(rest) and first.lower() in VERBS
 
 
 def _is_clause(words: str) -> bool:

@@ -64,6 +64,11 @@ def with_dates(text: str, moments: Iterable[Moment]) -> str:
     return "".join([*shown, text[end:]]) if shown else text
 
 
+def standalone(memory: Memory) -> str:
+    """Return what a memory says to one who was not there: its statement, or its words with their dates."""
+    return memory.statement or dated(memory)
+
+
 def dated(memory: Memory) -> str:
     """Return the words of a memory as they are shown: by the time they are read, tomorrow is another day."""
     return with_dates(memory.content, memory.moments)

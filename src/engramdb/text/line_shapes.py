@@ -59,6 +59,8 @@ _OUTPUT = lazy(
     r"\s*(?:\S*\d\d:\d\d|\[|[A-Z]{4,}\b|\S*(?:Error|Exception|Traceback|rror:)|[$#>/*<{-]|"
     r"npm (?:ERR|WARN))"
 )
+_MARKED_CODE = lazy(r"`[^`]{1,200}`")
+_AMOUNT = lazy(r"[£$€]?\d[\d.,]*[\w%€]{0,3}[.,;:)]*\Z")
 _PLAIN_WORD = lazy(r"[(\"'“]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,!?:;)\"'”…]*\Z")
 _TAGGED = lazy(r"\s*\[[A-Za-z][\w .:/@-]{0,30}\](?P<words>:?\s+\S)?")
 _SECTION = lazy(r"\s*\[\[?[\w.\"' :-]{1,60}\]\]?\s*\Z")
@@ -82,7 +84,8 @@ def shape_of(line: str) -> LineShape:
         return LineShape.HEADER
     shape = next((shape for shape, pattern in _STARTS if pattern.match(head)), LineShape.PROSE)
     is_open = shape in (LineShape.LIST, LineShape.LABEL, LineShape.PROSE)
-    return LineShape.CODE if is_open and _CODE_END.search(line[-MAX_LOOK_CHARACTERS:]) else shape
+    ends_as_code = is_open and _CODE_END.search(line[-MAX_LOOK_CHARACTERS:])
+    return LineShape.CODE if ends_as_code and not reads_as_prose(line) else shape
 
 
 def chat_sender(line: str) -> str | None:
@@ -136,7 +139,9 @@ def is_attribution(line: str) -> bool:
 
 def reads_as_prose(line: str) -> bool:
     """Return whether a lone line with a piece of code in it is a sentence that speaks of the code."""
-    words = line[:MAX_LOOK_CHARACTERS].split()
+    words = [
+        word for word in _MARKED_CODE.sub("", line[:MAX_LOOK_CHARACTERS]).split() if not _AMOUNT.match(word)
+    ]
     plain = sum(_PLAIN_WORD.match(word) is not None for word in words)
     return len(words) >= 6 and plain * 4 >= len(words) * 3 and not _OUTPUT.match(line)
 

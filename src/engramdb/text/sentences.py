@@ -18,7 +18,9 @@ MAX_WHOLE_CHARACTERS = 400
 """A quotation or parenthesis longer than this is cut like other text."""
 
 _FENCE = lazy(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-_BULLET = lazy(r"[ \t]*(?:[-*+•◦▪–—][ \t]+(?:\[[ xX]\][ \t]+)?|#{1,6}[ \t]+|\(?\d{1,3}[.)][ \t]+)")
+_BULLET = lazy(r"[ \t]*(?:[-*+•◦▪–—][ \t]+(?:\[[ xX]\][ \t]+)?|#{1,6}[ \t]+)")
+_NUMBER = lazy(r"[ \t]*\(?\d{1,3}[.)][ \t]+")
+"""Marks an item only where several lines begin so; "240. But yeah" is an answer."""
 _WHOLE = lazy(
     r"`[^`\n]{1,N}`"
     r'|"[^"\n]{1,N}"'
@@ -76,8 +78,9 @@ def _blocks(text: str) -> Iterator[str]:
 def _joined(lines: list[str]) -> Iterator[str]:
     """Yield lines, each with the lines that continue it."""
     waiting = ""
+    is_numbered = sum(1 for line in lines if _NUMBER.match(line)) > 1
     for line in lines:
-        bullet = _BULLET.match(line)
+        bullet = _BULLET.match(line) or (_NUMBER.match(line) if is_numbered else None)
         bare = line[bullet.end() :].strip() if bullet else line.strip()
         if waiting and bare and not bullet and _is_wrapped(waiting):
             waiting = f"{waiting} {bare}"
@@ -165,7 +168,10 @@ class Opened(Struct, frozen=True):
 
 _EXPLICIT = lazy(
     r"(?:(?:please|also|and|just|so|hey|ok|okay)[, ]+)*(?:"
-    r"(?:remember|note|keep in mind|bear in mind|don['’]t forget|never forget|remind yourself|make a note)"
+    r"(?:(?:can|could|would|will) you (?:please )?|i (?:want|need) you to |make sure (?:you |to )?)?"
+    r"(?:remember|memori[sz]e|note(?: down)?|keep in mind|bear in mind|don['’]t (?:ever )?forget|"
+    r"never forget|"
+    r"remind yourself|make a note(?: of)?|write down|take note)"
     r"(?: that| this)?(?:\s*[:,]|\s+that\b|\s+(?=i\b|i['’]|my\b|we\b|our\b|the\b))"
     r"|(?:for the record|fyi|for your information|just so you know|important|for (?:future )?reference|nb|"
     r"heads up)"
@@ -198,7 +204,8 @@ _CHATTER = lazy(
     r"well then|in fact|i mean|you know|to be honest|tbh|tbf|fun fact|yesterday was fun)\b(?:\s*[,:!–—-]+|"
     r"\s+(?=(?:so|basically|i|my|we|our|yeah|just|well|then|also)\b))|"
     r"(?:(?:some|quick|more|a bit of) )?(?:context|background|update|about me|my setup|fun fact|"
-    r"note to self):|"
+    r"note to self|lesson(?: learn(?:ed|t))?|tip|gotcha|rule|convention|reminder):|"
+    r"(?:btw|by the way|oh and|ps|p\.s\.)\b[,:]?(?=\s)|"
     r"(?:as|like) (?:i|we)(?:['’]ve| have)? (?:already )?(?:said|mentioned|told you|wrote)"
     r"(?: (?:before|earlier|already|above|last time))?,|"
     r"(?:sorry|thanks|thank you) (?:for|"

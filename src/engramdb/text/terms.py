@@ -12,6 +12,7 @@ import Stemmer
 
 from engramdb.erasable_cache import cached
 from engramdb.text.dates import long_date, with_dates
+from engramdb.text.identity import FORGOTTEN_WORDS
 from engramdb.text.lexicons import ENGLISH, word_set
 from engramdb.text.normalize import lazy
 from engramdb.values import Memory, Turn
@@ -150,16 +151,40 @@ def _stop_stems() -> frozenset[str]:
 
 
 def passage(memory: Memory) -> str:
-    """Return the text to embed: the day it is about and the speaker, where known, then the dated content."""
+    """
+    Return the text to embed, complete in itself: the day it is about and the speaker, where known, the
+    question that it answers, the words, and what they lean on.
+    """
+    asked = f"{memory.answers} " if memory.answers else ""
+    known = [words for words in memory.refers_to if words != FORGOTTEN_WORDS]
+    leaned_on = f" ({'; '.join(known)})" if known else ""
+    return f"{_origin(memory)}{asked}{_dated_words(memory)}{leaned_on}"
+
+
+def said_words(memory: Memory) -> str:
+    """Return the words themselves, with their day and speaker."""
+    return f"{_origin(memory)}{_dated_words(memory)}"
+
+
+def _origin(memory: Memory) -> str:
     day = f"[{long_date(memory.occurred_at)}] " if memory.occurred_at else ""
     speaker = f"{memory.provenance.speaker}: " if memory.provenance.speaker else ""
+    return f"{day}{speaker}"
+
+
+def _dated_words(memory: Memory) -> str:
     others = (one for one in memory.moments if one.start != memory.occurred_at)
-    return f"{day}{speaker}{with_dates(memory.content, others)}"
+    return with_dates(memory.content, others)
 
 
 def index_terms(memory: Memory) -> list[str]:
-    """Return what the text index finds the memory by: its words, its day, who said it, and its topics."""
-    return terms(f"{passage(memory)} {' '.join(memory.traits.topics)}")
+    """
+    Return what the text index finds the memory by: its words, its day, who said it, and its topics.
+
+    What the words lean on is left to the embedding: as words it would outrank the memory that said them
+    (docs/lab/0038-own-words.md).
+    """
+    return terms(f"{said_words(memory)} {' '.join(memory.traits.topics)}")
 
 
 def turn_terms(turn: Turn) -> list[str]:

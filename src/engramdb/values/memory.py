@@ -298,9 +298,11 @@ class Claim(Struct, frozen=True, kw_only=True):
     predicate: str
     """Such as `lives_in`; verbs that no relation knows stand for themselves."""
     object: str
+    """What the subject is said to have, be or do."""
     qualifiers: tuple[str, ...] = ()
     """What the claim holds for only: `on Fridays`, `for the API`."""
     is_negated: bool = False
+    """Whether it denies what it says."""
     is_hedged: bool = False
     """Whether the speaker was not sure."""
 

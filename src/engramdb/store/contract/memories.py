@@ -230,7 +230,15 @@ class Memories(Protocol):
         ...
 
     def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
-        """Return what was stated in a session of exactly this scope and still holds, oldest first."""
+        """Return what was stated in a session of exactly this scope and still holds, weightiest first."""
+        ...
+
+    def set_fingerprint(self, key: int, fingerprint: bytes) -> None:
+        """Note by which mark a memory is known, now that what it leans on has changed."""
+        ...
+
+    def leaning(self, session: str | None, *, scope: Scope) -> dict[int, Memory]:
+        """Return the memories of a session of exactly this scope that quote what was said before them."""
         ...
 
     def summary_of(self, session: str, *, scope: Scope) -> Memory | None:

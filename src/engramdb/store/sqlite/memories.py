@@ -53,8 +53,17 @@ if TYPE_CHECKING:
 
 _AMONG = "m.key IN (SELECT value FROM json_each(?))"
 _SKETCHES = f"SELECT m.key, m.speaker, m.subject, m.when_at FROM memories m WHERE {_AMONG}"
-_SKETCH_PLACES = f"SELECT m.key, m.session, m.scope FROM memories m WHERE {_AMONG} AND m.session IS NOT NULL"
-_SESSION_NEIGHBORS = "SELECT key FROM memories WHERE session = ? AND scope = ? AND status = 'active' AND key"
+_SKETCH_PLACES = (
+    "SELECT m.key, m.session, m.scope, m.when_at, m.moments = '[]' FROM memories m "
+    f"WHERE {_AMONG} AND m.session IS NOT NULL"
+)
+_SAME_OCCASION = 12 * 3600 * 1_000_000
+"""In microseconds: a session that is taken up again the next day is another occasion."""
+_SESSION_NEIGHBORS = (
+    "SELECT key FROM memories WHERE session = ? AND scope = ? AND status = 'active' "
+    # What names a time is filed under that time, and says nothing of when it was said.
+    f"AND (NOT ? OR moments <> '[]' OR abs(when_at - ?) <= {_SAME_OCCASION}) AND key"
+)
 _BEFORE = f"{_SESSION_NEIGHBORS} < ? ORDER BY key DESC LIMIT ?"
 _AFTER = f"{_SESSION_NEIGHBORS} > ? ORDER BY key LIMIT ?"
 
@@ -83,9 +92,9 @@ class CandidatesTable:
         """Return (memory, neighbor, distance) for the active memories beside each in its own session."""
         rows: list[Any] = self._connection.execute(_SKETCH_PLACES, (to_json(list(keys)),)).fetchall()
         found: list[tuple[int, int, int]] = []
-        for key, session, place in rows:
+        for key, session, place, when, is_dated_by_saying in rows:
             for sql in (_BEFORE, _AFTER):
-                near = self._connection.execute(sql, (session, place, key, reach))
+                near = self._connection.execute(sql, (session, place, is_dated_by_saying, when, key, reach))
                 found += [(key, beside, distance) for distance, (beside,) in enumerate(near, start=1)]
         passing = self.filter_keys([beside for _, beside, _ in found], scope=scope, filters=filters)
         return [one for one in found if one[1] in passing]
@@ -341,13 +350,27 @@ class MemoriesTable:
         self._connection.execute("UPDATE memories SET judged = ? WHERE key = ?", (is_judged, key))
 
     def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
-        """Return what was stated in a session of exactly this scope and still holds, oldest first."""
+        """Return what was stated in a session of exactly this scope and still holds, weightiest first."""
         sql = (
-            "SELECT content FROM memories WHERE session = ? AND scope = ? AND status = 'active' "
-            "AND coalesce(extractor, '') NOT LIKE 'session-%' ORDER BY key"
+            "SELECT coalesce(statement, content) FROM memories WHERE session = ? AND scope = ? "
+            "AND status = 'active' AND voice = 'own' AND force IN ('asserted', 'rule', 'hedged') "
+            "AND coalesce(extractor, '') NOT LIKE 'session-%' ORDER BY importance DESC, key"
         )
         rows: Sequence[Any] = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchall()
         return [content for (content,) in rows]
+
+    def set_fingerprint(self, key: int, fingerprint: bytes) -> None:
+        """Note by which mark a memory is known, now that what it leans on has changed."""
+        self._connection.execute("UPDATE memories SET fingerprint = ? WHERE key = ?", (fingerprint, key))
+
+    def leaning(self, session: str | None, *, scope: Scope) -> dict[int, Memory]:
+        """Return the memories of a session of exactly this scope that quote what was said before them."""
+        sql = (
+            f"{_SELECT_KEYED} WHERE m.session IS ? AND m.scope = ? AND m.status <> 'erased' "
+            "AND (m.answers IS NOT NULL OR m.refers_to <> '[]')"
+        )
+        rows = self._connection.execute(sql, (session, self._scopes.find(scope)))
+        return {row[-1]: from_row(row) for row in rows}
 
     def summary_of(self, session: str, *, scope: Scope) -> Memory | None:
         """Return the latest active summary of a session of exactly this scope."""

@@ -48,7 +48,8 @@ from engramdb.store.sqlite.terms import TermsTable, TurnTermsTable
 from engramdb.store.sqlite.turns import BoxesTable, DreamReadsTable, HandedOutTable, TurnsTable
 from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
 from engramdb.store.sqlite.working_memory import AttentionTable
-from engramdb.text.normalize import counted, fingerprint
+from engramdb.text.identity import fingerprint_of
+from engramdb.text.normalize import counted
 from engramdb.values import Check, Status
 
 # Look for damage in a file, and for tables that disagree.
@@ -144,10 +145,7 @@ def _is_intact(row: Sequence[Any]) -> bool:
     except StoreCorrupt:
         return False
     is_gone = memory.status is Status.ERASED
-    return (
-        is_gone
-        or fingerprint(memory.content, speaker=memory.provenance.speaker, days=memory.days_meant) == row[-1]
-    )
+    return is_gone or fingerprint_of(memory) == row[-1]
 
 
 def _check_text_index(connection: apsw.Connection, table: str, name: str) -> Check:

@@ -213,6 +213,11 @@ def _turn(row: Sequence[Any]) -> Turn:
 # scope and status, so a page costs what it holds, however large the store is.
 
 _KEYED = f"SELECT {SELECTED}, m.key FROM memories m JOIN scopes s ON s.id = m.scope"
+_EARNEST = (
+    "m.force IN ('asserted', 'rule', 'hedged') AND m.voice = 'own' AND NOT (m.statement IS NULL "
+    "AND (m.answers IS NOT NULL OR m.refers_to <> '[]') AND length(m.content) < 40)"
+)
+"""What can be weighed by itself: no quotation, story or question, and no "yes, the second one"."""
 _SCOPES = "SELECT DISTINCT scope FROM memories WHERE status = 'active' ORDER BY 1"
 _CHANGED = "SELECT 1 FROM memories WHERE scope = ? AND change > ? LIMIT 1"
 _DERIVED = (
@@ -288,7 +293,7 @@ class DreamReadsTable:
     def page(self, *, scope: Scope, matching: DreamFilter, after_key: int, limit: int) -> dict[int, Memory]:
         """Return the next active memories of a scope, by key."""
         condition, bound = _filter_clauses(matching)
-        sql = f"{_KEYED} WHERE m.scope = ? AND m.status = 'active' AND m.key > ?{condition}"
+        sql = f"{_KEYED} WHERE m.scope = ? AND m.status = 'active' AND m.key > ? AND {_EARNEST}{condition}"
         rows = self._connection.execute(
             f"{sql} ORDER BY m.key LIMIT ?", (self._scopes.find(scope), after_key, *bound, limit)
         )

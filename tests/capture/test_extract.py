@@ -1,4 +1,4 @@
-"""What the heuristic extractor makes of a turn."""
+"""What reading makes of a turn: every sentence that says anything, as it was said, and what it means."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.capture.extract import EXTRACTED_CATEGORIES, Extracted, HeuristicExtractor
-from engramdb.text.grammar import bases, is_exclusive
-from engramdb.values import Kind, Role, Turn
+from engramdb.capture.extract import EXTRACTED_CATEGORIES, Extracted, SentenceExtractor
+from engramdb.text.grammar import is_exclusive
+from engramdb.values import Kind, Role, Turn, Voice
+from engramdb.values.reading import Force
 
 FRIDAY = datetime(2026, 5, 8, 10, tzinfo=UTC)
 
@@ -27,7 +28,7 @@ def extract(
 ) -> list[Extracted]:
     """Return what one turn states, after earlier turns."""
     context = [turn(earlier) for earlier in before]
-    return HeuristicExtractor().extract([turn(text, speaker=speaker, role=role)], context=context)
+    return SentenceExtractor().extract([turn(text, speaker=speaker, role=role)], context=context)
 
 
 def contents(text: str, **options: object) -> list[str]:
@@ -42,38 +43,98 @@ def only(text: str, **options: object) -> Extracted:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    "text",
     [
-        (
-            "I use Rust for the backend and React for the frontend",
-            ["User uses Rust for the backend", "User uses React for the frontend"],
-        ),
-        ("I like tea and coffee", ["User likes tea", "User likes coffee"]),
-        ("I play guitar and piano in a band", ["User plays guitar in a band", "User plays piano in a band"]),
-        ("I live in Rome and work as a nurse", ["User lives in Rome", "User works as a nurse"]),
-        ("I like cats but not dogs", ["User likes cats", "User does not like dogs"]),
-        ("I am left-handed; my wife is not a doctor", ["User is left-handed", "User's wife is not a doctor"]),
-        ("I like salt and pepper crisps", ["User likes salt and pepper crisps"]),
-        ("I like red and white wine", ["User likes red and white wine"]),
-        ("I have two cats, Miso and Tofu", ["User has two cats, Miso and Tofu"]),
+        "Staging runs Postgres 15",
+        "Marcus is vegan",
+        "I take notes in Logseq",
+        "The spare key is under the blue flowerpot",
+        "We renamed master to trunk",
+        "The frontend is built with Svelte",
+        "Bob is Alice's manager",
+        "The server crashed yesterday because the disk was full",
+        "finally unpacked in our Lisbon flat",
+        "third. 14 march, and not at St Luke's anymore",
+        "I'm allergic to nuts and live in Bonn",
+        "I like hiking and hate camping",
+        "I hate cilantro but love basil",
+        "Please call me Alex",
     ],
 )
-def test_one_memory_for_each_proposition(text: str, expected: list[str]) -> None:
-    """What can be true on its own stands on its own; what belongs together stays together."""
-    assert contents(text) == expected
-
-
-def test_only_the_sentence_is_kept_and_every_match() -> None:
-    """A long message gives its facts, not itself."""
-    text = (
-        "Hi! Can you help me? I use Docker at work. The build failed again. I prefer short answers. Thanks!"
-    )
-
-    assert contents(text) == ["User uses Docker at work", "User prefers short answers"]
+def test_a_sentence_is_kept_as_it_was_said(text: str) -> None:
+    """Nothing is rewritten, and no shape of sentence is needed."""
+    assert contents(text) == [text]
 
 
 @pytest.mark.parametrize(
-    ("said", "stored"),
+    ("said", "kept"),
+    [
+        (
+            "Remember: to reset the cache run `redis-cli -n 3 FLUSHDB`.",
+            "to reset the cache run `redis-cli -n 3 FLUSHDB`",
+        ),
+        ("Keep in mind: deployments need two approvals", "deployments need two approvals"),
+        ("can you remember that our fiscal year starts in April?", "our fiscal year starts in April"),
+        ("Please don't forget that Ola is on call", "Ola is on call"),
+        ("note: the VPN drops on hotel wifi", "the VPN drops on hotel wifi"),
+        ("remember this: ok", "ok"),
+    ],
+)
+def test_what_somebody_asks_to_remember_is_always_kept(said: str, kept: str) -> None:
+    """The request is the opening, and goes; what is to be remembered stays to the letter."""
+    assert contents(said) == [kept]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("btw always open a PR, Marisol has to review", "always open a PR, Marisol has to review"),
+        (
+            "Lesson: always run EXPLAIN ANALYZE before adding an index.",
+            "always run EXPLAIN ANALYZE before adding an index",
+        ),
+        ("Well, I moved to Oslo", "I moved to Oslo"),
+    ],
+)
+def test_an_opening_goes_and_the_rest_stays(said: str, kept: str) -> None:
+    """By the way is no part of what was said."""
+    assert contents(said) == [kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I am left-handed; my wife is not a doctor", ["I am left-handed", "my wife is not a doctor"]),
+        ("I use Docker at work. I prefer short answers.", ["I use Docker at work", "I prefer short answers"]),
+        ("I live in Rome and work as a nurse", ["I live in Rome and work as a nurse"]),
+        ("I like cats but not dogs", ["I like cats but not dogs"]),
+        ("Noor. she's my sister. due in March", ["Noor. she's my sister. due in March"]),
+    ],
+)
+def test_a_sentence_is_cut_only_where_each_part_stands_by_itself(text: str, expected: list[str]) -> None:
+    """Each part is in the sentence to the letter and has a subject; fragments stay together."""
+    assert contents(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("I like tea and coffee", [("likes", "tea"), ("likes", "coffee")]),
+        ("I live in Rome and work as a nurse", [("lives_in", "Rome"), ("works_as", "nurse")]),
+        ("I like salt and pepper crisps", [("likes", "salt and pepper crisps")]),
+        ("I'm allergic to nuts and live in Bonn", []),
+        ("I like hiking and hate camping", []),
+    ],
+)
+def test_a_sentence_may_claim_several_things_and_none_that_was_not_said(
+    text: str, claims: list[tuple[str, str]]
+) -> None:
+    """Where it is not sure which verb an object belongs to, nothing is claimed."""
+    assert [(claim.predicate, claim.object) for claim in only(text).claims] == claims
+
+
+@pytest.mark.parametrize(
+    ("said", "stated"),
     [
         ("I'm a nurse", "Ann is a nurse"),
         ("I've moved to Oslo", "Ann has moved to Oslo"),
@@ -83,12 +144,83 @@ def test_only_the_sentence_is_kept_and_every_match() -> None:
         ("My own dog is a corgi", "Ann's own dog is a corgi"),
         ("My brother taught me chess last year", "Ann's brother taught Ann chess in 2025"),
         ("We use Slack", "We use Slack"),
-        ("Tom and I went to Rome last week", "Tom and Ann went to Rome in the week of 27 April 2026"),
+        ("Yesterday I sold my car", "On 7 May 2026 Ann sold Ann's car"),
+        ("finally unpacked in our Lisbon flat", None),
+        ("I'm allergic to nuts and live in Bonn", None),
+        ("She likes jazz", None),
     ],
 )
-def test_the_first_person_becomes_the_speaker(said: str, stored: str) -> None:
-    """Verbs agree with the name; "we" stays, because nobody said who else it is."""
-    assert contents(said, speaker="Ann") == [stored]
+def test_a_statement_stands_beside_the_words_where_it_is_certain(said: str, stated: str | None) -> None:
+    """In the third person, with the name and the date in it; where that would be a guess there is none."""
+    found = only(said, speaker="Ann")
+
+    assert found.content == said
+    assert found.statement == stated
+
+
+@pytest.mark.parametrize(
+    ("text", "force"),
+    [
+        ("I live in Rome", Force.ASSERTED),
+        ("use uv, never pip", Force.RULE),
+        ("don't push to main", Force.RULE),
+        ("In my novel the narrator says, 'My name is Hector.'", Force.QUOTED),
+        ("Anna said she is moving to Oslo", Force.QUOTED),
+        ("I think my passport number starts with C4, but I'd have to check", Force.HEDGED),
+        ("Maybe I'll learn Go", Force.HEDGED),
+        ("If I had a garden I would keep bees", Force.HYPOTHETICAL),
+    ],
+)
+def test_how_it_was_meant_is_kept_with_it(text: str, force: Force) -> None:
+    """Only what was asserted, or set as a rule, says anything of its subject."""
+    found = only(text)
+
+    assert found.force is force
+    if force not in (Force.ASSERTED, Force.RULE):
+        assert found.subject is None
+        assert found.statement is None
+        assert found.confidence <= 0.5
+
+
+def test_an_answer_is_kept_with_its_question() -> None:
+    """A bare name means nothing without what was asked."""
+    asked = turn("What's your daughter's name?", role=Role.ASSISTANT)
+
+    (found,) = SentenceExtractor().extract([turn("Philippa")], context=[asked])
+
+    assert (found.content, found.answers) == ("Philippa", "What's your daughter's name?")
+
+
+def test_a_choice_is_kept_with_what_was_chosen() -> None:
+    """The second one of what was offered, in the words of the offer."""
+    offered = turn("Two that fit: Casa do Rio by the river, or the Hotel Infante.", role=Role.ASSISTANT)
+
+    (found,) = SentenceExtractor().extract([turn("booked the second one, 3 nights")], context=[offered])
+
+    assert found.content == "booked the second one, 3 nights"
+    assert any("Hotel Infante" in words for words in found.refers_to)
+
+
+def test_what_leans_on_the_sentence_before_is_kept_with_it() -> None:
+    """Who "she" is stands in the words before, which are kept as they were."""
+    *_, last = extract("My aunt in Bergen has opened a small bakery. She closes it on rainy Mondays now.")
+
+    assert last.content == "She closes it on rainy Mondays now"
+    assert last.refers_to == ("My aunt in Bergen has opened a small bakery.",)
+
+
+def test_what_was_pasted_is_never_the_words_of_who_pasted_it() -> None:
+    """It is kept as what it is: somebody's text, and no rule and no fact about the user."""
+    text = (
+        "can you shorten this mail from my landlord:\n\nFrom: R. Voss\nSubject: rent\n\n"
+        "I live in Hamburg and I always want the rent by the first of the month."
+    )
+
+    pasted = [one for one in extract(text) if "Hamburg" in one.content]
+
+    assert pasted
+    assert all(one.voice is not Voice.OWN and one.force is Force.QUOTED for one in pasted)
+    assert all(one.subject is None and not one.claims for one in pasted)
 
 
 @pytest.mark.parametrize(
@@ -101,38 +233,19 @@ def test_the_first_person_becomes_the_speaker(said: str, stored: str) -> None:
             "Hi!",
             "Thanks a lot",
             "I see.",
-            "I'm tired.",
-            "It works now.",
             "See you tomorrow!",
+            "hahaha",
+            "asdlkfjasdf",
+            "...",
         ),
-        *(
-            "Where do I live?",
-            "do you know where I work",
-            "I wonder what I like",
-            "I have a question about Go",
-        ),
-        *(
-            "Fix the test",
-            "Please write a poem",
-            "I need help with my essay",
-            "Can you move my meeting to Monday",
-        ),
-        *("If I lived in Paris, I would eat bread", "Suppose my name is Bob", "I wish I spoke Italian"),
-        *(
-            'The article begins with "I live in a van"',
-            "> I use Emacs",
-            "```\nI use Windows\n```",
-            "x = I + 1;",
-        ),
-        *(
-            "Write a story in which my name is Zorg and I live on the moon",
-            "I'm so hungry I could eat a horse",
-        ),
-        *("Wo wohnst du?", "Merci beaucoup", "你好吗？", "ありがとう"),
+        *("Where do I live?", "do you know where I work", "whats 17% of 460", "why tho"),
+        *("Fix the test", "Please write a poem", "run it again", "undo that"),
+        *("```\nI use Windows\n```", "x = I + 1;", "[INFO] 10:42:07 worker-3 heartbeat ok"),
+        *("Wo wohnst du?", "Merci beaucoup", "你好吗？", "ありがとう", "Vielen Dank", "hola, buenas"),
     ],
 )
-def test_what_states_nothing_lasting_gives_nothing(text: str) -> None:
-    """Small talk, questions, requests, fiction, quotations, code and moods are not remembered."""
+def test_what_says_nothing_leaves_nothing(text: str) -> None:
+    """Greetings, thanks, questions, orders of the moment, code and logs are not remembered."""
     assert contents(text) == []
 
 
@@ -214,8 +327,8 @@ def test_plans_and_guesses_change_nothing_yet() -> None:
     """Who might move has not moved, and is not sure."""
     found = only("I might move to Canada next year")
 
-    assert found.predicate == "plans"
-    assert found.confidence < 0.40
+    assert (found.force, found.predicate) == (Force.HEDGED, None)
+    assert found.confidence <= 0.5
 
 
 @pytest.mark.parametrize(
@@ -224,7 +337,7 @@ def test_plans_and_guesses_change_nothing_yet() -> None:
         ("I like tea", "preference", Kind.NOTE),
         ("We decided to use Postgres", "decision", Kind.NOTE),
         ("I'll send the report by Monday", "commitment", Kind.NOTE),
-        ("Never push to main", "principle", Kind.NOTE),
+        ("Never push to main", "principle", None),
         ("Tom is my manager", "relationship", Kind.NOTE),
         ("I speak German", "skill", Kind.NOTE),
         ("I ran a marathon yesterday", "moment", Kind.EPISODE),
@@ -234,74 +347,55 @@ def test_plans_and_guesses_change_nothing_yet() -> None:
         ("I bought a small boat", "moment", Kind.EPISODE),
     ],
 )
-def test_categories_and_kinds(text: str, category: str, kind: Kind) -> None:
+def test_categories_and_kinds(text: str, category: str, kind: Kind | None) -> None:
     """Each of the ten categories, and whether it happened once or holds."""
     found = only(text)
 
     assert (found.category, found.kind) == (category, kind)
 
 
-@pytest.mark.parametrize(
-    ("text", "statements"),
-    [
-        ("I always use pnpm and never npm", ["User always uses pnpm", "User never uses npm"]),
-        ("I never use npm, always pnpm", ["User never uses npm", "User always uses pnpm"]),
-        ("We deploy on Mondays but never on Fridays", ["We deploy on Mondays", "We never deploy on Fridays"]),
-        ("I drink tea and never smoke", ["User drinks tea", "User never smokes"]),
-    ],
-)
-def test_what_is_never_done_stands_beside_what_is(text: str, statements: list[str]) -> None:
-    """The second half takes the verb of the first, unless it has one of its own."""
-    assert contents(text) == statements
-
-
-def test_dates_are_made_absolute() -> None:
-    """A memory that says yesterday would mean another day tomorrow."""
-    found = only("Yesterday I sold my car")
-
-    assert found.content == "On 7 May 2026 User sold User's car"
-    assert found.occurred_at == datetime(2026, 5, 7, tzinfo=UTC)
-
-
 def test_confidence_follows_how_it_was_said() -> None:
-    """Asked to remember 0.7, plain less, hedged less, guessed below 0.40."""
+    """What was said outright is believed; a hedge halves it."""
     said = ["Remember that I like tea", "I like tea", "I think I like tea", "Maybe I'll learn Go"]
 
     confidences = [only(text).confidence for text in said]
 
     assert confidences == sorted(confidences, reverse=True)
-    assert confidences[0] == 0.7
-    assert confidences[-1] < 0.40
+    assert confidences[1] >= 0.9
+    assert confidences[2] <= 0.5
 
 
-def test_a_pronoun_is_named_where_one_person_fits() -> None:
-    """From the same turn or an earlier one; with two who fit, it stays."""
-    assert contents("My sister Mei is a doctor. She lives in Oslo.")[1] == "Mei lives in Oslo"
-    assert contents("She likes jazz", before=("My sister Mei is here",)) == ["Mei likes jazz"]
-    assert contents("She likes jazz", before=("My sister Mei met my aunt Ida",)) == ["She likes jazz"]
-    assert contents("He likes jazz", before=("My sister Mei is here",)) == ["He likes jazz"]
+def test_an_assistant_is_kept_for_what_it_found_and_did() -> None:
+    """Its questions, its politeness and its plans for the next minute are not memories."""
+    said = (
+        "Great question! Let me look at the file. The disk was full: `/var/log/app.log` had grown to 40 GB. "
+        "I've added a logrotate rule. Shall I restart the service?"
+    )
+
+    found = extract(said, role=Role.ASSISTANT)
+
+    assert [one.content for one in found] == [
+        "The disk was full: `/var/log/app.log` had grown to 40 GB",
+        "I've added a logrotate rule",
+    ]
+    assert all(one.confidence < only("We deployed version 2").confidence for one in found)
 
 
-def test_exact_words_are_kept_beside_the_statement() -> None:
-    """Code and quotations must not be paraphrased."""
-    assert only("I always deploy with `make release`").verbatim == "I always deploy with `make release`"
-    assert only("I like tea").verbatim is None
+def test_a_long_reply_of_an_assistant_leaves_its_worthiest_sentences() -> None:
+    """An explanation of forty sentences is found among the turns, not as forty memories."""
+    said = " ".join(
+        f"Step {number} sets the option number {number} in the file config.yml." for number in range(40)
+    )
+
+    assert len(extract(said, role=Role.ASSISTANT)) <= 12
 
 
-def test_an_assistant_states_only_what_it_did_or_will_do() -> None:
-    """Its explanations and opinions are not memories, and its word counts for less."""
-    assert contents("I think Python is nice. I like tea.", role=Role.ASSISTANT) == []
-    assert contents("I could deploy it. Shall I?", role=Role.ASSISTANT) == []
-    done = only("I've deployed the new version to staging.", role=Role.ASSISTANT)
+def test_short_output_of_a_tool_is_kept_as_output() -> None:
+    """What a command showed is often what holds now; it was said by nobody."""
+    found = only("HEAD branch: trunk", role=Role.TOOL)
 
-    assert done.content == "Assistant has deployed the new version to staging"
-    assert done.confidence < only("We deployed version 2").confidence
-
-
-@pytest.mark.parametrize("role", [Role.TOOL, Role.SYSTEM])
-def test_tools_and_systems_state_nothing(role: Role) -> None:
-    """What a tool prints was not said by anyone."""
-    assert contents("I live in Rome", role=role) == []
+    assert (found.content, found.voice, found.subject) == ("HEAD branch: trunk", Voice.LOG, None)
+    assert contents("I live in Rome", role=Role.SYSTEM) == []
 
 
 @pytest.mark.parametrize(
@@ -341,28 +435,18 @@ def test_any_text_gives_small_statements_and_the_same_again(text: str) -> None:
     for one in found:
         assert one.content.strip()
         assert len(one.content.encode()) <= 8192
-        assert one.category in EXTRACTED_CATEGORIES
-        assert 0 < one.confidence <= 0.7
+        assert one.category is None or one.category in EXTRACTED_CATEGORIES
+        assert 0 < one.confidence <= 1
         assert 0 <= one.importance <= 1
-
-
-GRAMMAR = """
-user assistant s is are was has have had do does did not will would be of the week on in at by since
-january february march april may june july august september october november december morning afternoon
-evening night weekend end spring summer autumn winter and
-"""
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), st.sampled_from(["Ann", None]))
 def test_nothing_is_invented(text: str, speaker: str | None) -> None:
-    """Every word of a statement was said, names the speaker, or belongs to grammar or a date."""
-    grammar = GRAMMAR.split()
-    said = {base for word in re.findall(r"\w+", text.lower()) for base in bases(word)}
+    """What is kept was said, word by word and in this order."""
+    said = re.sub(r"\W+", " ", text)
 
     for found in extract(text, speaker=speaker):
-        for word in re.findall(r"[^\W\d]+", found.content.lower()):
-            known = word in grammar or word == (speaker or "").lower()
-            assert known or said.intersection(bases(word)), word
+        assert re.sub(r"\W+", " ", found.content).strip() in said
 
 
 @pytest.mark.usefixtures("collector_at_rest")
@@ -425,15 +509,6 @@ def test_what_is_forbidden_for_the_moment_is_no_rule(text: str) -> None:
     assert extract(text) == []
 
 
-def test_what_an_agent_decided_is_kept() -> None:
-    """Why something was done so is asked weeks later."""
-    said = "I decided to use blue-green deploys because rollbacks are easier."
-
-    assert contents(said, role=Role.ASSISTANT) == [
-        "Assistant decided to use blue-green deploys because rollbacks are easier"
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -454,7 +529,6 @@ def test_one_thing_and_not_another_is_a_standing_rule(text: str) -> None:
         "Use this one instead of that",
         "Use Postgres, not MySQL, for this",
         "Use the second option, not the first",
-        "No, I meant tests/test_cart.py",
         "Use the hammer",
     ],
 )

@@ -1,0 +1,181 @@
+"""
+Tell what says nothing worth keeping: questions, commands, filler, an agent's talk about its own work.
+
+By lists of words and by shape, in several languages where that is cheap. What is taken for junk here is still
+found among the turns.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engramdb.text.lexicons import LANGUAGES, any_pattern, word_set
+from engramdb.text.normalize import lazy
+
+_OPENING = " \"'*_-–—("
+"""Marks that may stand before the first word."""
+
+_QUESTION = lazy(
+    r"(?:(?:who|what|when|where|why|how|which|whose)(?:'s| is| are| was| were| do| does| did| can| could|"
+    r" should| would"
+    r"| will| if| about| come| many| much| long)\b|(?:do|does|did|is|are|was|were|can|could|would|will|"
+    r"should|shall|have|has|am|may|isn't|aren't|don't|doesn't|didn't|won't|can't|couldn't|wouldn't) "
+    r"(?:i|you|we|they|he|she|it|my|your|there|anyone|someone|the|this|that)\b|i wonder\b|i(?:'m|"
+    r" am) wondering\b|i was wondering\b|any idea|¿)"
+)
+_WH = lazy(
+    r"(?:(?:and|but|so|ok|okay|also|wait|hey|then)[, ]+)*(?:(?:who|what|which|whose|why|how)(?:'?s|'?re)?\b|"
+    r"(?:when|where)(?:'?s|'?re|'d)?\b"
+    r"(?= (?:is|are|was|were|do|does|did|can|could|should|would|will|u|you)\b)|"
+    r"(?:is|are|was|does|do|did|can|could|should|would|will|any|difference between)\b)"
+)
+_MAX_BARE_QUESTION_WORDS = 12
+_REQUESTS, _UNSPACED_REQUESTS = (
+    any_pattern([one.sentences.requests for one in LANGUAGES.values() if one.spaced is is_spaced])
+    for is_spaced in (True, False)
+)
+_THANKS = any_pattern([one.sentences.thanks for one in LANGUAGES.values()])
+_REQUEST = lazy(
+    rf"(?:(?:please|kindly|now|then|ok|okay|and|also|so|hey|hi|bitte|"
+    rf"now please)[, ]+)*(?:(?:{_REQUESTS})\b"
+    r"|(?:can|could|would|will) (?:you|we)\b|i(?:'d| would) like\b|i (?:want|need) (?:you|help|to know|"
+    r"to ask|to see)\b"
+    r"|i(?:'m| am) looking for\b|i have (?:a|another|one|some) (?:quick )?questions?\b|remember to\b|"
+    r"don't forget to\b"
+    r"|let's (?!go with|use|stick with|agree)|don't\b(?! forget that| ever)|do not\b(?! ever)"
+    rf"|{_UNSPACED_REQUESTS})"
+)
+_GREETING = lazy(
+    r"(?:good (?:morning|afternoon|evening|night)|see you|take care|have a (?:nice|good|great)|congrat\w*|"
+    rf"happy (?:birthday|new year)|{_THANKS})\b(?:[\s,]+[\w']+){{0,3}}\W*\Z"
+)
+_FILLER = word_set(
+    "a abend adios adiós afternoon again ah aha all alles alligator alright also amazing and anyway are "
+    "argh as at aw awesome aww bam beaucoup bedankt bem bingo bonjour bonsoir bravo brilliant bro buenas "
+    "buenos but bye cheers ciao clear cool correct coucou crap crocodile cute cya damn dang dank danke "
+    "deal dear definitely dias doei done dope dude dunno días eh enough evening exactly excellent "
+    "exciting fab fair fantastic fine for fuck fucks fun funny gah gee genius giggle glad go god gonna "
+    "good goodbye gosh got gotcha gotta gracias grazie great guess guten ha hah haha hallo heh hehe hell "
+    "hello helpful hey hi hm hmm hoi hola honestly hooray hope how huh hurrah i idk ikr impressive in "
+    "indeed interesting is it je just k kay kidding kk klar know later le legend lifesaver like lmao "
+    "lmfao lol look looks lot lots love lovely magic magnificent makes man me mean meh merci mhm mille "
+    "mind mkay mm moin moment monde morgen morning much muchas my nah neat never new nice night nite no "
+    "noches nope noted notes now np obrigada obrigado of oh oi ok okay okie olá omfg omg on one oof ooh "
+    "oops ouch out outstanding perfect perfectly phew please pls point prego pretty priviet proceed "
+    "promise quick quite rad really right rofl roger sake salut same schön sec see seriously servus shit "
+    "shoot sick so solid some sorry sounds spasibo splendid stellar stuff super superb sure sweet ta tag "
+    "tardes thank thanks that that's thats the there thing think this thx to today tomorrow too totally "
+    "tout true tschüss tudo ty tysm u ugh uh uhh um umm understood up ur vale very vielen wait was way "
+    "wel welcome well what whatever whoa whoops wicked will wonderful word works wow wtf xd ya yay yea "
+    "yeah yep yes yikes yo you you're your youre yup yw"
+)
+"""Words of which no number says anything: what is made of them alone is filler."""
+_SAYING = word_set(
+    "i my is was the this that me you it love mean know think guess hope new one today tomorrow"
+)
+_WORDS = lazy(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_REPEATED = lazy(r"(.)\1{2,}")
+_LAUGH = lazy(r"(?:[hjx]?[aeiou]h?){2,}\Z|(?:lol)+\Z")
+_MASH = lazy(r"(?:[bcdfghjklmnpqrstvwxz]{5,}|(.{1,3})\1{3,}|(?:qwe|asd|zxc|jkl|sdf|dfg)+)", re.IGNORECASE)
+_ASIDE = lazy(
+    r"(?:brb|bbl|gtg|afk|hang on|hold on|one (?:sec|moment)|(?:just )?(?:a|1) (?:sec|min|moment)|"
+    r"gimme a (?:sec|min)|"
+    r"(?:sorry,? )?(?:fat fingers|typo|wrong (?:chat|window|tab))|back[.!]|where were we|"
+    r"(?:ok )?let me (?:scroll|check|look|see|find|think|try|open|take|read|start|search|run|fix|know)\b|"
+    r"bear with me|you there)",
+    re.IGNORECASE,
+)
+"""What is said about the typing itself."""
+_COMMANDS = word_set(
+    "add adjust analyse analyze apply bump calculate center change check clean clear combine commit "
+    "compare compress convert copy correct count create cut debug delete deploy describe do double draft "
+    "draw drop edit elaborate expand explain export extend extract fill find finish fix format generate "
+    "get give go guess highlight implement improve include indent insert install keep kill leave let list "
+    "look make merge move open optimize order paraphrase paste pick place polish print proofread push put "
+    "read redo refactor regenerate remove rename reorder repeat rephrase replace reprint rerun reset "
+    "restart retry return revert review rewrite roll run save scan scroll search send set shorten show "
+    "shuffle simplify skip solve sort split start stop suggest sum summarise summarize swap switch take "
+    "tell test tidy translate trim try turn undo uninstall update upload use wait wrap write"
+)
+MAX_COMMAND_WORDS = 12
+_POLITE = lazy(
+    r"(?:(?:no|ok|okay|now|then|and|also|so|hey|pls|please|just|kindly|yes|yeah|great|cool|perfect|thanks|"
+    r"but|actually)[,!.]*\s+)*(?:(?:can|could|would|will) (?:you|u|we)\s+(?:please\s+|pls\s+)?)?(?:let's\s+)?"
+    r"(?P<verb>[a-z]+)\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TELLING_MORE = lazy(
+    r"\b(?:i|i'm|i've|my|we|our|we're|because|since|always|never|from now on|instead of|rather than|until|"
+    r"every)\b|"
+    r"[`/]\w|\bhttps?:",
+    re.IGNORECASE,
+)
+_PROGRESS = lazy(
+    r"(?:(?:sure|okay|ok|great|alright|perfect|right|certainly|of course|absolutely|no problem|done|good)"
+    r"[,!. —–-]+(?:thing[,!. ]+)?)*"
+    r"(?:(?:now )?(?:let me|let's|i'll|i will|i'm going to|i am going to|i'm|now i'll|next,? i'll|"
+    r"first,? i'll)\s+(?:now |just |quickly |first |also |then )*"
+    r"(?:take|look|open|check|read|search|start|begin|run|rerun|see|try|find|dig|go|continue|proceed|explore|"
+    r"inspect|examine|review|get|do|give|help|add|fix|update|make|write|create|draft|reading|running|"
+    r"checking|looking|searching|opening|working|starting|going|adding|fixing|editing)\b"
+    r"|(?:running|reading|checking|looking|searching|opening|working|starting|editing|updating|fixing|"
+    r"thinking|writing|one moment|here(?:'s| is| are)|below (?:is|are)|i hope|hope (?:this|that)|let me know|"
+    r"feel free|happy to|glad|you're (?:very )?welcome|great (?:question|idea|choice|point)|"
+    r"good (?:question|idea|point|catch)|apolog\w+|sorry|thank\w*|congrat\w*|would you|do you|should i|"
+    r"shall i|want me|anything else|is there anything|give me|hello|hi|goodbye|bye|as an ai|"
+    r"(?:nice|good|great|lovely) to (?:meet|see|hear)|good (?:morning|afternoon|evening|night)|"
+    r"i can (?:do|help)|i(?: cannot| can't| won't| will not| am unable to|'m unable to|'m not able to) "
+    r"(?:look|access|browse|help|do (?:that|this)|see|tell)|"
+    r"i (?:have|had) no (?:preferences?|feelings?|opinions?))\b)",
+    re.IGNORECASE,
+)
+"""How an agent talks about what it is about to do, and how it is polite."""
+
+
+def is_filler(text: str) -> bool:
+    """Return whether a sentence says nothing: an acknowledgement, a laugh, a greeting, a mash of keys."""
+    lower = text.lower().replace("’", "'")
+    words = [_REPEATED.sub(r"\1", word) for word in _WORDS.findall(lower)]
+    if not words:
+        return True
+    if _ASIDE.match(lower.lstrip(_OPENING)) and len(words) <= 8:
+        return True
+    if len(words) <= 3 and all(_MASH.search(word) for word in _WORDS.findall(lower) if len(word) > 2):
+        return any(len(word) > 2 for word in words) or not any(sign.isdigit() for sign in text)
+    is_plain = not any(sign.isdigit() for sign in text)
+    saying = sum(word in _SAYING for word in words)
+    if is_plain and len(words) <= 12 and all(word in _FILLER or _LAUGH.match(word) for word in words):
+        return saying < len(words) or len(words) <= 3
+    return bool(_GREETING.match(lower.lstrip(_OPENING))) and is_plain and len(words) <= 5
+
+
+def is_command(text: str) -> bool:
+    """Return whether a sentence only has something done now, and tells nothing that outlives it."""
+    found = _POLITE.match(text.lower().replace("’", "'").lstrip(_OPENING))
+    if found is None or found["verb"] not in _COMMANDS:
+        return False
+    is_short = len(found["rest"].split()) <= MAX_COMMAND_WORDS
+    return is_short and not _TELLING_MORE.search(found["rest"])
+
+
+def is_progress(text: str) -> bool:
+    """Return whether an agent only says what it is about to do, or is polite."""
+    return bool(_PROGRESS.match(text.lower().replace("’", "'").lstrip(_OPENING)))
+
+
+def is_question(lower: str) -> bool:
+    """Return whether a sentence in lower case asks something."""
+    ending = lower.rstrip(" \"')*_")
+    is_marked = ending.endswith(("?", "？")) or lower.endswith(("吗。", "か。", "呢。"))
+    return is_marked or bool(_QUESTION.match(lower.lstrip(_OPENING)))
+
+
+def is_bare_question(lower: str) -> bool:
+    """Return whether a short sentence in lower case reads as a question that nobody marked as one."""
+    is_short = len(lower.split()) <= _MAX_BARE_QUESTION_WORDS
+    return is_short and bool(_WH.match(lower.lstrip(_OPENING))) and not _TELLING_MORE.search(lower)
+
+
+def is_request(lower: str) -> bool:
+    """Return whether a sentence in lower case asks for something to be done."""
+    return bool(_REQUEST.match(lower.lstrip(_OPENING)))

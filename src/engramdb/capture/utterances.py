@@ -1,0 +1,318 @@
+"""
+Sentences in their place: whose words each one is, which question it answers, what it leans on.
+
+A turn is cut into the speaker's own words and what was put in from elsewhere, and both into sentences. A
+sentence that means nothing by itself ("the second one", "since March", "it was in the printer") is given the
+words that it leans on, as they were said: nothing is resolved that would have to be guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from engramdb.capture.junk import is_filler, is_progress
+from engramdb.text.clauses import read
+from engramdb.text.grammar import Person, opens_with_pronoun, people
+from engramdb.text.normalize import lazy
+from engramdb.text.segments import Segment, segments
+from engramdb.text.sentences import Opened, is_code_block, sentences, take_opening
+from engramdb.values import Role, Turn, Voice
+
+MAX_SENTENCE_CHARACTERS = 600
+"""A longer one is cut between words: rambling talk has no sentence ends."""
+MAX_CONTEXT_CHARACTERS = 160
+"""Of a question or of what is leaned on."""
+MAX_CODE_CHARACTERS = 400
+"""A block of code up to this size stays with the sentence that introduces it."""
+MAX_FRAGMENT_WORDS = 5
+MAX_GROUP_WORDS = 30
+MAX_OUTPUT_CHARACTERS = 400
+"""Output of a tool up to this size is kept whole: what it showed is often what holds now."""
+UNNAMED_USER = "User"
+ASSISTANT = "Assistant"
+
+_LETTERS = lazy(r"[^\W\d_]{2}|\d")
+_LEANING = lazy(
+    r"\b(?:it|its|it's|they|them|their|those|these|this|that|he|she|him|her|his|hers|there|one|ones|same|"
+    r"either|neither|both|former|latter|first|second|third|option|mine|yours|also|too|instead|otherwise)\b",
+    re.IGNORECASE,
+)
+_CLOSED = lazy(r"\b(?:i|my|we|our)\b.*\b(?:i|my|we|our|is|are|was|were|have|use|live|work)\b", re.IGNORECASE)
+_SHORT_WORDS = 5
+_ANSWER_WORDS = 30
+_TOPIC_WORDS = 4
+_IGNORANCE = lazy(r"i (?:don't|do not) (?:have|know|see)\b|not (?:noted|sure)|no idea", re.IGNORECASE)
+MOST_REFERRED = 3
+_OPTION = lazy(r"(?:^|[\s:;,])\(?(?P<mark>[1-9]|[a-eA-E])[).:]\s+")
+_BY_NUMBER = lazy(
+    r"\b(?:(?P<word>first|second|third|fourth|fifth|1st|2nd|3rd|4th|5th|former|latter|last)(?:\s+(?:one|option))?\b"
+    r"|(?:option|number|no\.|#)\s*(?P<mark>[1-9]|[a-e]|one|two|three|four|five)\b|"
+    r"^(?P<bare>[1-9]|[a-e])\b(?![:.]\d))",
+    re.IGNORECASE,
+)
+_PLACES = {
+    **{word: place for place, word in enumerate(("first", "second", "third", "fourth", "fifth"))},
+    **{word: place for place, word in enumerate(("1st", "2nd", "3rd", "4th", "5th"))},
+    "former": 0,
+    "latter": -1,
+    "last": -1,
+}
+_COUNTED = ("one", "two", "three", "four", "five")
+_LISTED = lazy(r"(?:[:;—–]|\b(?:is|are|either|between))\s+(?P<list>[^:;?]{3,200}?,? or [^,;:?.]{2,80})")
+_ALTERNATIVES = lazy(r"(?P<first>[^,;:?]{2,60}?),? or (?P<second>[^,;:?]{2,60}?)(?:[,;?]|\Z)", re.IGNORECASE)
+_OFFER = lazy(
+    r"\b(?:should i|shall i|do you want|want me|would you like|anything else|can i|may i|ready|okay\?|ok\?)",
+    re.IGNORECASE,
+)
+
+
+class SpokenSentence(Struct, frozen=True, kw_only=True):
+    """A sentence on its way: who said it and when, whose words it is, and what was said before."""
+
+    turn: Turn
+    sentence: str
+    """As it was said."""
+    opened: Opened
+    """Without its opening words, and what those told."""
+    voice: Voice = Voice.OWN
+    sender: str | None = None
+    """Who wrote what was put in, where that is told."""
+    answers: str | None = None
+    refers_to: tuple[str, ...] = ()
+    nearby: tuple[Person, ...] = ()
+    before: str = ""
+    """The message before, for a reader."""
+
+    @property
+    def speaker(self) -> str:
+        """The name that "I" becomes."""
+        return self.turn.speaker or (ASSISTANT if self.turn.role is Role.ASSISTANT else UNNAMED_USER)
+
+    @property
+    def text(self) -> str:
+        """What becomes the content of a memory: the words without their opening."""
+        return self.opened.text
+
+    @property
+    def now(self) -> datetime:
+        """When it was said."""
+        return self.turn.occurred_at
+
+    @property
+    def is_answer_of_weight(self) -> bool:
+        """Whether it answers a question that asks for a fact, and no offer."""
+        return self.answers is not None and not _OFFER.search(self.answers)
+
+
+def utterances(turns: Sequence[Turn], *, context: Sequence[Turn]) -> Iterator[SpokenSentence]:
+    """Yield the sentences of turns in order; `context` are the turns before."""
+    heard = list(context)
+    for turn in turns:
+        yield from _of_turn(turn, heard)
+        heard.append(turn)
+
+
+def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
+    if turn.role is Role.TOOL:
+        if len(turn.content) <= MAX_OUTPUT_CHARACTERS:  # of more, the index of turns finds the words
+            yield SpokenSentence(
+                turn=turn, sentence=turn.content, opened=Opened(turn.content.strip()), voice=Voice.LOG
+            )
+        return
+    before = _Before.of(turn, heard)
+    nearby = [person for one in heard[-3:] for person in people(one.content)]
+    previous: SpokenSentence | None = None
+    for place, (segment, sentence) in enumerate(_pieces(turn.content)):
+        is_own = segment.voice is Voice.OWN
+        leans = is_own and leans_on_others(sentence)
+        said = SpokenSentence(
+            turn=turn,
+            sentence=sentence,
+            opened=take_opening(sentence) if is_own else Opened(sentence),
+            voice=segment.voice,
+            sender=segment.sender,
+            answers=before.question if is_own and _may_answer(place, sentence, previous) else None,
+            refers_to=_referred(sentence, before, previous) if leans else (),
+            nearby=tuple(nearby),
+            before=before.message,
+        )
+        yield said
+        if is_own:
+            previous = said
+            nearby = [*nearby, *people(sentence)]
+
+
+class _Before(Struct, frozen=True):
+    """What stood before a turn: the last message, the questions in it, options, and the topic."""
+
+    message: str = ""
+    question: str | None = None
+    options: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, turn: Turn, heard: Sequence[Turn]) -> _Before:
+        talk = [one for one in heard if one.role in (Role.USER, Role.ASSISTANT)]
+        last = talk[-1] if talk else None
+        if last is None:
+            return cls()
+        is_other = last.role is not turn.role or last.speaker != turn.speaker
+        asked = [one for one in sentences(last.content[-2000:]) if one.rstrip(" )\"'*_").endswith("?")]
+        question = " ".join(asked[-2:]) if is_other and asked else None
+        return cls(
+            message=last.content,
+            question=_short(question) if question else None,
+            options=_options(last.content),
+            topics=_topics(talk, turn),
+        )
+
+
+def _topics(talk: Sequence[Turn], turn: Turn) -> tuple[str, ...]:
+    """Return what is talked about: the last statement before, and what this speaker said last."""
+    said = [one for one in talk[-4:] if (one.role, one.speaker) == (turn.role, turn.speaker)]
+    found = [_substance(talk[-1], with_questions=False)]
+    found += [
+        next((words for one in reversed(said) if (words := _substance(one, with_questions=True))), None)
+    ]
+    return tuple(dict.fromkeys(words for words in found if words))
+
+
+def _substance(turn: Turn, *, with_questions: bool) -> str | None:
+    """Return the last sentence of a turn that says enough to stand for what is talked about."""
+    for sentence in reversed(sentences(turn.content[:4000])[:8]):
+        is_question = sentence.rstrip().endswith("?")
+        words = take_opening(sentence).text
+        if (
+            (with_questions or not is_question)
+            and len(words.split()) >= _TOPIC_WORDS
+            and not _is_chatter(words)
+        ):
+            return _short(sentence)
+    return None
+
+
+def _is_chatter(words: str) -> bool:
+    return is_filler(words) or is_progress(words) or bool(_IGNORANCE.match(words))
+
+
+def leans_on_others(sentence: str) -> bool:
+    """Return whether a sentence needs what was said before to be understood."""
+    words = sentence.split()
+    if len(words) <= _SHORT_WORDS:
+        return True
+    return bool(_LEANING.search(sentence)) or not _CLOSED.search(sentence)
+
+
+def _may_answer(place: int, sentence: str, previous: SpokenSentence | None) -> bool:
+    is_beginning = place == 0 or (
+        place <= 3 and previous is not None and len(previous.sentence.split()) <= _ANSWER_WORDS
+    )
+    return is_beginning and len(sentence.split()) <= _ANSWER_WORDS and not sentence.rstrip().endswith("?")
+
+
+def _referred(sentence: str, before: _Before, previous: SpokenSentence | None) -> tuple[str, ...]:
+    """Return the words that a sentence leans on: the option it names, and what was said just before."""
+    found: list[str] = []
+    if before.options and (named := _BY_NUMBER.search(sentence)):
+        place = _place_of(named)
+        if place is not None and -1 <= place < len(before.options):
+            found.append(before.options[place])
+    if previous is None:
+        found += before.topics
+    elif previous.voice is Voice.OWN:
+        found.append(_short(previous.text))
+        if len(previous.text.split()) < _TOPIC_WORDS:
+            found += previous.refers_to[:1]
+    return tuple(dict.fromkeys(found))[:MOST_REFERRED]
+
+
+def _place_of(named: re.Match[str]) -> int | None:
+    if word := named["word"]:
+        return _PLACES[word.lower()]
+    mark = (named["mark"] or named["bare"] or "").lower()
+    if mark in _COUNTED:
+        return _COUNTED.index(mark)
+    return int(mark) - 1 if mark.isdigit() else ord(mark) - ord("a") if mark else None
+
+
+def _options(text: str) -> tuple[str, ...]:
+    """Return the choices that a message offers, in their order."""
+    marks = list(_OPTION.finditer(text[:4000]))
+    if len(marks) >= 2:
+        ends = [*(mark.start() for mark in marks[1:]), len(text)]
+        return tuple(
+            _short(text[mark.end() : end].strip(" ,;\n")) for mark, end in zip(marks, ends, strict=True)
+        )
+    if several := _LISTED.search(text[:4000]):
+        return tuple(
+            _short(one.strip()) for one in re.split(r",\s*(?:or\s+)?|\s+or\s+", several["list"]) if one
+        )
+    found = _ALTERNATIVES.search(text[:4000])
+    return (_short(found["first"].strip()), _short(found["second"].strip())) if found else ()
+
+
+def _short(text: str) -> str:
+    """Return the beginning of a text on one line, cut between words."""
+    line = " ".join(text.split())
+    if len(line) <= MAX_CONTEXT_CHARACTERS:
+        return line
+    return line[:MAX_CONTEXT_CHARACTERS].rpartition(" ")[0] or line[:MAX_CONTEXT_CHARACTERS]
+
+
+def _pieces(text: str) -> Iterator[tuple[Segment, str]]:
+    """Yield every sentence with the part of the message that it stands in; code and logs have none."""
+    parts = segments(text)
+    for place, part in enumerate(parts):
+        if part.voice in (Voice.CODE, Voice.LOG):
+            continue
+        found = [one for one in sentences(part.text) if _LETTERS.search(one) and not is_code_block(one)]
+        following = parts[place + 1] if place + 1 < len(parts) else None
+        if found and following is not None and found[-1].rstrip().endswith(":") and _is_small(following):
+            found[-1] = f"{found[-1]}\n{following.text.strip()}"
+        for sentence in _grouped(found):
+            yield from ((part, piece) for piece in _cut(sentence))
+
+
+def _grouped(found: Sequence[str]) -> Iterator[str]:
+    """Yield sentences, fragments together with the one that they follow: "Noor. My sister. Since March"."""
+    waiting = ""
+    for sentence in found:
+        asks = [one.rstrip(" )\"'").endswith("?") for one in (waiting, sentence)]
+        is_joined = waiting and not any(asks) and (is_fragment(sentence) or is_fragment(waiting))
+        if is_joined and len(waiting.split()) + len(sentence.split()) <= MAX_GROUP_WORDS:
+            waiting = f"{waiting} {sentence}"
+            continue
+        if waiting:
+            yield waiting
+        waiting = sentence
+    if waiting:
+        yield waiting
+
+
+def is_fragment(sentence: str) -> bool:
+    """Return whether a sentence is too short to stand for itself, and says of nobody what is or does."""
+    if len(sentence.split()) > MAX_FRAGMENT_WORDS:
+        return False
+    words = take_opening(sentence).text
+    return opens_with_pronoun(words) or read(words) is None
+
+
+def _is_small(part: Segment) -> bool:
+    return part.voice is Voice.CODE and len(part.text) <= MAX_CODE_CHARACTERS
+
+
+def _cut(sentence: str) -> Iterator[str]:
+    """Yield a sentence, or pieces of one that is far too long, each ending between words."""
+    while len(sentence) > MAX_SENTENCE_CHARACTERS:
+        room = sentence[:MAX_SENTENCE_CHARACTERS]
+        joint = max(room.rfind(f" {word} ") for word in ("and", "but", "so", "because", "then"))
+        end = joint if joint > MAX_SENTENCE_CHARACTERS // 2 else room.rfind(" ")
+        end = end if end > MAX_SENTENCE_CHARACTERS // 4 else MAX_SENTENCE_CHARACTERS
+        yield sentence[:end].strip()
+        sentence = sentence[end:].strip()
+    if sentence:
+        yield sentence
