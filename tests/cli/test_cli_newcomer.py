@@ -140,7 +140,7 @@ def test_a_speaker_is_spoken_of_by_name(engram_command: Command, chats: Path) ->
     known = engram_command("list", "--user", "ann").stdout
 
     assert "NAME" not in done.stderr
-    assert "Ann loves hiking" in known
+    assert "Ann: I love hiking" in known
 
 
 def test_another_speaker_does_not_import_twice(engram_command: Command, chats: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_hit_is_what_it_says_and_why_it_is_here(engram_command: Command) -> No
 
     said, why = engram_command("recall", "which editor?").stdout.splitlines()
 
-    assert re.fullmatch(rf"\d\.\d\d  {memory['id'][-8:]}  Helix is my editor", said)
+    assert re.fullmatch(rf"\d\.\d\d  {memory['id'][-8:]}  Ada: Helix is my editor", said)
     assert re.fullmatch(r" {16}\S+ \S+Z · Ada · fact · found by \w+, \w+ · trust \d\.\d\d", why)
     assert {"words", "meaning"} <= set(re.findall(r"\w+", why))
 
@@ -372,7 +372,7 @@ def test_what_did_not_help_is_not_given_to_that_question_again(engram_command: C
 
     told = engram_command("feedback", memory_id[-8:], "--unhelpful", "--query", "which editor?")
 
-    assert told.stdout == f"did not help once: {memory_id[-8:]}  Helix is my editor\n"
+    assert told.stdout == f"did not help once: {memory_id[-8:]}  Ada: Helix is my editor\n"
     assert "for 90 days" in told.stderr
     assert contents(engram_command("recall", "which editor?", "--json")) == []
     assert contents(engram_command("recall", "what is Helix?", "--json")) == ["Helix is my editor"]

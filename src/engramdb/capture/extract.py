@@ -302,7 +302,8 @@ def _extracted(said: SpokenSentence, text: str, force: Force, reading: Reading |
         voice=said.voice,
         sender=said.sender,
         answers=said.answers,
-        refers_to=said.refers_to,
+        # A rule is understood by itself; what was said just before is seldom about it.
+        refers_to=() if force is Force.RULE else said.refers_to,
         claims=meaning.claims,
     )
 

@@ -29,7 +29,7 @@ from engramdb.cli.output import (
     visible,
     warning,
 )
-from engramdb.text.dates import dated
+from engramdb.text.dates import readable
 from engramdb.text.normalize import counted, memories
 from engramdb.values import AgeMove, AgeReport, Census, Forecast, ForecastChange, Importance, Outlook, Tier
 
@@ -227,7 +227,7 @@ def _show_soonest(found: Forecast) -> None:
             ahead(leaves.at, found.made_at),
             leaves.what,
             short(memory.id),
-            one_line(dated(memory)),
+            one_line(readable(memory)),
         ]
         for memory, leaves in leaving[:SHOWN]
         if leaves is not None
@@ -242,7 +242,7 @@ def show_outlook(found: Forecast) -> None:
     """Show the outlook of the one memory that a forecast was asked for."""
     (outlook,) = found.soonest
     memory = outlook.memory
-    out(visible(dated(memory)))
+    out(visible(readable(memory)))
     out()
     show_rows(
         {

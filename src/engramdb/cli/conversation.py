@@ -20,7 +20,7 @@ from engramdb.cli.output import (
     visible,
     warning,
 )
-from engramdb.text.dates import dated
+from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
 from engramdb.values import Memory, Restored, Section, Turn, Window, WorkingItem, WorkingMemory
 from engramdb.verbs.conversation import Flushed
@@ -71,7 +71,7 @@ def show_summary(summary: Memory | None) -> None:
     if summary is None:
         talk("The session was too short for a summary.")
     else:
-        out(f"remembered {short(summary.id)}  {one_line(dated(summary))}")
+        out(f"remembered {short(summary.id)}  {one_line(readable(summary))}")
 
 
 @runs(

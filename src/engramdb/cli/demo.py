@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from engramdb.cli.output import bold, dim, indented, one_line, out, talk, write_json
 from engramdb.errors import InvalidSettings
-from engramdb.text.dates import dated
+from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
 from engramdb.verbs.sample_life import NEWS, NEWS_AFTER_DAYS, SPEAKER, WEEK
 
@@ -89,7 +89,7 @@ def _observe(engram: Engram, clock: StoryClock) -> Iterator[str]:
         clock.move(days=2)
     memories = engram.list()
     yield f"{said} messages became {counted(len(memories), 'memory', 'memories')}, such as"
-    yield from (f"  {one.category}: {dated(one)}" for one in reversed(memories[:4]))
+    yield from (f"  {one.category}: {readable(one)}" for one in reversed(memories[:4]))
 
 
 def _recall(engram: Engram) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _forecast(engram: Engram) -> Iterator[str]:
     yield f"of {counted(seen.population, 'memory', 'memories')}, in a year: {tiers or 'none is left'}"
     for one in seen.soonest[:3]:
         change = one.changes[-1]
-        yield f"  leaves on {change.at:%d %B %Y} ({change.what}): {dated(one.memory)}"
+        yield f"  leaves on {change.at:%d %B %Y} ({change.what}): {readable(one.memory)}"
 
 
 def _age(engram: Engram, clock: StoryClock) -> Iterator[str]:
@@ -171,7 +171,7 @@ def _asked(engram: Engram, question: str, *, as_of: datetime | None = None) -> I
     for hit in answer.hits:
         found_by = ", ".join(reason.index for reason in hit.reasons)
         yield question
-        yield f"  {dated(hit.memory)}  [{hit.score:.2f}; {found_by}; {answer.quality.milliseconds:.0f} ms]"
+        yield f"  {readable(hit.memory)}  [{hit.score:.2f}; {found_by}; {answer.quality.milliseconds:.0f} ms]"
 
 
 _UNDER = " " * 4

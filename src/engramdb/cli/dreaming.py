@@ -9,7 +9,7 @@ import click
 
 from engramdb.cli.derive import Run, runs, shows
 from engramdb.cli.output import dim, minute, one_line, out, short, show_table, steps, talk, warning
-from engramdb.text.dates import dated
+from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
 from engramdb.values import DreamReport, Memory, StepOutcome, StepReport
 
@@ -46,7 +46,7 @@ def dream(run: Run) -> None:
 def show_unmerged(memories: Sequence[Memory]) -> None:
     """Show what was brought back."""
     for memory in memories:
-        out(f"brought back {short(memory.id)}  {one_line(dated(memory))}")
+        out(f"brought back {short(memory.id)}  {one_line(readable(memory))}")
 
 
 def show_dream(report: DreamReport) -> None:

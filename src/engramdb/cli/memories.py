@@ -26,7 +26,7 @@ from engramdb.cli.output import (
     warning,
 )
 from engramdb.errors import InvalidQuery
-from engramdb.text.dates import dated
+from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
 from engramdb.values import Edge, EdgeType, Erasure, HistoryEvent, Memory, SecurityTier, Status
 from engramdb.verbs.errors import FAILED
@@ -65,9 +65,9 @@ def show_stored(memory: Memory, beside: Sequence[tuple[EdgeType, Memory]] = ()) 
         done = f"reinforced ({memory.reinforcements}×)"
     else:
         done = "remembered" if memory.status is Status.ACTIVE else f"stored as {memory.status}"
-    out(f"{done} {short(memory.id)}  {one_line(dated(memory))}")
+    out(f"{done} {short(memory.id)}  {one_line(readable(memory))}")
     for relation, other in beside:
-        out(_UNDER + dim(f"{_TOLD[relation]} {short(other.id)}  {one_line(dated(other))}"))
+        out(_UNDER + dim(f"{_TOLD[relation]} {short(other.id)}  {one_line(readable(other))}"))
     if memory.security in _TIERS and is_withheld(memory.content, memory.security):
         out(_UNDER + warning(_TIERS[memory.security]))
     for flag in memory.flags:
@@ -117,37 +117,37 @@ def list_memories(run: Run) -> None:
 def show_corrected(memory: Memory) -> None:
     """Show the new statement and what it replaced."""
     replaced = f" in place of {short(memory.supersedes)}" if memory.supersedes else ""
-    out(f"corrected {short(memory.id)}{replaced}  {one_line(dated(memory))}")
+    out(f"corrected {short(memory.id)}{replaced}  {one_line(readable(memory))}")
 
 
 @shows("forget")
 def show_forgotten(memory: Memory) -> None:
     """Show what was forgotten."""
-    out(f"forgot {short(memory.id)}  {one_line(dated(memory))}")
+    out(f"forgot {short(memory.id)}  {one_line(readable(memory))}")
 
 
 @shows("pin", "unpin")
 def show_pinned(memory: Memory) -> None:
     """Show whether a memory is pinned now."""
-    out(f"{'pinned' if memory.pinned else 'unpinned'} {short(memory.id)}  {one_line(dated(memory))}")
+    out(f"{'pinned' if memory.pinned else 'unpinned'} {short(memory.id)}  {one_line(readable(memory))}")
 
 
 @shows("promote", "demote")
 def show_moved(memory: Memory) -> None:
     """Show the layer that a memory is in now."""
-    out(f"{memory.layer} from now on: {short(memory.id)}  {one_line(dated(memory))}")
+    out(f"{memory.layer} from now on: {short(memory.id)}  {one_line(readable(memory))}")
 
 
 @shows("restore")
 def show_restored(memory: Memory) -> None:
     """Show what was brought back."""
-    out(f"restored {short(memory.id)}  {one_line(dated(memory))}")
+    out(f"restored {short(memory.id)}  {one_line(readable(memory))}")
 
 
 @shows("set_status")
 def show_status_of(memory: Memory) -> None:
     """Show the status of a memory."""
-    out(f"{memory.status} {short(memory.id)}  {one_line(dated(memory))}")
+    out(f"{memory.status} {short(memory.id)}  {one_line(readable(memory))}")
 
 
 @shows("history")
@@ -210,7 +210,7 @@ def links(run: Run) -> None:
     with run.open() as engram:
         edges: Sequence[Edge] = run.call(engram)
         ends = {end for edge in edges for end in (edge.source, edge.target)}
-        texts = {end: dated(engram.get(end)) for end in ends}
+        texts = {end: readable(engram.get(end)) for end in ends}
 
     def show(edges: Sequence[Edge]) -> None:
         for edge in edges:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from engramdb.text.dates import dated
+from engramdb.text.dates import readable
 from engramdb.values import DoctorReport, Memory
 
 if TYPE_CHECKING:
@@ -221,10 +221,16 @@ _WIDEST_CATEGORY = 12
 """A longer one stands out of its column, so that it does not push all the others aside."""
 
 
+def spoken(memory: Memory) -> str:
+    """Return the words of a memory on one line, after the name of who said them."""
+    speaker = memory.provenance.speaker
+    return one_line(f"{speaker}: {readable(memory)}" if speaker else readable(memory))
+
+
 def show_line(memory: Memory, *, width: int = 0) -> None:
     """Show a memory as one line of a list, whose categories are so wide."""
     first = f"{short(memory.id)}  {dim(minute(memory.when))}  {memory.category:<{width}}  "
-    out(indented(first, one_line(dated(memory)), indent=_UNDER_ID))
+    out(indented(first, spoken(memory), indent=_UNDER_ID))
 
 
 def show_lines(memories: Sequence[Memory]) -> None:
@@ -237,7 +243,7 @@ def show_lines(memories: Sequence[Memory]) -> None:
 
 def show_memory(memory: Memory) -> None:
     """Show everything about one memory that a person may want to know."""
-    out(visible(dated(memory)))
+    out(visible(readable(memory)))
     out()
     show_rows(
         {

@@ -19,11 +19,11 @@ from engramdb.cli.output import (
     show_line,
     show_rows,
     show_table,
+    spoken,
     talk,
     visible,
     warning,
 )
-from engramdb.text.dates import dated
 from engramdb.text.normalize import counted
 from engramdb.text.normalize import memories as counted_memories
 from engramdb.values import (
@@ -122,7 +122,7 @@ def show_recall_explained(answer: Recall) -> None:
 
 def _show_hit(hit: Hit) -> None:
     first = f"{bold(f'{hit.score:.2f}')}  {short(hit.memory.id)}  "
-    out(indented(first, one_line(dated(hit.memory)), indent=_UNDER_CONTENT))
+    out(indented(first, spoken(hit.memory), indent=_UNDER_CONTENT))
 
 
 def _show_explained(hit: Hit) -> None:
@@ -215,7 +215,7 @@ def show_reasoned(found: Reasoned) -> None:
         out()
     for hit in found.evidence:
         first = f"{bold(f'{hit.score:.2f}')}  {short(hit.memory.id)}  "
-        out(indented(first, one_line(dated(hit.memory)), indent=_UNDER_CONTENT))
+        out(indented(first, spoken(hit.memory), indent=_UNDER_CONTENT))
     out()
     for node in found.tree.walk():
         _show_node(node)
@@ -251,7 +251,7 @@ def show_timeline(found: Timeline) -> None:
 
 def _show_entry(entry: TimelineEntry) -> None:
     first = f"{minute(entry.at)}  {bold(f'{entry.change:<13}')}  {short(entry.memory.id)}  "
-    out(indented(first, one_line(dated(entry.memory)), indent=_UNDER_ENTRY))
+    out(indented(first, spoken(entry.memory), indent=_UNDER_ENTRY))
     for relation, other in (("in place of", entry.replaced), ("against", entry.disputed)):
         if other is not None:
             _show_below(f"{relation} {_quoted(other)}")
@@ -264,7 +264,7 @@ def _show_below(text: str) -> None:
 
 
 def _quoted(memory: Memory) -> str:
-    return f"{short(memory.id)}  {one_line(dated(memory))}"
+    return f"{short(memory.id)}  {spoken(memory)}"
 
 
 def _period_words(period: BusyPeriod) -> str:
@@ -447,4 +447,4 @@ def feedback(run: Run) -> None:
 
 def show_feedback(memory: Memory) -> None:
     """Show how often a memory helped and did not."""
-    out(f"{feedbacks(memory)}: {short(memory.id)}  {one_line(dated(memory))}")
+    out(f"{feedbacks(memory)}: {short(memory.id)}  {spoken(memory)}")

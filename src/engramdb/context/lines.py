@@ -8,9 +8,19 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from engramdb.erasable_cache import cached
-from engramdb.text.dates import long_date, with_dates
+from engramdb.text.dates import leaned_on, long_date, with_dates
 from engramdb.text.tokens import count_tokens
-from engramdb.values import ConfidenceTier, DetailLevel, Memory, SectionName, SecurityTier, Source, Status
+from engramdb.values import (
+    ConfidenceTier,
+    DetailLevel,
+    Memory,
+    SectionName,
+    SecurityTier,
+    Source,
+    Status,
+    Voice,
+)
+from engramdb.values.reading import Force
 
 # Keep the words of memories data: no text can leave its line, close its block or speak as someone else.
 #
@@ -152,6 +162,23 @@ _CONFIDENCE = {
 }
 
 
+_FORCES = {
+    Force.HEDGED: "unsure",
+    Force.HYPOTHETICAL: "supposed",
+    Force.QUOTED: "reported",
+    Force.QUESTION: "asked",
+    Force.REQUEST: "asked for",
+}
+_VOICES = {
+    Voice.QUOTED: "quoted",
+    Voice.PASTED: "pasted",
+    Voice.FORWARDED: "forwarded",
+    Voice.GENERATED: "generated",
+    Voice.CODE: "code",
+    Voice.LOG: "output",
+}
+
+
 def may_enter_window(memory: Memory) -> bool:
     """Return whether a memory may enter a window without being asked for by name."""
     return "injection" not in memory.flags and memory.status in (Status.ACTIVE, Status.CHALLENGED)
@@ -167,12 +194,16 @@ def may_be_standing(memory: Memory) -> bool:
 
 def text_at_level(memory: Memory, level: DetailLevel) -> str:
     """
-    Return the memory's words at a level, with the dates of relative times in all but a tag.
+    Return the memory's words at a level, with the dates of relative times in all but a tag, and whole with
+    what they lean on.
 
     One that was never shortened is whole at every level.
     """
     words = _words_at_level(memory, level)
-    return words if level is DetailLevel.TAG else with_dates(words, memory.moments)
+    if level is DetailLevel.TAG:
+        return words
+    context = leaned_on(memory) if level is DetailLevel.FULL else ""
+    return with_dates(words, memory.moments) + context
 
 
 def _words_at_level(memory: Memory, level: DetailLevel) -> str:
@@ -191,7 +222,8 @@ def stored_tokens(memory: Memory, level: DetailLevel) -> int:
     known = None if level is DetailLevel.FULL and memory.verbatim else memory.detail.tokens.get(level)
     if known is None:
         return _estimate_tokens(text_at_level(memory, level))
-    return count_tokens(text_at_level(memory, level)) if memory.days_meant else known
+    is_plain = not memory.days_meant and not (level is DetailLevel.FULL and leaned_on(memory))
+    return known if is_plain else count_tokens(text_at_level(memory, level))
 
 
 def line_prefix_tokens(memory: Memory) -> int:
@@ -203,7 +235,8 @@ def line_prefix(memory: Memory) -> str:
     """Return who said it and what speaks against taking it for granted, such as `Ann (inferred)`."""
     made = memory.provenance
     is_disputed = memory.status is Status.CHALLENGED
-    return _prefix(made.speaker, made.source, memory.confidence_tier, is_disputed=is_disputed)
+    mark = _VOICES.get(made.voice) or _FORCES.get(memory.force) or _CONFIDENCE[memory.confidence_tier]
+    return _prefix(made.speaker, made.source, mark, is_disputed=is_disputed)
 
 
 def memory_line(memory: Memory, level: DetailLevel) -> str:
@@ -239,9 +272,9 @@ def _prefix_tokens(written: str) -> int:
 
 
 @cached(64)
-def _prefix(speaker: str | None, source: Source, tier: ConfidenceTier, *, is_disputed: bool) -> str:
+def _prefix(speaker: str | None, source: Source, mark: str, *, is_disputed: bool) -> str:
     who = inline_name(speaker) if speaker else _SOURCES[source]
-    told = ", ".join(mark for mark in (_CONFIDENCE[tier], "disputed" if is_disputed else "") if mark)
+    told = ", ".join(one for one in (mark, "disputed" if is_disputed else "") if one)
     return f"{who} ({told})" if told else who
 
 

@@ -18,7 +18,7 @@ from engramdb.errors import (
     UnknownPolicy,
 )
 from engramdb.mcp.tool import ToolAnswer
-from engramdb.text.dates import dated
+from engramdb.text.dates import readable
 from engramdb.values import Hit, Memory, Missing, SaidTurn
 from engramdb.verbs import errors
 from engramdb.verbs.wording import SAID, speaker_of
@@ -46,7 +46,7 @@ def day(moment: datetime) -> str:
 def line(memory: Memory, *, note: str = "") -> str:
     """Return a memory as one line: its id, when and what it is, who said it, and its words."""
     about = ", ".join([day(memory.when), memory.category, *_marks(memory), *([note] if note else [])])
-    return f"[{short(memory.id)}] ({about}) {line_prefix(memory)}: {one_line(dated(memory))}"
+    return f"[{short(memory.id)}] ({about}) {line_prefix(memory)}: {one_line(readable(memory))}"
 
 
 def as_data(lines: Iterable[str]) -> str:
@@ -66,7 +66,7 @@ def shape(memory: Memory) -> dict[str, Any]:
         "speaker": memory.provenance.speaker,
         "pinned": memory.pinned or None,
         "supersedes": memory.supersedes,
-        "dated": dated(memory) if memory.days_meant else None,
+        "readable": shown if (shown := readable(memory)) != memory.content else None,
         "flags": list(memory.flags) or None,
     }
     return {

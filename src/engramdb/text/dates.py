@@ -6,9 +6,11 @@ Loads no lexicons, as whatever shows a memory needs it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
+from engramdb.text.identity import FORGOTTEN_WORDS
 from engramdb.values import Memory, Moment
 
 MONTHS = (
@@ -66,7 +68,31 @@ def with_dates(text: str, moments: Iterable[Moment]) -> str:
 
 def standalone(memory: Memory) -> str:
     """Return what a memory says to one who was not there: its statement, or its words with their dates."""
-    return memory.statement or dated(memory)
+    return memory.statement or readable(memory)
+
+
+def readable(memory: Memory) -> str:
+    """Return the words of a memory as they are shown: with dates, and with what a fragment leans on."""
+    return dated(memory) + leaned_on(memory)
+
+
+MAX_FRAGMENT_WORDS = 4
+_POINTING = re.compile(
+    r"\b(?:it|its|they|them|those|these|this|that|he|she|him|her|there|one|same|neither|both|option)\b", re.I
+)
+MAX_LEANING_WORDS = 12
+"""A longer sentence is understood without its question."""
+
+
+def leaned_on(memory: Memory) -> str:
+    """Return in brackets what a short sentence answers or refers to; nothing where it stands by itself."""
+    if memory.statement or len(memory.content.split()) > MAX_LEANING_WORDS:
+        return ""
+    if memory.answers and memory.answers != FORGOTTEN_WORDS:
+        return f" (to: {memory.answers})"
+    known = next((words for words in memory.refers_to if words != FORGOTTEN_WORDS), None)
+    is_open = len(memory.content.split()) <= MAX_FRAGMENT_WORDS or _POINTING.search(memory.content)
+    return f" (after: {known})" if known and is_open else ""
 
 
 def dated(memory: Memory) -> str:

@@ -27,7 +27,7 @@ from starlette.staticfiles import StaticFiles
 from engramdb import __version__
 from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery
-from engramdb.text.dates import dated
+from engramdb.text.dates import readable
 from engramdb.values import Recall
 from engramdb.values.query import RECALL_LIMIT
 from engramdb.verbs import wording
@@ -178,7 +178,7 @@ class PageRenderer:
         environment.filters |= {
             "minute": _minute,
             "day": _day,
-            "dated": dated,
+            "readable": readable,
             "found_by": wording.phrase,
             "signal_words": wording.words,
             "speaker_of": wording.speaker_of,
