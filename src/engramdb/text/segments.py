@@ -94,6 +94,8 @@ _WORK_FIRST = lazy(
     rf"\W*(?:[\w']+ ){{0,3}}?(?i:{voice_cues('rewrites')})\b[^.!?:\n]{{2,80}}[.!?] (?=[A-ZÀ-Þ])"
 )
 _BULLET = lazy(r"\s*(?:[-*•+–—][ \t]|\(?\d{1,3}[.)][ \t]|\s{2,}\S)")
+MIN_SPEECH_WORDS = 4
+"""Fewer words after a colon are no speech but a name or a number."""
 MAX_COLON_CHARACTERS = 400
 """So far into a line a colon may announce somebody else's words in the same line."""
 
@@ -191,7 +193,7 @@ def _speech_start(line: str, *, is_first: bool) -> tuple[int, bool]:
     colons = [
         colon
         for colon in _COLON.finditer(line[:MAX_COLON_CHARACTERS])
-        if line[colon.end()] not in _OPENING_QUOTES
+        if line[colon.end()] not in _OPENING_QUOTES and len(line[colon.end() :].split()) >= MIN_SPEECH_WORDS
     ]
     for colon in colons:
         if introduces_speech(line[: colon.start() + 1]):
@@ -210,7 +212,7 @@ def _register_change(line: str) -> int:
     letters = [line[start : start + 1] for start in starts]
     small = next((place for place, letter in enumerate(letters) if letter.islower()), len(letters))
     is_change = 2 <= small < len(letters) and not any(map(str.isupper, letters[small:]))
-    return starts[small] if is_change else 0
+    return starts[small] if is_change and _sounds_own(line[starts[small] :]) else 0
 
 
 # Give every block a voice.
