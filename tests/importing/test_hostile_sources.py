@@ -102,7 +102,7 @@ def test_no_importer_stumbles_over_odd_json(value: list[Any], kind: ImportKind) 
 
 
 @settings(max_examples=40)
-@given(content=st.binary(max_size=200), kind=st.sampled_from(sorted(ImportKind)))
+@given(content=st.binary(max_size=200), kind=st.sampled_from(sorted(IMPORTERS)))
 def test_no_importer_stumbles_over_garbage(content: bytes, kind: ImportKind, tmp_path: Path) -> None:
     """Whatever the bytes, a source ends in records, in broken places, or in a refusal."""
     path = tmp_path / "garbage.bin"
@@ -157,7 +157,7 @@ def test_deep_nesting_is_survived() -> None:
     assert isinstance(found[-1], SourceStatement)
 
 
-@pytest.mark.parametrize("kind", sorted(ImportKind))
+@pytest.mark.parametrize("kind", sorted(IMPORTERS))
 @pytest.mark.parametrize(
     "part",
     ["[", "[[", "![", "[a](", "==a ", "<!--", "%%a", '{"a":', "- ", "# ", " ^", "~~ a", '"', "a,", "\t"],

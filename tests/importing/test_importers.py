@@ -72,7 +72,7 @@ KINDS: dict[ImportKind, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ImportKind)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_file_is_known_by_its_content(tmp_path: Path, kind: ImportKind) -> None:
     """Nobody has to say what wrote a file: every kind is told from the others, and is read without a loss."""
     path = written(tmp_path, *KINDS[kind])
@@ -84,8 +84,8 @@ def test_a_file_is_known_by_its_content(tmp_path: Path, kind: ImportKind) -> Non
 
 
 def test_every_kind_has_an_importer() -> None:
-    """What can be named can be read."""
-    assert set(IMPORTERS) == set(ImportKind)
+    """What can be named can be read; a repository is a folder and no file."""
+    assert set(IMPORTERS) == set(KINDS) == set(ImportKind) - {ImportKind.CODEBASE}
 
 
 def test_a_jsonl_file_by_another_name_is_still_one(tmp_path: Path) -> None:

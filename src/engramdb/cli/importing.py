@@ -200,6 +200,8 @@ def _show(report: ImportReport) -> None:
         known = report.statements - report.added
         otherwise = f", {known:,} known otherwise" if known else ""
         out(f"{would}added {memories(report.added)}{otherwise}")
+    if report.updated or report.retired:
+        out(f"{would}updated {memories(report.updated)}, retired {memories(report.retired)}")
     if report.links:
         out(f"set {counted(report.links, 'link', 'links')} between them")
     if report.turns or report.turns_read:

@@ -48,6 +48,8 @@ GAP_DAYS = 7.0
 # are cached, with the cursor of the last change, and only memories that changed since are looked at again.
 # Forgetting is a change, too: what was forgotten is gone from the next window.
 
+MAX_HINTS = 12
+"""What an agent should have seen of the code before it begins: an overview, not every section of a README."""
 MAX_PER_KIND = 200
 """Memories cached of each kind, the newest."""
 MAX_CHANGES_APPLIED = 200
@@ -154,11 +156,9 @@ def standing_weight(memory: Memory) -> float:
 
 
 def hint_candidates(standing: StandingSet) -> list[SectionCandidate]:
-    """Return what coding hints would like to show, best first."""
-    return [
-        SectionCandidate(one, standing_weight(one))
-        for one in order_standing(standing.in_layer(Layer.CODEBASE))
-    ]
+    """Return what coding hints would like to show, best first; what else is known of the code is recalled."""
+    weightiest = order_standing(standing.in_layer(Layer.CODEBASE))[:MAX_HINTS]
+    return [SectionCandidate(one, standing_weight(one)) for one in weightiest]
 
 
 # Who the agent and the user are: pinned memories, instructions, principles and preferences of the scope.

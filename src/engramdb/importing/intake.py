@@ -122,6 +122,8 @@ class ImportTally(Struct):
             by_code=dict(self.by_code),
             refusals=tuple(self.refusals),
             links=self.counts["links"],
+            updated=self.counts["updated"],
+            retired=self.counts["retired"],
             left_out=self.counts["left out"],
         )
 
@@ -354,7 +356,7 @@ class Intake:
         statements = [(item, item.record) for item in items if isinstance(item.record, SourceStatement)]
         rejections: list[EngramError] = []
         prepared = prepare(
-            [_draft(record, item.scope) for item, record in statements],
+            [draft_of(record, item.scope) for item, record in statements],
             self._pipeline if enrich else self._bulk_pipeline,
             now=now,
             enrich=enrich,
@@ -413,7 +415,7 @@ class Intake:
                 counts["turns"] += 1
             else:
                 would_be = candidate(
-                    _draft(record, item.scope),
+                    draft_of(record, item.scope),
                     policy,
                     now=now,
                     enrich=False,
@@ -443,12 +445,15 @@ def _narrowed(scope: Scope, record: SourceStatement | SourceMessage) -> Scope:
     )
 
 
-def _draft(record: SourceStatement, scope: Scope) -> Draft:
+def draft_of(record: SourceStatement, scope: Scope) -> Draft:
+    """Return a statement of a source as admission takes it."""
     return Draft(
         content=record.content,
         scope=scope,
         category=record.category,
-        provenance=Provenance(source=Source.INGEST, speaker=record.speaker, session=record.session),
+        provenance=Provenance(
+            source=Source.INGEST, speaker=record.speaker, session=record.session, voice=record.voice
+        ),
         occurred_at=record.occurred_at,
         said_at=record.valid_from or record.occurred_at,
         valid_from=record.valid_from,

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.importing import chat_exports, memory_exports, session_logs, table, text_files
+from engramdb.importing.codebase import read_codebase
 from engramdb.importing.json_stream import first_objects
 from engramdb.importing.source import (
     UNREADABLE_FILE,
@@ -95,6 +96,9 @@ def read_source(
     """
     given = mapping or {}
     table.check(given)
+    if kind is ImportKind.CODEBASE:
+        yield from ((kind, record) for record in read_codebase(path))
+        return
     with source_files(path) as found:
         first = next(found, None)
         second = next(found, None)

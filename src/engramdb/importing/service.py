@@ -24,6 +24,8 @@ from engramdb.capture.writer import BULK_ROWS
 from engramdb.clock import Clock
 from engramdb.errors import SecurityError
 from engramdb.health import Health
+from engramdb.importing.codebase import read_codebase, repository_name
+from engramdb.importing.codebase_intake import CodebaseIntake
 from engramdb.importing.intake import Intake, mark_of
 from engramdb.importing.read import KindedRecord, read_source
 from engramdb.importing.source import SourceMessage
@@ -89,6 +91,10 @@ class ImportService:
         """Take in a file, a folder or an archive, each record once; a dry run only counts."""
         parts = self._parts
         parts.write_notes()
+        if kind is ImportKind.CODEBASE:
+            return self._take_codebase(
+                path.expanduser(), scope, dry_run=dry_run, progress=progress or _ignore
+            )
         intake = Intake(
             parts.pipeline,
             scope=scope,
@@ -106,6 +112,21 @@ class ImportService:
             return intake.tally.report(dry_run=True)
         parts.embed_later()
         return intake.tally.report(dry_run=False, turns_read=self._read_all(report))
+
+    def _take_codebase(
+        self, folder: Path, scope: Scope, *, dry_run: bool, progress: Callable[[int], None]
+    ) -> ImportReport:
+        """Bring what is known of a repository in step with its files; a dry run only counts."""
+        parts = self._parts
+        records = list(read_codebase(folder))
+        intake = CodebaseIntake(
+            parts.pipeline, repository=repository_name(folder), scope=scope, actor=parts.actor
+        )
+        with parts.health.watch("write"):
+            intake.take(records, now=self._now(), dry_run=dry_run)
+        progress(len(records))
+        parts.embed_later()
+        return intake.tally.report(dry_run=dry_run)
 
     def take_messages(
         self,

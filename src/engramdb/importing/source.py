@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from engramdb.errors import ContentTooLarge, InvalidContent
 from engramdb.values import GLOBAL, EdgeType, Kind, Layer, MemoryType, Moment, Role, Scope
+from engramdb.values.memory import Voice
 from engramdb.values.reading import Force, Lasting
 
 UNREADABLE = InvalidContent.code
@@ -61,6 +62,8 @@ class SourceStatement(Struct, frozen=True, kw_only=True):
     layer: Layer | None = None
     type: MemoryType | None = None
     kind: Kind | None = None
+    voice: Voice = Voice.OWN
+    """Whose words they are: of a file that is only quoted, not the speaker's own."""
     force: Force | None = None
     lasting: Lasting | None = None
     pinned: bool = False

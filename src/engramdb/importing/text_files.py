@@ -121,7 +121,7 @@ def _statements(lines: list[str], title: str, *, first_line: int) -> Iterator[tu
             yield from _finished(note)
         if heading:
             told = heading.group(1).rstrip()
-            note.heading = _plain(told.rstrip("#").rstrip() or told)
+            note.heading = plain_markdown(told.rstrip("#").rstrip() or told)
         elif line.strip() and not _RULE.match(line):
             _wait(note, line, number)
     yield from _finished(note)
@@ -155,7 +155,7 @@ def _finished(note: _MarkdownNote) -> Iterator[tuple[int, str]]:
     has_code = any(_FENCE.match(line) for line in lines)
     is_prose = not has_code and not any(line.lstrip().startswith(("|", "- ", "* ", "+ ")) for line in lines)
     text = (" " if is_prose else "\n").join(line.strip() if is_prose else line.rstrip() for line in lines)
-    text = text if has_code else _plain(text)
+    text = text if has_code else plain_markdown(text)
     for part in passages(text):
         if says_something(part):
             yield note.begun_at, f"{_about(note)}: {box}{part.strip()}"
@@ -167,7 +167,7 @@ def _about(note: _MarkdownNote) -> str:
     return f"{note.title}, {note.heading}" if not _DAY.match(note.title) else note.heading
 
 
-def _plain(text: str) -> str:
+def plain_markdown(text: str) -> str:
     """Return a text without the marks of links and emphasis, but with all their words."""
     text = _WIKI_LINK.sub(lambda link: link[3] or link[1] or link[2] or "", _PICTURE.sub("", text))
     text = _MARKUP.sub(r"\2", _LINK.sub(r"\1", text))

@@ -26,6 +26,7 @@ class ImportKind(StrEnum):
     PDF = "pdf"
     CSV = "csv"
     JSONL = "jsonl"
+    CODEBASE = "codebase"
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -79,5 +80,9 @@ class ImportReport(Struct, frozen=True, kw_only=True):
     """The first of them."""
     links: int = 0
     """Links between memories that came in with them."""
+    updated: int = 0
+    """Memories whose file says something else now; the new ones took their place."""
+    retired: int = 0
+    """Memories whose file, or part of it, is no longer there."""
     left_out: int = 0
     """Files that are of no kind that can be imported."""

@@ -164,6 +164,10 @@ class Imports(Protocol):
         """Return the memories that the records of these marks became, as far as they became one."""
         ...
 
+    def latest_by_place(self, kind: ImportKind, *, scope: Scope, under: str) -> dict[str, MemoryId]:
+        """Return the memory that each place below a name became last, of exactly this scope."""
+        ...
+
     def add(self, records: Sequence[Imported], *, at: datetime) -> None:
         """Note records that were taken in; a mark that is there already stays as it is."""
         ...

@@ -10,7 +10,7 @@ from engramdb.store.contract.capture import FeedEntry, FeedPage, Imported
 from engramdb.store.contract.documents import StoredReply
 from engramdb.store.contract.whole import PartTally
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
-from engramdb.store.sqlite.filters import VISIBLE, scope_columns
+from engramdb.store.sqlite.filters import VISIBLE, ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import (
     from_json,
     from_microseconds,
@@ -32,6 +32,10 @@ _KNOWN = "SELECT mark FROM imports WHERE mark IN (SELECT unhex(value) FROM json_
 _MEMORIES_OF_MARKS = (
     "SELECT mark, memory FROM imports WHERE mark IN (SELECT unhex(value) FROM json_each(?)) "
     "AND memory IS NOT NULL"
+)
+_LATEST_BY_PLACE = (
+    "SELECT i.place, i.memory FROM imports i JOIN memories m ON m.id = i.memory "
+    "WHERE i.kind = ? AND m.scope = ? AND substr(i.place, 1, length(?)) = ? ORDER BY i.at, m.key"
 )
 _OF_MEMORY = "SELECT kind, place, at FROM imports WHERE memory = ? ORDER BY at LIMIT 1"
 _OF_TURN = (
@@ -56,6 +60,14 @@ class ImportsTable:
         """Return the memories that the records of these marks became, as far as they became one."""
         wanted = to_json([mark.hex() for mark in marks])
         rows: list[Any] = self._connection.execute(_MEMORIES_OF_MARKS, (wanted,)).fetchall()
+        return dict(rows)
+
+    def latest_by_place(self, kind: ImportKind, *, scope: Scope, under: str) -> dict[str, MemoryId]:
+        """Return the memory that each place below a name became last, of exactly this scope."""
+        known = ScopesTable(self._connection).find(scope)
+        rows: list[Any] = self._connection.execute(
+            _LATEST_BY_PLACE, (str(kind), known, under, under)
+        ).fetchall()
         return dict(rows)
 
     def add(self, records: Sequence[Imported], *, at: datetime) -> None:
