@@ -14,7 +14,7 @@ from engramdb.lifecycle.drafts import Draft
 from engramdb.mcp import render
 from engramdb.testing import ManualClock
 from engramdb.text.tokens import count_tokens
-from engramdb.values import DetailLevel, Filters, Provenance, Source, Status
+from engramdb.values import DetailLevel, Filters, Provenance, Source, Status, Voice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,6 +111,15 @@ def test_nobody_knows_when_imported_text_without_a_date_was_said(engram: Engram)
     assert named(dated) == [("3 May 2027", "2027-05-03")]
 
 
+def test_nobody_knows_when_somebody_else_s_words_were_said(engram: Engram) -> None:
+    """The tomorrow of a mail that is pasted today may be long over."""
+    (stored,) = engram.remember_many(
+        [Draft(content="I arrive tomorrow", said_at=NOW, provenance=Provenance(voice=Voice.FORWARDED))]
+    )
+
+    assert stored.moments == ()
+
+
 def test_the_same_words_on_another_day_are_another_statement(engram: Engram, clock: ManualClock) -> None:
     """On the same day they are a repetition."""
     first = engram.remember("I ran five miles yesterday")
@@ -171,6 +180,28 @@ def test_words_with_a_relative_time_name_a_memory_on_their_day(engram: Engram) -
     memory = engram.remember("The release is tomorrow")
 
     assert engram.get("the release is tomorrow").id == memory.id
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "day"),
+    [
+        ("The review is on Wednesday, January 14.", "on Wednesday, January 14", "2027-01-14"),
+        ("We fly to Rome tomorrow.", "tomorrow", "2026-11-17"),
+        ("My visa expires on 12/01/2027.", "on 12/01/2027", "2027-01-12"),
+    ],
+)
+def test_what_is_observed_keeps_its_words_and_has_its_times(
+    engram: Engram, clock: ManualClock, said: str, words: str, day: str
+) -> None:
+    """As of when the turn was said, which may be read later."""
+    engram.observe(said, role="user", session="s1")
+    clock.advance(days=2)
+    engram.flush()
+    (memory,) = engram.list()
+
+    assert memory.content.rstrip(".") == said.rstrip(".")
+    assert named(memory) == [(words, day)]
+    assert memory.occurred_at == memory.moments[0].start
 
 
 def test_the_setting_decides_how_digits_are_read(tmp_path: Path) -> None:

@@ -123,6 +123,7 @@ def _times(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrder
     if draft.moments:
         return {}
     said = in_utc("said_at", draft.said_at) or _said_at(memory, now=now, date_order=date_order)
+    said = said if memory.provenance.voice is Voice.OWN else None
     moments, told = named_times(memory.content, now=said or now, date_order=date_order)
     is_own = memory.provenance.voice is Voice.OWN
     if said is None or not is_own:  # whoever wrote a pasted "tomorrow" wrote it on another day
@@ -137,7 +138,7 @@ def _said_at(memory: Memory, *, now: datetime, date_order: DateOrder) -> datetim
     Return when a draft was said that does not tell: now, or at the past moment that it was given.
 
     That moment is when it happened where the words, said now, name it ("we met yesterday"). Nobody knows
-    when imported text without a moment was said.
+    when imported text without a moment was said, nor words of somebody else.
     """
     occurred = memory.occurred_at
     if occurred is None:

@@ -154,27 +154,26 @@ def passage(memory: Memory) -> str:
     """
     Return the text to embed, complete in itself: the day it is about and the speaker, where known, the
     question that it answers, the words, and what they lean on.
+
+    The dates of relative times are left to the text index: in a vector they drown the other words
+    (docs/lab/0002-passage.md).
     """
     asked = f"{memory.answers} " if memory.answers else ""
     known = [words for words in memory.refers_to if words != FORGOTTEN_WORDS]
     leaned_on = f" ({'; '.join(known)})" if known else ""
-    return f"{_origin(memory)}{asked}{_dated_words(memory)}{leaned_on}"
+    return f"{_origin(memory)}{asked}{memory.content}{leaned_on}"
 
 
 def said_words(memory: Memory) -> str:
-    """Return the words themselves, with their day and speaker."""
-    return f"{_origin(memory)}{_dated_words(memory)}"
+    """Return the words themselves, with their day and speaker, and the dates of relative times among them."""
+    others = (one for one in memory.moments if one.start != memory.occurred_at)
+    return f"{_origin(memory)}{with_dates(memory.content, others)}"
 
 
 def _origin(memory: Memory) -> str:
     day = f"[{long_date(memory.occurred_at)}] " if memory.occurred_at else ""
     speaker = f"{memory.provenance.speaker}: " if memory.provenance.speaker else ""
     return f"{day}{speaker}"
-
-
-def _dated_words(memory: Memory) -> str:
-    others = (one for one in memory.moments if one.start != memory.occurred_at)
-    return with_dates(memory.content, others)
 
 
 def index_terms(memory: Memory) -> list[str]:
