@@ -8,7 +8,8 @@ conversation, and every question of categories 1 to 4 with evidence is asked thr
 words alone, by meaning alone, by both (*fused*), and with every signal of the policy (*full*). The
 signals' weights were chosen on the first three conversations of the development file; the others were
 kept out of that and are reported apart. `--try session_reach=[0.3,0.2]` measures the full policy with a
-field changed. Any file of LoCoMo's form will do; it is read, never copied.
+field changed. `--observe` tells the turns to an agent that remembers, as its users do, beside a store that
+keeps every sentence. Any file of LoCoMo's form will do; it is read, never copied.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from msgspec.structs import replace
 
 from engramdb import Draft, Engram, Settings, Source
 from engramdb.models.registry import open_embedder
+from engramdb.text.sentences import sentences
 from engramdb.values import Provenance
 from evals.report import keep, show
 
@@ -169,10 +171,55 @@ def ask_all(
     return scores
 
 
+def observe_all(conversation: Conversation, embedder: Embedder, folder: Path) -> dict[str, list[Score]]:
+    """Ask every question of a conversation that was observed, and of one kept sentence by sentence."""
+    scores = {}
+    for name, policy in (("observe", "balanced"), ("every sentence", "notebook")):
+        settings = Settings(home=folder, durability="relaxed", policy=policy)
+        path = folder / f"{conversation.name} {name}.db"
+        with Engram.open(path, settings=settings, embedder=embedder, background=False) as engram:
+            store = _observed if name == "observe" else _sentences
+            turns_of = store(engram, conversation)
+            engram.enrich()
+            scores[name] = [_score(engram, conversation, one, turns_of) for one in conversation.questions]
+    return scores
+
+
+def _observed(engram: Engram, conversation: Conversation) -> dict[str, set[str]]:
+    """Tell the turns as they were said; a memory stands for the turns that it was read from."""
+    names = {}
+    for turn_id, draft in conversation.drafts.items():
+        made = draft.provenance
+        turn = engram.observe(
+            draft.content, speaker=made.speaker, session=made.session, occurred_at=draft.occurred_at
+        )
+        names[turn.id] = turn_id
+    engram.flush()
+    stored = engram.list(limit=200)
+    found = {one.id: {names[turn] for turn in one.provenance.turns} for one in stored}
+    while len(stored) == 200:
+        stored = engram.list(limit=200, before=stored[-1].id)
+        found |= {one.id: {names[turn] for turn in one.provenance.turns} for one in stored}
+    return found
+
+
+def _sentences(engram: Engram, conversation: Conversation) -> dict[str, set[str]]:
+    """Store every sentence of every turn as it was said."""
+    told = [
+        (turn_id, replace(draft, content=one))
+        for turn_id, draft in conversation.drafts.items()
+        for one in sentences(draft.content)
+    ]
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for (turn_id, _), memory in zip(told, engram.remember_many(one for _, one in told), strict=True):
+        found[memory.id].add(turn_id)
+    return found
+
+
 def _score(
     engram: Engram, conversation: Conversation, question: Question, turns_of: dict[str, set[str]]
 ) -> Score:
-    ranked = [turns_of[hit.memory.id] for hit in engram.recall(question.text, limit=100).hits]
+    ranked = [turns_of.get(hit.memory.id, set()) for hit in engram.recall(question.text, limit=100).hits]
     recalls = {
         cut: len(question.evidence & set().union(*ranked[:cut])) / len(question.evidence) for cut in CUTS
     }
@@ -196,14 +243,25 @@ def _is_of(category: int, score: Score, *, held_out: bool = False) -> bool:
     return score.category == category and not (held_out and score.is_tuned_on)
 
 
-def measure(path: Path, embedder: Embedder, tried: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
+def measure(
+    path: Path,
+    embedder: Embedder,
+    tried: dict[str, dict[str, Any]] | None = None,
+    *,
+    is_observed: bool = False,
+) -> dict[str, Any]:
     """Return the rows of the report for one embedder, a table for each part of the questions."""
     modes = MODES | (tried or {})
     remembering = RememberingEmbedder(embedder)
     scores: defaultdict[str, list[Score]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         for conversation in read(path):
-            for name, found in ask_all(conversation, remembering, Path(folder), modes).items():
+            asked = (
+                observe_all(conversation, remembering, Path(folder))
+                if is_observed
+                else ask_all(conversation, remembering, Path(folder), modes)
+            )
+            for name, found in asked.items():
                 scores[name] += found
     parts: dict[str, Callable[[Score], bool]] = {"all": lambda _: True, "held out": _is_held_out}
     parts |= {name: partial(_is_of, number) for number, name in CATEGORIES.items()}
@@ -226,12 +284,15 @@ def main() -> None:
     parser.add_argument("--embedder", default="auto", help="auto, static or e5-small")
     parser.add_argument("--home", type=Path, default=Settings.load().home, help="folder with the model packs")
     parser.add_argument("--json", type=Path, help="where to write the numbers")
+    parser.add_argument(
+        "--observe", action="store_true", help="tell the turns, beside keeping every sentence"
+    )
     parser.add_argument("--try", dest="tried", nargs="*", default=[], metavar="NAME=VALUE")
     arguments = parser.parse_args()
     embedder = open_embedder(arguments.embedder, arguments.home)
     changes = dict(one.split("=", 1) for one in arguments.tried)
     tried = {" ".join(arguments.tried): {name: json.loads(text) for name, text in changes.items()}}
-    found = measure(arguments.data, embedder, tried if changes else None)
+    found = measure(arguments.data, embedder, tried if changes else None, is_observed=arguments.observe)
     for part, rows in found["tables"].items():
         show(f"LoCoMo, turn evidence recall, {embedder.identity.name}: {part}", rows)
     print(f"\nWritten to {keep('locomo', found, path=arguments.json)}")

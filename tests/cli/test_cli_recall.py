@@ -372,7 +372,7 @@ def test_what_did_not_help_is_not_given_to_that_question_again(engram_command: C
 
     told = engram_command("feedback", memory_id[-8:], "--unhelpful", "--query", "which editor?")
 
-    assert told.stdout == f"did not help once: {memory_id[-8:]}  Ada: Helix is my editor\n"
+    assert told.stdout == f"did not help once: {memory_id[-8:]}  Helix is my editor\n"
     assert "for 90 days" in told.stderr
     assert contents(engram_command("recall", "which editor?", "--json")) == []
     assert contents(engram_command("recall", "what is Helix?", "--json")) == ["Helix is my editor"]
