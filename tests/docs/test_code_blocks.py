@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("code-blocks")
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("guides/*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("guides/*.md")),
+    *sorted((ROOT / "docs").glob("concepts/*.md")),
+]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
