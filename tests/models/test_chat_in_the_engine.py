@@ -41,12 +41,12 @@ def observe(path: Path, url: str) -> tuple[list[tuple[str, str]], Any]:
 
 
 def test_a_chat_model_reads_the_turns(store_path: Path) -> None:
-    """Its statements are stored under its name, and its calls are counted."""
+    """What was said is stored under the name of who read it, and the model's calls are counted."""
     with serving(*[openai_says(json.dumps({"statements": [STATEMENT]}))] * 3) as server:
         stored, status = observe(store_path, server.url)
 
-    assert [content for content, _ in stored] == ["Ann loves living in Paris"]
-    assert stored[0][1].startswith("model-extract")
+    assert "".join(content for content, _ in stored).startswith("I moved to Paris last year")
+    assert any(reader.startswith("model-extract") for _, reader in stored)
     assert sum(spent["calls"] for spent in status.chat.values()) >= 1
 
 
@@ -56,6 +56,16 @@ def test_the_rules_read_when_the_model_cannot_be_reached(store_path: Path) -> No
 
     assert any(content.startswith("I moved to Paris") for content, _ in stored)
     assert any(part.name == "chat model" and part.is_failing for part in status.parts)
+
+
+def test_what_the_rules_read_is_not_labelled_as_the_models(store_path: Path) -> None:
+    """A model that only makes something up loses nothing, and gets no credit."""
+    made_up = STATEMENT | {"content": "Ann owns a red Ferrari", "object": "Ferrari"}
+    with serving(*[openai_says(json.dumps({"statements": [made_up]}))] * 3) as server:
+        stored, _ = observe(store_path, server.url)
+
+    assert any(content.startswith("I moved to Paris") for content, _ in stored)
+    assert not any("Ferrari" in content or reader.startswith("model-") for content, reader in stored)
 
 
 def test_the_rules_read_when_the_model_talks_nonsense_twice(store_path: Path) -> None:

@@ -46,6 +46,7 @@ def statement(**fields: Any) -> dict[str, Any]:
         "entities": ["Ada", "Oslo"],
         "date": None,
         "verbatim": None,
+        "force": "asserted",
         "insight": None,
         **fields,
     }

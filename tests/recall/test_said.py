@@ -10,7 +10,8 @@ import pytest
 from speaking import say
 
 from engramdb import Draft, Engram, Filters, Mode, Scope
-from engramdb.recall.said import CONCEALED, MAX_SAID, TRUST
+from engramdb.recall.said import MAX_SAID, TRUST
+from engramdb.text.pii import CONCEALED
 from engramdb.values import Layer, Provenance, Role, Status
 
 if TYPE_CHECKING:

@@ -75,6 +75,8 @@ class Extracted(Struct, frozen=True, kw_only=True):
     answers: str | None = None
     refers_to: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
+    by: str | None = None
+    """Who read it; None for the extractor that was asked."""
 
 
 class Extractor(Protocol):
@@ -166,17 +168,27 @@ def _worthiest(
 
 def read_sentence(said: SpokenSentence, reading: Reading | None = None) -> list[Extracted]:
     """Return what becomes of a sentence: nothing, itself, or its clauses where each stands by itself."""
-    force = Force.QUOTED if said.voice is not Voice.OWN else force_of(said.text, said.opened.certainty)
-    if force is Force.ASSERTED and reading is not None and reading.force in _BELIEFS and _is_sure(reading):
-        force = reading.force or force
-    if said.opened.certainty is SpeakerCertainty.EXPLICIT and force in (Force.QUESTION, Force.REQUEST):
-        force = Force.ASSERTED  # "can you remember that our year starts in April?" tells, and asks nothing
+    force = _force(said, reading)
     if not _is_kept(said, force, reading):
         return []
     is_explicit = said.opened.certainty is SpeakerCertainty.EXPLICIT
     text = said.text.rstrip("? ") if is_explicit else said.text  # the mark belongs to the request
     parts = _split(text, said.now) if force is Force.ASSERTED and said.voice is Voice.OWN else [text]
     return [_extracted(said, part, force, reading) for part in parts if not _tells_own_name(part, said)]
+
+
+def as_said(said: SpokenSentence) -> Extracted:
+    """Return a whole sentence with what the rules read in it, whether they would keep it or not."""
+    return _extracted(said, said.text, _force(said, None), None)
+
+
+def _force(said: SpokenSentence, reading: Reading | None) -> Force:
+    force = Force.QUOTED if said.voice is not Voice.OWN else force_of(said.text, said.opened.certainty)
+    if force is Force.ASSERTED and reading is not None and reading.force in _BELIEFS and _is_sure(reading):
+        force = reading.force or force
+    if said.opened.certainty is SpeakerCertainty.EXPLICIT and force in (Force.QUESTION, Force.REQUEST):
+        force = Force.ASSERTED  # "can you remember that our year starts in April?" tells, and asks nothing
+    return force
 
 
 def _is_sure(reading: Reading) -> bool:

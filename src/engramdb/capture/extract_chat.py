@@ -1,4 +1,4 @@
-"""Extract statements with a chat model, and keep only what is grounded in the turns."""
+"""Read turns with a chat model beside the rules: own words stay, what it states of them is checked first."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from datetime import UTC, datetime
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from engramdb.capture.extract import Extracted, Extractor
+from engramdb.capture.extract import Extracted, Extractor, as_said
+from engramdb.capture.utterances import SpokenSentence, utterances
 from engramdb.errors import ChatError, ChatUnavailable
 from engramdb.models.chat import CallLog, ChatModel, Usage, ask
 from engramdb.models.prompts import extract as prompt
 from engramdb.models.prompts.extract import ExtractedStatement, Record
 from engramdb.text.dates import long_date
 from engramdb.text.normalize import clean, is_text, lazy, normalize_text
+from engramdb.text.pii import classify, conceal_secrets
 from engramdb.text.relations import canonical
+from engramdb.text.sentences import sentences
 from engramdb.text.terms import query_terms, terms
-from engramdb.values import Kind, Role, Turn
+from engramdb.values import Claim, Kind, Role, SecurityTier, Turn, TurnId, Voice
+from engramdb.values.reading import Force
 
 # Tell what a model read in the turns from what it made up.
 #
@@ -105,16 +110,44 @@ def _numbers(text: str) -> set[str]:
 # exact, and a statement that nobody made, or that admission would refuse, is none at all.
 
 MOST_CONFIDENCE: Final = 0.95
-DEFAULT_CONFIDENCE: Final = 0.7
-DEFAULT_IMPORTANCE: Final = 0.5
 LONGEST_NAME_CHARACTERS: Final = 200
 """Of a subject, an object or an entity: what is longer is a sentence and no name."""
 LONGEST_INSIGHT_CHARACTERS: Final = 500
 
 
+class GroundedStatement(Struct, frozen=True, kw_only=True):
+    """What a model states of a turn, with what of it can be trusted."""
+
+    content: str
+    category: str
+    kind: Kind
+    words: str | None = None
+    """The words of the turn that it stands on, to the letter."""
+    confidence: float | None = None
+    importance: float | None = None
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    is_negated: bool = False
+    replaces: str | None = None
+    entities: tuple[str, ...] = ()
+    occurred_at: datetime | None = None
+    insight: str | None = None
+    force: Force = Force.ASSERTED
+
+    @property
+    def claim(self) -> Claim | None:
+        """What it says of whom, where the model put it into three parts."""
+        if self.subject is None or self.predicate is None or self.object is None:
+            return None
+        return Claim(
+            subject=self.subject, predicate=self.predicate, object=self.object, is_negated=self.is_negated
+        )
+
+
 def believe(
     statement: ExtractedStatement, turn: Turn, said: SourceWords, *, max_bytes: int
-) -> Extracted | None:
+) -> GroundedStatement | None:
     """Return the statement with what can be trusted of it, or None."""
     content = clean(statement.content) if is_text(statement.content) else ""
     day = _day(statement.date)
@@ -122,13 +155,14 @@ def believe(
         return None
     subject, predicate, target = _triple(statement, said, content)
     names = [_name(name, said, content) for name in statement.entities]
-    return Extracted(
+    confidence = _share(statement.confidence)
+    return GroundedStatement(
         content=content,
-        turn_id=turn.id,
         category=statement.category,
-        confidence=min(_share(statement.confidence, DEFAULT_CONFIDENCE), MOST_CONFIDENCE),
-        importance=_share(statement.importance, DEFAULT_IMPORTANCE),
         kind=_kind(statement),
+        words=_verbatim(statement.verbatim, turn),
+        confidence=None if confidence is None else min(confidence, MOST_CONFIDENCE),
+        importance=_share(statement.importance),
         subject=subject,
         predicate=predicate,
         object=target,
@@ -137,7 +171,7 @@ def believe(
         entities=tuple(name for name in names if name),
         occurred_at=_moment(day, turn),
         insight=_short(statement.insight, LONGEST_INSIGHT_CHARACTERS),
-        verbatim=_verbatim(statement.verbatim, turn),
+        force=statement.force or Force.ASSERTED,
     )
 
 
@@ -166,8 +200,8 @@ def _short(text: str | None, longest: int) -> str | None:
     return clean(text) or None
 
 
-def _share(number: float | None, default: float) -> float:
-    return default if number is None else min(max(number, 0.0), 1.0)
+def _share(number: float | None) -> float | None:
+    return None if number is None else min(max(number, 0.0), 1.0)
 
 
 def _kind(statement: ExtractedStatement) -> Kind:
@@ -197,30 +231,125 @@ def _verbatim(words: str | None, turn: Turn) -> str | None:
     return words if words and words in turn.content else None
 
 
+# Attach what a model states to the words that it stands on.
+#
+# The speaker's own words stay the memory. A statement is put beside the sentence that it was read from; one
+# that stands on no sentence, on somebody else's words or on words that were concealed is dropped, and the
+# sentence stays as the rules have read it.
+
+LEAST_OF_SENTENCE: Final = 0.6
+"""Of several statements of a sentence, one stands for it only if it holds this share of its telling words."""
+_BELIEVED = (Force.ASSERTED, Force.RULE)
+
+
+class SentenceSource(Struct, frozen=True):
+    """A sentence as the rules have read it, kept by them or not, and whether a model may add to it."""
+
+    own: Extracted
+    is_kept: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is the speaker's own and holds nothing confidential: the model has seen all of it."""
+        found = classify(self.own.content, answering=self.own.answers)
+        return self.own.voice is Voice.OWN and found.tier is not SecurityTier.CONFIDENTIAL
+
+
+def sources_of(kept: Sequence[Extracted], said: Sequence[SpokenSentence]) -> list[SentenceSource]:
+    """Return the sentences of a turn: those that the rules keep, and the others."""
+    held = [normalize_text(one.content) for one in kept]
+    passed_over = [
+        as_said(one) for one in said if not any(content in normalize_text(one.sentence) for content in held)
+    ]
+    return [SentenceSource(one, True) for one in kept] + [SentenceSource(one, False) for one in passed_over]
+
+
+def place_of(statement: GroundedStatement, sources: Sequence[SentenceSource]) -> int | None:
+    """Return which sentence a statement was read from: the one that has its words, or most of them."""
+    words = normalize_text(statement.words or "")
+    wanted = set(query_terms(f"{statement.content} {statement.words or ''}"))
+    scores = []
+    for place, source in enumerate(sources):
+        content = normalize_text(source.own.content)
+        is_exact = bool(words) and (words in content or content in words)
+        scores.append((is_exact, len(wanted & set(terms(content))), -place))
+    best = max(scores, default=(False, 0, 0))
+    return -best[2] if best[0] or best[1] else None
+
+
+def with_statements(own: Extracted, told: Sequence[GroundedStatement], *, by: str) -> Extracted:
+    """Return a sentence with what a model states of it: the best statement, and what all of them say."""
+    shares = [_share_of(own.content, one.content) for one in told]
+    best = told[shares.index(max(shares))]
+    force = best.force if own.force in (Force.ASSERTED, Force.QUESTION, Force.REQUEST) else own.force
+    is_believed = force in _BELIEVED
+    is_whole = len(told) == 1 or max(shares) >= LEAST_OF_SENTENCE
+    entities = dict.fromkeys([*(name for one in told for name in one.entities), *own.entities])
+    sentence = replace(
+        own,
+        category=own.category if own.force is Force.RULE and own.category else best.category,
+        kind=best.kind,
+        confidence=own.confidence if is_believed else min(own.confidence, best.confidence or own.confidence),
+        importance=own.importance if best.importance is None else best.importance,
+        entities=tuple(entities),
+        occurred_at=best.occurred_at,
+        insight=best.insight,
+        statement=best.content if is_believed and is_whole else None,
+        force=force,
+        by=by,
+    )
+    return _with_claims(sentence, best, told) if is_believed else _without_claims(sentence)
+
+
+def _with_claims(own: Extracted, best: GroundedStatement, told: Sequence[GroundedStatement]) -> Extracted:
+    claims = tuple(claim for one in told if (claim := one.claim) is not None)
+    own = replace(
+        own,
+        claims=claims or own.claims,
+        is_negated=own.is_negated or best.is_negated,
+        replaces=best.replaces or own.replaces,
+    )
+    if best.claim is None:
+        return own
+    return replace(own, subject=best.subject, predicate=best.predicate, object=best.object)
+
+
+def _without_claims(own: Extracted) -> Extracted:
+    return replace(own, claims=(), subject=None, predicate=None, object=None, replaces=None)
+
+
+def _share_of(sentence: str, statement: str) -> float:
+    """Return how much of the telling words of a sentence a statement holds."""
+    telling = set(query_terms(sentence)) - _TURNS_OF_PHRASE
+    return len(telling & set(terms(statement))) / len(telling) if telling else 0.0
+
+
 # Read statements out of turns by asking a chat model.
 #
-# Asks through `providers.chat` with the words of `prompts.extract` and keeps what `believe` lets pass. When
-# the model fails, the fallback reads the same turns and the failure is reported: nothing is lost, nothing
-# is hidden, and what nobody said is dropped and counted.
+# Asks through `models.chat` with the words of `prompts.extract` and keeps what `believe` lets pass. The rules
+# read every turn as well: whatever the model replies, nothing that was said is lost, a failure is reported,
+# and what nobody said is dropped and counted. Secrets are concealed before anything is asked.
 
 TOKEN_BUDGET: Final = 2500
 """For the turns of one call: with the prompt and the reply it fits the 8,192 tokens of small local models."""
 BYTES_PER_TOKEN: Final = 3
 """Low on purpose: English has four to five, Chinese three, code fewer."""
 MOST_PARTS: Final = 4
-"""A turn that would take more calls than this is a pasted document; it is read by the fallback."""
+"""A turn that would take more calls than this is a pasted document; it is left to the rules."""
 CONTEXT_TURNS: Final = 6
 CONTEXT_CHARACTERS: Final = 400
+MOST_ASKED_CHARACTERS: Final = 2000
+"""Of a message's end, to look for the question that the next one answers."""
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class ModelExtractor:
-    """An extractor that asks a model, and leaves to another extractor what the model fails on."""
+    """Keeps what the rules keep, in the speaker's own words, with what a model states of it."""
 
     def __init__(
         self,
         chat: ChatModel,
-        fallback: Extractor,
+        rules: Extractor,
         on_failure: Callable[[ChatError], None],
         *,
         log: CallLog,
@@ -228,7 +357,7 @@ class ModelExtractor:
         max_memory_bytes: int = 8 * 1024,
     ) -> None:
         self._chat = chat
-        self._fallback = fallback
+        self._rules = rules
         self._on_failure = on_failure
         self._log = log
         self._room = token_budget * BYTES_PER_TOKEN
@@ -240,44 +369,90 @@ class ModelExtractor:
         return f"model-extract-{prompt.VERSION} ({self._chat.name})"
 
     def extract(self, turns: Sequence[Turn], *, context: Sequence[Turn]) -> list[Extracted]:
+        """Return the sentences that are kept, in order; each says who has read it, the rules or the model."""
+        kept = [replace(one, by=self._rules.name) for one in self._rules.extract(turns, context=context)]
+        stated = self._ask_all(turns, context)
+        if not any(stated.values()):
+            return kept
+        said = [one for one in utterances(turns, context=context) if one.turn.id in stated]
+        found: list[Extracted] = []
+        for turn in turns:
+            mine = [one for one in kept if one.turn_id == turn.id]
+            spoken = [one for one in said if one.turn.id == turn.id]
+            found += self._attached(stated.get(turn.id, []), sources_of(mine, spoken))
+        return found
+
+    def _attached(
+        self, stated: Sequence[GroundedStatement], sources: Sequence[SentenceSource]
+    ) -> Iterator[Extracted]:
+        """Yield the sentences of a turn, those that the model stated something of in both words."""
+        by_place: dict[int, list[GroundedStatement]] = {}
+        for one in stated:
+            place = place_of(one, sources)
+            if place is None or not sources[place].is_open:
+                self._log.note(prompt.PURPOSE, Usage(dropped=1))
+            else:
+                by_place.setdefault(place, []).append(one)
+        for place, source in enumerate(sources):
+            if place in by_place:
+                yield with_statements(source.own, by_place[place], by=self.name)
+            elif source.is_kept:
+                yield source.own
+
+    def _ask_all(
+        self, turns: Sequence[Turn], context: Sequence[Turn]
+    ) -> dict[TurnId, list[GroundedStatement]]:
         """
-        Return what the turns state, in order; turns that the model fails on are read by the fallback.
+        Return what the model states of each turn; nothing of those that it fails on.
 
         A model that cannot be reached is not asked for the rest either: each try may cost a whole time-out.
         """
-        found: list[Extracted] = []
-        heard = list(context)
-        is_reachable = True
-        for group in _groups(turns, self._room):
-            if is_reachable and _size(group) <= MOST_PARTS * self._room:
-                try:
-                    found += self._ask(group, heard)
-                except ChatError as exc:
-                    is_reachable = not isinstance(exc, ChatUnavailable)
-                    self._on_failure(exc)
-                    found += self._fallback.extract(group, context=heard)
-            else:
-                found += self._fallback.extract(group, context=heard)
-            heard += group
-        return found
+        stated: dict[TurnId, list[GroundedStatement]] = {}
+        heard = _concealed([*context, *turns])
+        shown = [turn for turn in heard[len(context) :] if turn.role in (Role.USER, Role.ASSISTANT)]
+        for group in _groups(shown, self._room):
+            if _size(group) > MOST_PARTS * self._room:
+                continue
+            before = heard[: heard.index(group[0])]
+            try:
+                stated |= self._ask(group, before)
+            except ChatError as exc:
+                self._on_failure(exc)
+                if isinstance(exc, ChatUnavailable):
+                    break
+        return stated
 
-    def _ask(self, group: Sequence[Turn], heard: Sequence[Turn]) -> list[Extracted]:
-        """Return what the model reads in the group, each statement once, in the order of the turns."""
+    def _ask(self, group: Sequence[Turn], heard: Sequence[Turn]) -> dict[TurnId, list[GroundedStatement]]:
+        """Return what the model reads in each turn of the group, each statement once."""
         earlier = [_record(turn, turn.content[:CONTEXT_CHARACTERS]) for turn in heard[-CONTEXT_TURNS:]]
         said = _said(group, earlier)
-        found: dict[str, tuple[int, Extracted]] = {}
+        found: dict[str, tuple[TurnId, GroundedStatement]] = {}
         for texts in _batches(group, self._room):
             records = [_record(turn, text) for turn, text in zip(group, texts, strict=True)]
             reply = ask(self._chat, prompt.question(records, earlier=earlier), log=self._log).value
             dropped = reply.unusable
             for one in reply.usable:
-                extracted = believe(one, group[one.turn], said, max_bytes=self._max_memory_bytes)
-                if extracted is None:
+                turn = group[one.turn]
+                grounded = believe(one, turn, said, max_bytes=self._max_memory_bytes)
+                if grounded is None:
                     dropped += 1
                 else:
-                    found.setdefault(normalize_text(extracted.content), (one.turn, extracted))
+                    found.setdefault(normalize_text(grounded.content), (turn.id, grounded))
             self._log.note(prompt.PURPOSE, Usage(dropped=dropped))
-        return [extracted for _, extracted in sorted(found.values(), key=lambda pair: pair[0])]
+        stated: dict[TurnId, list[GroundedStatement]] = {}
+        for turn_id, grounded in found.values():
+            stated.setdefault(turn_id, []).append(grounded)
+        return stated
+
+
+def _concealed(turns: Sequence[Turn]) -> list[Turn]:
+    """Return turns as they may be sent: without what is confidential in them."""
+    found: list[Turn] = []
+    question: str | None = None
+    for turn in turns:
+        found.append(replace(turn, content=conceal_secrets(turn.content, answering=question)))
+        question = (sentences(turn.content[-MOST_ASKED_CHARACTERS:]) or [""])[-1]
+    return found
 
 
 def _groups(turns: Sequence[Turn], room: int) -> Iterator[list[Turn]]:

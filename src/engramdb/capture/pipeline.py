@@ -253,7 +253,7 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
         is_negated=one.is_negated,
         replaces=one.replaces,
         entities=one.entities,
-        extractor=extractor,
+        extractor=one.by or extractor,
         verbatim=one.verbatim,
         statement=one.statement,
         force=one.force,

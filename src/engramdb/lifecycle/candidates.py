@@ -218,7 +218,7 @@ def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
     """Return the memory with security tier, affect, traits and levels of detail."""
     felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
     return memory.evolve(
-        security=classify(memory.content).tier,
+        security=classify(memory.content, answering=memory.answers).tier,
         affect=felt,
         traits=infer_traits(memory.content, sentiment=sentiment(felt)),
         detail=levels(

@@ -28,6 +28,7 @@ from engramdb.models.http import (
     open_server,
     post_json,
 )
+from engramdb.text.pii import conceal_secrets
 from engramdb.values.memory import EmbedderIdentity
 
 OPTIONAL: Final = ("response_format", "temperature", "max_tokens")
@@ -213,7 +214,8 @@ class OpenAICompatibleEmbedder:
 
     def _ask(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # Servers answer an empty string with an error or with nothing; a space has a vector.
-        content = {"model": self.model, "input": [text or " " for text in texts]}
+        # Whoever runs the server, nothing confidential is sent to it.
+        content = {"model": self.model, "input": [conceal_secrets(text) or " " for text in texts]}
         try:
             reply = post_json(
                 f"{self.url.rstrip('/')}/embeddings",

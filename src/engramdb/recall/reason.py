@@ -42,6 +42,7 @@ from engramdb.values import (
     Reasoned,
     Recall,
     Scope,
+    SecurityTier,
     Sufficiency,
 )
 
@@ -54,6 +55,7 @@ JUDGED_HITS = 10
 """So many memories are shown for a judgement; the answer sees all the evidence that fits."""
 NO_MODEL = "no chat model takes part, so no answer was synthesised"
 NOTHING = "nothing that is stored fits, so no answer was synthesised"
+ALL_CONFIDENTIAL = "what fits is confidential and is sent to no model, so no answer was synthesised"
 NOT_THERE = "the model found no answer in the evidence"
 FLAGGED = "injection"
 """The flag of a memory that may address models; it is evidence for people only."""
@@ -144,11 +146,11 @@ class _Inquiry:
         model = self._with.model
         if model is None:
             return None, (), NO_MODEL
-        shown = _references([hit.memory for hit in evidence if FLAGGED not in hit.memory.flags])
+        shown = _references([hit.memory for hit in evidence if _may_be_sent(hit.memory)])
         room = model.room(answer_prompt.fill(question, ()))
         records = _fitting(shown, room)
         if not records:
-            return None, (), NOTHING if not shown else "no memory fits into the budget of tokens"
+            return None, (), _why_unanswered(evidence, has_shown=bool(shown))
         found = self._try(model, "answer", answer_prompt.question(question, records))
         if found is None:
             return None, (), f"no answer was synthesised: {self.failures[-1]}"
@@ -180,7 +182,7 @@ class _Inquiry:
         model = self._with.model
         if model is None or not self._may_judge(model):
             return by_rules
-        shown = _references([hit.memory for hit in hits[:JUDGED_HITS] if FLAGGED not in hit.memory.flags])
+        shown = _references([hit.memory for hit in hits[:JUDGED_HITS] if _may_be_sent(hit.memory)])
         records = _fitting(shown, model.room(sufficiency.fill(question, ())))
         reply = self._try(model, "judging", sufficiency.question(question, records))
         if reply is None:
@@ -245,6 +247,18 @@ def _frozen(draft: _Draft) -> tuple[EvidenceNode, ...]:
         return ()
     children = tuple(node for child in draft.children for node in _frozen(child))
     return (replace(draft.node, children=children),)
+
+
+def _may_be_sent(memory: Memory) -> bool:
+    """Return whether a memory may be shown to a model: nothing confidential, nothing that gives orders."""
+    return memory.security is not SecurityTier.CONFIDENTIAL and FLAGGED not in memory.flags
+
+
+def _why_unanswered(evidence: Sequence[Hit], *, has_shown: bool) -> str:
+    if has_shown:
+        return "no memory fits into the budget of tokens"
+    is_secret = any(hit.memory.security is SecurityTier.CONFIDENTIAL for hit in evidence)
+    return ALL_CONFIDENTIAL if is_secret else NOTHING
 
 
 def _references(memories: Sequence[Memory]) -> dict[str, Memory]:

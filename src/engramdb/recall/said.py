@@ -20,10 +20,10 @@ from engramdb.store.contract import Transaction
 from engramdb.text.excerpts import Excerpt, best_excerpt
 from engramdb.text.injection import scan
 from engramdb.text.normalize import normalize_text
-from engramdb.text.pii import CONFIDENTIAL, classify
+from engramdb.text.pii import conceal_secrets
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import distinct_terms, query_terms
-from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, SecurityTier, Status, Turn
+from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
 
 if TYPE_CHECKING:
     from engramdb.recall.pipeline import Asking
@@ -46,8 +46,6 @@ KEPT_OVERLAP = 0.6
 """A memory that holds this share of a sentence's words says what the sentence says."""
 TRUST = 0.3
 """How far what was said is believed at most: nobody has compared it with anything."""
-CONCEALED = "[confidential]"
-"""Stands for a secret in an excerpt: whoever may see it asks for the turn."""
 _SUSPICIOUS = CapturePolicy().injection_flag_above
 _OF_MEMORIES = (
     *("layers", "types", "kinds", "categories", "entities"),
@@ -102,7 +100,7 @@ class SaidCandidate(Struct, frozen=True):
         """Return it as the answer shows it, believed no more than the ceiling."""
         return SaidTurn(
             turn_id=self.turn.id,
-            excerpt=_without_secrets(self.excerpt.text),
+            excerpt=conceal_secrets(self.excerpt.text),
             role=self.turn.role,
             speaker=self.turn.speaker,
             session=self.turn.session,
@@ -152,16 +150,3 @@ def _words(memory: Memory) -> str:
 def _is_harmless(text: str) -> bool:
     """Return whether nothing in a text tries to give orders to a model."""
     return scan(text).score < _SUSPICIOUS
-
-
-def _without_secrets(text: str) -> str:
-    """Return a text with what is confidential in it concealed; all of it where no one can say where it is."""
-    found = classify(text)
-    if found.tier is not SecurityTier.CONFIDENTIAL:
-        return text
-    secrets = [span for span in found.spans if span.kind in CONFIDENTIAL]
-    if not {span.kind for span in secrets} >= found.kinds & CONFIDENTIAL:
-        return CONCEALED
-    for span in reversed(secrets):
-        text = text[: span.start] + CONCEALED + text[span.end :]
-    return text

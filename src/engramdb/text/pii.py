@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from engramdb.text import pii_numbers, pii_patterns, pii_people
 from engramdb.text import pii_people as pii_homes
-from engramdb.text.pii_patterns import is_exact, undisguised
+from engramdb.text.normalize import lazy
+from engramdb.text.pii_patterns import is_exact, secret_asked_for, undisguised
 from engramdb.values import SecurityTier
 
 
@@ -77,17 +78,53 @@ _FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...]
 )
 
 
-def classify(text: str) -> PiiScan:
+CONCEALED = "[confidential]"
+"""Stands for a secret where its text is shown or sent."""
+MAX_ANSWER_WORDS = 20
+"""In a longer text after a question about a secret, only what looks like one by itself is taken for it."""
+_WORD = lazy(r"[^\s,;]+")
+
+
+def classify(text: str, *, answering: str | None = None) -> PiiScan:
     """
     Return every kind of personal or secret content in the text, where it stands, and its tier.
 
-    What shows only once a disguise is undone counts for kinds and tier, and has no place.
+    What shows only once a disguise is undone counts for kinds and tier, and has no place. `answering` is the
+    question that the text answers: "hunter2" is a secret after "what is the password?".
     """
-    spans = _spans(text)
+    spans = _spans(text) + _answered(text, answering or "")
     kinds = frozenset(span.kind for span in spans)
     if (plain := undisguised(text)) != text:
         kinds |= {span.kind for span in _spans(plain)}
     return PiiScan(kinds=kinds, tier=tier_of(kinds), spans=tuple(sorted(set(spans))))
+
+
+def conceal_secrets(text: str, *, answering: str | None = None) -> str:
+    """Return a text with what is confidential in it concealed; all of it where no one can say where it is."""
+    found = classify(text, answering=answering)
+    if found.tier is not SecurityTier.CONFIDENTIAL:
+        return text
+    secrets = [span for span in found.spans if span.kind in CONFIDENTIAL]
+    if not {span.kind for span in secrets} >= found.kinds & CONFIDENTIAL:
+        return CONCEALED
+    kept, begin = [], 0
+    for span in secrets:  # in order; a number with its name and the number alone may both be found
+        if span.end > begin:
+            kept += [text[begin : span.start], CONCEALED] if span.start >= begin else []
+            begin = span.end
+    return "".join([*kept, text[begin:]])
+
+
+def _answered(text: str, question: str) -> list[PiiSpan]:
+    """Return the words that would be secrets if the text named what the question asks for."""
+    name = secret_asked_for(question)
+    if name is None or len(text.split()) > MAX_ANSWER_WORDS:
+        return []
+    return [
+        PiiSpan(word.start(), word.end(), PiiKind.CREDENTIAL)
+        for word in _WORD.finditer(text)
+        if any(pii_patterns.credentials(f"the {name} is {word[0]}"))
+    ]
 
 
 def _spans(text: str) -> list[PiiSpan]:

@@ -73,6 +73,15 @@ _SECRET = lazy(
 )
 
 
+_ASKED_FOR = lazy(rf"(?i)(?:\\b[a-z]{{2,}} )?\\bcode\\b|{_SECRET.pattern.removeprefix('(?i)')}")
+
+
+def secret_asked_for(question: str) -> str | None:
+    """Return what a question calls the secret that it asks for, such as "password" or "alarm code"."""
+    found = _ASKED_FOR.search(question) if question.rstrip(" )\"'").endswith("?") else None
+    return found[0] if found else None
+
+
 def undisguised(text: str) -> str:
     """Return the text as a reader sees it, without invisible characters and wide letters and digits."""
     if text.isascii():
@@ -149,7 +158,9 @@ _NAMES_OF_KEYS = (
 )
 _CONNECTOR = (
     r"(?P<link>['\"]?\s{0,3}(?::=|=>|=|:|：)\s{0,3}|\s{0,2}(?:是|为|は|は、)\s{0,2}|"
-    r"\s(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|\s)"
+    r"\?\s{1,2}(?:it(?:['’]s|\sis)\s)?|"
+    r"\s(?:(?:for|of|to|at|in|on)\s(?:[\w'’-]{1,20}\s){1,4})?"
+    r"(?:is|was|ist|lautet|es|est|é|è|to|=)\s(?:now\s|set to\s|still\s)?[:=]?\s{0,2}|\s)"
 )
 _ASSIGNED = cued(
     "pass,pwd,kennwort,contraseña,clave,senha,mot de passe,wachtwoord,hasło,parola,пароль,密码,"

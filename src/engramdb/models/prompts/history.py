@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engramdb.models.chat import BadReply, CallLog, ChatModel, ChatPrompt, ChatQuestion, ask
-from engramdb.models.prompts.replies import quote, spoken
+from engramdb.models.prompts.replies import clip, quote, spoken
 
 PURPOSE: Final = "history"
 VERSION: Final = 1
@@ -37,7 +37,10 @@ Reply with the paragraph and nothing else."""
 
 def fill(messages: Sequence[tuple[str, str]]) -> ChatPrompt:
     """Return the prompt for these messages, each a role and its words, oldest first."""
-    told = [{"role": role, "words": _clip(words)} for role, words in messages[-MESSAGES_MOST:]]
+    told = [
+        {"role": role, "words": clip(words, LONGEST_MESSAGE_CHARACTERS)}
+        for role, words in messages[-MESSAGES_MOST:]
+    ]
     return ChatPrompt(
         system=SYSTEM, user=quote(told, title="CONVERSATION"), name="history", max_tokens=MAX_TOKENS
     )
@@ -55,9 +58,3 @@ def summarize_history(chat: ChatModel, messages: Sequence[tuple[str, str]], *, l
     """Return the model's summary; raises `ChatError` where it gives none."""
     question = ChatQuestion(purpose=PURPOSE, version=VERSION, prompt=fill(messages), parse=parse, attempts=1)
     return ask(chat, question, log=log).value
-
-
-def _clip(words: str) -> str:
-    return (
-        words if len(words) <= LONGEST_MESSAGE_CHARACTERS else words[: LONGEST_MESSAGE_CHARACTERS - 1] + "…"
-    )

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
-from engramdb.models.prompts.replies import find_json, quote
+from engramdb.models.prompts.replies import clip, find_json, quote
 from engramdb.models.reader import Utterance
 from engramdb.values.reading import Force, Lasting
 
@@ -81,8 +81,8 @@ def fill(texts: Sequence[Utterance]) -> ChatPrompt:
         {
             "number": number,
             "by": one.by,
-            **({"before": one.before[:LONGEST_BEFORE_CHARACTERS]} if one.before else {}),
-            "text": one.text[:LONGEST_TEXT_CHARACTERS],
+            **({"before": clip(one.before, LONGEST_BEFORE_CHARACTERS)} if one.before else {}),
+            "text": clip(one.text, LONGEST_TEXT_CHARACTERS),
         }
         for number, one in enumerate(texts, start=1)
     ]

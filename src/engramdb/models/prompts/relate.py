@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
-from engramdb.models.prompts.replies import find_json, quote
+from engramdb.models.prompts.replies import clip, find_json, quote
 from engramdb.models.reader import Utterance
 from engramdb.values.reading import PairRelation
 
@@ -64,10 +64,12 @@ SCHEMA: Final[Mapping[str, Any]] = {
 def fill(statement: Utterance, known: Sequence[Utterance]) -> ChatPrompt:
     """Return the prompt for one statement and its candidates, numbered from 1, with who said each."""
     listed = [
-        {"number": number, "by": one.by, "statement": _clip(one.text)}
+        {"number": number, "by": one.by, "statement": clip(one.text, LONGEST_STATEMENT_CHARACTERS)}
         for number, one in enumerate(known, start=1)
     ]
-    new = quote([{"by": statement.by, "statement": _clip(statement.text)}], title="NEW")
+    new = quote(
+        [{"by": statement.by, "statement": clip(statement.text, LONGEST_STATEMENT_CHARACTERS)}], title="NEW"
+    )
     return ChatPrompt(
         system=SYSTEM,
         user=f"{quote(listed, title='KNOWN')}\n\n{new}",
@@ -106,9 +108,3 @@ def question(statement: Utterance, known: Sequence[Utterance]) -> ChatQuestion[l
 def is_clipped(statement: str) -> bool:
     """Return whether a statement is too long to be shown whole."""
     return len(statement) > LONGEST_STATEMENT_CHARACTERS
-
-
-def _clip(statement: str) -> str:
-    if not is_clipped(statement):
-        return statement
-    return statement[: LONGEST_STATEMENT_CHARACTERS - 1] + "…"

@@ -11,8 +11,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from engramdb.models.chat import BadReply
+from engramdb.text.pii import conceal_secrets
 
-# Put other people's words into a prompt so that they stay words.
+# Put other people's words into a prompt so that they stay words, and secrets stay on this machine. Every
+# prompt quotes through here: a model may run anywhere, so nothing confidential is sent to any.
 
 MARK_CHARACTERS = 12
 
@@ -27,10 +29,25 @@ def evidence(asked: str, memories: Iterable[Mapping[str, Any]]) -> str:
 
 def quote(records: Iterable[Mapping[str, Any]], *, title: str) -> str:
     """Return the records between two marker lines, such as `BEGIN TURNS 3f…` and `END TURNS 3f…`."""
-    lines = [json.dumps(record, ensure_ascii=False).translate(_SEPARATORS) for record in records]
+    safe = [_without_secrets(record) for record in records]
+    lines = [json.dumps(record, ensure_ascii=False).translate(_SEPARATORS) for record in safe]
     body = "\n".join(lines)
     mark = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:MARK_CHARACTERS]
     return "\n".join([f"BEGIN {title} {mark}", *lines, f"END {title} {mark}"])
+
+
+def clip(words: str, most: int) -> str:
+    """Return the beginning of a text; secrets are concealed first, since half of one is not recognized."""
+    safe = conceal_secrets(words)
+    return safe if len(safe) <= most else f"{safe[: most - 1]}…"
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, str):
+        return conceal_secrets(value)
+    if isinstance(value, Mapping):
+        return {name: _without_secrets(one) for name, one in value.items()}
+    return [_without_secrets(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 # Find what a model meant to say in what it said.

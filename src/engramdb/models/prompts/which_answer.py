@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from engramdb.models.chat import BadReply, ChatPrompt, ChatQuestion
-from engramdb.models.prompts.replies import evidence, find_json
+from engramdb.models.prompts.replies import clip, evidence, find_json
 
 PURPOSE: Final = "answers"
 VERSION: Final = 1
@@ -38,7 +38,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 def fill(asked: str, memories: Sequence[str]) -> ChatPrompt:
     """Return the prompt for one question and the memories, numbered from 1."""
     listed = [
-        {"number": number, "memory": one[:LONGEST_MEMORY_CHARACTERS]}
+        {"number": number, "memory": clip(one, LONGEST_MEMORY_CHARACTERS)}
         for number, one in enumerate(memories, start=1)
     ]
     return ChatPrompt(
