@@ -96,6 +96,24 @@ def test_words_of_an_import_do_not_become_standing_instructions(engram: Engram) 
     assert (kept.layer, kept.category) == (Layer.SEMANTIC, "general")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Test coverage is 80 percent",
+        "Store hours are nine to five",
+        "Book club meets on Thursdays",
+        "Update server runs on port 80",
+        "List price is 40 euros",
+        "Test users: alice and bob",
+    ],
+)
+def test_a_noun_that_is_also_a_verb_asks_for_nothing(words: str) -> None:
+    """They are facts: believed, and settled against others."""
+    one = filed(words)
+
+    assert (one.layer, one.type, one.force) == (Layer.SEMANTIC, MemoryType.FACT, Force.ASSERTED)
+
+
 def test_a_date_is_seen_from_when_it_was_said() -> None:
     """What lay ahead when an old conversation took place is not yet over in it."""
     said = datetime(2019, 4, 1, 12, tzinfo=UTC)
