@@ -220,6 +220,22 @@ def test_taking_a_message_back_unlearns_it(engram: Engram) -> None:
     assert engram.turns(session="s1") == []
 
 
+def test_taking_a_message_back_leaves_what_was_said_before(engram: Engram) -> None:
+    """Said again by mistake and taken back, it is as known as before."""
+    session = EngramSession("s1", engram)
+    wait(session.add_items(ITEMS[:1]))
+    engram.flush()
+    (before,) = engram.list()
+    wait(session.add_items(ITEMS[:1]))
+    engram.flush()
+
+    wait(session.pop_item())
+
+    (after,) = engram.list()
+    assert (after.id, after.reinforcements) == (before.id, before.reinforcements)
+    assert (after.confidence, after.provenance.turns) == (before.confidence, before.provenance.turns)
+
+
 def test_clearing_the_session_keeps_what_was_learnt(engram: Engram) -> None:
     """A new conversation is no new life."""
     session = EngramSession("s1", engram)

@@ -22,7 +22,7 @@ from engramdb.cli.output import (
 )
 from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
-from engramdb.values import Memory, Restored, Section, Turn, Window, WorkingItem, WorkingMemory
+from engramdb.values import Memory, Restored, Section, Turn, UnlearnedTurn, Window, WorkingItem, WorkingMemory
 from engramdb.verbs.conversation import Flushed
 
 _UNDER_CONTENT = " " * 10
@@ -63,6 +63,16 @@ def show_turns(found: Sequence[Turn]) -> None:
         who = one_line(turn.speaker) if turn.speaker else str(turn.role)
         first = f"{short(turn.id)}  {dim(minute(turn.occurred_at))}  {bold(who)}: "
         out(indented(first, one_line(turn.content), indent=_UNDER_CONTENT))
+
+
+@shows("forget_turn")
+def show_unlearned(found: UnlearnedTurn) -> None:
+    """Show what was forgotten with a message, and what was not."""
+    out(f"took the message back and forgot {counted(len(found.forgotten), 'memory', 'memories')}")
+    if found.kept:
+        talk(f"{counted(len(found.kept), 'memory was', 'memories were')} said elsewhere too and stay")
+    if found.restored:
+        talk(f"{counted(len(found.restored), 'memory counts', 'memories count')} again")
 
 
 @shows("end_session")

@@ -66,6 +66,9 @@ class DocumentParts(Protocol):
     def embed_later(self) -> None:
         """Have what waits embedded in the background, where there is one."""
 
+    def forget_texts(self) -> None:
+        """Drop every text that this process holds, because some of it was taken back."""
+
 
 DocumentFilter = Callable[[Document], bool]
 REFRESH_SHARE = 0.01
@@ -286,6 +289,9 @@ class DocumentStore:
             latest = tx.documents.latest(document_range, limit=limit)
             for item in latest:
                 DocumentWrite(tx=tx, pipeline=self._pipeline, actor=self._actor, now=now).unsay(item)
+        if any(item.turn_id for item in latest):
+            self._parts.forget_texts()
+            self._parts.embed_later()  # what quoted a turn has lost those words
         return latest
 
     def prune_quietly(self) -> None:

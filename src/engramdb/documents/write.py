@@ -15,6 +15,7 @@ from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, put_i
 from engramdb.lifecycle.change import find
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.transitions import MemoryWriter
+from engramdb.lifecycle.unlearn import TAKEN_BACK, unlearn_turn
 from engramdb.lifecycle.write import Admission
 from engramdb.store.contract import Transaction
 from engramdb.text.normalize import clean, fingerprint, is_text
@@ -24,7 +25,6 @@ from engramdb.values import (
     ActorKind,
     AuditEvent,
     Document,
-    Filters,
     Kind,
     Layer,
     Memory,
@@ -39,7 +39,6 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.memory import DOCUMENT_EXTRACTOR
-from engramdb.values.query import MAX_LIMIT
 
 # Prepare a document: check it, and take what it says through the first half of admission.
 #
@@ -149,7 +148,6 @@ def fit_text(text: str, max_bytes: int) -> str:
 PRUNE_ACTOR = Actor(name="shelf", kind=ActorKind.RULE)
 REMOVED_REASON = "its document was removed"
 EXPIRED_REASON = "its document has expired"
-UNSAID_REASON = "the message was taken back"
 OVERWRITTEN_REASON = "its document was overwritten"
 ENDS_WITH = "it ends with its last document"
 
@@ -208,16 +206,10 @@ class DocumentWrite(Struct, kw_only=True):
     def unsay(self, item: Document) -> None:
         """Take the message of a document back: the turn, and what was read out of it alone."""
         turn = None if item.turn_id is None else self.tx.turns.get(item.turn_id, scope=item.scope)
-        self.drop([item], UNSAID_REASON)
+        self.drop([item], TAKEN_BACK)
         if turn is None:
             return
-        if turn.session is not None:
-            filters = Filters(sessions=frozenset({turn.session}))
-            said = self.tx.memories.list(scope=item.scope, filters=filters, limit=MAX_LIMIT, before=None)
-            for memory in said:
-                if _is_read_from(memory, turn) and memory.scope == item.scope:
-                    self._forget(memory, UNSAID_REASON)
-        self.tx.erasures.drop_turns([turn.id])
+        unlearn_turn(self._writer, turn, reason=TAKEN_BACK)
 
     def prune(self, *, limit: int) -> int:
         """Take documents away whose time is over, and return how many."""
@@ -324,12 +316,6 @@ class DocumentWrite(Struct, kw_only=True):
 def _is_document_memory(memory: Memory) -> bool:
     """Return whether the document store has made a memory, and no one else vouches for it."""
     return memory.extractor == DOCUMENT_EXTRACTOR and not memory.provenance.turns and not memory.pinned
-
-
-def _is_read_from(memory: Memory, turn: Turn) -> bool:
-    """Return whether a memory was read out of a turn, and no one has stated it before or since."""
-    is_read = memory.extractor is not None and not memory.reinforcements and not memory.pinned
-    return is_read and memory.provenance.turns == (turn.id,)
 
 
 def _says_text(memory: Memory, new: Memory) -> bool:

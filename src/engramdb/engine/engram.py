@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from engramdb.clock import Clock, SystemClock
 from engramdb.engine.parts import Own, Parts, assemble
-from engramdb.errors import EngramError, InvalidQuery, InvalidScope, MemoryNotFound
+from engramdb.errors import AccessDenied, EngramError, InvalidQuery, InvalidScope, MemoryNotFound
 from engramdb.settings import Settings
 from engramdb.store.contract import FeedPage, Transaction
 from engramdb.store.contract.whole import PartTally
@@ -72,6 +72,7 @@ from engramdb.values import (
     Timeline,
     Turn,
     TurnId,
+    UnlearnedTurn,
     Window,
     WorkingLine,
     WorkingMemory,
@@ -734,6 +735,21 @@ class Engram:
             reason=reason,
             expected_version=expected_version,
         )
+
+    def forget_turn(self, turn_id: TurnId, *, reason: str = "", scope: Scope | None = None) -> UnlearnedTurn:
+        """
+        Drop a message of this scope, and take back what was learnt from it alone.
+
+        What was said elsewhere too stays; what a forgotten memory had superseded counts again.
+        """
+        from engramdb.capture.pipeline import find_turn  # noqa: PLC0415 - loads the write path
+
+        place = self._in(scope)
+        with self._parts.store.read() as tx:
+            turn = find_turn(tx, turn_id, place)
+        if turn.scope != place:
+            raise AccessDenied(f"turn {turn.id} belongs to scope {turn.scope}, not to {place}")
+        return self._parts.lifecycle.forget_turn(turn, reason=reason)
 
     @renamed_argument("if_still", "expected_version")
     def erase(

@@ -28,6 +28,8 @@ from engramdb.lifecycle.change import (
     unlink_memories,
 )
 from engramdb.lifecycle.erase import ErasureRequest, erase_memory, erase_user
+from engramdb.lifecycle.transitions import MemoryWriter
+from engramdb.lifecycle.unlearn import unlearn_turn
 from engramdb.models.embedder import Embedder
 from engramdb.store.contract import Store
 from engramdb.text.normalize import fingerprint
@@ -44,6 +46,8 @@ from engramdb.values import (
     Query,
     Scope,
     Status,
+    Turn,
+    UnlearnedTurn,
 )
 
 
@@ -82,6 +86,16 @@ class LifecycleService:
         gone = set_status(memory_id, Status.FORGOTTEN, request, action=Action.FORGET)
         self._parts.embed_later()  # what quoted it has lost those words
         return gone
+
+    def forget_turn(self, turn: Turn, *, reason: str) -> UnlearnedTurn:
+        """Drop a message, and take back what was learnt from it alone."""
+        self._parts.write_notes()
+        with self._parts.store.atomic() as tx:
+            writer = MemoryWriter(tx, self._parts.actor, self._parts.clock.now())
+            found = unlearn_turn(writer, turn, reason=reason)
+        self._parts.forget_texts()
+        self._parts.embed_later()  # what quoted it has lost those words, and what was restored has no vector
+        return found
 
     def set_status(
         self,

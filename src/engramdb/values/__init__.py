@@ -14,7 +14,7 @@ from engramdb.values.document import PutDocument, RemoveDocument, DocumentMessag
 from engramdb.values.insight import DreamChange, DreamReport, StepOutcome, StepReport
 from engramdb.values.entity import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
-from engramdb.values.event import Action, AuditEvent, Erasure, HistoryEvent
+from engramdb.values.event import Action, AuditEvent, Erasure, HistoryEvent, UnlearnedTurn
 from engramdb.values.importing import ImportKind, ImportOrigin, ImportReport, Refusal
 from engramdb.values.insight import Breadth, Certainty, Confidence, Domain, Gap, GapKind, Summary
 from engramdb.values.memory import (
@@ -203,6 +203,7 @@ __all__ = [
     "Trust",
     "Turn",
     "TurnId",
+    "UnlearnedTurn",
     "Voice",
     "Window",
     "WorkerState",

@@ -117,3 +117,17 @@ class Erasure(Struct, frozen=True, kw_only=True):
     """Whether the file was written again, so that not a byte of the words is left in it."""
     why: str = ""
     """Why it is not clean."""
+
+
+# What taking back a message has changed.
+
+
+class UnlearnedTurn(Struct, frozen=True, kw_only=True):
+    """What became of the memories that a message was evidence of."""
+
+    forgotten: tuple[MemoryId, ...] = ()
+    """Learnt from that message alone."""
+    kept: tuple[MemoryId, ...] = ()
+    """Also stated elsewhere: they have lost this evidence and what it had added."""
+    restored: tuple[MemoryId, ...] = ()
+    """Superseded by one that was forgotten: they count again."""

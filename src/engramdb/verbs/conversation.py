@@ -8,8 +8,18 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from engramdb.values import GLOBAL, Memory, Role, TaskOutcome, Turn, Window, WorkingLine, WorkingMemory
-from engramdb.verbs.fields import Limit, Moment, Session, Text, Tokens
+from engramdb.values import (
+    GLOBAL,
+    Memory,
+    Role,
+    TaskOutcome,
+    Turn,
+    UnlearnedTurn,
+    Window,
+    WorkingLine,
+    WorkingMemory,
+)
+from engramdb.verbs.fields import EXAMPLE_ID, Limit, Moment, Session, Text, Tokens
 from engramdb.verbs.verb import Command, Page, Route, ScopedRequest, ScopeRule, about, verb
 
 PUT_IN = "Put in"
@@ -93,6 +103,26 @@ class TurnsRequest(ScopedRequest, frozen=True, kw_only=True):
         str | None,
         about("Only those said before this one, by its id or its last 8 characters.", metavar="ID"),
     ] = None
+
+
+@verb(
+    "forget_turn",
+    gives=UnlearnedTurn,
+    writes=True,
+    destructive=True,
+    http=Route(method="POST", path="/v1/forget_turn", tag="conversations", refusals=frozenset({404})),
+    cli=Command(words="forget-turn", section=PUT_IN, examples=("forget-turn 3f2a9c1b",)),
+    example={"turn_id": EXAMPLE_ID, "reason": "sent by mistake"},
+)
+class ForgetTurnRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Take a message back: drop it, and forget what was learnt from it alone.
+
+    What was said elsewhere too stays, and what the forgotten memories had superseded counts again.
+    """
+
+    turn_id: Annotated[str, about("The message, by its id or its last 8 characters.", metavar="ID")]
+    reason: Annotated[str, about("Why, for the history.", metavar="TEXT")] = ""
 
 
 @verb(
