@@ -110,7 +110,7 @@ class TurnsRequest(ScopedRequest, frozen=True, kw_only=True):
     gives=UnlearnedTurn,
     writes=True,
     destructive=True,
-    http=Route(method="POST", path="/v1/forget_turn", tag="conversations", refusals=frozenset({404})),
+    http=Route(method="POST", path="/v1/forget_turn", tag="conversations"),
     cli=Command(words="forget-turn", section=PUT_IN, examples=("forget-turn 3f2a9c1b",)),
     example={"turn_id": EXAMPLE_ID, "reason": "sent by mistake"},
 )
