@@ -120,6 +120,24 @@ def test_the_words_go_from_what_leaned_on_them(engram: Engram) -> None:
     assert not any("daughter" in f"{one.answers} {one.refers_to}" for one in engram.list())
 
 
+def test_the_summary_of_the_session_does_not_tell_it_either(engram: Engram) -> None:
+    """It quotes what is gone, so it goes; the next one is made of what is left."""
+    for text in ("My sister Noor lives in Bonn.", "I like tea.", "Staging runs Postgres 15."):
+        say(engram, text)
+    turn = say(engram, "I take my notes in Logseq.")
+    summary = engram.end_session("s1")
+    assert summary is not None
+    assert "Logseq" in summary.content
+
+    engram.forget_turn(turn.id)
+
+    assert not any("Logseq" in one.content for one in engram.list())
+    say(engram, "My brother Ali lives in Rome.")
+    again = engram.end_session("s1")
+    assert again is not None
+    assert "Logseq" not in again.content
+
+
 def test_a_message_that_nobody_has_read_yet_is_never_read(engram: Engram) -> None:
     """What was taken back in time has taught nothing."""
     turn = engram.observe("I take my notes in Logseq.", session="s1")
