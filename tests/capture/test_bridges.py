@@ -8,6 +8,7 @@ import pytest
 
 from engramdb import Engram, Layer, MemoryType, Settings
 from engramdb.values import TaskOutcome
+from engramdb.values.reading import Force, Lasting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +97,22 @@ def test_a_session_of_four_turns_gets_a_summary(engram: Engram) -> None:
     assert summary is not None
     assert "Ann works at Siemens" in summary.content
     assert len(summary.provenance.turns) == 4
+
+
+def test_a_summary_of_rules_is_no_rule(engram: Engram) -> None:
+    """It tells of a conversation, which fades, whatever was laid down in it."""
+    for text in (
+        "Always use uv, never pip.",
+        "Don't push to main.",
+        "I was born in 1980.",
+        "I live in Oslo.",
+    ):
+        engram.observe(text, speaker="Ann", session="s")
+
+    summary = engram.end_session("s")
+
+    assert summary is not None
+    assert (summary.force, summary.lasting) == (Force.ASSERTED, Lasting.STABLE)
 
 
 def test_a_session_that_is_resumed_has_one_summary(engram: Engram) -> None:

@@ -59,6 +59,7 @@ def only(text: str, **options: object) -> Extracted:
         "I like hiking and hate camping",
         "I hate cilantro but love basil",
         "Please call me Alex",
+        "No wait, the knocking started on Sunday, not Monday",
     ],
 )
 def test_a_sentence_is_kept_as_it_was_said(text: str) -> None:
@@ -164,6 +165,9 @@ def test_a_statement_stands_beside_the_words_where_it_is_certain(said: str, stat
         ("I live in Rome", Force.ASSERTED),
         ("use uv, never pip", Force.RULE),
         ("don't push to main", Force.RULE),
+        ("we don't use pip here", Force.RULE),
+        ("we don't talk much since the funeral", Force.ASSERTED),
+        ("I started the course but never finished it", Force.ASSERTED),
         ("In my novel the narrator says, 'My name is Hector.'", Force.QUOTED),
         ("Anna said she is moving to Oslo", Force.QUOTED),
         ("I think my passport number starts with C4, but I'd have to check", Force.HEDGED),

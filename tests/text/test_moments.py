@@ -178,6 +178,14 @@ def test_a_bare_weekday_or_month_lies_where_the_verb_puts_it() -> None:
     assert days("I will move in September")[0] == "2026-09-01"
 
 
+def test_each_clause_decides_for_its_own_time() -> None:
+    """What another clause tells of the past does not move an appointment a year back."""
+    assert days("Ana got a job in Porto, we move on 1 June")[0] == "2026-06-01"
+    assert days("I'm moving in June, it was a long search")[0] == "2026-06-01"
+    assert days("the rota came out and they have me on nights from June")[0] == "2026-06-01"
+    assert days("in September, before all that, I moved")[0] == "2025-09-01"
+
+
 @pytest.mark.parametrize(
     "text",
     [

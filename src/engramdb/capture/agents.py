@@ -36,6 +36,7 @@ from engramdb.values import (
     Turn,
 )
 from engramdb.values.query import parse_enum
+from engramdb.values.reading import Force, Lasting
 
 COMPACTION_IMPORTANCE = 0.6
 """What survived a compaction mattered to the one who wrote the summary."""
@@ -105,6 +106,9 @@ def session_summary(
             ),
             occurred_at=occurred_at,
             confidence=0.7,
+            # It tells of a conversation, whatever rules and birthdays were spoken of in it.
+            force=Force.ASSERTED,
+            lasting=Lasting.STABLE,
             extractor="session-1",
         )
     ]

@@ -101,7 +101,7 @@ MAX_COMMAND_WORDS = 12
 _POLITE = lazy(
     r"(?:(?:no|ok|okay|now|then|and|also|so|hey|pls|please|just|kindly|yes|yeah|great|cool|perfect|thanks|"
     r"but|actually)[,!.]*\s+)*(?:(?:can|could|would|will) (?:you|u|we)\s+(?:please\s+|pls\s+)?)?(?:let's\s+)?"
-    r"(?P<verb>[a-z]+)\b(?P<rest>.*)",
+    r"(?P<verb>[a-z]+)\b(?!,)(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _TELLING_MORE = lazy(

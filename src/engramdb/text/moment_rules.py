@@ -124,11 +124,32 @@ _FUTURE = lazy(
 )
 
 
+_BREAK = lazy(r"[,;:.!?()–—]\s+|\s(?:and|but|so|because)\s")
+_OWN_SUBJECT = lazy(r"\b(?:i|we|you|he|she|they|it)(?:['’]\w+)?\s+[a-z]+")
+
+
+_MAX_CLAUSE = 200
+"""So many characters on either side of a phrase are looked at for its clause."""
+
+
 def direction_of(lower: str) -> Direction:
     """Return which way a bare "on Friday" points, as far as the words of a statement tell."""
     if _FUTURE.search(lower):
         return "future"
     return "past" if _PAST.search(lower) else "unknown"
+
+
+def direction_at(lower: str, first: int, last: int, *, whole: Direction) -> Direction:
+    """
+    Return which way the phrase at a place points, in a text that as a whole points another way.
+
+    A clause with a subject of its own decides for itself: "Pieter got a job, we move on December 1st".
+    """
+    start = max(0, first - _MAX_CLAUSE)
+    begin = max((found.end() for found in _BREAK.finditer(lower, start, first)), default=start)
+    after = _BREAK.search(lower, last, last + _MAX_CLAUSE)
+    clause = lower[begin : after.start() if after else last + _MAX_CLAUSE]
+    return direction_of(clause) if _OWN_SUBJECT.search(clause) else whole
 
 
 _BACK = dict.fromkeys(("last", "past", "previous", "this past", "this last"), -1)

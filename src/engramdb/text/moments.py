@@ -23,7 +23,7 @@ from engramdb.text import moment_dates, moment_english, moment_languages, moment
 from engramdb.text.calendar import Direction, Precision, Stretch
 from engramdb.text.moment_dates import DateLead, end_with_weekday, is_moved, lead_of
 from engramdb.text.moment_english import stands_for_a_day
-from engramdb.text.moment_rules import Reader, Rulebook, Seen, direction_of
+from engramdb.text.moment_rules import Reader, Rulebook, Seen, direction_at, direction_of
 from engramdb.text.moment_words import WEEKDAYS
 from engramdb.text.normalize import lazy
 from engramdb.values import Moment
@@ -106,13 +106,13 @@ def _find_moments(
     """Return them by the clock of a zone: the same moment in another one is another day there."""
     local = clock[0].replace(tzinfo=clock[1], fold=clock[2])
     lower = text.lower()
-    direction = direction or direction_of(lower)
-    found = [
-        moment
-        for rule in _RULES.worth_trying(lower)
-        for match in rule.pattern.finditer(text)
-        if (moment := _moment(Seen(match, local, direction, date_order), rule.read))
-    ]
+    whole = direction or direction_of(lower)
+    found: list[MomentRange] = []
+    for rule in _RULES.worth_trying(lower):
+        for match in rule.pattern.finditer(text):
+            way = direction or direction_at(lower, *match.span(), whole=whole)
+            if moment := _moment(Seen(match, local, way, date_order), rule.read):
+                found.append(moment)
     found.sort(key=lambda moment: (moment.first, -moment.last))
     return tuple(_one_by_one(text, found))
 
