@@ -33,7 +33,7 @@ def test_the_story_is_told_and_its_store_kept(engram_command: Command, tmp_path:
         "forget",
         "erase",
     ]
-    assert "My sister Nora moved to Lisbon" in told.stdout
+    assert "my sister Nora just moved to Lisbon" in told.stdout
     assert "“Lisbon” is not among the" in told.stdout
     assert str(place) in told.stderr
     assert not home.exists()

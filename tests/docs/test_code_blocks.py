@@ -25,6 +25,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("concepts/*.md")),
 ]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PRINTED = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -57,7 +58,8 @@ def environment(home: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
-    """A reader who pastes the Python of a page into a file gets what the page says."""
+    """A reader who pastes the Python of a page gets what the page says, to the letter where it shows output."""
+    shown = dict(PRINTED.findall(page.read_text(encoding="utf-8")))
     for code in blocks(page, "python"):
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", code],
@@ -70,6 +72,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
         )
 
         assert done.returncode == 0, done.stderr
+        assert done.stdout == shown.get(code, done.stdout)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,4 +1,4 @@
-"""What the README tells of an editor that changes is so."""
+"""What the README tells of a sister who moves is so."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from engramdb.testing import ManualClock
 
 
-def test_the_story_of_the_editor(store_path: Path, clock: ManualClock) -> None:
-    """Helix today, vim as of last month, and the timeline tells both."""
+def test_the_story_of_the_sister(store_path: Path, clock: ManualClock) -> None:
+    """Lisbon today, Ghent as of last month, and the timeline tells both."""
     with Engram.open(store_path, clock=clock, background=False) as engram:
-        engram.observe("I use vim for everything.", session="s1")
+        engram.observe("my sister Nora lives in Ghent, right above a bakery", session="s1")
         engram.flush()
         clock.advance(days=1)
         last_month = clock.now()
         clock.advance(days=30)
-        engram.observe("I switched from vim to Helix last week.", session="s2")
+        engram.observe("my sister Nora just moved to Lisbon, can you believe it", session="s2")
         engram.flush()
 
-        now = engram.recall("which editor do I use?").hits[0].memory.content
-        then = engram.recall("which editor do I use?", as_of=last_month).hits[0].memory.content
-        told = [entry.memory.content for entry in engram.timeline("vim").entries]
+        now = engram.recall("where does Nora live?").hits[0].memory.content
+        then = engram.recall("where does Nora live?", as_of=last_month).hits[0].memory.content
+        told = [entry.memory.content for entry in engram.timeline("Nora").entries]
 
-    assert "Helix" in now
-    assert "vim" in then
-    assert "Helix" not in then
+    assert "Lisbon" in now
+    assert "Ghent" in then
+    assert "Lisbon" not in then
     assert len(told) >= 2

@@ -169,7 +169,7 @@ def test_a_visitor_of_an_empty_page_loads_the_sample_life(page: Page) -> None:
     page.get_by_role("button", name="Load the sample life").click()
 
     expect(page.get_by_role("status")).to_contain_text("what Mira said")
-    expect(page.get_by_text("allergic to peanuts").first).to_be_visible()
+    expect(page.get_by_text("no peanuts for me").first).to_be_visible()
     expect(page.get_by_role("button", name="Load the sample life")).to_have_count(0)
     hit = ask(page, "where does her sister Nora live?").get_by_role("listitem").first
     expect(hit).to_contain_text("Lisbon")

@@ -30,7 +30,7 @@ Conversation: TypeAlias = tuple[Scope, str | None]
 
 
 class CountsReadings(Protocol):
-    """Is told when statements were read out of turns: enough of them make a dream due."""
+    """Is told when turns were read: enough of them make a dream due."""
 
     def extracted(self) -> None: ...
 

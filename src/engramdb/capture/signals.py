@@ -93,7 +93,7 @@ _PATTERNS = tuple(
 )
 
 
-# When to read statements out of turns: at once, in a batch, or not yet.
+# When to read turns: at once, in a batch, or not yet.
 
 
 class Trigger(StrEnum):

@@ -63,7 +63,7 @@ class StoryClock:
 def chapters(engram: Engram, clock: StoryClock, file: Path) -> Iterator[Chapter]:
     """Live through the life, and yield each chapter as it is over."""
     told: tuple[tuple[str, str, Callable[[], Iterator[str]]], ...] = (
-        ("observe", "Mira talks for a week; statements are read out of it.", lambda: _observe(engram, clock)),
+        ("observe", "Mira talks for a week; what she says is kept in her own words.", lambda: _observe(engram, clock)),
         ("recall", "Ask in other words than hers.", lambda: _recall(engram)),
         ("contradict", "Weeks later something changes; the past stays.", lambda: _contradict(engram, clock)),
         ("context", f"“{TRIP}”, in {TRIP_TOKENS} tokens.", lambda: _context(engram)),
@@ -149,7 +149,7 @@ def _dream(engram: Engram) -> Iterator[str]:
 
 
 def _forget(engram: Engram) -> Iterator[str]:
-    for memory in [one for one in engram.list() if DISLIKED in one.content]:
+    for memory in [one for one in engram.list() if DISLIKED in one.content and not one.is_derived]:
         engram.forget(memory.id, reason="she flies now")
         yield f"forgot: {memory.content.splitlines()[0]}"
     left = [hit for hit in engram.recall(f"trains or {DISLIKED}?").hits if DISLIKED in hit.memory.content]

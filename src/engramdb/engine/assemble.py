@@ -130,7 +130,7 @@ def _open_reader(settings: Settings) -> Reader:
 
 
 class ChatRoles(Struct, frozen=True, kw_only=True):
-    """The chat model, where there is one, and what it serves as; without one the heuristic reads alone."""
+    """The chat model, where there is one, and what it serves as; without one the sentences are read alone."""
 
     extractor: Extractor
     model: ChatModel | None = None

@@ -215,7 +215,7 @@ class Engram:
         """
         Store one message as it was said; it is durable and searchable when this returns.
 
-        Its statements are extracted soon after: at once for a correction, a decision, a promise and the like,
+        Its sentences become memories soon after: at once for a correction, a decision, a promise and the like,
         otherwise together with the turns around it. `flush` reads what still waits.
         """
         self._parts.write_notes()
@@ -326,7 +326,7 @@ class Engram:
         """
         Store messages of one session, oldest first, each once, and return the turns that are new.
 
-        They are durable when this returns; what they state is read out of them by `read_due` or `flush`. A
+        They are durable when this returns; they are read by `read_due` or `flush`. A
         message is known by its key, and also by its words where the session holds them already without that
         key: an agent tells of a prompt before its log does. Where nothing is logged (`is_logged`), only the
         key counts, so that the same words said later are stored too. One that cannot be stored is skipped,
@@ -342,7 +342,7 @@ class Engram:
 
     def read_due(self, turns: Sequence[Turn]) -> None:
         """
-        Extract statements from turns that `hear` has stored, where a signal or their number says so.
+        Read turns that `hear` has stored, where a signal or their number says so.
 
         Commands among them are learned from at once: what failed and then worked, and what was shipped.
         """

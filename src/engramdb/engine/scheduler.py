@@ -170,7 +170,7 @@ class Scheduler:
             self._worker.submit(SCHEDULER, self.tick, key="soon")
 
     def extracted(self) -> None:
-        """Note that statements were read out of turns."""
+        """Note that turns were read."""
         with self._lock:
             for course in self._courses.values():
                 course.extractions += 1

@@ -30,7 +30,7 @@ from engramdb.verbs.wording import field_meanings, summary
 TAGS: Final = {
     "memories": "Statements: store, correct, forget, erase and import them, and look at them.",
     "links": "How memories relate to one another.",
-    "conversations": "What is said, from which statements are read.",
+    "conversations": "What is said, kept in the words it was said in.",
     "questions": "Answers, prompts and evidence.",
     "life": "How long memories live, and how a person decides otherwise.",
     "dream": "Consolidation of the whole store.",

@@ -2,7 +2,7 @@
 A conversation that another framework keeps: its messages exactly, and what they say as turns.
 
 For frameworks that have sessions. A message is a document as the framework wrote
-it, in one write with the turn that Engram reads statements out of, so neither is there without the
+it, in one write with the turn that Engram reads, so neither is there without the
 other. Blocking; `in_thread` lets an event loop go on meanwhile, and waits for the write even where the
 caller is cancelled.
 """

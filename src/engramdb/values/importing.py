@@ -65,7 +65,7 @@ class ImportReport(Struct, frozen=True, kw_only=True):
     turns: int = 0
     """Messages that were stored as turns."""
     turns_read: int = 0
-    """Turns that statements were then read out of, also those that an interrupted import had left."""
+    """Turns that were then read, also those that an interrupted import had left."""
     already: int = 0
     """What an earlier import brought, whatever has become of it since."""
     flagged: int = 0

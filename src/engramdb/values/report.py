@@ -139,7 +139,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     reader: str = ""
     """What reads and judges: its name and version."""
     awaiting_reading: int = 0
-    """Turns that no one has read statements out of yet."""
+    """Turns that no one has read yet."""
     turns_without_memories: int = 0
     """Turns that were read and left no memory; recall still finds what was said in them."""
     chat: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

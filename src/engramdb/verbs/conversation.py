@@ -34,18 +34,18 @@ IN_MIND = "What an agent has in mind"
     cli=Command(
         words="observe",
         section=PUT_IN,
-        examples=('observe "I switched from vim to Helix" --role user --session s1',),
+        examples=('observe "ugh, vim again. moved everything to helix tbh" --session s1',),
         creates_store=True,
     ),
     mcp="observe",
-    example={"content": "I switched from vim to Helix last week", "role": "user", "session": "s1"},
+    example={"content": "ugh, vim again. moved everything to helix over the weekend tbh", "role": "user", "session": "s1"},
 )
 class ObserveRequest(ScopedRequest, frozen=True, kw_only=True):
     """
     Store one message of a conversation as it was said.
 
-    It is durable when this answers. What it states is read out of it soon after: at once for a correction, a
-    decision and the like.
+    It is durable and searchable when this answers. Its sentences become memories in the speaker's own words soon
+    after: at once for a correction, a decision and the like.
     """
 
     content: Annotated[Text, about("The message.")]
@@ -59,7 +59,7 @@ class Flushed(Struct, frozen=True):
     """How many turns were read."""
 
     turns: int
-    """Turns that statements were read out of."""
+    """Turns that were read."""
 
 
 @verb(
@@ -71,7 +71,7 @@ class Flushed(Struct, frozen=True):
     example={"session": "s1"},
 )
 class FlushRequest(ScopedRequest, frozen=True, kw_only=True):
-    """Read memories out of the turns that still wait for it."""
+    """Read the turns that still wait for it."""
 
     session: Annotated[Session | None, about("Only this conversation.")] = None
 

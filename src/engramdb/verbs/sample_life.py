@@ -11,25 +11,26 @@ from engramdb.errors import AccessDenied, StoreNotEmpty
 SPEAKER = "Mira"
 WEEK = {
     "monday": (
-        "I work at Northwind as a data engineer.",
-        "I am allergic to peanuts.",
-        "My sister Nora lives in Ghent.",
-        "I prefer trains to planes.",
+        "morning! so I'm at Northwind now, data engineering, third week",
+        "oh and no peanuts for me, I'm badly allergic, last time I ended up in the ER",
+        "my sister Nora lives in Ghent, right above a bakery, lucky her",
+        "trains over planes any day, I get so sick flying",
+        "haha thanks",
     ),
     "tuesday": (
-        "We decided to use PostgreSQL for Falcon.",
-        "Ben leads the Falcon project.",
-        "Remember that the staging server is called heron.",
-        "Falcon is released every Friday after the review.",
+        "ok so we're going with Postgres for Falcon, Ben wasn't thrilled",
+        "Ben's leading Falcon now btw, so it's his call",
+        "can you remember that the staging box is called heron?",
+        "we cut a Falcon release every Friday, after the review",
     ),
     "friday": (
-        "I have a dentist appointment on Thursday.",
-        "I will send Ben the migration plan by Monday.",
-        "The printer on the second floor is broken today.",
+        "ugh, I have a dentist appointment on Thursday, wish me luck",
+        "and I'll send Ben the migration plan by Monday, promise",
+        "the printer on the second floor is dead again today, obviously",
     ),
 }
 """What Mira says in her first week, by session."""
-NEWS = "My sister Nora moved to Lisbon."
+NEWS = "my sister Nora just moved to Lisbon, can you believe it"
 """What she says three weeks later."""
 NEWS_AFTER_DAYS = 21
 LOADED_DAYS = 40

@@ -43,7 +43,7 @@ PREDICATES: Final = (
     *("is", "is_named", "is_married_to", "is_allergic_to", "born_on", "born_in", "age", "speaks", "plays"),
     *("studies", "decided", "promised", "plans", "deadline", "manages", "favourite_color"),
 )
-"""What settling compares: the commonest of the vocabulary that the heuristic extractor writes in."""
+"""What settling compares: the commonest of the vocabulary that the rules write claims in."""
 
 FORCES: Final = (Force.ASSERTED, Force.RULE, Force.HEDGED, Force.HYPOTHETICAL, Force.QUOTED)
 
