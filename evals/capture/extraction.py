@@ -1,5 +1,5 @@
 """
-How much of what is said the heuristic extractor finds, and how much of what it finds was said.
+How much of what is said the extractor by rules finds, and how much of what it finds was said.
 
 Run by `python -m evals.capture extraction`. A found statement counts when it equals an accepted wording or
 shares seven tenths of its content words with one; each label is found once at most. `failures(half)` shows

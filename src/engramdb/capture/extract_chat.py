@@ -324,7 +324,7 @@ def _share_of(sentence: str, statement: str) -> float:
     return len(telling & set(terms(statement))) / len(telling) if telling else 0.0
 
 
-# Read statements out of turns by asking a chat model.
+# Ask a chat model what turns state.
 #
 # Asks through `models.chat` with the words of `prompts.extract` and keeps what `believe` lets pass. The rules
 # read every turn as well: whatever the model replies, nothing that was said is lost, a failure is reported,

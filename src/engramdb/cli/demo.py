@@ -63,7 +63,11 @@ class StoryClock:
 def chapters(engram: Engram, clock: StoryClock, file: Path) -> Iterator[Chapter]:
     """Live through the life, and yield each chapter as it is over."""
     told: tuple[tuple[str, str, Callable[[], Iterator[str]]], ...] = (
-        ("observe", "Mira talks for a week; what she says is kept in her own words.", lambda: _observe(engram, clock)),
+        (
+            "observe",
+            "Mira talks for a week; what she says is kept in her own words.",
+            lambda: _observe(engram, clock),
+        ),
         ("recall", "Ask in other words than hers.", lambda: _recall(engram)),
         ("contradict", "Weeks later something changes; the past stays.", lambda: _contradict(engram, clock)),
         ("context", f"“{TRIP}”, in {TRIP_TOKENS} tokens.", lambda: _context(engram)),

@@ -301,7 +301,7 @@ EXAMPLES: Final = (
         recalls=(7.0, 14.0, 21.0, 28.0, 35.0),
     ),
     Example(label="stated by a person", color=BLUE, dashes="-"),
-    Example(label="read out of talk", color=RED, dashes="--", extractor="heuristic"),
+    Example(label="heard in talk", color=RED, dashes="--", extractor="sentences"),
 )
 
 

@@ -38,7 +38,11 @@ IN_MIND = "What an agent has in mind"
         creates_store=True,
     ),
     mcp="observe",
-    example={"content": "ugh, vim again. moved everything to helix over the weekend tbh", "role": "user", "session": "s1"},
+    example={
+        "content": "ugh, vim again. moved everything to helix over the weekend tbh",
+        "role": "user",
+        "session": "s1",
+    },
 )
 class ObserveRequest(ScopedRequest, frozen=True, kw_only=True):
     """
