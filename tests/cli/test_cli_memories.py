@@ -122,6 +122,19 @@ def test_the_last_eight_characters_name_a_memory(engram_command: Command) -> Non
     assert memory_id in result.stdout
 
 
+def test_get_tells_how_the_words_were_meant_and_what_they_answer(engram_command: Command) -> None:
+    """A guess in reply to a question says neither by its words alone."""
+    engram_command("observe", "Is Noor vegetarian?", "--role", "assistant", "--session", "s1")
+    engram_command("observe", "I think she is, but not sure", "--session", "s1")
+    engram_command("flush")
+    shown = engram_command("list").stdout.split()[0]
+
+    rows = engram_command("get", shown).stdout.splitlines()
+
+    assert any(row.startswith("meant") and "hedged" in row for row in rows)
+    assert any(row.startswith("answers") and "Is Noor vegetarian?" in row for row in rows)
+
+
 def test_a_correction_takes_the_place_of_the_old(engram_command: Command) -> None:
     """The next recall finds the new statement only, and the history keeps the reason."""
     old = remembered(engram_command, "My editor is vim")

@@ -58,7 +58,7 @@ def environment(home: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
-    """A reader who pastes the Python of a page gets what the page says, to the letter where it shows output."""
+    """A reader who pastes the Python of a page gets what the page says, to the letter where it shows it."""
     shown = dict(PRINTED.findall(page.read_text(encoding="utf-8")))
     for code in blocks(page, "python"):
         done = subprocess.run(

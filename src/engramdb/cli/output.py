@@ -23,7 +23,8 @@ import click
 import msgspec
 
 from engramdb.text.dates import readable
-from engramdb.values import DoctorReport, Memory
+from engramdb.text.identity import FORGOTTEN_WORDS
+from engramdb.values import DoctorReport, Memory, Voice
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -252,6 +253,7 @@ def show_memory(memory: Memory) -> None:
             "scope": str(memory.scope),
             "kind": f"{memory.kind}, {memory.type}, {memory.category}, {memory.layer}"
             + (" by hand" if memory.layer_held else ""),
+            **_meant(memory),
             "when": minute(memory.when),
             "stored": minute(memory.created_at),
             "forget after": minute(memory.forget_after) if memory.forget_after else None,
@@ -272,6 +274,20 @@ def show_memory(memory: Memory) -> None:
             **_traits(memory),
         }
     )
+
+
+def _meant(memory: Memory) -> dict[str, str | None]:
+    """Return what stands beside the words: how they were meant, and what they answer and lean on."""
+    voice = memory.provenance.voice
+    meant = (memory.force, memory.lasting, None if voice is Voice.OWN else f"{voice}, not the speaker's own")
+    answered = None if memory.answers == FORGOTTEN_WORDS else memory.answers
+    leaned_on = "; ".join(words for words in memory.refers_to if words != FORGOTTEN_WORDS)
+    return {
+        "meant": ", ".join(word for word in meant if word),
+        "states": memory.statement,
+        "answers": one_line(answered) if answered else None,
+        "leans on": one_line(leaned_on) or None,
+    }
 
 
 def show_doctor(report: DoctorReport) -> None:

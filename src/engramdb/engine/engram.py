@@ -215,7 +215,7 @@ class Engram:
         """
         Store one message as it was said; it is durable and searchable when this returns.
 
-        Its sentences become memories soon after: at once for a correction, a decision, a promise and the like,
+        Its sentences become memories soon after: at once for a correction, a decision, a promise and such,
         otherwise together with the turns around it. `flush` reads what still waits.
         """
         self._parts.write_notes()

@@ -48,8 +48,8 @@ class ObserveRequest(ScopedRequest, frozen=True, kw_only=True):
     """
     Store one message of a conversation as it was said.
 
-    It is durable and searchable when this answers. Its sentences become memories in the speaker's own words soon
-    after: at once for a correction, a decision and the like.
+    It is durable and searchable when this answers. Its sentences become memories, in the speaker's own words,
+    soon after: at once for a correction, a decision and the like.
     """
 
     content: Annotated[Text, about("The message.")]
