@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.capture.extract import EXTRACTED_CATEGORIES, Extracted, SentenceExtractor
+from engramdb.capture.extract import Extracted, SentenceExtractor
+from engramdb.capture.worth import IMPORTANCE
 from engramdb.text.grammar import is_exclusive
 from engramdb.values import Kind, Role, Turn, Voice
 from engramdb.values.reading import Force
@@ -439,7 +440,7 @@ def test_any_text_gives_small_statements_and_the_same_again(text: str) -> None:
     for one in found:
         assert one.content.strip()
         assert len(one.content.encode()) <= 8192
-        assert one.category is None or one.category in EXTRACTED_CATEGORIES
+        assert one.category is None or one.category in IMPORTANCE
         assert 0 < one.confidence <= 1
         assert 0 <= one.importance <= 1
 

@@ -28,22 +28,6 @@ from engramdb.text.sentences import SpeakerCertainty, sentences
 from engramdb.values import Claim, Kind, Role, Turn, TurnId, Voice
 from engramdb.values.reading import Force, Lasting, Reading
 
-# Extracted: one statement that was found in a turn, before the write pipeline has seen it.
-
-EXTRACTED_CATEGORIES = (
-    "fact",
-    "preference",
-    "correction",
-    "entity",
-    "decision",
-    "relationship",
-    "principle",
-    "commitment",
-    "moment",
-    "skill",
-)
-"""What an extractor may call a statement."""
-
 
 class Extracted(Struct, frozen=True, kw_only=True):
     """One sentence of a turn, in the speaker's words, with what was read in it."""
@@ -65,8 +49,6 @@ class Extracted(Struct, frozen=True, kw_only=True):
     entities: tuple[str, ...] = ()
     occurred_at: datetime | None = None
     insight: str | None = None
-    verbatim: str | None = None
-    """The exact words, where the content is not in them."""
     statement: str | None = None
     force: Force = Force.ASSERTED
     lasting: Lasting | None = None

@@ -254,7 +254,6 @@ def _draft(one: Extracted, turn: Turn, extractor: str) -> Draft:
         replaces=one.replaces,
         entities=one.entities,
         extractor=one.by or extractor,
-        verbatim=one.verbatim,
         statement=one.statement,
         force=one.force,
         lasting=one.lasting,

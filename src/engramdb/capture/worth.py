@@ -23,11 +23,11 @@ from engramdb.text.normalize import lazy
 from engramdb.text.sentences import SpeakerCertainty
 from engramdb.values import Kind
 
-# Decide whether a clause says something worth keeping.
+# Decide whether a clause is known to last.
 #
-# What passes ("I'm tired", "it works now", "I see") is dropped; what dates itself, changes something, or
-# tells who someone is stays. Written for precision: a verb or adjective that is not known to last needs a
-# date to be kept.
+# What dates itself, changes something, or tells who someone is does: it is kept whatever a reader makes of
+# it, weighs more, and may be cut out of its sentence. What passes ("I'm tired", "it works now") is left to
+# the reader. Written for precision: a verb or adjective that is not known to last needs a date.
 
 
 class Dates(Struct, frozen=True):
@@ -103,13 +103,8 @@ _ABILITIES = frozenset(
 _INABILITIES = frozenset(["eat", "drink", "swim", "drive", "stand", "lift", "tolerate", "digest", "ride"])
 
 
-def is_passing(clause: Clause) -> bool:
-    """Tell whether the clause says only how things are at the moment, even where it asks to be remembered."""
-    return clause.is_copula and bool(_PASSING_STATE.match(clause.tail.lower()))
-
-
 def is_lasting(clause: Clause, dates: Dates) -> bool:
-    """Return whether the clause is worth keeping by itself."""
+    """Return whether the clause is known to hold for longer, by itself."""
     if clause.auxiliaries & {"would", "could", "should"} and not _is_rule(clause):
         return False
     if clause.who in (Who.SPEAKER, Who.WE):
@@ -252,8 +247,8 @@ _THING_STATE = lazy(
 
 # Name what was found: one of the ten categories, episode or note, how sure, how important.
 #
-# The kind follows six steps in order of priority: a true temporal marker, the category, (tags, which an
-# extractor has none of,) a past doing, a word that speaks of what always holds, and otherwise episode.
+# The kind follows these steps in order of priority: a true temporal marker, the category, (tags, which an
+# extractor has none of,) a past doing, and otherwise note.
 
 CONFIDENCE = {
     SpeakerCertainty.EXPLICIT: 1.0,
@@ -380,7 +375,7 @@ _CHRONIC = word_set("be have grow live work")
 
 
 def kind_of(clause: Clause, dates: Dates, category: str) -> Kind:
-    """Return episode or note, by the first of the six steps that applies."""
+    """Return episode or note, by the first of the steps that applies."""
     if dates.is_relative and dates.has_past:
         return Kind.EPISODE
     if category in _NOTE_CATEGORIES:
@@ -389,9 +384,7 @@ def kind_of(clause: Clause, dates: Dates, category: str) -> Kind:
         return Kind.NOTE if dates.has_future else Kind.EPISODE
     if clause.is_past and "used to" not in clause.auxiliaries and clause.verb not in _CHRONIC:
         return Kind.EPISODE
-    return (
-        Kind.NOTE
-    )  # what is said in the present holds until it is replaced; nothing else is left for step six
+    return Kind.NOTE  # what is said in the present holds until it is replaced
 
 
 def importance_of(category: str, predicate: str | None, certainty: SpeakerCertainty) -> float:

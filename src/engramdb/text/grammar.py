@@ -254,9 +254,6 @@ def _owned(word: str, name: str) -> str:
 # named nearby; otherwise it stays, and confidence is lower. "They", "it" and "that" are always left: what
 # they point to is too often not a person.
 
-NEAR_TURNS = 3
-"""How many earlier turns a pronoun may reach back."""
-
 _FEMALE = (
     "wife|girlfriend|daughter|mother|mom|mum|sister|grandma|grandmother|aunt|niece|granddaughter|landlady"
 )
