@@ -86,12 +86,14 @@ _CONCRETE = lazy(r"\d|`|[\w-]+\.[a-z]{2,4}\b|\w/\w|_\w|(?<=\s)[A-Z][\w-]+")
 MOST_OF_ASSISTANT: int = 12
 """So many sentences of one assistant's turn are kept, the worthiest."""
 LEAST_BY_NETWORK = {Role.USER: 0.08, Role.ASSISTANT: 0.025}
-LEAST_BY_HEADS = {Role.USER: 0.05, Role.ASSISTANT: 0.05}
+LEAST_BY_HEADS = {Role.USER: 0.12, Role.ASSISTANT: 0.08}
 """
 Below this chance of being worth keeping a statement is left to the index of turns. Low on purpose: of what
 was asked for later, the network puts all of people's words and 98 % of assistants' above it, the small heads
 99 % and 92 % (docs/lab/0038-own-words.md).
 """
+CONCRETE_SHARE = 0.4
+"""What names a number, a file or a person needs only this part of the chance."""
 TELLING_LEAST = 0.6
 """From so much on a question or a request is kept, for what it tells in passing."""
 _WEIGHTS = {Force.HYPOTHETICAL: 0.6, Force.QUOTED: 0.7, Force.QUESTION: 0.5, Force.REQUEST: 0.5}
@@ -184,7 +186,7 @@ def _is_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> boo
     if said.voice is not Voice.OWN:
         is_output = said.turn.role is Role.TOOL
         return is_output or (not junk.is_filler(said.text) and len(said.text.split()) > MAX_FRAGMENT_WORDS)
-    if junk.is_filler(said.text):
+    if junk.is_filler(said.text) or junk.is_output(said.text):
         return said.is_answer_of_weight and said.turn.role is Role.USER
     keep = _assistant_kept if said.turn.role is Role.ASSISTANT else _user_kept
     return keep(said, force, reading)
@@ -230,14 +232,15 @@ def _assistant_kept(said: SpokenSentence, force: Force, reading: Reading | None)
         return True
     if junk.is_progress(said.sentence):
         return False
-    return bool(_CONCRETE.search(said.text)) or _is_worth(reading, Role.ASSISTANT)
+    return _is_worth(reading, Role.ASSISTANT, is_concrete=bool(_CONCRETE.search(said.text)))
 
 
-def _is_worth(reading: Reading | None, role: Role) -> bool:
+def _is_worth(reading: Reading | None, role: Role, *, is_concrete: bool = False) -> bool:
     """Return whether a reader gives a statement any chance; without one, all are kept."""
     if reading is None or reading.keep is None:
         return True
-    return reading.keep >= (LEAST_BY_NETWORK if _is_sure(reading) else LEAST_BY_HEADS)[role]
+    least = (LEAST_BY_NETWORK if _is_sure(reading) else LEAST_BY_HEADS)[role]
+    return reading.keep >= least * (CONCRETE_SHARE if is_concrete else 1)
 
 
 def _split(text: str, now: datetime) -> list[str]:

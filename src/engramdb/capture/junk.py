@@ -158,6 +158,17 @@ def is_command(text: str) -> bool:
     return is_short and not _TELLING_MORE.search(found["rest"])
 
 
+_PLAIN_WORD = lazy(r"[(\"'“]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,!?:;)\"'”…]*\Z")
+MIN_OUTPUT_WORDS = 5
+
+
+def is_output(text: str) -> bool:
+    """Return whether most of a text is no words: a line of a log, a table, an address."""
+    words = text.split()
+    plain = sum(_PLAIN_WORD.match(word) is not None for word in words)
+    return len(words) >= MIN_OUTPUT_WORDS and plain * 2 < len(words)
+
+
 def is_progress(text: str) -> bool:
     """Return whether an agent only says what it is about to do, or is polite."""
     return bool(_PROGRESS.match(text.lower().replace("’", "'").lstrip(_OPENING)))

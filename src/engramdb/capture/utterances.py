@@ -43,6 +43,8 @@ _LEANING = lazy(
 )
 _CLOSED = lazy(r"\b(?:i|my|we|our)\b.*\b(?:i|my|we|our|is|are|was|were|have|use|live|work)\b", re.IGNORECASE)
 _SHORT_WORDS = 5
+_LONG_WORDS = 18
+"""A longer sentence says what it is about; more words would only drown it."""
 _ANSWER_WORDS = 30
 _TOPIC_WORDS = 4
 _IGNORANCE = lazy(r"i (?:don't|do not) (?:have|know|see)\b|not (?:noted|sure)|no idea", re.IGNORECASE)
@@ -128,14 +130,16 @@ def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
     previous: SpokenSentence | None = None
     for place, (segment, sentence) in enumerate(_pieces(turn.content)):
         is_own = segment.voice is Voice.OWN
-        leans = is_own and leans_on_others(sentence)
+        # An assistant says what it is about; with the question in it, it would outrank who was asked.
+        is_told = is_own and turn.role is Role.USER
+        leans = is_told and leans_on_others(sentence)
         said = SpokenSentence(
             turn=turn,
             sentence=sentence,
             opened=take_opening(sentence) if is_own else Opened(sentence),
             voice=segment.voice,
             sender=segment.sender,
-            answers=before.question if is_own and _may_answer(place, sentence, previous) else None,
+            answers=before.question if is_told and _may_answer(place, sentence, previous) else None,
             refers_to=_referred(sentence, before, previous) if leans else (),
             nearby=tuple(nearby),
             before=before.message,
@@ -204,6 +208,8 @@ def leans_on_others(sentence: str) -> bool:
     words = sentence.split()
     if len(words) <= _SHORT_WORDS:
         return True
+    if len(words) > _LONG_WORDS:
+        return False
     return bool(_LEANING.search(sentence)) or not _CLOSED.search(sentence)
 
 
