@@ -186,7 +186,7 @@ def _is_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> boo
     if said.voice is not Voice.OWN:
         is_output = said.turn.role is Role.TOOL
         return is_output or (not junk.is_filler(said.text) and len(said.text.split()) > MAX_FRAGMENT_WORDS)
-    if junk.is_filler(said.text) or junk.is_output(said.text):
+    if junk.is_filler(said.text) or (junk.is_output(said.text) and read(said.text) is None):
         return said.is_answer_of_weight and said.turn.role is Role.USER
     keep = _assistant_kept if said.turn.role is Role.ASSISTANT else _user_kept
     return keep(said, force, reading)
