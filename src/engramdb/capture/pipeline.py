@@ -163,6 +163,8 @@ class SensoryBuffer:
 MOST_TURNS = 40
 """Turns read together: enough for a batch, few enough for one write."""
 CONTEXT_TURNS = 20
+MAX_SIBLINGS = 40
+"""Of what is read together a statement is settled against the most alike; a list may have thousands."""
 
 _SOURCES = {Role.USER: Source.HUMAN, Role.ASSISTANT: Source.ASSISTANT}
 
@@ -206,7 +208,9 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
     by_id = {turn.id: turn for turn in turns}
     drafts = [_draft(one, by_id[one.turn_id], capture.extractor.name) for one in extracted]
     rejections: list[EngramError] = []
-    prepared = prepare(drafts, capture.pipeline, now=now, on_rejection=rejections.append)
+    prepared = prepare(
+        drafts, capture.pipeline, now=now, most_siblings=MAX_SIBLINGS, on_rejection=rejections.append
+    )
     with capture.pipeline.store.atomic() as tx:
         if not tx.turns.settle(list(by_id), now=now):
             return ReadTurns()  # another process was faster; its memories are the ones that count
@@ -226,7 +230,8 @@ def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:
     if first.id not in {turn.id for turn in ring[1:]}:
         with capture.pipeline.store.read() as tx:
             ring = list(tx.turns.list(scope=first.scope, session=first.session, limit=2 * MOST_TURNS))
-    before = [turn for turn in ring if turn.created_at <= first.created_at and turn.id not in read]
+    own = (turn for turn in ring if turn.scope == first.scope)  # forgetting looks in exactly one scope
+    before = [turn for turn in own if turn.created_at <= first.created_at and turn.id not in read]
     return before[-CONTEXT_TURNS:]
 
 

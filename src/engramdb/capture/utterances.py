@@ -18,6 +18,7 @@ from engramdb.capture.junk import is_filler, is_progress
 from engramdb.text.clauses import read
 from engramdb.text.grammar import Person, opens_with_pronoun, people
 from engramdb.text.normalize import lazy
+from engramdb.text.pii import conceal_secrets
 from engramdb.text.segments import Segment, segments
 from engramdb.text.sentences import Opened, is_code_block, sentences, take_opening
 from engramdb.values import Role, Turn, Voice
@@ -177,15 +178,21 @@ class _Before(Struct, frozen=True):
 
 def _topics(talk: Sequence[Turn], turn: Turn) -> tuple[str, ...]:
     """Return what is talked about: the last statement before, and what this speaker said last."""
-    said = [one for one in talk[-4:] if (one.role, one.speaker) == (turn.role, turn.speaker)]
-    found = [_substance(talk[-1], with_questions=False)]
-    found += [
-        next((words for one in reversed(said) if (words := _substance(one, with_questions=True))), None)
-    ]
+    places = range(max(0, len(talk) - 4), len(talk))
+    latest = [(talk[place], _asked_before(talk, place)) for place in places]
+    said = [pair for pair in latest if (pair[0].role, pair[0].speaker) == (turn.role, turn.speaker)]
+    own = (_substance(one, asked, with_questions=True) for one, asked in reversed(said))
+    found = [_substance(*latest[-1], with_questions=False), next((words for words in own if words), None)]
     return tuple(dict.fromkeys(words for words in found if words))
 
 
-def _substance(turn: Turn, *, with_questions: bool) -> str | None:
+def _asked_before(talk: Sequence[Turn], place: int) -> str:
+    """Return the question that a turn may answer: what follows "what is the code?" is a secret."""
+    asked = sentences(talk[place - 1].content[-2000:]) if place else []
+    return next((one for one in reversed(asked) if one.rstrip(" )\"'*_").endswith("?")), "")
+
+
+def _substance(turn: Turn, asked: str, *, with_questions: bool) -> str | None:
     """Return the last sentence of a turn that says enough to stand for what is talked about."""
     for sentence in reversed(sentences(turn.content[:4000])[:8]):
         is_question = sentence.rstrip().endswith("?")
@@ -195,7 +202,7 @@ def _substance(turn: Turn, *, with_questions: bool) -> str | None:
             and len(words.split()) >= _TOPIC_WORDS
             and not _is_chatter(words)
         ):
-            return _short(sentence)
+            return _short(sentence, answering=asked)
     return None
 
 
@@ -230,7 +237,7 @@ def _referred(sentence: str, before: _Before, previous: SpokenSentence | None) -
     if previous is None:
         found += before.topics
     elif previous.voice is Voice.OWN:
-        found.append(_short(previous.text))
+        found.append(_short(previous.text, answering=previous.answers))
         if len(previous.text.split()) < _TOPIC_WORDS:
             found += previous.refers_to[:1]
     return tuple(dict.fromkeys(found))[:MOST_REFERRED]
@@ -261,9 +268,10 @@ def _options(text: str) -> tuple[str, ...]:
     return (_short(found["first"].strip()), _short(found["second"].strip())) if found else ()
 
 
-def _short(text: str) -> str:
+def _short(text: str, *, answering: str | None = None) -> str:
     """Return the beginning of a text on one line, cut between words."""
-    line = " ".join(text.split())
+    beginning = " ".join(text[: 4 * MAX_CONTEXT_CHARACTERS].split())
+    line = conceal_secrets(beginning, answering=answering)  # before it is cut: half a secret looks like none
     if len(line) <= MAX_CONTEXT_CHARACTERS:
         return line
     return line[:MAX_CONTEXT_CHARACTERS].rpartition(" ")[0] or line[:MAX_CONTEXT_CHARACTERS]

@@ -21,10 +21,10 @@ from engramdb.policy import CapturePolicy
 from engramdb.settings import DateOrder
 from engramdb.text.affect import affect, sentiment
 from engramdb.text.detail import levels
-from engramdb.text.identity import fingerprint_of
+from engramdb.text.identity import WITHHELD_WORDS, fingerprint_of
 from engramdb.text.injection import scan
 from engramdb.text.moments import named_times
-from engramdb.text.pii import classify, holds_more
+from engramdb.text.pii import classify, conceal_secrets, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
 from engramdb.values import (
@@ -197,8 +197,8 @@ def born(
         statement=draft.statement,
         force=filing.force,
         lasting=filing.lasting,
-        answers=draft.answers,
-        refers_to=draft.refers_to,
+        answers=_lent(draft.answers, policy) if draft.answers else None,
+        refers_to=tuple(_lent(words, policy) for words in draft.refers_to),
         moments=draft.moments,
         claims=draft.claims,
     )
@@ -207,6 +207,24 @@ def born(
 def _exact_words(draft: Draft) -> str | None:
     """Return the sentence it was said in, unless a secret in that is another statement's."""
     return None if draft.verbatim and holds_more(draft.verbatim, draft.content) else draft.verbatim
+
+
+def _lent(words: str, policy: CapturePolicy) -> str:
+    """
+    Return words of another sentence as a memory may carry them, which is shown wherever its own words may be.
+
+    A harmless "yes" carries neither the secret nor the orders that stood in the question.
+    """
+    is_suspicious = scan(words).score >= policy.injection_flag_above
+    return WITHHELD_WORDS if is_suspicious else conceal_secrets(words)
+
+
+def _tier(memory: Memory) -> SecurityTier:
+    """Return the protection that a memory needs for its own words and for those that it leans on."""
+    tier = classify(memory.content, answering=memory.answers).tier
+    lent = (words for words in (memory.answers, *memory.refers_to) if words)
+    is_more = tier is SecurityTier.CLEARTEXT and any(holds_more(words, memory.content) for words in lent)
+    return SecurityTier.SENSITIVE if is_more else tier
 
 
 def _with_source(made: Provenance) -> Provenance:
@@ -218,7 +236,7 @@ def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
     """Return the memory with security tier, affect, traits and levels of detail."""
     felt = affect(memory.content, outcome=outcome, is_correction=memory.category == "correction")
     return memory.evolve(
-        security=classify(memory.content, answering=memory.answers).tier,
+        security=_tier(memory),
         affect=felt,
         traits=infer_traits(memory.content, sentiment=sentiment(felt)),
         detail=levels(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 
@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Store, Transaction
+from engramdb.text.sentences import sentences
+from engramdb.text.terms import retells
 from engramdb.values import (
     Action,
     Actor,
@@ -19,12 +21,15 @@ from engramdb.values import (
     Erasure,
     Memory,
     MemoryId,
+    Role,
     Scope,
     Status,
     TurnId,
     new_id,
 )
 
+MAX_TURNS_BESIDE = 1000
+"""So many turns of a session are looked through for what retells an erased memory, the latest."""
 TOKEN = "erased-"  # noqa: S105 - a name, and no secret
 """How the name begins that stands in the place of a user who was erased."""
 
@@ -56,7 +61,7 @@ def erase_memory(memory_id: MemoryId, order: ErasureRequest) -> Erasure:
         if memory.status is Status.ERASED:
             return Erasure(dry_run=order.dry_run)
         doomed = _with_kin(tx, memory)
-        turns = list(dict.fromkeys(turn for one in doomed for turn in tx.erasures.evidence(one)))
+        turns = list(dict.fromkeys(turn for one in doomed for turn in _evidence(tx, one)))
         holders = _holders(tx, doomed, turns, order.scope)
         found = Erasure(
             memories=tuple(one.id for one in doomed),
@@ -118,6 +123,18 @@ def _with_kin(tx: Transaction, memory: Memory) -> list[Memory]:
                 found[one.id] = one
                 waiting.append(one)
     return list(found.values())
+
+
+def _evidence(tx: Transaction, memory: Memory) -> Iterator[TurnId]:
+    """Yield the turns that hold what a memory says, an assistant's that retell it in its session included."""
+    found = tx.erasures.evidence(memory)
+    yield from found
+    said = (tx.turns.get(turn, scope=memory.scope) for turn in found)
+    for session in {turn.session for turn in said if turn is not None} - {None}:
+        for turn in tx.turns.list(scope=memory.scope, session=session, limit=MAX_TURNS_BESIDE):
+            is_echo = turn.role is Role.ASSISTANT and turn.scope == memory.scope
+            if is_echo and any(retells(one, memory.content) for one in sentences(turn.content)):
+                yield turn.id
 
 
 def _holders(

@@ -19,7 +19,7 @@ from engramdb.errors import StatusNotAllowed
 from engramdb.store.contract import Transaction
 from engramdb.text.identity import FORGOTTEN_WORDS, fingerprint_of
 from engramdb.text.normalize import normalize_text
-from engramdb.text.terms import index_terms
+from engramdb.text.terms import index_terms, retells
 from engramdb.values import (
     Action,
     Actor,
@@ -99,10 +99,11 @@ MIN_QUOTED_WORDS = 2
 CONTEXT_FORGOTTEN = "what it leaned on was forgotten"
 
 
-def _unless_repeated(words: str | None, gone: str) -> str | None:
-    """Return words unless they hold, or are part of, what is gone."""
+def _unless_repeated(words: str | None, gone: str, *, is_retold: bool) -> str | None:
+    """Return words unless they hold, or are part of, what is gone, or ask about it in other words."""
     folded = normalize_text(words or "")
-    return FORGOTTEN_WORDS if folded and (gone in folded or folded in gone) else words
+    is_gone = folded and (gone in folded or folded in gone or (is_retold and retells(folded, gone)))
+    return FORGOTTEN_WORDS if is_gone else words
 
 
 class MemoryWriter(Struct, frozen=True):
@@ -220,7 +221,7 @@ class MemoryWriter(Struct, frozen=True):
         for edge in self.tx.edges.of(memory.id):
             self.tx.edges.remove(edge.source, edge.target, edge.type)
         self.tx.memories.erase_words(memory.id)
-        self.withdraw_context(memory.content, session=memory.provenance.session, scope=memory.scope)
+        self._withdraw_words(memory)
         self._note(memory, gone, Action.ERASE, reason)
         return gone
 
@@ -292,17 +293,31 @@ class MemoryWriter(Struct, frozen=True):
         if new.status is not old.status:
             self._withdraw_derived(new)
             if new.status is Status.FORGOTTEN:
-                self.withdraw_context(new.content, session=new.provenance.session, scope=new.scope)
+                for one in self._stood_for(new):
+                    self._withdraw_words(one)
         return key
 
-    def withdraw_context(self, text: str, *, session: str | None, scope: Scope) -> None:
-        """Take words that are forgotten out of what the memories of their session lean on."""
+    def _withdraw_words(self, memory: Memory) -> None:
+        """Take the words of a memory out of what others lean on, in every session in which it was said."""
+        said = (self.tx.turns.get(turn, scope=memory.scope) for turn in memory.provenance.turns)
+        sessions = dict.fromkeys([memory.provenance.session, *(turn.session for turn in said if turn)])
+        for session in sessions:
+            self.withdraw_context(memory.content, session=session, scope=memory.scope, is_retold=True)
+
+    def withdraw_context(
+        self, text: str, *, session: str | None, scope: Scope, is_retold: bool = False
+    ) -> None:
+        """
+        Take words that are forgotten out of what the memories of their session lean on.
+
+        With `is_retold` also what tells them in other words, as the question after them does.
+        """
         gone = normalize_text(text)
         if len(gone.split()) < MIN_QUOTED_WORDS:
             return
         for key, other in self.tx.memories.leaning(session, scope=scope).items():
             context = (other.answers, *other.refers_to)
-            answers, *refers_to = (_unless_repeated(words, gone) for words in context)
+            answers, *refers_to = (_unless_repeated(words, gone, is_retold=is_retold) for words in context)
             if context == (answers, *refers_to):
                 continue
             left = tuple(words for words in refers_to if words)

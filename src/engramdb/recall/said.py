@@ -22,7 +22,7 @@ from engramdb.text.injection import scan
 from engramdb.text.normalize import normalize_text
 from engramdb.text.pii import conceal_secrets
 from engramdb.text.sentences import sentences
-from engramdb.text.terms import distinct_terms, query_terms
+from engramdb.text.terms import distinct_terms, query_terms, retells
 from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def find_said(tx: Transaction, asking: Asking, hits: Sequence[Hit]) -> tuple[Sai
     for one in ranked:
         distinct.setdefault(normalize_text(one.excerpt.text), one)
     best = list(distinct.values())[:SCREENED]
-    forgotten = tx.erasures.retelling_forgotten([one.turn.id for one in best]) if best else set()
-    harmless = (one for one in best if one.turn.id not in forgotten and _is_harmless(one.excerpt.text))
+    shown = _without_forgotten(tx, best) if best else []
+    harmless = (one for one in shown if _is_harmless(one.excerpt.text))
     ceiling = min((hit.trust.composite for hit in hits), default=TRUST)
     return tuple(one.shown(ceiling=ceiling) for one in islice(harmless, MAX_SAID))
 
@@ -108,6 +108,18 @@ class SaidCandidate(Struct, frozen=True):
             score=self.score,
             trust=min(TRUST * self.score, ceiling),
         )
+
+
+def _without_forgotten(tx: Transaction, found: Sequence[SaidCandidate]) -> list[SaidCandidate]:
+    """Return what repeats no forgotten memory: word for word, or retold in the same session."""
+    ids = [one.turn.id for one in found]
+    repeating, words = tx.erasures.retelling_forgotten(ids), tx.erasures.forgotten_words(ids)
+    return [
+        one
+        for one in found
+        if one.turn.id not in repeating
+        and not any(retells(one.excerpt.text, told) for told in words.get(one.turn.id, ()))
+    ]
 
 
 def _asks_for_turns(filters: Filters) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
-from engramdb.text.identity import FORGOTTEN_WORDS
+from engramdb.text.identity import MISSING_WORDS
 from engramdb.values import Memory, Moment
 
 MONTHS = (
@@ -88,9 +88,9 @@ def leaned_on(memory: Memory) -> str:
     """Return in brackets what a short sentence answers or refers to; nothing where it stands by itself."""
     if memory.statement or len(memory.content.split()) > MAX_LEANING_WORDS:
         return ""
-    if memory.answers and memory.answers != FORGOTTEN_WORDS:
+    if memory.answers and memory.answers not in MISSING_WORDS:
         return f" (to: {memory.answers})"
-    known = next((words for words in memory.refers_to if words != FORGOTTEN_WORDS), None)
+    known = next((words for words in memory.refers_to if words not in MISSING_WORDS), None)
     is_open = len(memory.content.split()) <= MAX_FRAGMENT_WORDS or _POINTING.search(memory.content)
     return f" (after: {known})" if known and is_open else ""
 

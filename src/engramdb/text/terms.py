@@ -12,7 +12,7 @@ import Stemmer
 
 from engramdb.erasable_cache import cached
 from engramdb.text.dates import long_date, with_dates
-from engramdb.text.identity import FORGOTTEN_WORDS
+from engramdb.text.identity import MISSING_WORDS
 from engramdb.text.lexicons import ENGLISH, word_set
 from engramdb.text.normalize import lazy
 from engramdb.values import Memory, Turn
@@ -65,6 +65,16 @@ def query_terms(text: str) -> list[str]:
     every = list(dict.fromkeys(_cut(text, pairs_only=True)))
     stops = _stop_stems()
     return [term for term in every if term.partition("'")[0] not in stops] or every
+
+
+RETOLD_SHARE = 0.6
+
+
+def retells(words: str, told: str) -> bool:
+    """Return whether words hold most of what another sentence tells, in whatever order, or nothing else."""
+    heard, first = set(query_terms(words)), set(query_terms(told))
+    shared = len(heard & first)
+    return shared >= 2 and (shared >= RETOLD_SHARE * len(first) or shared == len(heard))
 
 
 @cached(1024)
@@ -158,8 +168,8 @@ def passage(memory: Memory) -> str:
     The dates of relative times are left to the text index: in a vector they drown the other words
     (docs/lab/0002-passage.md).
     """
-    asked = f"{memory.answers} " if memory.answers else ""
-    known = [words for words in memory.refers_to if words != FORGOTTEN_WORDS]
+    asked = f"{memory.answers} " if memory.answers and memory.answers not in MISSING_WORDS else ""
+    known = [words for words in memory.refers_to if words not in MISSING_WORDS]
     leaned_on = f" ({'; '.join(known)})" if known else ""
     return f"{_origin(memory)}{asked}{memory.content}{leaned_on}"
 

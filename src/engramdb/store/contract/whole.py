@@ -81,6 +81,10 @@ class Erasures(Protocol):
         """Return those of the turns that hold a forgotten memory of their scope word for word."""
         ...
 
+    def forgotten_words(self, turn_ids: Sequence[TurnId]) -> dict[TurnId, list[str]]:
+        """Return by turn the words of the forgotten memories of its session, where there are any."""
+        ...
+
     def attention_scopes(
         self, references: Sequence[str], texts: Sequence[str], *, scope: Scope
     ) -> Sequence[Scope]:

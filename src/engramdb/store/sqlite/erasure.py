@@ -90,6 +90,10 @@ _RENAME = (
     f"UPDATE audit SET actor = ?6 WHERE actor = ?5 AND target IN ({_OF_USER})",
     f"UPDATE scopes SET user = ?6 WHERE {_WITHIN}",
 )
+_FORGOTTEN_BESIDE = (
+    "SELECT t.id, m.content FROM turns t JOIN memories m ON m.scope = t.scope AND m.session IS t.session "
+    "WHERE t.id IN (SELECT value FROM json_each(?)) AND m.status = 'forgotten'"
+)
 
 
 class ErasuresTable:
@@ -118,6 +122,13 @@ class ErasuresTable:
         """Return those of the turns that hold a forgotten memory of their scope word for word."""
         rows = self._connection.execute(_RETELLING, (to_json(list(turn_ids)),))
         return {turn for (turn,) in rows}
+
+    def forgotten_words(self, turn_ids: Sequence[TurnId]) -> dict[TurnId, list[str]]:
+        """Return by turn the words of the forgotten memories of its session, where there are any."""
+        found: dict[TurnId, list[str]] = {}
+        for turn, words in self._connection.execute(_FORGOTTEN_BESIDE, (to_json(list(turn_ids)),)):
+            found.setdefault(turn, []).append(words)
+        return found
 
     def attention_scopes(
         self, references: Sequence[str], texts: Sequence[str], *, scope: Scope
