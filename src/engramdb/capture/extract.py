@@ -85,15 +85,17 @@ _CONCRETE = lazy(r"\d|`|[\w-]+\.[a-z]{2,4}\b|\w/\w|_\w|(?<=\s)[A-Z][\w-]+")
 """What makes an assistant's sentence more than an explanation: a number, a name, a file, a command."""
 MOST_OF_ASSISTANT: int = 12
 """So many sentences of one assistant's turn are kept, the worthiest."""
-LEAST_BY_NETWORK = {Role.USER: 0.08, Role.ASSISTANT: 0.025}
+LEAST_BY_NETWORK = {Role.USER: 0.03, Role.ASSISTANT: 0.025}
 LEAST_BY_HEADS = {Role.USER: 0.12, Role.ASSISTANT: 0.08}
 """
 Below this chance of being worth keeping a statement is left to the index of turns. Low on purpose: of what
 was asked for later, the network puts all of people's words and 98 % of assistants' above it, the small heads
-99 % and 92 % (docs/lab/0038-own-words.md).
+99 % and 92 % (docs/lab/0041-own-words.md).
 """
 CONCRETE_SHARE = 0.4
 """What names a number, a file or a person needs only this part of the chance."""
+MIN_TELLING_WORDS = 6
+"""So does what is no short remark, where only the heads have weighed it."""
 TELLING_LEAST = 0.6
 """From so much on a question or a request is kept, for what it tells in passing."""
 _WEIGHTS = {Force.HYPOTHETICAL: 0.6, Force.QUOTED: 0.7, Force.QUESTION: 0.5, Force.REQUEST: 0.5}
@@ -198,7 +200,11 @@ def _user_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> b
     if force in (Force.QUESTION, Force.REQUEST):
         is_decision = force is Force.REQUEST and said.answers is not None
         return is_decision or _tells_in_passing(said, reading)
-    return _is_worth(reading, Role.USER) or said.is_answer_of_weight or _says_of_something(said, reading)
+    is_by_network = reading is not None and _is_sure(reading)
+    is_long = len(said.text.split()) >= MIN_TELLING_WORDS and not is_by_network
+    if _is_worth(reading, Role.USER, is_concrete=is_long):
+        return True
+    return said.is_answer_of_weight or _says_of_something(said, reading)
 
 
 def _says_of_something(said: SpokenSentence, reading: Reading | None) -> bool:

@@ -88,14 +88,14 @@ _ASIDE = lazy(
 """What is said about the typing itself."""
 _COMMANDS = word_set(
     "add adjust analyse analyze apply bump calculate center change check clean clear combine commit "
-    "compare compress convert copy correct count create cut debug delete deploy describe do double draft "
-    "draw drop edit elaborate expand explain export extend extract fill find finish fix format generate "
-    "get give go guess highlight implement improve include indent insert install keep kill leave let list "
-    "look make merge move open optimize order paraphrase paste pick place polish print proofread push put "
-    "read redo refactor regenerate remove rename reorder repeat rephrase replace reprint rerun reset "
-    "restart retry return revert review rewrite roll run save scan scroll search send set shorten show "
-    "shuffle simplify skip solve sort split start stop suggest sum summarise summarize swap switch take "
-    "tell test tidy translate trim try turn undo uninstall update upload use wait wrap write"
+    "compare compress convert copy correct count create cut debug delete deploy describe do draft draw "
+    "drop edit elaborate expand explain export extend extract fill find finish fix format generate get "
+    "give go highlight implement improve include indent insert install keep kill let list look make merge "
+    "move open optimize paraphrase paste pick polish print proofread push put read redo refactor "
+    "regenerate remove rename reorder repeat rephrase replace reprint rerun reset restart retry return "
+    "revert review rewrite roll run save scan scroll search send set shorten show shuffle simplify skip "
+    "solve sort split start stop suggest sum summarise summarize swap switch take tell test tidy "
+    "translate trim try turn undo uninstall update upload use wait wrap write"
 )
 MAX_COMMAND_WORDS = 12
 _POLITE = lazy(
