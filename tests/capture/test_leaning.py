@@ -86,32 +86,32 @@ def test_an_address_in_a_question_protects_the_answer_as_well(engram: Engram) ->
 def test_a_question_about_what_is_forgotten_goes_with_it(engram: Engram, verb: str) -> None:
     kept = _talk(
         engram,
-        ("user", "My boss Zebulon fired two people today."),
+        ("user", "Remember that my boss Zebulon fired two people."),
         ("assistant", "Why did Zebulon fire two people?"),
         ("user", "Because of money."),
     )
-    getattr(engram, verb)(kept["My boss Zebulon fired two people today"].id)
+    getattr(engram, verb)(kept["my boss Zebulon fired two people"].id)
     assert engram.list(limit=1)[0].answers == FORGOTTEN_WORDS
     assert "zebulon" not in _everywhere(engram, "why were two people fired?")
 
 
 @pytest.mark.parametrize("verb", ["forget", "erase"])
 def test_what_was_said_in_two_sessions_is_forgotten_in_both(engram: Engram, verb: str) -> None:
-    said = ("user", "My landlord Zebulon raised the rent.")
+    said = ("user", "Remember that my landlord Zebulon raised the rent.")
     _talk(engram, said, session="a")
     kept = _talk(engram, said, ("user", "That was because of the boiler."), session="b")
-    getattr(engram, verb)(kept["My landlord Zebulon raised the rent"].id)
+    getattr(engram, verb)(kept["my landlord Zebulon raised the rent"].id)
     assert "zebulon" not in _everywhere(engram, "why was the rent raised?")
 
 
 def test_forgetting_one_thing_leaves_the_questions_about_others(engram: Engram) -> None:
     kept = _talk(
         engram,
-        ("user", "My boss Zebulon fired two people today."),
+        ("user", "Remember that my boss Zebulon fired two people."),
         ("assistant", "Which tea do you drink in the morning?"),
         ("user", "Mostly Assam."),
     )
-    engram.forget(kept["My boss Zebulon fired two people today"].id)
+    engram.forget(kept["my boss Zebulon fired two people"].id)
     assert engram.list(limit=1)[0].answers == "Which tea do you drink in the morning?"
 
 

@@ -243,6 +243,6 @@ def test_models_are_shown_the_date_beside_a_relative_time(engram: Engram) -> Non
     assert shown in engram.context("when is the release?", model="claude-opus-4-6").text
     assert render.line(memory).endswith(shown)
     assert render.shape(memory)["content"] == memory.content
-    assert render.shape(memory)["dated"] == shown
+    assert render.shape(memory)["readable"] == shown
     assert "dated" not in render.shape(engram.remember("Ann lives in Oslo"))
     assert stored_tokens(memory, DetailLevel.FULL) >= count_tokens(shown)
