@@ -80,6 +80,7 @@ EXPECTED = [
     ("active", "fact", "I use Rust for the backend and React for the frontend"),
     ("active", "fact", "I'm allergic to peanuts"),
     ("active", "relationship", "My sister Clara is a nurse"),
+    ("active", "general", "If I were rich I would buy a boat"),
     ("active", "decision", "We decided to use PostgreSQL"),
     ("active", "commitment", "the demo is on Friday"),
     ("active", "preference", "I prefer tea over coffee"),
