@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 
 from msgspec import Struct
 
@@ -29,6 +30,8 @@ MAX_CONTEXT_CHARACTERS = 160
 """Of a question or of what is leaned on."""
 MAX_CODE_CHARACTERS = 400
 """A block of code up to this size stays with the sentence that introduces it."""
+MAX_SENTENCES = 300
+"""So many sentences of one turn are read; a book that was pasted is found among the turns."""
 MAX_FRAGMENT_WORDS = 5
 MAX_GROUP_WORDS = 30
 MAX_OUTPUT_CHARACTERS = 400
@@ -129,7 +132,7 @@ def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
     before = _Before.of(turn, heard)
     nearby = [person for one in heard[-3:] for person in people(one.content)]
     previous: SpokenSentence | None = None
-    for place, (segment, sentence) in enumerate(_pieces(turn.content)):
+    for place, (segment, sentence) in enumerate(islice(_pieces(turn.content), MAX_SENTENCES)):
         is_own = segment.voice is Voice.OWN
         # An assistant says what it is about; with the question in it, it would outrank who was asked.
         is_told = is_own and turn.role is Role.USER
