@@ -33,7 +33,8 @@ from msgspec import Struct, field
 from engramdb import Draft, Engram, Scope, Settings
 from engramdb.hooks.detached import HookWork, serve
 from engramdb.hooks.events import PROGRAMS, HookCall, parse
-from engramdb.hooks.respond import MAX_HITS, SESSION_TOKENS, fitting
+from engramdb.hooks.fitting import fitting
+from engramdb.hooks.respond import MAX_HITS, SESSION_TOKENS
 from engramdb.hooks.run import is_wanted
 from engramdb.models.capabilities import counter_for
 from engramdb.testing import ManualClock
@@ -282,7 +283,7 @@ def main() -> None:
     parser.add_argument("--sealed", action="store_true", help="the sets that are for the end")
     parser.add_argument("--client", choices=sorted(PROGRAM_DOUBLES), action="append")
     parser.add_argument("--embedder", default="static")
-    parser.add_argument("--reader", default="rules")
+    parser.add_argument("--reader", default="auto")
     parser.add_argument("--processes", type=int, default=5, help="prompts that are also timed as a process")
     parser.add_argument("--show", action="store_true", help="each prompt with what it was given")
     arguments = parser.parse_args()

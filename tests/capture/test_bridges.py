@@ -22,12 +22,22 @@ def engram(store_path: Path) -> Iterator[Engram]:
         yield opened
 
 
-def test_a_compaction_is_cut_into_its_statements(engram: Engram) -> None:
-    """What a summary kept survives the next summary."""
-    kept = engram.capture.compaction("The API moved to port 8080. Ok. Ben fixed the login bug.", session="s")
+def test_a_compaction_is_read_as_any_turn_of_the_assistant(engram: Engram) -> None:
+    """What a summary kept survives the next one, with the turn as its evidence; what was planned does not."""
+    kept = engram.capture.compaction(
+        "1. Findings:\n- The API was moved to port 8080 on Monday\n"
+        "- Ben found that the login breaks without a cookie\n"
+        "2. Pending tasks:\n- Tell everybody about the port",
+        session="s",
+    )
 
-    assert [memory.content for memory in kept] == ["The API moved to port 8080.", "Ben fixed the login bug."]
-    assert all(memory.importance == 0.6 for memory in kept)
+    assert [memory.content for memory in kept] == [
+        "The API was moved to port 8080 on Monday",
+        "Ben found that the login breaks without a cookie",
+    ]
+    (turn,) = engram.turns(session="s")
+    assert {memory.provenance.turns for memory in kept} == {(turn.id,)}
+    assert {memory.provenance.source for memory in kept} == {"assistant"}
 
 
 def test_a_failed_task_leaves_a_mark(engram: Engram) -> None:
@@ -83,7 +93,7 @@ def test_a_reported_command_teaches_what_worked(engram: Engram) -> None:
     engram.capture.tool_run("npm", "build it", command="NODE=20 npm run build -- --x", session="a")
 
     assert [one.content for one in engram.list() if one.extractor == "command-1"] == [
-        "`npm run build` failed: error: node 18; `NODE=20 npm run build -- --x` worked"
+        "`NODE=20 npm run build -- --x` worked after `npm run build` failed: error: node 18"
     ]
 
 

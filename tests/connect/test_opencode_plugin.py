@@ -169,7 +169,7 @@ def test_commands_of_opencode_teach(home: Path, plugin: Path) -> None:
     (lesson,) = until(
         home, lambda engram: [one.content for one in engram.list() if one.extractor == "command-1"]
     )
-    assert lesson == "`pytest tests` failed: no module named shop; `uv run pytest tests` worked"
+    assert lesson == "`uv run pytest tests` worked after `pytest tests` failed: no module named shop"
 
 
 @needs_node

@@ -88,13 +88,13 @@ def made_by(memory: Engram, extractor: str) -> list[Memory]:
 
 def test_a_command_that_failed_and_then_worked_is_a_lesson(memory: Engram, terminal: Terminal) -> None:
     """In the words of the shell, by the assistant, with both runs as evidence; told twice it is one."""
-    terminal.ran("pip install httpx", "error: externally-managed-environment", failed=True)
+    terminal.ran("pip install httpx", "error: externally managed", failed=True)
     terminal.ran("ls", "app.py")
     terminal.ran("uv pip install httpx", "Installed 1 package")
 
     (lesson,) = made_by(memory, COMMAND)
     assert lesson.content == (
-        "`pip install httpx` failed: error: externally-managed-environment; `uv pip install httpx` worked"
+        "`uv pip install httpx` worked after `pip install httpx` failed: error: externally managed"
     )
     assert (lesson.provenance.source, lesson.layer, lesson.type) == ("assistant", "procedural", "procedure")
     assert len(lesson.provenance.turns) == 2
@@ -184,7 +184,7 @@ def test_records_of_runs_are_put_before_no_prompt(memory: Engram, terminal: Term
 
     assert {TASK, TOOL} < {one.extractor for one in memory.list()}
     assert [line for line in block.splitlines() if line.startswith("- ")] == [
-        line for line in block.splitlines() if "`uv run pytest tests/harbor` worked" in line
+        line for line in block.splitlines() if "`uv run pytest tests/harbor` worked after" in line
     ]
     assert "worked" in block
 

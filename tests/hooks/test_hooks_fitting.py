@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
 from engramdb import Engram, Settings
 from engramdb.hooks import respond
 from engramdb.hooks.events import parse
-from engramdb.hooks.respond import fitting
+from engramdb.hooks.fitting import fitting
+from engramdb.values import Hit, Memory, Provenance, Reason, Trust, Voice
+from engramdb.values.reading import Force
 
 from .hook_prompts import MEMORIES, PROMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from engramdb import Hit
 
 
 @pytest.fixture(scope="module")
@@ -114,33 +114,60 @@ def test_a_memory_alone_in_its_store_is_given_where_it_is_named(
     assert ("Helix" in block) is is_given
 
 
+def hit(words: str, *, fits: float, share: float = 0.0, nearness: float = 0.0, **about: object) -> Hit:
+    """Return a hit that was found so: how well it fits, the share of the prompt's words, how near it is."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    memory = Memory(id=words, content=words, created_at=now, updated_at=now, **about)  # type: ignore[arg-type]
+    found = {"lexical": share, "vector": nearness}
+    reasons = tuple(Reason(index=name, rank=1, score=one, contribution=one) for name, one in found.items())
+    trust = Trust(relevance=fits, accuracy=1, freshness=1, utility=1, composite=1)
+    return Hit(memory=memory, score=fits, trust=trust, reasons=reasons)
+
+
 @pytest.mark.parametrize(
-    ("relevances", "of_short", "of_long"),
+    ("prompt", "found", "is_given"),
     [
-        ([], 0, 0),
-        ([0.6, 0.3, 0.24], 2, 2),
-        ([0.7, 0.3], 1, 1),
-        ([0.23, 0.22], 0, 0),
-        ([0.16, 0.02], 0, 1),
-        ([0.09], 0, 1),
-        ([0.05], 0, 0),
-        ([0.16, 0.1], 0, 0),
+        (
+            "batch the sink for three minutes",
+            hit("the sink acks every batch of minutes", fits=0.3, share=0.2),
+            True,
+        ),
+        (
+            "batch the sink for three minutes",
+            hit("the sink acks every batch of minutes", fits=0.1, share=0.2),
+            False,
+        ),
+        ("why do payment calls fail", hit("payment calls are retried", fits=0.3, share=0.4), True),
+        ("why do payment calls fail", hit("payment calls fell", fits=0.3, share=0.4, importance=0.3), False),
+        ("run the tests again", hit("the tests run on Fridays", fits=0.3, share=0.3), False),
+        ("how do I run the tests?", hit("we run the tests with pytest", fits=0.6, share=0.9), True),
+        ("ask Ragnhild about it", hit("a change of the schema needs Ragnhild", fits=0.2, share=0.1), True),
+        ("rebase it with git", hit("the first git status took two seconds", fits=0.3, share=0.3), False),
     ],
 )
-def test_below_the_floor_a_long_prompt_is_given_one_that_stands_alone(
-    known: Engram, relevances: list[float], of_short: int, of_long: int
+def test_shared_words_are_evidence_unless_every_prompt_has_them(
+    prompt: str, found: Hit, is_given: bool
 ) -> None:
-    """Several sentences fit everything less; what fits them is then far ahead of the rest."""
-    hits = [_fitting_so(hit, relevance) for hit, relevance in zip(_hits(known), relevances, strict=False)]
-
-    assert len(hits) == len(relevances)
-    assert len(fitting("fix it", hits)) == of_short
-    assert len(fitting("fix it, " * 30, hits)) == of_long
+    """Many that tell something, few that are most of the prompt, or a name of its own."""
+    assert bool(fitting(prompt, [found])) is is_given
 
 
-def _hits(known: Engram) -> list[Hit]:
-    return list(known.recall("which port does the staging server use?", limit=3).hits)
+def test_what_is_clear_of_the_crowd_is_given_without_a_shared_word() -> None:
+    """The best of strangers is not: they come in crowds, and a prompt that names no topic has none."""
+    crowd = [hit(f"stranger {number}", fits=0.3, nearness=0.3) for number in range(4)]
+    near = hit("the coast authority presents on the 21st", fits=0.5, nearness=0.55)
+
+    assert fitting("prepare the kystverket demo", [near, *crowd]) == [near]
+    assert fitting("go on, looks good", [near, *crowd]) == []
+    assert fitting("prepare the kystverket demo", [hit("near", fits=0.5, nearness=0.35), *crowd]) == []
 
 
-def _fitting_so(hit: Hit, relevance: float) -> Hit:
-    return replace(hit, trust=replace(hit.trust, relevance=relevance))
+def test_a_prompt_is_given_a_few_lines_and_no_output_of_programs() -> None:
+    """However many share its words."""
+    words = "the harbor relay spools to the card"
+    found = [hit(f"{words} {number}", fits=0.5, share=0.5) for number in range(9)]
+    log = hit(words, fits=0.9, share=0.9, provenance=Provenance(voice=Voice.LOG))
+    asked = hit(words, fits=0.9, share=0.9, force=Force.REQUEST)
+
+    assert len(fitting("does the harbor relay spool to the card?", [log, asked, *found])) == 3
+    assert fitting("does the harbor relay spool to the card?", [log, asked]) == []

@@ -87,6 +87,37 @@ def test_what_a_session_without_an_end_left_is_known_to_the_next(memory: Engram,
     assert "pnpm" in block
 
 
+COMPACTED = """This session is being continued from a previous conversation that ran out of context.
+The conversation is summarized below:
+<analysis>I should look at everything.</analysis>
+1. Key Technical Concepts:
+   - The relay spools to the card while the ingest is down.
+2. All user messages:
+   - run it again
+   - looks good
+3. Errors and fixes:
+   - The boat sank because the valve in the bilge was left open.
+4. Pending Tasks:
+   - Write to the harbor.
+"""
+
+
+def test_what_a_compaction_sums_up_is_read_once(memory: Engram, home: Path, log: Path) -> None:
+    """As the agent's words, however often it is told; prompts and plans stay out."""
+    write(log, [line("user", "hello", "u1"), line("user", COMPACTED, "u2", isCompactSummary=True)])
+    begun = visit(memory, home, "SessionStart", source="compact", transcript_path=str(log))
+
+    for _ in range(2):
+        respond.afterwards(begun, respond.keep(begun))
+    respond.afterwards(visit(memory, home, "PreCompact"), ())
+
+    told = {one.content for one in memory.list() if one.provenance.source == "assistant"}
+    assert any("spools to the card" in one for one in told)
+    assert any("valve in the bilge" in one for one in told)
+    assert not any("run it again" in one or "harbor" in one or "continued" in one for one in told)
+    assert len(heard(memory)) == 1
+
+
 def test_a_prompt_that_the_log_repeats_is_kept_once(memory: Engram, home: Path, log: Path) -> None:
     """A program tells of a prompt before it logs it; neither the log nor an import of it adds anything."""
     prompt = visit(memory, home, "UserPromptSubmit", prompt="I moved  to Lisbon", transcript_path=str(log))

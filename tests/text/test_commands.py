@@ -87,18 +87,18 @@ def run(command: str, result: str = "", *, failed: bool = False) -> CommandRun:
     [
         (
             [run("pip install x", "no pip here", failed=True), run("uv pip install x")],
-            "`pip install x` failed: no pip here; `uv pip install x` worked",
+            "`uv pip install x` worked after `pip install x` failed: no pip here",
         ),
         (
             [
                 run("cross build --target musl -p api", "no", failed=True),
                 run("cargo zigbuild --target gnu -p api"),
             ],
-            "`cross build --target musl -p api` failed: no; `cargo zigbuild --target gnu -p api` worked",
+            "`cargo zigbuild --target gnu -p api` worked after `cross build --target musl -p api` failed: no",
         ),
         (
             [run("make test", "no such table", failed=True), run("make migrate"), run("make test")],
-            "`make test` failed: no such table; it worked after `make migrate`",
+            "`make test` worked after `make migrate`; before that it failed: no such table",
         ),
         ([run("make test", "1 failed", failed=True), run("make test")], None),
         ([run("npm run build", "x", failed=True), run("npm run lint")], None),

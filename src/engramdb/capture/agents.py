@@ -21,8 +21,8 @@ from engramdb.lifecycle.change import ChangeRequest, count_run
 from engramdb.lifecycle.drafts import Draft
 from engramdb.store.contract import Store
 from engramdb.text.commands import CommandRun, parse_run
+from engramdb.text.compactions import plain_summary
 from engramdb.text.pii_patterns import without_credentials
-from engramdb.text.sentences import sentences
 from engramdb.values import (
     Actor,
     Kind,
@@ -38,32 +38,9 @@ from engramdb.values import (
 from engramdb.values.query import parse_enum
 from engramdb.values.reading import Force, Lasting
 
-COMPACTION_IMPORTANCE = 0.6
-"""What survived a compaction mattered to the one who wrote the summary."""
 SUMMARY_TURNS = 4
 """A shorter session is no story."""
 SUMMARY_STATEMENTS = 3
-_LEAST_WORDS = 3
-_MOST_CHARACTERS = 4000
-
-
-def compaction(summary: str, *, session: str | None, scope: Scope, occurred_at: datetime) -> list[Draft]:
-    """Return the statements of a compaction summary."""
-    made = Provenance(source=Source.ASSISTANT, session=session)
-    return [
-        Draft(
-            content=sentence,
-            scope=scope,
-            category="context",
-            kind=Kind.EPISODE,
-            provenance=made,
-            occurred_at=occurred_at,
-            confidence=0.7,
-            importance=COMPACTION_IMPORTANCE,
-            extractor="compaction-1",
-        )
-        for sentence in _statements(summary)
-    ]
 
 
 def finding(
@@ -114,10 +91,6 @@ def session_summary(
     ]
 
 
-def _statements(text: str) -> list[str]:
-    return [one for one in sentences(text[: 16 * _MOST_CHARACTERS]) if len(one.split()) >= _LEAST_WORDS]
-
-
 class AdmitsDrafts(Protocol):
     """Takes drafts to the write pipeline."""
 
@@ -137,6 +110,12 @@ class WritesTurns(AdmitsDrafts, Protocol):
         occurred_at: datetime | None,
         scope: Scope,
     ) -> Turn: ...
+
+
+class ReadsTurns(Protocol):
+    """Reads what waits of a conversation."""
+
+    def flush(self, conversation: tuple[Scope, str | None] | None = None) -> int: ...
 
 
 class CommandLearner:
@@ -189,20 +168,43 @@ class CommandLearner:
 class AgentCapture:
     """What agents produce besides talk, as memories: `engram.capture`."""
 
-    def __init__(self, writer: WritesTurns, *, learner: CommandLearner, clock: Clock, scope: Scope) -> None:
+    def __init__(
+        self,
+        writer: WritesTurns,
+        *,
+        reader: ReadsTurns,
+        learner: CommandLearner,
+        store: Store,
+        clock: Clock,
+        scope: Scope,
+    ) -> None:
         self._writer = writer
+        self._reader = reader
         self._learner = learner
+        self._store = store
         self._clock = clock
         self._scope = scope
 
     def compaction(
         self, summary: str, *, session: str | None = None, scope: Scope | None = None
     ) -> Sequence[Memory]:
-        """Keep the statements of a summary that took the place of older messages."""
+        """
+        Keep what a summary states that took the place of older messages, and return it.
+
+        It is stored as a turn of the assistant, without headings and plans, and read as any other.
+        """
         place = scope or self._scope
-        return self._writer.admit(
-            compaction(summary, session=session, scope=place, occurred_at=self._clock.now())
+        turn = self._writer.observe(
+            plain_summary(summary) or summary,
+            role=Role.ASSISTANT,
+            speaker=None,
+            session=session,
+            occurred_at=None,
+            scope=place,
         )
+        self._reader.flush((place, session))
+        with self._store.read() as tx:
+            return tx.turns.memories_of([turn.id]).get(turn.id, [])
 
     def task_result(
         self,

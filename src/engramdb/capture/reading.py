@@ -7,6 +7,7 @@ A turn is in the store before this hears of it, and the next process that opens 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
@@ -14,7 +15,9 @@ from engramdb.capture.pipeline import Capture, read_turns
 from engramdb.capture.signals import SmartBuffer, is_urgent, scan
 from engramdb.clock import Clock
 from engramdb.health import Health
-from engramdb.values import Actor, ActorKind, Scope, Turn
+from engramdb.lifecycle.person_rules import take_back
+from engramdb.text.withdrawals import Withdrawal, withdrawals
+from engramdb.values import Actor, ActorKind, Role, Scope, Turn
 from engramdb.worker import Worker
 
 READING = "reading"
@@ -64,12 +67,20 @@ class TurnReader:
         self.heard_at = self._parts.clock.now()
         self._parts.capture.sensory.add(turn)
         conversation = (turn.scope, turn.session)
+        if turn.role is Role.USER and (found := withdrawals(turn.content)):
+            self._withdraw(turn, found)
         trigger = self._buffer().add(turn, is_urgent=is_urgent(scan(turn.content)))
         if self._worker is not None:
             if trigger is not None:
                 self._worker.submit(READING, lambda: self.read(conversation), key=conversation)
         elif trigger is not None or self._is_overfull(conversation):
             self.read(conversation)
+
+    def _withdraw(self, turn: Turn, found: Sequence[Withdrawal]) -> None:
+        """Invalidate the rules that a person takes back in a turn, those just said included."""
+        self.read((turn.scope, turn.session))
+        with self._parts.capture.pipeline.store.atomic() as tx:
+            take_back(tx, turn, found, actor=READER, now=self._parts.clock.now())
 
     def flush(self, conversation: Conversation | None = None) -> int:
         """Read everything that waits, of one conversation or of all, and return how many turns there were."""

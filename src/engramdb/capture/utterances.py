@@ -14,9 +14,12 @@ from datetime import datetime
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from engramdb.capture.actions import parse_task_report
 from engramdb.capture.junk import is_filler, is_progress
 from engramdb.text.clauses import read
+from engramdb.text.commands import parse_run
 from engramdb.text.grammar import Person, opens_with_pronoun, people
 from engramdb.text.normalize import lazy
 from engramdb.text.pii import conceal_secrets
@@ -124,7 +127,9 @@ def utterances(turns: Sequence[Turn], *, context: Sequence[Turn]) -> Iterator[Sp
 
 def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
     if turn.role is Role.TOOL:
-        if len(turn.content) <= MAX_OUTPUT_CHARACTERS:  # of more, the index of turns finds the words
+        is_action = bool(parse_run(turn.content) or parse_task_report(turn.content))
+        # what commands and tasks tell is learned apart; of long output the index of turns finds the words
+        if not is_action and len(turn.content) <= MAX_OUTPUT_CHARACTERS:
             yield SpokenSentence(
                 turn=turn, sentence=turn.content, opened=Opened(turn.content.strip()), voice=Voice.LOG
             )
@@ -132,7 +137,7 @@ def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
     before = _Before.of(turn, heard)
     nearby = [person for one in heard[-3:] for person in people(one.content)]
     previous: SpokenSentence | None = None
-    for place, (segment, sentence) in enumerate(islice(_pieces(turn.content), MAX_SENTENCES)):
+    for place, (segment, sentence) in enumerate(islice(_pieces(turn), MAX_SENTENCES)):
         is_own = segment.voice is Voice.OWN
         # An assistant says what it is about; with the question in it, it would outrank who was asked.
         is_told = is_own and turn.role is Role.USER
@@ -280,9 +285,20 @@ def _short(text: str, *, answering: str | None = None) -> str:
     return line[:MAX_CONTEXT_CHARACTERS].rpartition(" ")[0] or line[:MAX_CONTEXT_CHARACTERS]
 
 
-def _pieces(text: str) -> Iterator[tuple[Segment, str]]:
+_PUT_IN = (Voice.PASTED, Voice.FORWARDED, Voice.GENERATED)
+
+
+def _parts(turn: Turn) -> list[Segment]:
+    """Return the parts of a message by whose words they are: all prose of an assistant is its own."""
+    parts = segments(turn.content)
+    if turn.role is not Role.ASSISTANT:
+        return parts
+    return [replace(one, voice=Voice.OWN, sender=None) if one.voice in _PUT_IN else one for one in parts]
+
+
+def _pieces(turn: Turn) -> Iterator[tuple[Segment, str]]:
     """Yield every sentence with the part of the message that it stands in; code and logs have none."""
-    parts = segments(text)
+    parts = _parts(turn)
     for place, part in enumerate(parts):
         if part.voice in (Voice.CODE, Voice.LOG):
             continue

@@ -22,7 +22,7 @@ from engramdb.cli.output import (
 )
 from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
-from engramdb.values import Memory, Restored, Section, Turn, UnlearnedTurn, Window, WorkingItem, WorkingMemory
+from engramdb.values import Brief, Memory, Restored, Section, Turn, UnlearnedTurn, Window, WorkingItem, WorkingMemory
 from engramdb.verbs.conversation import Flushed
 
 _UNDER_CONTENT = " " * 10
@@ -93,6 +93,17 @@ def context(run: Run) -> None:
     window: Window = run.answer()
     run.present(window, show_sections if run.extra["sections"] else show_context)
     _tell_shortfalls(window)
+
+
+@runs("brief")
+def brief(run: Run) -> None:
+    """Show the block on stdout, and on stderr what had no room."""
+    found: Brief = run.answer()
+    run.present(found, lambda one: out(visible(one.text)))
+    if not found.text:
+        talk("Nothing is known yet.")
+    elif found.left_out:
+        talk(f"{found.left_out} more had no room in {found.budget} tokens.")
 
 
 def show_context(window: Window) -> None:

@@ -115,7 +115,8 @@ class StandingMemories:
             for memory in tx.memories.list(scope=scope, filters=filters, limit=MAX_PER_KIND, before=None)
         ]
         pinned = tx.memories.pinned(scope=scope, limit=MAX_PER_KIND)
-        return StandingSet(cursor, {one.id: one for one in [*pinned, *found] if may_be_standing(one)})
+        rules = tx.memories.rules(scope=scope, limit=MAX_PER_KIND)
+        return StandingSet(cursor, {one.id: one for one in [*pinned, *rules, *found] if may_be_standing(one)})
 
     def _apply_changes(self, tx: Transaction, scope: Scope, known: StandingSet, cursor: int) -> StandingSet:
         """Return what stands after the changes since then: only what changed is read."""
@@ -137,12 +138,16 @@ class StandingMemories:
 
 def is_identity(memory: Memory, policy: ContextPolicy) -> bool:
     """Return whether a memory belongs to who the agent and the user are."""
-    return memory.pinned or memory.category in policy.identity_categories
+    return memory.pinned or memory.is_rule or memory.category in policy.identity_categories
 
 
 def order_standing(memories: Iterable[Memory]) -> list[Memory]:
-    """Return standing memories in the order that they get tokens: pinned, weighty, proven, newest."""
-    return sorted(memories, key=lambda one: (one.pinned, standing_weight(one), one.created_at), reverse=True)
+    """Return standing memories in the order that they get tokens: pinned, rules, weighty, proven, newest."""
+    return sorted(
+        memories,
+        key=lambda one: (one.pinned, one.is_rule, standing_weight(one), one.created_at),
+        reverse=True,
+    )
 
 
 def standing_weight(memory: Memory) -> float:

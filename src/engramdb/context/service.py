@@ -1,5 +1,5 @@
 """
-The verb `context`: what a model should have in mind for a message, in sections that fit its window.
+The verbs `context` and `brief`: what a model should have in mind for a message, and when work begins.
 
 Budget first, then fill. What is shown and fits the message counts as recalled.
 """
@@ -16,10 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.clock import Clock
+from engramdb.context.brief import LOOKED_AT, BriefSources, build_brief
 from engramdb.context.budget import Measure, available_tokens
 from engramdb.context.build import WindowRequest, WindowSources, build_window
 from engramdb.context.history import HistoryMessage, ModelSummaries, parse_history
-from engramdb.context.sections import StandingMemories
+from engramdb.context.sections import StandingMemories, choose_questions, question_line
 from engramdb.errors import EmbeddingError, InvalidQuery
 from engramdb.health import CHAT, Health
 from engramdb.index.domains import find_summaries
@@ -34,7 +35,20 @@ from engramdb.recall.service import message_query, still_reading
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
 from engramdb.text.tokens import USUAL
-from engramdb.values import Breadth, Gap, Missing, Recall, Role, Scope, Summary, Turn, Window, WorkingLine
+from engramdb.values import (
+    Breadth,
+    Brief,
+    Filters,
+    Gap,
+    Missing,
+    Recall,
+    Role,
+    Scope,
+    Summary,
+    Turn,
+    Window,
+    WorkingLine,
+)
 
 MAX_TURNS = 400
 """The turns of a session that are read for its history."""
@@ -126,6 +140,24 @@ class ContextService:
             window = self._window(asked, _collect_answers(answers, answer), measure, request)
         self._note(window, answers, place, request.session)
         return window
+
+    def brief(self, scope: Scope, *, budget: int, session: str | None) -> Brief:
+        """Return what work in a scope begins with; what is shown counts as handed out."""
+        if budget < 0:
+            raise InvalidQuery(f"budget={budget} is below 0")
+        now, left = self._parts.clock.now(), self._questions_left(scope, session)
+        self._parts.wait_for_reading()
+        with self._parts.health.watch("context"), self._parts.store.read() as tx:
+            standing = list(self._standing.of(tx, scope).memories.values())
+            newest = tx.memories.list(scope=scope, filters=Filters(), limit=LOOKED_AT, before=None)
+        known = {one.id for one in (*standing, *newest)}
+        gaps = choose_questions(self._gaps(scope), known, left=left, now=now) if left > 0 else []
+        sources = BriefSources(standing=standing, newest=newest, questions=gaps, session=session)
+        found = build_brief(sources, budget, measure=Measure(self.counter(None)), now=now)
+        asked = [gap for gap in gaps if question_line(gap) in found.text]
+        self._note_questions(asked, scope, session)
+        self._parts.access_log.note(list(found.memories), fitting=frozenset(), scope=scope, session=session)
+        return found
 
     def working_budget(self, request: PromptRequest) -> int:
         """Return how many tokens of the model's window working memory may take."""

@@ -34,6 +34,7 @@ from engramdb.values import (
     AuditEvent,
     Backup,
     Breadth,
+    Brief,
     Census,
     Confidence,
     DoctorReport,
@@ -92,6 +93,8 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.models.embedder import Embedder
     from engramdb.recall.fuse import Reranker
 
+BRIEF_TOKENS = 1200
+"""What a brief may cost where nobody says."""
 _ENDING = 8
 """The characters at the end of an id that may stand for the whole."""
 
@@ -629,6 +632,17 @@ class Engram:
             counter=counter,
         )
         return self._parts.contexts.build(request, recalled=recalled)
+
+    def brief(
+        self, *, budget: int = BRIEF_TOKENS, session: str | None = None, scope: Scope | None = None
+    ) -> Brief:
+        """
+        Return what to give a model when work begins, before anything is asked, in `budget` tokens.
+
+        The rules that a person has set come first, then what is pinned and preferred, then what matters most
+        of what is known. What the `session` itself has said is left out.
+        """
+        return self._parts.contexts.brief(self._in(scope), budget=budget, session=session)
 
     def turn(
         self,

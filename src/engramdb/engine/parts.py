@@ -230,7 +230,14 @@ class Parts:
         """What agents produce besides talk."""
         from engramdb.capture.agents import AgentCapture  # noqa: PLC0415
 
-        return AgentCapture(self.writer, learner=self.command_learner, clock=self.clock, scope=self.scope)
+        return AgentCapture(
+            self.writer,
+            reader=self.turn_reader,
+            learner=self.command_learner,
+            store=self.store,
+            clock=self.clock,
+            scope=self.scope,
+        )
 
     @lazy_property
     def command_learner(self) -> CommandLearner:

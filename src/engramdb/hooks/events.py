@@ -40,6 +40,8 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     """The last words of the agent, where the program tells them itself."""
     moment: str = ""
     """When or in which turn it happened: what an event without a name of its own is known by."""
+    summary: str = ""
+    """What took the place of older messages, where the program tells it."""
     source: str = ""
     """How a session began: startup, resume, clear or compact."""
     tool: str = ""
@@ -78,6 +80,7 @@ def parse(raw: bytes, *, name: str) -> HookEvent:
         prompt=_text(told, "prompt"),
         reply=_text(told, "last_assistant_message") or _text(told, "prompt_response"),
         moment=_text(told, "timestamp") or _text(told, "turn_id"),
+        summary=_text(told, "summary"),
         source=_text(told, "source"),
         tool=_text(told, "tool_name"),
         tool_use=_text(told, "tool_use_id"),

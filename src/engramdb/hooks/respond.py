@@ -8,82 +8,53 @@ adds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from pathlib import PurePath
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from engramdb.capture.actions import CANCELLED, FAILED, SUCCEEDED, TaskReport, is_run_record
+from engramdb.capture.actions import CANCELLED, FAILED, SUCCEEDED, TaskReport
 from engramdb.context.budget import Measure, fill_section
 from engramdb.context.lines import BLOCK, NOTICE, frame_block
 from engramdb.context.sections import recalled_candidates
 from engramdb.engine.engram import Engram
 from engramdb.hooks import events, filters, transcript
 from engramdb.hooks.events import CLAUDE_CODE, CODEX, OPENCODE, AgentProgram, HookEvent
+from engramdb.hooks.fitting import fitting
 from engramdb.hooks.state import DeliveredLines
 from engramdb.importing.chat_exports import words_of_blocks
 from engramdb.importing.source import SourceMessage
 from engramdb.models.capabilities import counter_for
 from engramdb.settings import Settings
-from engramdb.text.mentions import mentions
+from engramdb.text.compactions import plain_summary
 from engramdb.text.pii_patterns import without_credentials
-from engramdb.text.terms import terms
 from engramdb.text.tokens import USUAL
-from engramdb.values import Hit, ImportKind, Memory, Role, SectionName, Turn
+from engramdb.values import ImportKind, MemoryId, Role, SectionName, Turn
 
 MAX_HITS: Final = 10
-FITS: Final = 0.25
-"""What fits a prompt no better is chance with the built-in embedder: the best of strangers reached 0.23."""
-NEAR_BEST: Final = 0.5
-"""Nor is less than this share of the best given: among hundreds of memories chance reaches further."""
-LONG_CHARACTERS: Final = 150
-"""A prompt of several sentences fits everything less, most of all with `e5-small`."""
-MAY_FIT: Final = 0.08
-"""Enough where the prompt names what the memory names, or is long and one memory stands out."""
-STANDS_OUT: Final = 2.0
-"""How many times better than the next one a memory that stands out fits: strangers come in crowds."""
 
 
-def fitting(prompt: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits that are about what the prompt is about, in their order."""
-    words = frozenset(terms(prompt))
-    floor = max(FITS, NEAR_BEST * max((hit.trust.relevance for hit in hits), default=0.0))
-    sure = [hit for hit in hits if hit.trust.relevance >= floor or _is_named(hit, words)]
-    return sure or (_standing_out(hits) if len(prompt) >= LONG_CHARACTERS else [])
+class GivenBlock(Struct, frozen=True):
+    """Memories to put before the agent: a block of lines, and which memories they are."""
+
+    text: str
+    memories: Sequence[MemoryId]
 
 
-def _is_named(hit: Hit, words: Set[str]) -> bool:
-    """Return whether the prompt names a person or thing that the memory names: chance seldom does."""
-    if hit.trust.relevance < MAY_FIT:
-        return False
-    names = (frozenset(terms(mention.text)) for mention in mentions(hit.memory.content))
-    return any(name and name <= words for name in names)
-
-
-def _standing_out(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the one hit that is far ahead of the others, if there is one."""
-    if not hits:
-        return []
-    best, *others = sorted(hits, key=lambda hit: -hit.trust.relevance)
-    next_best = others[0].trust.relevance if others else 0.0
-    return [best] if best.trust.relevance >= max(MAY_FIT, STANDS_OUT * next_best) else []
-
-
-def memory_block(engram: Engram, prompt: str, *, session: str, tokens: int) -> str:
-    """Return the memories that fit a prompt, framed as data, within a token budget."""
-    found = engram.recall(prompt, limit=MAX_HITS, session=session, turns=False).hits
-    hits = fitting(prompt, [hit for hit in found if _says_something(hit.memory)])
+def memory_block(
+    engram: Engram, prompt: str, *, session: str, tokens: int, is_known: Callable[[MemoryId], bool]
+) -> GivenBlock | None:
+    """Return the memories that fit a prompt and are not known there, framed as data, within a budget."""
+    found = fitting(prompt, engram.recall(prompt, limit=MAX_HITS, session=session, turns=False).hits)
+    hits = [hit for hit in found if not is_known(hit.memory.id)]
     measure = Measure(counter_for(USUAL))
     budget = tokens - measure.of(frame_block(" ", tag=BLOCK, notice=NOTICE))
     section, _ = fill_section(SectionName.RECALLED, recalled_candidates(hits), budget, measure=measure)
-    return "" if section is None else frame_block(section.text, tag=BLOCK, notice=NOTICE)
-
-
-def _says_something(memory: Memory) -> bool:
-    """Return whether a memory states anything by itself: no count of runs, no summary of what is stored."""
-    return not is_run_record(memory) and not memory.is_session_summary
+    if section is None:
+        return None
+    text = frame_block(section.text, tag=BLOCK, notice=NOTICE)
+    return GivenBlock(text, [held.memory_id for held in section.holds])
 
 
 SESSION_TOKENS: Final = 1200
@@ -97,7 +68,6 @@ MAX_MISSED: Final = 20
 """How many messages that no hook was told of are caught up on, such as after an interruption."""
 _KINDS = {CODEX.name: ImportKind.CODEX, OPENCODE.name: ImportKind.OPENCODE}
 _FRESH_SOURCES = frozenset({"startup", "clear", "compact", ""})
-_UNNAMED = "the work at hand"
 
 
 class HookVisit(Struct, frozen=True, kw_only=True):
@@ -125,8 +95,16 @@ def answer(visit: HookVisit) -> str:
         delivered = DeliveredLines(visit.settings, event.session)
         prompt = _middle_left_out(filters.without_memories(event.prompt))
         is_first = visit.program.begins_with_prompt and delivered.is_empty
-        return delivered.filter_new([*(_standing(visit) if is_first else ()), *_fitting(visit, prompt)])
+        standing = _standing(visit) if is_first else None
+        return _give(delivered, standing, _fitting(visit, prompt, delivered))
     return ""
+
+
+def _give(delivered: DeliveredLines, *blocks: GivenBlock | None) -> str:
+    """Return what of some blocks a session has not been given, and note that it now has."""
+    given = [block for block in blocks if block is not None]
+    memories = [memory_id for block in given for memory_id in block.memories]
+    return delivered.filter_new([block.text for block in given], memories=memories)
 
 
 def keep(visit: HookVisit) -> Sequence[Turn]:
@@ -137,7 +115,7 @@ def keep(visit: HookVisit) -> Sequence[Turn]:
         told = _task(event) if event.tool in visit.program.task_tools else _command(event, visit.program)
         messages = [_message(visit, told, role=Role.TOOL, key=key)] if told else []
     elif event.name == events.SESSION_START:
-        messages = []
+        messages = _compaction(visit)
     else:
         messages = _spoken(visit)
     return visit.engram.hear(
@@ -166,34 +144,50 @@ def _beginning(visit: HookVisit) -> str:
         return ""
     delivered = DeliveredLines(visit.settings, visit.event.session)
     delivered.reset()
-    return "" if visit.program.begins_with_prompt else delivered.filter_new(_standing(visit))
+    return "" if visit.program.begins_with_prompt else _give(delivered, _standing(visit))
 
 
-def _standing(visit: HookVisit) -> Sequence[str]:
+def _standing(visit: HookVisit) -> GivenBlock | None:
     """
-    Return what stands, what was stored today and what fits the folder, for a session that begins.
+    Return what a session begins with: rules, what stands, what matters most.
 
     What sessions that were never ended have left unread is read first, unless a chat model has to do that.
     """
     if not visit.settings.chat:
         visit.engram.flush()
-    topic = PurePath(visit.event.folder).name or _UNNAMED
-    window = visit.engram.context(topic, budget=SESSION_TOKENS, history=(), session=visit.session)
-    return [block for block in (window.standing, window.present) if block]
+    brief = visit.engram.brief(budget=SESSION_TOKENS, session=visit.session)
+    return GivenBlock(brief.text, brief.memories) if brief.text else None
 
 
-def _fitting(visit: HookVisit, prompt: str) -> Sequence[str]:
+def _fitting(visit: HookVisit, prompt: str, delivered: DeliveredLines) -> GivenBlock | None:
     """Return what fits a prompt; one that holds nothing but memories asks for none."""
     if not prompt:
-        return ()
-    found = memory_block(visit.engram, prompt, session=visit.session, tokens=PROMPT_TOKENS)
-    return [found] if found else ()
+        return None
+    return memory_block(
+        visit.engram, prompt, session=visit.session, tokens=PROMPT_TOKENS, is_known=delivered.has_memory
+    )
 
 
 def _middle_left_out(prompt: str) -> str:
     """Return a prompt to ask with: people ask before or after what they paste."""
     half = ASKED_CHARACTERS // 2
     return prompt if len(prompt) <= ASKED_CHARACTERS else f"{prompt[:half]}\n{prompt[-half:]}"
+
+
+def _compaction(visit: HookVisit) -> list[SourceMessage]:
+    """Return the summary that a session goes on with after it was compacted, as the agent's own words."""
+    event = visit.event
+    if event.source != "compact":
+        return []
+    if event.summary:
+        key, told = event.moment, event.summary
+    else:
+        lines = transcript.tail(event.transcript) if visit.program.has_readable_log else []
+        ours = transcript.of_project(lines, event.folder) if visit.is_by_folder else lines
+        key, told = transcript.compaction(ours)
+    words = plain_summary(told)
+    named = f"compaction/{event.session}/{key}"
+    return [_message(visit, words, role=Role.ASSISTANT, key=named)] if words else []
 
 
 def _spoken(visit: HookVisit) -> list[SourceMessage]:

@@ -118,15 +118,23 @@ class DeliveredLines:
                 if time.time() - path.stat().st_mtime > STATE_DAYS * 86_400:
                     path.unlink()
 
-    def filter_new(self, blocks: Sequence[str]) -> str:
-        """Return the blocks without the lines that the session has, and without those that are then empty."""
+    def has_memory(self, memory_id: str) -> bool:
+        """Return whether the session was given a memory, in whatever words."""
+        return self._digest(memory_id) in self._known()
+
+    def filter_new(self, blocks: Sequence[str], *, memories: Sequence[str] = ()) -> str:
+        """
+        Return the blocks without the lines that the session has, and without those that are then empty.
+
+        `memories` are the ids of those in them, by which they are known in other words.
+        """
         known = self._known()
         is_known = self._known_or_seen(set(known))
         left = [list(_left(block.split("\n"), is_known)) for block in blocks]
         full = [lines for lines in left if any(map(_is_record, lines))]
         fresh = [self._digest(line) for lines in full for line in lines if _is_record(line)]
         if fresh or self.is_empty:
-            self._save([*known, *fresh])
+            self._save([*known, *fresh, *map(self._digest, memories)])
         return "\n\n".join("\n".join(lines) for lines in full)
 
     def _known_or_seen(self, had: set[str]) -> Callable[[str], bool]:

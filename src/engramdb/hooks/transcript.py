@@ -18,9 +18,11 @@ import msgspec
 
 from engramdb.hooks.events import CODEX
 from engramdb.hooks.project import project_of
+from engramdb.importing.chat_exports import words_of_blocks
 from engramdb.importing.json_stream import JsonObject
 from engramdb.importing.session_logs import claude_code_message, codex_message
 from engramdb.importing.source import SourceMessage
+from engramdb.text import fields
 from engramdb.values import Role
 
 MAX_BYTES = 1_000_000
@@ -57,6 +59,18 @@ def of_project(lines: Sequence[dict[str, Any]], folder: str) -> list[dict[str, A
     projects = {one: project_of(one) for one in {folder, *folders}}
     here = projects[folder]
     return [value for value, place in zip(lines, folders, strict=True) if projects[place] == here]
+
+
+def compaction(lines: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """Return the name and the words of the latest summary that took the place of older messages, or none."""
+    for value in reversed(lines):
+        if value.get("isCompactSummary") is True:
+            held = fields.mapping(value.get("message")).get("content")
+            return str(value.get("uuid") or ""), words_of_blocks(held) or ""
+        if value.get("type") == "compacted":
+            told = fields.text(fields.mapping(value.get("payload")).get("message"))
+            return str(value.get("timestamp") or ""), told or ""
+    return "", ""
 
 
 def last_key(lines: Sequence[dict[str, Any]]) -> str:

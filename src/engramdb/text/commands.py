@@ -159,9 +159,9 @@ def _step(words: Sequence[str]) -> CommandStep | None:
     known, left = _programs(), list(words)
     while left and (_ASSIGNMENT.match(left[0]) or left[0] in known.prefixes | known.prefixes_with_value):
         del left[: 2 if left[0] in known.prefixes_with_value else 1]
-    if not left:
+    if not left or not left[0]:
         return None
-    program = left[0].rpartition("/")[2]
+    program = left[0].rpartition("/")[2] or left[0]
     count = 1 + _subcommand_words(program, left[1:])
     if program.startswith("python") and left[1:2] == ["-m"]:
         count = min(3, len(left))
@@ -252,11 +252,11 @@ def lesson_of(runs: Sequence[CommandRun]) -> tuple[str, int] | None:
     failed, worked = runs[place], runs[-1]
     why = f": {failed.result.rstrip('.;')}" if failed.result else ""
     if failed.command != worked.command:
-        return f"`{failed.command}` failed{why}; `{worked.command}` worked", place
+        return f"`{worked.command}` worked after `{failed.command}` failed{why}", place
     between = [run for run in runs[place + 1 : -1] if not run.is_failed and telling_steps(run.command)]
     if not between:
         return None
-    return f"`{failed.command}` failed{why}; it worked after `{between[-1].command}`", place
+    return f"`{worked.command}` worked after `{between[-1].command}`; before that it failed{why}", place
 
 
 def _open_failure(runs: Sequence[CommandRun]) -> int | None:

@@ -79,6 +79,7 @@ from engramdb.values.scope import GLOBAL, Scope
 from engramdb.values.memory import Actor, ActorKind, BELIEVED, Status, check_move
 from engramdb.values.turn import Box, TaskOutcome, Role, Turn
 from engramdb.values.window import (
+    Brief,
     ChatMessage,
     DetailLevel,
     Fate,
@@ -106,6 +107,7 @@ __all__ = [
     "Backup",
     "Box",
     "Breadth",
+    "Brief",
     "BusyPeriod",
     "Census",
     "Certainty",

@@ -252,6 +252,8 @@ CATEGORIES = frozenset(
 """The categories that rules know by name; a user may add others of the same form."""
 
 
+RULE_CATEGORIES = frozenset({"principle", "instruction"})
+"""What a person files so is a rule, however it is worded."""
 SUMMED_UP = "session-"
 """How the extractor of a memory begins that sums up a session."""
 DREAMT = "dream."
@@ -497,6 +499,13 @@ class Memory(Struct, frozen=True, kw_only=True):
     def is_believed(self) -> bool:
         """Whether it was meant as true of the world or as a rule: no guess, question, quotation or story."""
         return self.force in (Force.ASSERTED, Force.RULE) and self.provenance.voice is Voice.OWN
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether a person set it as a rule for those who work for them, in their own words."""
+        is_set = self.force is Force.RULE or self.category in RULE_CATEGORIES
+        is_own = self.provenance.source is Source.HUMAN and self.provenance.voice is Voice.OWN
+        return is_set and is_own and not self.is_derived
 
     @property
     def confidence_tier(self) -> ConfidenceTier:

@@ -103,6 +103,23 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     """The message."""
 
 
+class Brief(Struct, frozen=True, kw_only=True):
+    """What to give a model when work begins, before anything is asked."""
+
+    text: str
+    """Rules, what stands, what matters most: one block, framed as data; empty where nothing is known."""
+    tokens: int
+    """What it costs."""
+    budget: int
+    """What it might have cost."""
+    memories: tuple[MemoryId, ...] = ()
+    """The memories in it."""
+    rules: int = 0
+    """How many of them are rules."""
+    left_out: int = 0
+    """How many memories had no room."""
+
+
 class Window(Struct, frozen=True, kw_only=True):
     """What to give a model with one message."""
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from engramdb.values import (
     GLOBAL,
+    Brief,
     Memory,
     Role,
     TaskOutcome,
@@ -206,6 +207,24 @@ class ContextRequest(ScopedRequest, frozen=True, kw_only=True):
         return super().arguments() | {"history": history, "working": working}
 
 
+@verb(
+    "brief",
+    gives=Brief,
+    writes=False,
+    http=Route(method="GET", path="/v1/brief", tag="questions"),
+    cli=Command(words="brief", section="Ask", examples=("brief --budget 800",)),
+)
+class BriefRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Show what a session begins with: your rules, what stands, and what matters most of what is known.
+
+    It is what hooks give an agent before anything is asked.
+    """
+
+    budget: Annotated[Tokens, about("Tokens for all of it.")] = 1200
+    session: Annotated[Session | None, about("The conversation that begins.")] = None
+
+
 class AgentRequest(ScopedRequest, frozen=True, kw_only=True):
     """A request about one agent's working memory; the scope's own agent unless another is named."""
 
@@ -275,7 +294,7 @@ class ResumeRequest(AgentRequest, frozen=True, kw_only=True):
     example={"summary": "The team chose Postgres. Maya reviews every migration.", "session": "s1"},
 )
 class CompactionRequest(ScopedRequest, frozen=True, kw_only=True):
-    """Store the statements of a summary that replaced older messages, and return each."""
+    """Store what a summary states that replaced older messages, and return each statement."""
 
     summary: Annotated[Text, about("The summary.")]
     session: Session | None = None

@@ -269,6 +269,10 @@ class Memories(Protocol):
         """
         ...
 
+    def rules(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return the active memories that set a rule and that this scope may see, newest first."""
+        ...
+
     def pinned(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
         """Return the pinned and active memories that this scope may see, newest first."""
         ...

@@ -354,7 +354,8 @@ class MemoriesTable:
         sql = (
             "SELECT coalesce(statement, content) FROM memories WHERE session = ? AND scope = ? "
             "AND status = 'active' AND voice = 'own' AND force IN ('asserted', 'rule', 'hedged') "
-            "AND coalesce(extractor, '') NOT LIKE 'session-%' ORDER BY importance DESC, key"
+            "AND coalesce(extractor, '') NOT LIKE 'session-%' AND coalesce(extractor, '') <> 'tool-1' "
+            "ORDER BY importance DESC, key"
         )
         rows: Sequence[Any] = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchall()
         return [content for (content,) in rows]
@@ -420,6 +421,14 @@ class MemoriesTable:
         newest = f"SELECT m.key FROM memories m WHERE {condition} ORDER BY m.key DESC LIMIT ?"
         sql = f"{_SELECT} WHERE m.key IN ({newest}) ORDER BY m.key DESC"
         return [from_row(row) for row in self._connection.execute(sql, (*parameters, limit))]
+
+    def rules(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
+        """Return the active memories that set a rule and that this scope may see, newest first."""
+        sql = (
+            f"{_SELECT} WHERE m.force = 'rule' AND m.status = 'active' AND m.scope IN ({VISIBLE}) "
+            "ORDER BY m.key DESC LIMIT ?"
+        )
+        return [from_row(row) for row in self._connection.execute(sql, (*scope_columns(scope), limit))]
 
     def pinned(self, *, scope: Scope, limit: int) -> Sequence[Memory]:
         """Return the pinned and active memories that this scope may see, newest first."""

@@ -20,6 +20,8 @@ ALTER TABLE memories ADD COLUMN refers_to TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE memories ADD COLUMN moments TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE memories ADD COLUMN claims TEXT NOT NULL DEFAULT '[]';
 
+CREATE INDEX memories_rules ON memories (scope) WHERE force = 'rule' AND status = 'active';
+
 CREATE VIRTUAL TABLE turn_terms USING fts5 (
     words,
     tokenize = "ascii tokenchars '!#$%&''*+-./:<=>?@\^_`|~'"
