@@ -7,8 +7,8 @@ Each session is sent event by event to the code behind `engram hook`, a store op
 Later prompts come in fresh sessions, each to its own copy of the store. *Kept*: a memory holds the wanted
 item. *Injected*: a line of the block that the session began with, or of the prompt's, holds it (most of its
 words). *Useless*: a line that holds nothing that was wanted for the prompt. Beside it, in the same run, every
-sentence of every step stored as it is, and what recall gives with the same filter. The sessions and prompts
-were written blind (evals/sessions).
+sentence of every step stored as it is, and what recall gives with the same filter, and without one. The
+sessions and prompts were written blind (evals/sessions).
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ DAYS_AFTER = 3
 """When the later prompts come, counted from the last session."""
 STEP_MINUTES = 2.0
 MAX_MEMORIES = 200
+TOP = 5
 GREETING = "hi"
 """The first prompt to a program that is given what stands with it."""
 MODELS = "models"
@@ -160,8 +161,10 @@ def hooked(
     return home
 
 
-def verbatim(project: Mapping[str, Any], settings: Settings, score: SessionScore, *, show: bool) -> None:
-    """Measure the baseline: every sentence of every step, and what fits of the best of them."""
+def verbatim(
+    project: Mapping[str, Any], settings: Settings, score: SessionScore, *, is_filtered: bool
+) -> None:
+    """Measure the baseline: every sentence of every step, and the best of them, or what of these fits."""
     chosen = Settings(home=settings.home, embedder=settings.embedder, policy="notebook")
     clock = ManualClock()
     begun = clock.now()
@@ -180,10 +183,11 @@ def verbatim(project: Mapping[str, Any], settings: Settings, score: SessionScore
 
         def ask(prompt: str, _number: int) -> Given:
             hits = engram.recall(prompt, limit=MAX_HITS).hits
-            return (), [hit.memory.content for hit in fitting(prompt, hits)]
+            given = fitting(prompt, hits) if is_filtered else hits[:TOP]
+            return (), [hit.memory.content for hit in given]
 
         score.shares["memories"] += [True] * len(stored)
-        _judge(project, ask, stored, score, show=show)
+        _judge(project, ask, stored, score, show=False)
 
 
 def _step_sentences(step: Step) -> Iterator[str]:
@@ -301,9 +305,10 @@ def main() -> None:
             shutil.rmtree(home, ignore_errors=True)  # what a hook does behind the agent may go on
         if waited:
             print(f"{client}: a prompt as a process {_median(waited)}")
-    baseline = columns["every sentence"] = SessionScore()
-    for project in projects:
-        verbatim(project, settings, baseline, show=False)
+    for name, is_filtered in (("every sentence", True), (f"every sentence, best {TOP}", False)):
+        baseline = columns[name] = SessionScore()
+        for project in projects:
+            verbatim(project, settings, baseline, is_filtered=is_filtered)
     _table(columns)
 
 

@@ -4,7 +4,7 @@ Which memories fit a prompt well enough to be put before the agent unasked.
 A recall gives the best that there is; nobody has asked, so being the best is not enough. Words that the
 prompt and the memory share, apart from those that every prompt is made of, are evidence; so is a name, and so
 is a memory that stands clear of the crowd in meaning. The numbers were chosen on evals/sessions/open.json,
-tests/hooks/hook_prompts.py and the open coding conversations (docs/lab/0039-sessions.md).
+tests/hooks/hook_prompts.py and the open coding conversations (docs/lab/0040-sessions.md).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from engramdb import text
@@ -103,7 +102,7 @@ def _standing_out(hits: Sequence[Hit]) -> list[Hit]:
     if len(hits) < _CROWD:
         return []
     best = max(hits, key=lambda hit: _score(hit, "vector"))
-    crowd = median(_score(hit, "vector") for hit in hits)
+    crowd = sorted(_score(hit, "vector") for hit in hits)[len(hits) // 2]
     nearness = _score(best, "vector")
     return [best] if nearness >= max(STANDS_OUT, crowd + CLEAR_OF_CROWD) else []
 
