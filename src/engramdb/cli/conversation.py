@@ -22,7 +22,17 @@ from engramdb.cli.output import (
 )
 from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
-from engramdb.values import Brief, Memory, Restored, Section, Turn, UnlearnedTurn, Window, WorkingItem, WorkingMemory
+from engramdb.values import (
+    Brief,
+    Memory,
+    Restored,
+    Section,
+    Turn,
+    UnlearnedTurn,
+    Window,
+    WorkingItem,
+    WorkingMemory,
+)
 from engramdb.verbs.conversation import Flushed
 
 _UNDER_CONTENT = " " * 10
