@@ -24,38 +24,42 @@ from engramdb.values.reading import Force
 MAX_LINES: Final = 3
 MAY_FIT: Final = 0.15
 """What fits less is not looked at, whatever it shares."""
+MATTERS: Final = 0.5
+"""Nor is what is less important: nobody has asked. It is what a statement gets that nobody weighed."""
 MANY_WORDS: Final = 3
 MANY_SHARE: Final = 0.15
 """So many telling words are enough where they cover this share of the prompt."""
 FEW_WORDS: Final = 2
 FEW_SHARE: Final = 0.35
-"""So many words, one of them telling, are enough where they cover this and the memory matters."""
+"""For the best hit so many words are enough, one of them telling, where they cover this;"""
 WHOLE_SHARE: Final = 0.6
 WHOLE_FITS: Final = 0.5
-"""Any words are enough where they are most of the prompt and the memory fits so well."""
+"""any words, where they are most of the prompt and it fits so well;"""
 ABOUT_IT_FITS: Final = 0.3
 ABOUT_IT_SHARE: Final = 0.25
-"""A memory that matters, half of whose telling words are in the prompt, has to fit so well or cover this."""
-MATTERS: Final = 0.5
-"""Little evidence is enough for what is so important: what every statement is given that nobody weighed."""
+"""half of its own telling words, where it fits so well or covers this."""
 STANDS_OUT: Final = 0.45
 """A memory that is so near in meaning"""
-CLEAR_OF_CROWD: Final = 0.1
+CLEAR_OF_CROWD: Final = 0.15
 """and so much nearer than the median of the others is given without a shared word."""
 _OUTPUT: Final = (Voice.LOG, Voice.CODE)
 _CROWD: Final = 3
-_NEAR_BEST: Final = 0.7
 
 
 def fitting(prompt: str, hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits that are about what the prompt is about, in their order, a few at most."""
     words = frozenset(query_terms(prompt))
-    usable = [hit for hit in hits if says_something(hit.memory) and hit.trust.relevance >= MAY_FIT]
-    sure = [hit for hit in usable if _has_evidence(hit, words) or _is_named(hit, words)]
-    best = sorted(sure, key=_strength, reverse=True)[:MAX_LINES]
-    near = [hit for hit in best if _strength(hit) >= _NEAR_BEST * _strength(best[0])]
-    alone = _standing_out(usable) if words - _generic_words() else []
-    chosen = {hit.memory.id for hit in (*near, *alone)}
+    told = [hit for hit in hits if says_something(hit.memory) and hit.trust.relevance >= MAY_FIT]
+    usable = [hit for hit in told if hit.memory.importance >= MATTERS]
+    if not usable:
+        return []
+    best = max(told, key=lambda hit: hit.trust.relevance)
+    sure = [hit for hit in usable if _shares_much(hit, words) or _is_named(hit, words)]
+    if best in usable and _shares_enough(best, words):
+        sure.append(best)
+    if words - _generic_words():
+        sure += _standing_out(told)
+    chosen = {hit.memory.id for hit in sorted(sure, key=_strength, reverse=True)[:MAX_LINES]}
     return [hit for hit in usable if hit.memory.id in chosen]
 
 
@@ -72,19 +76,21 @@ def _generic_words() -> frozenset[str]:
     return frozenset(query_terms(" ".join(lines)))
 
 
-def _has_evidence(hit: Hit, prompt: Set[str]) -> bool:
-    """Return whether prompt and memory share enough words."""
+def _shares_much(hit: Hit, prompt: Set[str]) -> bool:
+    """Return whether prompt and memory share many words that tell something."""
+    shared = prompt & frozenset(query_terms(hit.memory.content))
+    return len(shared - _generic_words()) >= MANY_WORDS and _score(hit, "lexical") >= MANY_SHARE
+
+
+def _shares_enough(hit: Hit, prompt: Set[str]) -> bool:
+    """Return whether prompt and memory share enough for the one that fits best."""
     told, generic = frozenset(query_terms(hit.memory.content)), _generic_words()
     shared, share, fit = told & prompt, _score(hit, "lexical"), hit.trust.relevance
     telling = len(shared - generic)
-    if telling >= MANY_WORDS and share >= MANY_SHARE:
-        return True
     if len(shared) >= FEW_WORDS and share >= WHOLE_SHARE and fit >= WHOLE_FITS:
         return True
-    if not telling or hit.memory.importance < MATTERS:
-        return False
     is_about_it = len(told - generic) <= 2 * telling and (fit >= ABOUT_IT_FITS or share >= ABOUT_IT_SHARE)
-    return is_about_it or (len(shared) >= FEW_WORDS and share >= FEW_SHARE)
+    return telling > 0 and (is_about_it or (len(shared) >= FEW_WORDS and share >= FEW_SHARE))
 
 
 def _is_named(hit: Hit, words: Set[str]) -> bool:
@@ -98,13 +104,13 @@ def _is_named(hit: Hit, words: Set[str]) -> bool:
 
 
 def _standing_out(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the one hit that is near in meaning, and far ahead of the others, if there is one."""
+    """Return the one hit that matters, is near in meaning, and far ahead of the others, if there is one."""
     if len(hits) < _CROWD:
         return []
     best = max(hits, key=lambda hit: _score(hit, "vector"))
     crowd = sorted(_score(hit, "vector") for hit in hits)[len(hits) // 2]
-    nearness = _score(best, "vector")
-    return [best] if nearness >= max(STANDS_OUT, crowd + CLEAR_OF_CROWD) else []
+    is_clear = _score(best, "vector") >= max(STANDS_OUT, crowd + CLEAR_OF_CROWD)
+    return [best] if is_clear and best.memory.importance >= MATTERS else []
 
 
 def _strength(hit: Hit) -> float:
