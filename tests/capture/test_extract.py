@@ -540,3 +540,25 @@ def test_one_thing_and_not_another_is_a_standing_rule(text: str) -> None:
 def test_what_is_said_of_the_task_at_hand_is_no_rule(text: str) -> None:
     """Nobody wants to hear of it again."""
     assert extract(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My mother could do Tuesdays",
+        "I could have watched the entire trilogy in that time",
+        "i dont play anymore",
+        "I haven't asked them yet",
+        "She can come at four",
+    ],
+)
+def test_what_is_easily_misread_claims_nothing(text: str) -> None:
+    """A possibility is no fact, and a denial that is not understood is worse than none."""
+    found = only(text)
+
+    assert (found.subject, found.claims, found.statement) == (None, (), None)
+
+
+def test_a_number_is_not_cut_at_its_comma() -> None:
+    """The tap costs 1,100, and not 1."""
+    assert only("My budget is 1,100 euros").object == "1,100 euros"

@@ -81,6 +81,10 @@ _ENTITY = lazy(r"(?<![\w.])(?:[A-Z][\w+#]*(?:[.-][A-Za-z]\w+)*)(?:\s+(?:[A-Z0-9]
 _NO_ENTITY = word_set(
     "I A An The My Our We He She It They His Her Their In On At For From Now Always Never This Let's"
 )
+_CARELESS = lazy(
+    r"\b(?:dont|didnt|cant|wont|isnt|doesnt|havent|hasnt|wasnt|arent|couldnt|wouldnt)\b", re.IGNORECASE
+)
+"""Denials without their apostrophe, which the grammar takes for other words."""
 _CONCRETE = lazy(r"\d|`|[\w-]+\.[a-z]{2,4}\b|\w/\w|_\w|(?<=\s)[A-Z][\w-]+")
 """What makes an assistant's sentence more than an explanation: a number, a name, a file, a command."""
 MOST_OF_ASSISTANT: int = 12
@@ -366,8 +370,10 @@ def _of_clause(said: SpokenSentence, text: str, clause: Clause, force: Force) ->
     category = worth.category_of(clause, dates, is_correction=is_corrected, predicate=relation.predicate)
     is_single = len(sentences(text)) == 1 and len(clauses(text)) == 1 and not has_second_verb(text)
     is_single = is_single and not opens_with_pronoun(clause.text)
-    is_certain = force is Force.ASSERTED and is_single and is_lasting(clause, dates)
-    is_believed = force in (Force.ASSERTED, Force.RULE)
+    # What is not known to last is no claim: "could do Tuesdays", "haven't asked" are too easily misread.
+    is_known = is_lasting(clause, dates) and not _CARELESS.search(text)
+    is_certain = force is Force.ASSERTED and is_single and is_known
+    is_believed = force in (Force.ASSERTED, Force.RULE) and is_known
     return _Meaning(
         category=category,
         kind=worth.kind_of(clause, dates, category),
@@ -388,7 +394,8 @@ def _claims(said: SpokenSentence, text: str, *, is_hedged: bool) -> list[Claim]:
         for single in listed(part) if not has_second_verb(part) else []:
             clause = read(name_pronoun(single, [*said.nearby, *people(text)]))
             relation = relate(clause) if clause else None
-            if clause is None or relation is None or not relation.object:
+            is_known = clause is not None and is_lasting(clause, _dates(clause, said.now))
+            if clause is None or relation is None or not relation.object or not is_known:
                 continue
             claim = Claim(
                 subject=subject_of(clause, relation, speaker=said.speaker),

@@ -100,7 +100,8 @@ def candidate(
 def _claim(draft: Draft, memory: Memory) -> _Claim:
     """Return what a draft says of whom: as it was given, or as its words have it where they are meant so."""
     told, content = (draft.subject, draft.predicate, draft.object), memory.content
-    if not memory.is_believed and not any(told):
+    is_read = bool(memory.provenance.turns)  # by one who would have said, had it been sure
+    if not any(told) and (is_read or not memory.is_believed):
         return _Claim(told, is_negation(content), None)
     if any(told):
         denies = is_negation(content) if draft.is_negated is None else draft.is_negated

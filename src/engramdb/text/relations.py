@@ -63,7 +63,8 @@ class ClauseRelation(Struct, frozen=True):
 
 
 _SIDE = lazy(
-    r"\s*(?:[,;:(–—]|\b(?:(?:an?|one|two|three|four|five|six|\d+|an? few|a couple of|several)\s+(?:day|"
+    r"\s*(?:[;(–—]|[,:](?!\d)|\b(?:(?:an?|one|two|three|four|five|six|\d+|an? few|a couple of|"
+    r"several)\s+(?:day|"
     r"week|month|year)s?\s+ago|because|since|when|where|who|which|although|though|while|if|these days|"
     r"any ?more|anymore|right now|at the moment|last|next|yesterday|today|tomorrow|ago|instead of|"
     r"rather than|on weekends|every|now|currently|lately|recently|until|so that|nowadays|again|too|as well|"
