@@ -89,12 +89,11 @@ _CONCRETE = lazy(r"\d|`|[\w-]+\.[a-z]{2,4}\b|\w/\w|_\w|(?<=\s)[A-Z][\w-]+")
 """What makes an assistant's sentence more than an explanation: a number, a name, a file, a command."""
 MOST_OF_ASSISTANT: int = 12
 """So many sentences of one assistant's turn are kept, the worthiest."""
-LEAST_BY_NETWORK = {Role.USER: 0.03, Role.ASSISTANT: 0.025}
+LEAST_BY_NETWORK = {Role.USER: 0.045, Role.ASSISTANT: 0.025}
 LEAST_BY_HEADS = {Role.USER: 0.12, Role.ASSISTANT: 0.08}
 """
-Below this chance of being worth keeping a statement is left to the index of turns. Low on purpose: of what
-was asked for later, the network puts all of people's words and 98 % of assistants' above it, the small heads
-99 % and 92 % (docs/lab/0041-own-words.md).
+Below this chance of being worth keeping a statement is left to the index of turns. Low on purpose: what is
+lost here is only found by its words (docs/lab/0042-own-words.md).
 """
 CONCRETE_SHARE = 0.4
 """What names a number, a file or a person needs only this part of the chance."""

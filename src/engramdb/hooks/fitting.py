@@ -4,7 +4,7 @@ Which memories fit a prompt well enough to be put before the agent unasked.
 A recall gives the best that there is; nobody has asked, so being the best is not enough. Words that the
 prompt and the memory share, apart from those that every prompt is made of, are evidence; so is a name, and so
 is a memory that stands clear of the crowd in meaning. The numbers were chosen on evals/sessions/open.json,
-tests/hooks/hook_prompts.py and the open coding conversations (docs/lab/0040-sessions.md).
+tests/hooks/hook_prompts.py and the open coding conversations (docs/lab/0041-sessions.md).
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def index_terms(memory: Memory) -> list[str]:
     Return what the text index finds the memory by: its words, its day, who said it, and its topics.
 
     What the words lean on is left to the embedding: as words it would outrank the memory that said them
-    (docs/lab/0041-own-words.md).
+    (docs/lab/0042-own-words.md).
     """
     return terms(f"{said_words(memory)} {' '.join(memory.traits.topics)}")
 
