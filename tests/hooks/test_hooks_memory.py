@@ -76,6 +76,57 @@ def test_a_session_begins_with_what_stands(memory: Engram, home: Path) -> None:
     assert given == {"startup": True, "resume": False, "clear": True, "compact": True}
 
 
+@pytest.mark.parametrize("reader", ["auto", "rules"])
+def test_the_noise_of_a_session_is_stored_nowhere_but_in_turns(home: Path, reader: str) -> None:
+    """Neither approval and commands of the person nor the agent's talk about its own progress."""
+    prompts = [
+        "run it again",
+        "looks good",
+        "go on",
+        "thx",
+        "try again pls",
+        "lgtm, ship it",
+        "nice work",
+        "push",
+    ]
+    replies = [
+        *("Let me look at the file first.", "I'll run the tests now.", "Done.", "All tests pass."),
+        *("I've updated the file.", "Tests pass now, 6 of 6.", "91 passed, 2 ignored.", "Sounds good."),
+    ]
+    place = Settings(home=home, embedder="static", reader=reader)
+    with Engram.open(settings=place, background=False) as noisy:
+        for number, (prompt, reply) in enumerate(zip(prompts, replies, strict=True)):
+            respond.keep(visit(noisy, home, "UserPromptSubmit", prompt=prompt, turn_id=f"p{number}"))
+            respond.keep(visit(noisy, home, "Stop", last_assistant_message=reply, turn_id=f"r{number}"))
+        ending = visit(noisy, home, "SessionEnd")
+        respond.afterwards(ending, respond.keep(ending))
+
+        assert len(heard(noisy)) == 16
+        assert noisy.list() == []
+
+
+def test_a_rule_stands_at_every_beginning_until_it_is_taken_back(memory: Engram, home: Path) -> None:
+    """Said in passing in one session, given to all that follow, and gone after a word in another."""
+    rules = ["btw use uv, never pip", "don't push to main", "we always open a PR"]
+
+    def begins_with(number: int) -> list[str]:
+        begun = json.dumps({"session_id": f"new{number}", "cwd": "/w/x", "source": "startup"}).encode()
+        event = parse(begun, name="SessionStart")
+        block = respond.answer(respond.HookVisit(engram=memory, settings=Settings(home=home), event=event))
+        return [word for word in ("never pip", "push to main", "open a PR") if word in block]
+
+    for number, rule in enumerate(rules):
+        said = visit(memory, home, "UserPromptSubmit", prompt=rule, turn_id=f"t{number}")
+        respond.afterwards(said, respond.keep(said))
+    first = begins_with(1)
+    for number, prompt in enumerate(["forget the PR rule", "ok, we can use pip now"]):
+        told = visit(memory, home, "UserPromptSubmit", prompt=prompt, turn_id=f"w{number}")
+        respond.afterwards(told, respond.keep(told))
+
+    assert first == ["never pip", "push to main", "open a PR"]
+    assert begins_with(2) == ["push to main"]
+
+
 def test_what_a_session_without_an_end_left_is_known_to_the_next(memory: Engram, home: Path) -> None:
     """A window that was closed, or a program that tells no end: the next beginning reads it."""
     respond.keep(visit(memory, home, "UserPromptSubmit", prompt="I prefer pnpm to npm", turn_id="t1"))

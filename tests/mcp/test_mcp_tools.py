@@ -119,6 +119,23 @@ def test_a_memory_is_remembered_recalled_corrected_and_forgotten(talk: Talk) -> 
     assert "No stored memory fits" in talk.told("recall", query="editor")
 
 
+def test_an_agent_without_hooks_reports_what_it_did(talk: Talk, engine: Engram) -> None:
+    """Tasks with outcome and parent, runs with their commands: the same memories as by hooks."""
+    task = talk.told(
+        "report_task", task="Move the data", result="disk full", outcome="failed", parent="Leave the host"
+    )
+    run = {"tool": "pytest", "purpose": "check the harbor"}
+    talk.told("report_tool_run", **run, command="pytest", output="no module", outcome="failed")
+    talk.told("report_tool_run", **run, command="uv run pytest", output="3 passed")
+
+    stored = {one.extractor: one.content for one in engine.list()}
+    assert "Task “Move the data” of “Leave the host” failed: disk full" in task
+    assert stored["command-1"] == "`uv run pytest` worked after `pytest` failed: no module"
+    assert stored["tool-1"] == "Tool pytest: check the harbor"
+    assert talk.call("report_task", task="x", result="y", outcome="great").is_error
+    assert {"report_finding", "report_compaction"} < {tool.name for tool in tool_set("all")}
+
+
 def test_what_the_user_said_is_told_apart_from_what_the_model_concluded(talk: Talk, engine: Engram) -> None:
     """Trust follows the source, and the conversation and the agent are on record."""
     said = talk.values("remember", content="Ada is allergic to nuts", from_user=True)["memory"]["id"]

@@ -55,28 +55,28 @@ class Talk:
         """Return what the client's own method returns."""
         return self._portal.call(self._bounded, verb, *given)
 
-    def call(self, tool: str, **arguments: Any) -> types.CallToolResult:
+    def call(self, tool: str, /, **arguments: Any) -> types.CallToolResult:
         """Call a tool and return the whole result."""
         result: types.CallToolResult = self.ask("call_tool", tool, arguments)
         return result
 
-    def start(self, tool: str, **arguments: Any) -> Future[types.CallToolResult]:
+    def start(self, tool: str, /, **arguments: Any) -> Future[types.CallToolResult]:
         """Call a tool without waiting for it."""
         return self._portal.start_task_soon(self._bounded, "call_tool", tool, arguments)
 
-    def values(self, tool: str, **arguments: Any) -> dict[str, Any]:
+    def values(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must succeed and return its values."""
         result = self.call(tool, **arguments)
         assert not result.is_error, text_of(result)
         return values_of(result)
 
-    def told(self, tool: str, **arguments: Any) -> str:
+    def told(self, tool: str, /, **arguments: Any) -> str:
         """Call a tool that must succeed and return its words."""
         result = self.call(tool, **arguments)
         assert not result.is_error, text_of(result)
         return text_of(result)
 
-    def refused(self, tool: str, **arguments: Any) -> dict[str, str]:
+    def refused(self, tool: str, /, **arguments: Any) -> dict[str, str]:
         """Call a tool that must fail and return the error's values."""
         result = self.call(tool, **arguments)
         assert result.is_error, text_of(result)

@@ -237,6 +237,8 @@ def _tells_in_passing(said: SpokenSentence, reading: Reading | None) -> bool:
 def _assistant_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
     if force is Force.QUESTION or said.text.rstrip(" )").endswith("?"):
         return False
+    if junk.is_status(said.sentence):
+        return False
     if read_outcome(said.text):
         return True
     if junk.is_progress(said.sentence):

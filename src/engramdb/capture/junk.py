@@ -132,9 +132,28 @@ _PROGRESS = lazy(
 """How an agent talks about what it is about to do, and how it is polite."""
 
 
+_STATUS = lazy(
+    r"(?:(?:ok|okay|done|great|good|and)[,.! ]+)*"
+    r"(?:(?:all |the )*(?:\d+ )?(?:\w+ )?(?:tests?|checks?|builds?|ci) (?:now )?"
+    r"(?:pass(?:es|ed)?|succeed(?:s|ed)?|(?:is|are) (?:now )?green)(?: now| again)?"
+    r"(?:[,.:; ]+\d+ (?:of|/) \d+)?"
+    r"|\d+ (?:tests? )?passed(?:[,;] \d+ \w+)*"
+    r"|i(?:'ve| have)? (?:now |just )?(?:updated|changed|fixed|edited) (?:the |that |this |both |all )*"
+    r"(?:files?|code|tests?|it|them)(?: now| again)?"
+    r"|i(?:'ll| will) (?:now )?(?:run|rerun|check|fix|update) (?:the |that |this )*"
+    r"(?:files?|code|tests?|it|them)(?: now| again)?)\W*\Z"
+)
+"""What an agent tells of a moment of its work that the next one overtakes."""
+_APPROVAL = lazy(
+    r"(?:lgtm\b(?:[,.! ]+(?:ship|merge|push|send) it)?|(?:nice|good|great) (?:work|job|one))\W*\Z"
+)
+
+
 def is_filler(text: str) -> bool:
     """Return whether a sentence says nothing: an acknowledgement, a laugh, a greeting, a mash of keys."""
     lower = text.lower().replace("’", "'")
+    if _APPROVAL.match(lower.lstrip(_OPENING)):
+        return True
     words = [_REPEATED.sub(r"\1", word) for word in _WORDS.findall(lower)]
     if not words:
         return True
@@ -167,6 +186,11 @@ def is_output(text: str) -> bool:
     words = text.split()
     plain = sum(_PLAIN_WORD.match(word) is not None for word in words)
     return len(words) >= MIN_OUTPUT_WORDS and plain * 2 < len(words)
+
+
+def is_status(text: str) -> bool:
+    """Return whether a sentence only tells how far an agent has come: "All tests pass", "I've updated it"."""
+    return bool(_STATUS.match(text.lower().replace("’", "'").lstrip(_OPENING)))
 
 
 def is_progress(text: str) -> bool:
