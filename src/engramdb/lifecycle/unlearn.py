@@ -19,6 +19,7 @@ from engramdb.lifecycle.merging import unmerge
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.values import (
     Action,
+    ActorKind,
     AuditEvent,
     EdgeType,
     HistoryEvent,
@@ -108,7 +109,10 @@ class _TakingBack(Struct):
             return True
         events = self.writer.tx.history.of(memory.id)
         return any(
-            event.action is Action.REINFORCE and "turns" not in event.changes and event.at > memory.created_at
+            event.action is Action.REINFORCE
+            and "turns" not in event.changes
+            # The reader may have met it twice in this very turn; a person has said it without the turn.
+            and (event.at > memory.created_at or event.actor.kind is not ActorKind.RULE)
             for event in events
         )
 
