@@ -562,3 +562,11 @@ def test_what_is_easily_misread_claims_nothing(text: str) -> None:
 def test_a_number_is_not_cut_at_its_comma() -> None:
     """The tap costs 1,100, and not 1."""
     assert only("My budget is 1,100 euros").object == "1,100 euros"
+
+
+def test_a_guess_claims_as_a_guess() -> None:
+    """What somebody may have meant is kept with the doubt, and is no fact about its subject."""
+    found = only("I think I live in zone two")
+
+    assert found.subject is None
+    assert [(claim.predicate, claim.is_hedged) for claim in found.claims] == [("lives_in", True)]

@@ -98,7 +98,6 @@ def test_statements_come_back_typed() -> None:
                     "replaces": "vim",
                     "entities": ["vim", "Helix"],
                     "date": "2026-05-07",
-                    "insight": "Likes modal editors.",
                 }
             )
         ]
@@ -119,7 +118,6 @@ def test_statements_come_back_typed() -> None:
         replaces="vim",
         entities=("vim", "Helix"),
         occurred_at=datetime(2026, 5, 7, tzinfo=UTC),
-        insight="Likes modal editors.",
         claims=(Claim(subject="User", predicate="uses", object="Helix"),),
         by=bench.extractor.name,
     )
@@ -128,7 +126,7 @@ def test_statements_come_back_typed() -> None:
 
 def test_the_name_says_which_prompt_and_which_model() -> None:
     """History shows who read a statement out of a turn."""
-    assert Bench([]).extractor.name == "model-extract-2 (scripted)"
+    assert Bench([]).extractor.name == "model-extract-3 (scripted)"
 
 
 def test_statements_keep_the_order_of_their_turns() -> None:

@@ -164,3 +164,16 @@ def test_adding_a_pack_again_brings_the_reader_of_this_release(home: Path) -> No
     pack = add_pack("e5-small", home)
 
     assert pack.manifest.reader == "1"
+
+
+def test_a_pack_without_its_reader_is_named_and_costs_no_sentence(home: Path, clock: ManualClock) -> None:
+    """By default too: the rules alone read what is said until the pack is mended, and status says so."""
+    shutil.rmtree(pack_folder("e5-small", home))
+    pack_folder("e5-small", home).mkdir()
+    (pack_folder("e5-small", home) / MANIFEST).write_text("{", encoding="utf-8")
+    with opened(home, clock, "auto") as engram:
+        engram.observe("finally unpacked in our Lisbon flat", session="s")
+        engram.flush()
+
+        assert [one.content for one in engram.list()] == ["finally unpacked in our Lisbon flat"]
+        assert any(part.name == "reader" and part.is_failing for part in engram.status().parts)

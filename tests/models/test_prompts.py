@@ -47,7 +47,6 @@ def statement(**fields: Any) -> dict[str, Any]:
         "date": None,
         "verbatim": None,
         "force": "asserted",
-        "insight": None,
         **fields,
     }
 
@@ -202,9 +201,7 @@ def test_the_text_of_a_turn_is_nowhere_in_the_rules() -> None:
 
 def test_a_good_reply_is_read_in_full() -> None:
     """Every field arrives, and turns are counted from 0 inside."""
-    full = statement(
-        turn=2, negated=True, replaces="vim", date="2026-05-07", verbatim="vim .", insight="Mobile."
-    )
+    full = statement(turn=2, negated=True, replaces="vim", date="2026-05-07", verbatim="vim .")
 
     (read,) = extract.parse(reply(full), count=2).usable
 
@@ -212,7 +209,7 @@ def test_a_good_reply_is_read_in_full() -> None:
     assert (read.confidence, read.importance) == (0.9, 0.7)
     assert (read.subject, read.predicate, read.object) == ("Ada", "lives in", "Oslo")
     assert (read.is_negated, read.replaces, read.entities) == (True, "vim", ("Ada", "Oslo"))
-    assert (read.date, read.verbatim, read.insight) == ("2026-05-07", "vim .", "Mobile.")
+    assert (read.date, read.verbatim) == ("2026-05-07", "vim .")
 
 
 def test_an_empty_list_is_a_good_reply() -> None:
@@ -239,7 +236,6 @@ def test_an_empty_list_is_a_good_reply() -> None:
         ("entities", "Oslo", ()),
         ("entities", ["Oslo", 3, None, "Oslo"], ("Oslo",)),
         ("date", 2026, None),
-        ("insight", "N/A", None),
     ],
 )
 def test_sloppy_fields_are_read_or_left_out(field: str, given_as: object, read_as: object) -> None:

@@ -48,7 +48,6 @@ class Extracted(Struct, frozen=True, kw_only=True):
     """The object that this one takes the place of: vim in "switched from vim to Helix"."""
     entities: tuple[str, ...] = ()
     occurred_at: datetime | None = None
-    insight: str | None = None
     statement: str | None = None
     force: Force = Force.ASSERTED
     lasting: Lasting | None = None
@@ -173,16 +172,16 @@ def as_said(said: SpokenSentence) -> Extracted:
 
 def _force(said: SpokenSentence, reading: Reading | None) -> Force:
     force = Force.QUOTED if said.voice is not Voice.OWN else force_of(said.text, said.opened.certainty)
-    if force is Force.ASSERTED and reading is not None and reading.force in _BELIEFS and _is_sure(reading):
+    if (
+        force is Force.ASSERTED
+        and reading is not None
+        and reading.force in _BELIEFS
+        and reading.is_by_network
+    ):
         force = reading.force or force
     if said.opened.certainty is SpeakerCertainty.EXPLICIT and force in (Force.QUESTION, Force.REQUEST):
         force = Force.ASSERTED  # "can you remember that our year starts in April?" tells, and asks nothing
     return force
-
-
-def _is_sure(reading: Reading) -> bool:
-    """Return whether a reader's word on force counts: the network's does, the small heads' does not."""
-    return not reading.by.startswith("static")
 
 
 def _is_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
@@ -203,7 +202,7 @@ def _user_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> b
     if force in (Force.QUESTION, Force.REQUEST):
         is_decision = force is Force.REQUEST and said.answers is not None
         return is_decision or _tells_in_passing(said, reading)
-    is_by_network = reading is not None and _is_sure(reading)
+    is_by_network = reading is not None and reading.is_by_network
     is_long = len(said.text.split()) >= MIN_TELLING_WORDS and not is_by_network
     if _is_worth(reading, Role.USER, is_concrete=is_long):
         return True
@@ -212,7 +211,7 @@ def _user_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> b
 
 def _says_of_something(said: SpokenSentence, reading: Reading | None) -> bool:
     """Return whether a sentence says something of a name or a thing, where no network has weighed it."""
-    if reading is None or _is_sure(reading):
+    if reading is None or reading.is_by_network:
         return False
     clause = read(said.text)
     return clause is not None and clause.who in (Who.NAMED, Who.THING, Who.OWNED, Who.OURS)
@@ -231,7 +230,7 @@ def _tells_in_passing(said: SpokenSentence, reading: Reading | None) -> bool:
     if reading is None or reading.keep is None or reading.keep < TELLING_LEAST:
         return False
     is_plain = junk.is_command(said.text) or junk.is_bare_question(said.text.lower())
-    return _is_sure(reading) or not is_plain
+    return reading.is_by_network or not is_plain
 
 
 def _assistant_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
@@ -250,7 +249,7 @@ def _is_worth(reading: Reading | None, role: Role, *, is_concrete: bool = False)
     """Return whether a reader gives a statement any chance; without one, all are kept."""
     if reading is None or reading.keep is None:
         return True
-    least = (LEAST_BY_NETWORK if _is_sure(reading) else LEAST_BY_HEADS)[role]
+    least = (LEAST_BY_NETWORK if reading.is_by_network else LEAST_BY_HEADS)[role]
     return reading.keep >= least * (CONCRETE_SHARE if is_concrete else 1)
 
 
@@ -290,7 +289,7 @@ class _Meaning(Struct, frozen=True, kw_only=True):
 def _extracted(said: SpokenSentence, text: str, force: Force, reading: Reading | None) -> Extracted:
     meaning = _meaning(said, text, force)
     relation = meaning.relation
-    lasting = reading.lasting if reading is not None and _is_sure(reading) else None
+    lasting = reading.lasting if reading is not None and reading.is_by_network else None
     return Extracted(
         content=_trimmed(text),
         turn_id=said.turn.id,
@@ -375,6 +374,7 @@ def _of_clause(said: SpokenSentence, text: str, clause: Clause, force: Force) ->
     is_known = is_lasting(clause, dates) and not _CARELESS.search(text)
     is_certain = force is Force.ASSERTED and is_single and is_known
     is_believed = force in (Force.ASSERTED, Force.RULE) and is_known
+    is_claimed = is_believed or (force is Force.HEDGED and is_known)
     return _Meaning(
         category=category,
         kind=worth.kind_of(clause, dates, category),
@@ -382,7 +382,7 @@ def _of_clause(said: SpokenSentence, text: str, clause: Clause, force: Force) ->
         relation=relation if is_believed else None,
         is_negated=clause.is_negated or relation.is_ended,
         statement=_statement(said, clause) if is_certain else None,
-        claims=tuple(_claims(said, text, is_hedged=force is Force.HEDGED)) if is_believed else (),
+        claims=tuple(_claims(said, text, is_hedged=force is Force.HEDGED)) if is_claimed else (),
         is_lasting=is_lasting(clause, dates),
     )
 

@@ -112,7 +112,6 @@ def _numbers(text: str) -> set[str]:
 MOST_CONFIDENCE: Final = 0.95
 LONGEST_NAME_CHARACTERS: Final = 200
 """Of a subject, an object or an entity: what is longer is a sentence and no name."""
-LONGEST_INSIGHT_CHARACTERS: Final = 500
 
 
 class GroundedStatement(Struct, frozen=True, kw_only=True):
@@ -132,7 +131,6 @@ class GroundedStatement(Struct, frozen=True, kw_only=True):
     replaces: str | None = None
     entities: tuple[str, ...] = ()
     occurred_at: datetime | None = None
-    insight: str | None = None
     force: Force = Force.ASSERTED
 
     @property
@@ -170,7 +168,6 @@ def believe(
         replaces=_name(statement.replaces, said, content),
         entities=tuple(name for name in names if name),
         occurred_at=_moment(day, turn),
-        insight=_short(statement.insight, LONGEST_INSIGHT_CHARACTERS),
         force=statement.force or Force.ASSERTED,
     )
 
@@ -293,7 +290,6 @@ def with_statements(own: Extracted, told: Sequence[GroundedStatement], *, by: st
         importance=own.importance if best.importance is None else best.importance,
         entities=tuple(entities),
         occurred_at=best.occurred_at,
-        insight=best.insight,
         statement=best.content if is_believed and is_whole else None,
         force=force,
         by=by,

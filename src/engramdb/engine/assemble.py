@@ -11,7 +11,14 @@ from msgspec import Struct
 from engramdb.capture.extract import Extractor, SentenceExtractor
 from engramdb.capture.extract_chat import ModelExtractor
 from engramdb.clock import Clock
-from engramdb.errors import EmbeddingError, EngramError, MissingExtra, ModelPackBroken, StorageError
+from engramdb.errors import (
+    EmbedderUnavailable,
+    EmbeddingError,
+    EngramError,
+    MissingExtra,
+    ModelPackBroken,
+    StorageError,
+)
 from engramdb.health import CHAT, READER, Health
 from engramdb.models.calibration import Likeness
 from engramdb.models.chat import CallLog, ChatModel
@@ -121,7 +128,7 @@ def choose_reader(settings: Settings, health: Health) -> Reader | None:
 def _open_reader(settings: Settings) -> Reader:
     try:
         return open_reader(settings.home)
-    except EngramError:
+    except EmbedderUnavailable:  # not installed; a broken pack is raised, and `status` names it
         if settings.reader == "pack":
             raise
         from engramdb.models.reader_head import HeadReader  # noqa: PLC0415 - loads arrays

@@ -93,6 +93,7 @@ class HeadReader:
         keep, hostile = (float(found[task][1]) if task in found else None for task in ("keep", "hostile"))
         return Reading(
             by=self.name,
+            is_by_network=False,
             keep=keep,
             is_kept=None if keep is None else keep >= thresholds["keep"],
             force=Force(words["force"]) if "force" in words else None,

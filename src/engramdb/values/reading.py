@@ -53,6 +53,8 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     by: str
     """Name and version of the reader."""
+    is_by_network: bool = True
+    """Whether force and lasting count beside the rules; those of the small heads do not."""
     keep: float | None = None
     """The chance that it is worth keeping."""
     is_kept: bool | None = None

@@ -21,7 +21,7 @@ from engramdb.text.pii import CONCEALED
 from engramdb.values.reading import Force
 
 PURPOSE: Final = "extract"
-VERSION: Final = 2
+VERSION: Final = 3
 MAX_TOKENS: Final = 4096
 MOST_STATEMENTS: Final = 200
 
@@ -79,8 +79,7 @@ Each statement is an object with these fields:
 - "date": YYYY-MM-DD, when it happened or will happen, or null.
 - "verbatim": the words of the turn that state it, copied to the letter.
 - "force": "asserted"; "rule" (what holds from now on); "hedged" (not sure); "hypothetical"; or "quoted"
-  (somebody else's words, a story, a joke).
-- "insight": what it suggests beyond its words, in one short sentence, if that is plain; otherwise null."""
+  (somebody else's words, a story, a joke)."""
 
 _TEXT: Final = {"type": ["string", "null"]}
 _FIELDS: Final[dict[str, Any]] = {
@@ -99,7 +98,6 @@ _FIELDS: Final[dict[str, Any]] = {
     "date": _TEXT,
     "verbatim": _TEXT,
     "force": {"type": "string", "enum": [*FORCES]},
-    "insight": _TEXT,
 }
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -146,7 +144,6 @@ class ExtractedStatement(Struct, frozen=True, kw_only=True):
     date: str | None = None
     verbatim: str | None = None
     force: Force | None = None
-    insight: str | None = None
 
 
 class Statements(Struct, frozen=True):
@@ -220,7 +217,6 @@ def _read(entry: object, count: int) -> ExtractedStatement | None:
         date=_text(entry.get("date")),
         verbatim=_text(entry.get("verbatim")),
         force=_force(entry.get("force")),
-        insight=_text(entry.get("insight")),
     )
 
 
