@@ -573,6 +573,26 @@ def test_a_turn_knows_what_was_read_out_of_it(store: Store) -> None:
         assert tx.turns.memories_of([said.id]) == {said.id: [first, changed]}
 
 
+def test_turns_are_marked_as_summed_up_together_or_not_at_all(store: Store) -> None:
+    """Only those that a user or an assistant spoke and that were read wait; none is marked twice."""
+    with store.atomic() as tx:
+        turns = [spoken(text, session="s") for text in ("one", "two", "three")]
+        for turn in (*turns, spoken("four", session="t")):
+            heard(tx, turn)
+        assert list(tx.turns.unsummarized("s", scope=ANN, limit=5)) == []
+        tx.turns.settle([one.id for one in turns], now=NOW)
+        first, second, third = turns
+
+        assert list(tx.turns.unsummarized("s", scope=ANN, limit=2)) == [first, second]
+        assert list(tx.turns.unsummarized("s", scope=Scope(user="ben"), limit=2)) == []
+        assert tx.turns.mark_summarized([first.id, second.id], now=NOW)
+        assert not tx.turns.mark_summarized([second.id, third.id], now=NOW)
+        assert not tx.turns.mark_summarized([third.id, "gone"], now=NOW)
+        assert list(tx.turns.unsummarized("s", scope=ANN, limit=5)) == [third]
+        tx.turns.unmark_summarized([second.id])
+        assert list(tx.turns.unsummarized("s", scope=ANN, limit=5)) == [second, third]
+
+
 def test_what_repeats_a_forgotten_memory_is_known(store: Store) -> None:
     """Word for word, in its own scope, and only where it is more than a word or two."""
     with store.atomic() as tx:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from loopback import answering
 
 from engramdb import Engram, Settings
+from engramdb.models.prompts.consolidate import fill as consolidate_prompt
 from engramdb.models.prompts.history import fill as history_prompt
 from engramdb.models.prompts.read import fill as read_prompt
 from engramdb.models.prompts.relate import fill as relate_prompt
@@ -91,6 +92,7 @@ def test_prompts_conceal_before_they_cut() -> None:
         text = "y " * padding + said
         prompts = (
             history_prompt([("user", text)]),
+            consolidate_prompt([("user", text)] * 30),
             relate_prompt(Utterance("I like tea"), [Utterance(text)]),
             read_prompt([Utterance("ok", "user", text), Utterance(text)]),
             which_answer_prompt("what is it?", [text]),

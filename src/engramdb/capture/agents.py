@@ -1,4 +1,4 @@
-"""What agents produce besides talk: compactions, task results, findings, tool runs, sessions."""
+"""What agents produce besides talk: compactions, task results, findings, tool runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from engramdb.capture.actions import (
     command_lesson,
     reported_task,
     shipped,
-    shorten,
     task_result,
     tool_run,
     tool_uses,
@@ -25,9 +24,7 @@ from engramdb.text.compactions import plain_summary
 from engramdb.text.pii_patterns import without_credentials
 from engramdb.values import (
     Actor,
-    Kind,
     Memory,
-    MemoryType,
     Provenance,
     Role,
     Scope,
@@ -36,11 +33,6 @@ from engramdb.values import (
     Turn,
 )
 from engramdb.values.query import parse_enum
-from engramdb.values.reading import Force, Lasting
-
-SUMMARY_TURNS = 4
-"""A shorter session is no story."""
-SUMMARY_STATEMENTS = 3
 
 
 def finding(
@@ -58,37 +50,6 @@ def finding(
         confidence=0.6 if urls else 0.4,
         extractor="finding-1",
     )
-
-
-def session_summary(
-    turns: Sequence[Turn], stated: Sequence[str], *, session: str, scope: Scope, occurred_at: datetime
-) -> list[Draft]:
-    """Return a summary of a session out of what was stated in it; a short or trivial one gives none."""
-    spoken = [turn for turn in turns if turn.role in (Role.USER, Role.ASSISTANT)]
-    if len(spoken) < SUMMARY_TURNS or not stated:
-        return []
-    once = list(dict.fromkeys(stated))
-    first = once[:SUMMARY_STATEMENTS]
-    more = f" and {len(once) - len(first)} more" if len(once) > len(first) else ""
-    content = f"Session {session}, {len(spoken)} turns: " + "; ".join(shorten(one) for one in first) + more
-    return [
-        Draft(
-            content=content,
-            scope=scope,
-            type=MemoryType.NARRATIVE,
-            category="context",
-            kind=Kind.EPISODE,
-            provenance=Provenance(
-                source=Source.INGEST, session=session, turns=tuple(turn.id for turn in turns)
-            ),
-            occurred_at=occurred_at,
-            confidence=0.7,
-            # It tells of a conversation, whatever rules and birthdays were spoken of in it.
-            force=Force.ASSERTED,
-            lasting=Lasting.STABLE,
-            extractor="session-1",
-        )
-    ]
 
 
 class AdmitsDrafts(Protocol):

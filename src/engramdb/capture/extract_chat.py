@@ -404,7 +404,7 @@ class ModelExtractor:
         A model that cannot be reached is not asked for the rest either: each try may cost a whole time-out.
         """
         stated: dict[TurnId, list[GroundedStatement]] = {}
-        heard = _concealed([*context, *turns])
+        heard = concealed([*context, *turns])
         shown = [turn for turn in heard[len(context) :] if turn.role in (Role.USER, Role.ASSISTANT)]
         for group in _groups(shown, self._room):
             if _size(group) > MOST_PARTS * self._room:
@@ -441,7 +441,7 @@ class ModelExtractor:
         return stated
 
 
-def _concealed(turns: Sequence[Turn]) -> list[Turn]:
+def concealed(turns: Sequence[Turn]) -> list[Turn]:
     """Return turns as they may be sent: without what is confidential in them."""
     found: list[Turn] = []
     question: str | None = None

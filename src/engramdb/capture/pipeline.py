@@ -181,6 +181,8 @@ class ReadTurns(Struct, frozen=True):
     """What came of some turns."""
 
     turns: int = 0
+    conversation: tuple[Scope, str | None] | None = None
+    """Where they were said."""
     admissions: tuple[Admission, ...] = ()
     rejected: int = 0
 
@@ -220,7 +222,8 @@ def _read(capture: Capture, turns: Sequence[Turn], *, actor: Actor, now: datetim
         for rejection in rejections:
             why = {"code": rejection.code}
             tx.audit.add(AuditEvent(at=now, action=Action.REJECT, actor=actor, detail=why))
-    return ReadTurns(len(turns), tuple(admissions), len(rejections))
+    place = (turns[0].scope, turns[0].session)
+    return ReadTurns(len(turns), place, tuple(admissions), len(rejections))
 
 
 def _context(capture: Capture, turns: Sequence[Turn]) -> Sequence[Turn]:

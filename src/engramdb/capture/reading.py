@@ -38,6 +38,12 @@ class CountsReadings(Protocol):
     def extracted(self) -> None: ...
 
 
+class FollowsSessions(Protocol):
+    """Is told in which conversation turns were read: enough of them are summed up."""
+
+    def turns_read(self, conversation: Conversation) -> None: ...
+
+
 class ReadingParts(Protocol):
     """What reading needs of the engine; each part is built when it is first asked for."""
 
@@ -49,6 +55,8 @@ class ReadingParts(Protocol):
     def capture(self) -> Capture: ...
     @property
     def scheduler(self) -> CountsReadings: ...
+    @property
+    def summarizer(self) -> FollowsSessions: ...
 
 
 class TurnReader:
@@ -93,7 +101,7 @@ class TurnReader:
 
     def read(self, conversation: Conversation | None) -> int:
         """Read now what waits, and return how many turns there were."""
-        total = 0
+        total, conversations = 0, dict[Conversation, None]()
         with self._parts.health.watch(READING):
             while True:
                 reading = read_turns(
@@ -105,8 +113,12 @@ class TurnReader:
                 if not reading.turns:
                     break
                 total += reading.turns
+                if reading.conversation is not None:
+                    conversations[reading.conversation] = None
         if total:
             self._parts.scheduler.extracted()
+        for one in conversations:
+            self._parts.summarizer.turns_read(one)
         return total
 
     def read_overdue(self) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from engramdb.capture.agents import session_summary
 from engramdb.capture.pipeline import observe
 from engramdb.clock import Clock
 from engramdb.health import Health
@@ -21,7 +20,6 @@ from engramdb.lifecycle.write import Admission
 from engramdb.policy import Policy
 from engramdb.store.contract import Store
 from engramdb.values import Actor, Memory, MemoryId, Scope, Turn
-from engramdb.values.query import MAX_LIMIT
 
 BULK_ROWS = 256
 """Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
@@ -124,28 +122,14 @@ class StatementWriter:
         )
         return self._embedded(corrected)
 
-    def summarize_session(self, session: str, scope: Scope) -> Memory | None:
-        """
-        Store a summary of a session; a short or trivial one gives none.
-
-        One that was resumed and ends again has one summary all the same: the new one supersedes the old.
-        """
-        with self._parts.store.read() as tx:
-            turns = tx.turns.list(scope=scope, session=session, limit=MAX_LIMIT)
-            stated = tx.memories.of_session(session, scope=scope)
-            before = tx.memories.summary_of(session, scope=scope)
-        drafts = session_summary(turns, stated, session=session, scope=scope, occurred_at=self._now())
-        if before is None or not drafts:
-            return self.admit(drafts)[0] if drafts else None
-        return before if drafts[0].content == before.content else self._renew(before, drafts[0])
-
-    def _renew(self, before: Memory, draft: Draft) -> Memory:
+    def renew(self, before: Memory, draft: Draft, *, reason: str) -> Memory:
+        """Put a newer version in the place of a memory."""
         with self._parts.health.watch("write"):
             renewed = renew(
                 before,
                 draft,
                 self._parts.pipeline,
-                reason="the session went on",
+                reason=reason,
                 actor=self._parts.actor,
                 now=self._now(),
             )

@@ -458,8 +458,6 @@ MEMORIES_CONSIDERED = 50
 MAX_PROMISES = 2
 MORNING_ACTIVATION = 0.5
 """What enters by itself is weaker than what was asked for."""
-SUMMARY_CATEGORY = "session-"
-"""How the extractor of session summaries is called, whatever its version."""
 _FAR = timedelta(days=36_500)
 
 
@@ -491,9 +489,7 @@ def _morning_memories(tx: Transaction, scope: Scope, now: datetime) -> Iterator[
     open_ones = [one for one in promises if (_due_date(one) or now) >= earliest]
     yield from sorted(open_ones, key=lambda one: _time_until_due(one, now))[:MAX_PROMISES]
     told = Filters(types=frozenset({MemoryType.NARRATIVE}), kinds=frozenset({Kind.EPISODE}))
-    summaries = [
-        one for one in _newest(tx, scope, told) if (one.extractor or "").startswith(SUMMARY_CATEGORY)
-    ]
+    summaries = [one for one in _newest(tx, scope, told) if one.is_session_summary]
     yield from summaries[:1]
     lately = _newest(tx, scope, Filters(since=earliest))
     yield from sorted(lately, key=lambda one: (one.importance, one.when), reverse=True)

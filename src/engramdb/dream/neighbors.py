@@ -15,7 +15,7 @@ from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import STOP_WORDS, terms
 from engramdb.values import Scope
-from engramdb.values.memory import DREAMT
+from engramdb.values.memory import DREAMT, SUMMED_UP
 
 # What a statement says, without how it says it: the words that count, and what must agree before two are
 # one.
@@ -203,7 +203,7 @@ def is_supported_by(wider: StatementWording, core: StatementWording, *, max_extr
 # wording but for one word. Who is filed together is compared, no one else, so the work grows with the store
 # and not with its square. Measured in docs/lab/0022-dream-clusters.md.
 
-SUMMARIES = ("session-", "compaction-")
+SUMMARIES = (SUMMED_UP, "compaction-")
 MAX_BUCKET = 500
 """A larger bucket is skipped: what so many statements share says too little, and comparing all is slow."""
 MAX_OTHER_WORDS = 20

@@ -8,12 +8,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from engramdb.dream.ground import scopes_to_visit, usable_statements
+from engramdb.dream.ground import is_usable_source, scopes_to_visit, usable_statements
 from engramdb.dream.step import Adjust, Dreaming, Proposal
 from engramdb.lifecycle.settle import contradicts
 from engramdb.policy.dream import KnowledgePolicy
-from engramdb.store.contract.capture import DreamFilter
 from engramdb.values import Layer, Memory, MemoryType, Scope, Status, TurnId
+from engramdb.values.memory import SUMMED_UP
 from engramdb.values.population import Population, to_microseconds
 
 MAX_SUMMARIES = 50
@@ -54,7 +54,6 @@ def _idle_periods(idle: NDArray[np.int64], period: float) -> NDArray[np.float64]
 # The memory that says it best moves to the semantic layer with its own words: nothing that is stored
 # already is written again.
 
-_SUMMARIES = frozenset({"session-1"})
 _PASSING = frozenset({Layer.WORKING, Layer.EPISODIC})
 _AGED_PAGE = 20_000
 
@@ -100,11 +99,9 @@ def _propose_lasting(dreaming: Dreaming, scope: Scope) -> Iterator[Adjust]:
 
 def _summarized_sessions(dreaming: Dreaming, scope: Scope) -> tuple[set[str], dict[TurnId, str]]:
     """Return the latest sessions that have a summary, and the session of each turn that one covers."""
-    found = [
-        memory
-        for _, memory in usable_statements(dreaming, scope, DreamFilter(extractors=_SUMMARIES))
-        if memory.provenance.session is not None
-    ]
+    with dreaming.store.read() as tx:
+        made = [one.memory for one in tx.dream_reads.derived_by(SUMMED_UP, scope=scope)]
+    found = [one for one in made if is_usable_source(one) and one.provenance.session is not None]
     latest = dict.fromkeys(memory.provenance.session for memory in reversed(found))
     sessions = {one for one in list(latest)[:MAX_SUMMARIES] if one is not None}
     turns = {

@@ -242,7 +242,7 @@ class Engram:
         """Read what still waits of a session and store a summary of it; a short or trivial one has none."""
         place = self._in(scope)
         self.flush(session=session, scope=place)
-        return self._parts.writer.summarize_session(session, place)
+        return self._parts.summarizer.end(session, place)
 
     def remember(
         self,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engramdb.capture.agents import AgentCapture, CommandLearner
     from engramdb.capture.pipeline import Capture
     from engramdb.capture.reading import TurnReader
+    from engramdb.capture.summaries import SessionSummarizer
     from engramdb.capture.writer import StatementWriter
     from engramdb.context.agents import Agents
     from engramdb.context.service import ContextService
@@ -114,7 +115,8 @@ class Parts:
         self.in_background = False
         self._own = own
         self._workers = {
-            name: Worker(name, health=self.health) for name in ("reader", "index", "attention", "scheduler")
+            name: Worker(name, health=self.health)
+            for name in ("reader", "index", "attention", "scheduler", "summaries")
         }
 
     # --- models and indexes ---------------------------------------------------------------------------------
@@ -224,6 +226,13 @@ class Parts:
         from engramdb.capture.reading import TurnReader  # noqa: PLC0415
 
         return TurnReader(self, self._worker("reader"))
+
+    @lazy_property
+    def summarizer(self) -> SessionSummarizer:
+        """What sums up sessions."""
+        from engramdb.capture.summaries import SessionSummarizer  # noqa: PLC0415
+
+        return SessionSummarizer(self, self._worker("summaries"))
 
     @lazy_property
     def agent_capture(self) -> AgentCapture:
@@ -415,6 +424,7 @@ class Parts:
             self.agents.close()
         self.stop.set()
         self._workers["reader"].close()
+        self._workers["summaries"].close()
         if is_built(self, "turn_reader"):
             self.turn_reader.clear()
         self.write_notes()

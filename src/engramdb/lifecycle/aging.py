@@ -53,14 +53,12 @@ SOONEST = 20
 MOST_DAYS = 36_500
 LEASE_MINUTES = 5.0
 """How long a sweep may be silent before another process takes over; it shows itself with every page."""
-SUMMARIES = "session-"
-"""How the extractor of a session's summary is called, which does not leave with the session."""
 
 
 class SummarizesSessions(Protocol):
     """Stores the summary of a session whose episodes are about to leave."""
 
-    def summarize_session(self, session: str, scope: Scope) -> Memory | None: ...
+    def summarize(self, session: str, scope: Scope) -> Memory | None: ...
 
 
 class AgingParts(Protocol):
@@ -77,7 +75,7 @@ class AgingParts(Protocol):
     @property
     def embedder(self) -> Embedder: ...
     @property
-    def writer(self) -> SummarizesSessions: ...
+    def summarizer(self) -> SummarizesSessions: ...
     @property
     def stop(self) -> threading.Event: ...
 
@@ -115,7 +113,7 @@ def _summarize_sessions(parts: AgingParts, ends: Mapping[tuple[int, str], int]) 
         with parts.store.read() as tx:
             place = tx.scopes.get(number)
         try:
-            parts.writer.summarize_session(session, place)
+            parts.summarizer.summarize(session, place)
         except EngramError as exc:
             failed[number, session] = f"{exc.code}: a session could not be summarised"
     return failed
@@ -218,8 +216,8 @@ def session_ends(tx: Transaction, memories: Sequence[Memory], policy: AgingPolic
     ends = tx.ages.session_ends(before=NEVER) if "stale_session" in policy.rules else {}
     found = []
     for memory in memories:
-        is_summary = (memory.extractor or "").startswith(SUMMARIES)
-        session = "" if is_summary else memory.provenance.session or ""
+        # A summary does not leave with its session.
+        session = "" if memory.is_session_summary else memory.provenance.session or ""
         found.append(ends.get((tx.scopes.find(memory.scope) or 0, session), NEVER))
     return np.array(found, np.int64)
 

@@ -34,6 +34,7 @@ from engramdb.values import (
     MemoryId,
     Scope,
     Status,
+    TurnId,
     check_move,
 )
 
@@ -295,14 +296,42 @@ class MemoryWriter(Struct, frozen=True):
             if new.status is Status.FORGOTTEN:
                 for one in self._stood_for(new):
                     self._withdraw_words(one)
+                    self._withdraw_summaries_of(one)
         return key
 
     def _withdraw_words(self, memory: Memory) -> None:
         """Take the words of a memory out of what others lean on, in every session in which it was said."""
-        said = (self.tx.turns.get(turn, scope=memory.scope) for turn in memory.provenance.turns)
-        sessions = dict.fromkeys([memory.provenance.session, *(turn.session for turn in said if turn)])
-        for session in sessions:
+        for session in self._sessions_of(memory):
             self.withdraw_context(memory.content, session=session, scope=memory.scope, is_retold=True)
+
+    def _sessions_of(self, memory: Memory) -> list[str | None]:
+        said = (self.tx.turns.get(turn, scope=memory.scope) for turn in memory.provenance.turns)
+        return list(dict.fromkeys([memory.provenance.session, *(turn.session for turn in said if turn)]))
+
+    def _withdraw_summaries_of(self, memory: Memory) -> None:
+        """Take back the summaries of the turns that a forgotten memory was read from; one may tell it."""
+        if memory.is_session_summary:
+            return  # and no other account of the same turns
+        for session in self._sessions_of(memory):
+            self.withdraw_summaries(memory.provenance.turns, session=session, scope=memory.scope)
+
+    def withdraw_summaries(
+        self, turn_ids: Sequence[TurnId], *, session: str | None, scope: Scope, reason: str = SOURCE_FORGOTTEN
+    ) -> list[MemoryId]:
+        """
+        Prune the summaries of a session that cover one of these turns, or all where none are given.
+
+        What is left of their turns may be summed up again. An older version is not brought back.
+        """
+        found = [
+            one
+            for one in self.tx.memories.summaries_of(session, scope=scope)
+            if not turn_ids or set(turn_ids) & set(one.provenance.turns)
+        ]
+        for one in found:
+            self._by_rule().set_status(one, Status.PRUNED, action=Action.SET_STATUS, reason=reason)
+            self.tx.turns.unmark_summarized(one.provenance.turns)
+        return [one.id for one in found]
 
     def withdraw_context(
         self, text: str, *, session: str | None, scope: Scope, is_retold: bool = False

@@ -39,10 +39,10 @@ _GONE = frozenset({Status.FORGOTTEN, Status.ERASED})
 def unlearn_turn(writer: MemoryWriter, turn: Turn, *, reason: str = "") -> UnlearnedTurn:
     """Drop a turn and take back what it alone has taught; `reason` is for the history."""
     taking = _TakingBack(writer, turn.id, reason or TAKEN_BACK)
+    taking.drop_summaries(turn)
     for memory in writer.tx.turns.memories_of([turn.id]).get(turn.id, []):
         if memory.scope == turn.scope:
             taking.take_from(memory.id, turn)
-    taking.forget_summary(turn)
     writer.withdraw_context(turn.content, session=turn.session, scope=turn.scope)
     holders = writer.tx.erasures.attention_scopes([turn.id], [turn.content], scope=turn.scope)
     writer.tx.erasures.drop_attention(holders)
@@ -74,15 +74,12 @@ class _TakingBack(Struct):
         else:
             self._forget(memory)
 
-    def forget_summary(self, turn: Turn) -> None:
-        """Forget the summary of the session, which quotes what is gone; the next is made of what is left."""
-        if turn.session is None or not self.found.forgotten:
-            return
-        summary = self.writer.tx.memories.summary_of(turn.session, scope=turn.scope)
-        if summary is not None and self.turn_id in summary.provenance.turns:
-            # An older version of it is not brought back: that may quote the same.
-            self.writer.set_status(summary, Status.FORGOTTEN, action=Action.FORGET, reason=self.reason)
-            self.found = replace(self.found, forgotten=(*self.found.forgotten, summary.id))
+    def drop_summaries(self, turn: Turn) -> None:
+        """Take back the summaries that cover the turn; the next are made of what is left."""
+        gone = self.writer.withdraw_summaries(
+            [turn.id], session=turn.session, scope=turn.scope, reason=self.reason
+        )
+        self.found = replace(self.found, forgotten=(*self.found.forgotten, *gone))
 
     def _current(self, memory_id: MemoryId, turn: Turn) -> Memory:
         memory = self.writer.tx.memories.get(memory_id, scope=turn.scope)

@@ -7,9 +7,10 @@ from msgspec import Struct
 from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
 
+_SWITCHES = ("summarizes_with_model",)
 _COUNTS_AND_TIMES = (
     *("max_memory_bytes", "max_turn_bytes", "buffer_turns", "buffer_minutes"),
-    *("evidence_to_coexist", "box_memories"),
+    *("evidence_to_coexist", "box_memories", "summary_turns", "summary_every"),
 )
 
 
@@ -48,6 +49,13 @@ class CapturePolicy(Struct, frozen=True, kw_only=True):
     """What the most surprising statement gains in importance; a redundant one loses a third of that."""
     box_memories: int = 50
     """So many memories fill a box."""
+    # When to sum up is as seed 003 has it.
+    summary_turns: int = 4
+    """A session, or a stretch of one, with fewer messages is not summed up."""
+    summary_every: int = 5
+    """After so many messages of the user a chat model, where one is configured, sums up what is new."""
+    summarizes_with_model: bool = True
+    """Whether it does; otherwise the rules sum up a session when it ends, as without a chat model."""
 
     @property
     def settles(self) -> bool:
@@ -55,7 +63,7 @@ class CapturePolicy(Struct, frozen=True, kw_only=True):
         return self.conflict_above < 1 or self.same_above < 1 or self.version_overlap_above < 1
 
     def __post_init__(self) -> None:
-        shares = [name for name in self.__struct_fields__ if name not in _COUNTS_AND_TIMES]
+        shares = [name for name in self.__struct_fields__ if name not in (*_COUNTS_AND_TIMES, *_SWITCHES)]
         require_positive(self, *_COUNTS_AND_TIMES)
         require_share(self, *shares)
         if not self.link_above <= self.conflict_above <= self.same_above:

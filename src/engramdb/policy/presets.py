@@ -57,6 +57,7 @@ PRESETS: dict[str, Policy] = {
             aging=aging.CORTEX,
             attention=context.CORTEX,
         ),
+        # It sums up as all presets do where there is a chat model: the numbers are those of seed 003.
         Policy(
             name="beliefs",
             capture=CapturePolicy(default_confidence=0.6, novelty_boost=0.0),

@@ -1,7 +1,7 @@
 """
 Ask for a summary of the older part of a conversation: quoted messages in, one paragraph out.
 
-Filled and asked by `summarise_history` for `context`, which shows it in place of the messages.
+Filled and asked by `summarize_history` for `context`, which shows it in place of the messages.
 The reply is plain words, cut to a length; it is quoted again where it is shown: it may repeat an attack.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engramdb.models.chat import BadReply, CallLog, ChatModel, ChatPrompt, ChatQuestion, ask
-from engramdb.models.prompts.replies import clip, quote, spoken
+from engramdb.models.prompts.replies import conversation, spoken
 
 PURPOSE: Final = "history"
 VERSION: Final = 1
@@ -37,13 +37,8 @@ Reply with the paragraph and nothing else."""
 
 def fill(messages: Sequence[tuple[str, str]]) -> ChatPrompt:
     """Return the prompt for these messages, each a role and its words, oldest first."""
-    told = [
-        {"role": role, "words": clip(words, LONGEST_MESSAGE_CHARACTERS)}
-        for role, words in messages[-MESSAGES_MOST:]
-    ]
-    return ChatPrompt(
-        system=SYSTEM, user=quote(told, title="CONVERSATION"), name="history", max_tokens=MAX_TOKENS
-    )
+    told = conversation(messages[-MESSAGES_MOST:], most=LONGEST_MESSAGE_CHARACTERS)
+    return ChatPrompt(system=SYSTEM, user=told, name="history", max_tokens=MAX_TOKENS)
 
 
 def parse(text: str) -> str:

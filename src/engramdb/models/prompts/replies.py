@@ -36,6 +36,12 @@ def quote(records: Iterable[Mapping[str, Any]], *, title: str) -> str:
     return "\n".join([f"BEGIN {title} {mark}", *lines, f"END {title} {mark}"])
 
 
+def conversation(messages: Iterable[tuple[str, str]], *, most: int) -> str:
+    """Return messages, each a role and its words, as data, each cut to so many characters."""
+    told = [{"role": role, "words": clip(words, most)} for role, words in messages]
+    return quote(told, title="CONVERSATION")
+
+
 def clip(words: str, most: int) -> str:
     """Return the beginning of a text; secrets are concealed first, since half of one is not recognized."""
     safe = conceal_secrets(words)

@@ -241,8 +241,8 @@ class Memories(Protocol):
         """Return the memories of a session of exactly this scope that quote what was said before them."""
         ...
 
-    def summary_of(self, session: str, *, scope: Scope) -> Memory | None:
-        """Return the latest active summary of a session of exactly this scope."""
+    def summaries_of(self, session: str | None, *, scope: Scope) -> Sequence[Memory]:
+        """Return the active summaries of a session of exactly this scope, oldest first."""
         ...
 
     def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
@@ -363,6 +363,22 @@ class Turns(Protocol):
 
     def pending(self, within: tuple[Scope, str | None] | None = None) -> tuple[int, datetime | None]:
         """Return how many turns wait to be read, of one conversation or of all, and since when the oldest."""
+        ...
+
+    def unsummarized(self, session: str, *, scope: Scope, limit: int) -> Sequence[Turn]:
+        """
+        Return the oldest turns of a session of exactly this scope that nobody has summed up.
+
+        Only those of a user or an assistant that have been read.
+        """
+        ...
+
+    def mark_summarized(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
+        """Note that the turns are summed up; says False, and changes nothing, if one is already, or gone."""
+        ...
+
+    def unmark_summarized(self, turn_ids: Sequence[TurnId]) -> None:
+        """Note that nothing sums these turns up any more."""
         ...
 
     def count(self) -> int:

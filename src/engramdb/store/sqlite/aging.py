@@ -47,7 +47,7 @@ _PROJECTS = "SELECT id, min(id) OVER (PARTITION BY project) FROM scopes"
 _SESSION_ENDS = (
     "SELECT t.scope, t.session, max(t.created_at) FROM turns t WHERE t.session IS NOT NULL "
     "GROUP BY t.session, t.scope HAVING max(t.created_at) < ? AND NOT EXISTS (SELECT 1 FROM memories m "
-    "WHERE m.session = t.session AND m.scope = t.scope AND m.extractor = 'session-1')"
+    "WHERE m.session = t.session AND m.scope = t.scope AND m.extractor LIKE 'session-%')"
 )
 _RECENT = "SELECT key, access_recent FROM memories WHERE id = ? AND status <> 'erased'"
 _COUNT = (

@@ -16,14 +16,13 @@ from engramdb.store.sqlite.connection import single_value
 from engramdb.store.sqlite.filters import ScopesTable, scope_columns
 from engramdb.store.sqlite.rows import SELECTED, from_row, scope_from, to_json, to_microseconds
 from engramdb.values import Memory, MemoryId, Scope, TurnId
+from engramdb.values.memory import SUMMED_UP
 
 if TYPE_CHECKING:
     import apsw
 
 MIN_WORDS = 3
 """A shorter statement is not looked for inside messages: "tea" stands in too many that are about others."""
-SESSION_MAKER = "session-"
-"""How the name of the maker of session summaries begins: they quote the statements of their session."""
 
 _KEY = "(SELECT key FROM memories WHERE id = ?1)"
 _COPIES = f"""
@@ -33,7 +32,7 @@ WHERE m.scope = (SELECT scope FROM memories WHERE id = ?1) AND m.id <> ?1 AND m.
     OR (m.episodes <> '[]' AND EXISTS (SELECT 1 FROM json_each(m.episodes) WHERE value = ?1))
     OR m.key IN (SELECT source FROM edges WHERE target = {_KEY} AND type IN ('derived_from', 'inferred_from'))
     OR m.key IN (SELECT loser FROM merges WHERE keeper = {_KEY} AND undone_at IS NULL)
-    OR (m.extractor LIKE '{SESSION_MAKER}%' AND m.session = (SELECT session FROM memories WHERE id = ?1))
+    OR (m.extractor LIKE '{SUMMED_UP}%' AND m.session = (SELECT session FROM memories WHERE id = ?1))
 ) ORDER BY m.key
 """
 _IN_SCOPE = (
@@ -109,7 +108,7 @@ class ErasuresTable:
 
     def evidence(self, memory: Memory) -> Sequence[TurnId]:
         """Return the turns that a memory was read from, and those of its scope that hold it word for word."""
-        is_concluded = bool(memory.provenance.episodes) or (memory.extractor or "").startswith(SESSION_MAKER)
+        is_concluded = bool(memory.provenance.episodes) or memory.is_session_summary
         read_from = [] if is_concluded else list(memory.provenance.turns)
         found = [turn for (turn,) in self._connection.execute(_STILL_THERE, (to_json(read_from),))]
         for words in {memory.content, memory.verbatim or memory.content}:

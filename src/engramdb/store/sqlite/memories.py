@@ -373,14 +373,13 @@ class MemoriesTable:
         rows = self._connection.execute(sql, (session, self._scopes.find(scope)))
         return {row[-1]: from_row(row) for row in rows}
 
-    def summary_of(self, session: str, *, scope: Scope) -> Memory | None:
-        """Return the latest active summary of a session of exactly this scope."""
+    def summaries_of(self, session: str | None, *, scope: Scope) -> Sequence[Memory]:
+        """Return the active summaries of a session of exactly this scope, oldest first."""
         sql = (
             f"{_SELECT} WHERE m.session = ? AND m.scope = ? AND m.status = 'active' "
-            "AND m.extractor LIKE 'session-%' ORDER BY m.key DESC LIMIT 1"
+            "AND m.extractor LIKE 'session-%' ORDER BY m.key"
         )
-        row = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchone()
-        return None if row is None else from_row(row)
+        return [from_row(row) for row in self._connection.execute(sql, (session, self._scopes.find(scope)))]
 
     def with_predicate(self, predicate: str, *, scope: Scope, limit: int) -> list[int]:
         """Return the keys of the newest active memories of exactly this scope with this relation."""

@@ -58,6 +58,14 @@ _PENDING_AMONG = (
     "SELECT count(*) FROM turns WHERE extracted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
 )
 _SETTLE = "UPDATE turns SET extracted_at = ? WHERE id IN (SELECT value FROM json_each(?))"
+_UNSUMMARIZED = (
+    f"{_SELECT} WHERE t.session = ? AND t.scope = ? AND t.session IS NOT NULL AND t.summarized_at IS NULL "
+    "AND t.extracted_at IS NOT NULL AND t.role IN ('user', 'assistant') ORDER BY t.key LIMIT ?"
+)
+_UNSUMMARIZED_AMONG = (
+    "SELECT count(*) FROM turns WHERE summarized_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+)
+_SUMMARIZE = "UPDATE turns SET summarized_at = ? WHERE id IN (SELECT value FROM json_each(?))"
 _PENDING = "SELECT count(*), min(created_at) FROM turns WHERE extracted_at IS NULL"
 
 
@@ -181,6 +189,24 @@ class TurnsTable:
         sql = _PENDING if within is None else f"{_PENDING} AND scope = ? AND session IS ?"
         row: Any = self._connection.execute(sql, place).fetchone()
         return row[0], optional_from_microseconds(row[1])
+
+    def unsummarized(self, session: str, *, scope: Scope, limit: int) -> Sequence[Turn]:
+        """Return the oldest turns of a session that were spoken and read, and that nobody has summed up."""
+        rows = self._connection.execute(_UNSUMMARIZED, (session, self._scopes.find(scope), limit))
+        with corrupt_on_error("turns"):
+            return [_turn(row) for row in rows]
+
+    def mark_summarized(self, turn_ids: Sequence[TurnId], *, now: datetime) -> bool:
+        """Note that the turns are summed up; says False, and changes nothing, if one is already, or gone."""
+        wanted = to_json(list(turn_ids))
+        if single_value(self._connection, _UNSUMMARIZED_AMONG, (wanted,)) != len(turn_ids):
+            return False
+        self._connection.execute(_SUMMARIZE, (to_microseconds(now), wanted))
+        return True
+
+    def unmark_summarized(self, turn_ids: Sequence[TurnId]) -> None:
+        """Note that nothing sums these turns up any more."""
+        self._connection.execute(_SUMMARIZE, (None, to_json(list(turn_ids))))
 
     def count(self) -> int:
         """Return how many turns are stored."""

@@ -26,6 +26,7 @@ from engramdb.store.sqlite.migrations import m013_polarity
 from engramdb.store.sqlite.migrations import m014_judged
 from engramdb.store.sqlite.migrations import m015_own_words
 from engramdb.store.sqlite.migrations import m016_filing
+from engramdb.store.sqlite.migrations import m017_summarized_turns
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -52,6 +53,7 @@ MIGRATIONS = (
     m014_judged,
     m015_own_words,
     m016_filing,
+    m017_summarized_turns,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)

@@ -1,0 +1,301 @@
+"""
+Sum up sessions: by a chat model, stretch by stretch while they go on, or by the rules when they end.
+
+Either way a summary is an episode that points to the turns it covers, and states nothing: it is no claim, no
+rule and no fact about anyone. Turns are marked in the same write, so none is summed up twice, by however many
+processes; those of a stretch that was trivial, or that the model made nothing of, are marked as well.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from engramdb.capture.actions import shorten
+from engramdb.capture.extract_chat import SourceWords, concealed
+from engramdb.capture.reading import READER, Conversation
+from engramdb.clock import Clock
+from engramdb.errors import ChatError, ChatReplyInvalid, EngramError
+from engramdb.health import CHAT, Health
+from engramdb.lifecycle.admission import WritePipeline, prepare, save
+from engramdb.lifecycle.drafts import Draft
+from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
+from engramdb.models.prompts import consolidate as prompt
+from engramdb.policy import Policy
+from engramdb.store.contract import Store, Transaction
+from engramdb.text.sentences import sentences
+from engramdb.text.terms import retells
+from engramdb.values import (
+    Action,
+    AuditEvent,
+    Kind,
+    Memory,
+    MemoryType,
+    Provenance,
+    Role,
+    Scope,
+    Source,
+    Turn,
+    TurnId,
+    Voice,
+)
+from engramdb.values.memory import SUMMED_UP
+from engramdb.values.query import MAX_LIMIT
+from engramdb.values.reading import Force, Lasting
+from engramdb.worker import Worker
+
+BY_RULES: Final = f"{SUMMED_UP}1"
+"""The extractor of a summary that the rules have made."""
+SUMMARY_STATEMENTS: Final = 3
+STRETCH_TURNS: Final = 60
+"""Messages that are summed up together at most; so many are summed up whoever spoke."""
+MAX_STRETCHES: Final = 4
+"""Questions to the model at a time; a session that is behind catches up when more of it is read."""
+JOB: Final = "consolidation"
+NARRATION: Final = (
+    "conversation discuss talk ask answer explain tell mention describe report suggest recommend propose "
+    "share help confirm note plan decide agree want intend later also about"
+)
+"""Words of a narrator, which need not have been said."""
+
+
+class WritesSummaries(Protocol):
+    """Takes a summary that the rules have made to the write pipeline."""
+
+    def admit(self, drafts: Sequence[Draft]) -> Sequence[Memory]: ...
+    def renew(self, before: Memory, draft: Draft, *, reason: str) -> Memory: ...
+
+
+class SummaryParts(Protocol):
+    """What summing up needs of the engine."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def health(self) -> Health: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def pipeline(self) -> WritePipeline: ...
+    @property
+    def writer(self) -> WritesSummaries: ...
+    @property
+    def chat(self) -> ChatModel | None: ...
+    @property
+    def calls(self) -> CallLog: ...
+    def embed_later(self) -> None:
+        """Have what waits embedded in the background, where there is one."""
+
+
+class SessionStretch(Struct, frozen=True):
+    """Turns of a session that nobody has summed up, and what a model may be told of them."""
+
+    turns: Sequence[Turn]
+    shown: Sequence[Turn]
+    """Without what is confidential, and without turns that tell what was forgotten."""
+
+    @property
+    def ids(self) -> list[TurnId]:
+        """The turns that a summary of it covers."""
+        return [turn.id for turn in self.turns]
+
+
+class SessionSummarizer:
+    """Sums up sessions, with the chat model where there is one."""
+
+    def __init__(self, parts: SummaryParts, worker: Worker | None) -> None:
+        self._parts = parts
+        self._worker = worker
+        self._asking = threading.Lock()
+
+    def turns_read(self, conversation: Conversation) -> None:
+        """Sum up what is new in a conversation if that is enough, in the background where there is one."""
+        if self._model() is None:
+            return
+        if self._worker is None:
+            self.consolidate(conversation)
+        else:
+            self._worker.submit(JOB, lambda: self.consolidate(conversation), key=conversation, retry=False)
+
+    def end(self, session: str, scope: Scope) -> Memory | None:
+        """Sum up what is left of a session, and return its latest summary; a trivial one has none."""
+        self.consolidate((scope, session), is_over=True)
+        return self.summarize(session, scope)
+
+    # --- by the rules, of the whole session -----------------------------------------------------------------
+
+    def summarize(self, session: str, scope: Scope) -> Memory | None:
+        """
+        Store a summary of a session out of what was stated in it, unless a model has summed it up.
+
+        One that was resumed and ends again has one such summary all the same: the new supersedes the old.
+        """
+        least = self._parts.policy.capture.summary_turns
+        with self._parts.store.read() as tx:
+            known = tx.memories.summaries_of(session, scope=scope)
+            left = tx.turns.unsummarized(session, scope=scope, limit=least)
+            turns = tx.turns.list(scope=scope, session=session, limit=MAX_LIMIT)
+            stated = tx.memories.of_session(session, scope=scope)
+        is_models = self._model() is not None or any(one.extractor != BY_RULES for one in known)
+        if is_models and len(left) < least:
+            return known[-1] if known else None
+        before = next((one for one in reversed(known) if one.extractor == BY_RULES), None)
+        spoken = [turn for turn in turns if turn.role in (Role.USER, Role.ASSISTANT)]
+        if len(spoken) < least or not stated:
+            return None
+        content = _listed(stated, session=session, count=len(spoken))
+        draft = _summary(content, turns, session=session, scope=scope, occurred_at=self._parts.clock.now())
+        if before is None:
+            return self._parts.writer.admit([draft])[0]
+        if draft.content == before.content:
+            return before
+        return self._parts.writer.renew(before, draft, reason="the session went on")
+
+    # --- by a model, stretch by stretch ---------------------------------------------------------------------
+
+    def consolidate(self, conversation: Conversation, *, is_over: bool = False) -> None:
+        """Have the model sum up what is new in a session, once that is enough or the session is over."""
+        scope, session = conversation
+        model = self._model()
+        if model is None or session is None:
+            return
+        with self._asking:  # what another thread is summing up is not asked for twice
+            for _ in range(MAX_STRETCHES):
+                stretch = self._stretch(session, scope)
+                if not self._is_due(stretch, is_over=is_over) or not self._consolidate(stretch, model):
+                    return
+
+    def _model(self) -> ChatModel | None:
+        return self._parts.chat if self._parts.policy.capture.summarizes_with_model else None
+
+    def _is_due(self, stretch: SessionStretch, *, is_over: bool) -> bool:
+        policy, count = self._parts.policy.capture, len(stretch.turns)
+        asked = sum(turn.role is Role.USER for turn in stretch.turns)
+        is_enough = is_over or asked >= policy.summary_every or count == STRETCH_TURNS
+        return count >= policy.summary_turns and is_enough
+
+    def _stretch(self, session: str, scope: Scope) -> SessionStretch:
+        with self._parts.store.read() as tx:
+            turns = tx.turns.unsummarized(session, scope=scope, limit=STRETCH_TURNS)
+            silent = _retelling_forgotten(tx, turns)
+            shown = [_concealed(tx, turn) for turn in turns if turn.id not in silent]
+        return SessionStretch(turns, shown)
+
+    def _consolidate(self, stretch: SessionStretch, model: ChatModel) -> bool:
+        """Return whether the stretch is done with: what the model makes nothing of is not asked again."""
+        summary = None
+        if len(stretch.shown) >= self._parts.policy.capture.summary_turns:
+            try:
+                with self._parts.health.watch(CHAT):
+                    summary = ask(model, _question(stretch.shown), log=self._parts.calls).value
+            except ChatReplyInvalid:
+                pass  # counted and shown by `status`; the turns have been read, and stay
+            except ChatError:
+                return False
+        return self._store(stretch, summary, by=f"{SUMMED_UP}chat-{prompt.VERSION} ({model.name})")
+
+    def _store(self, stretch: SessionStretch, summary: str | None, *, by: str) -> bool:
+        """Store a summary, and mark its turns, in one write; not where one of them is gone or done."""
+        now, pipeline = self._parts.clock.now(), self._parts.pipeline
+        refused: list[EngramError] = []
+        drafts = [] if summary is None else [_account(summary, stretch, by=by)]
+        prepared = prepare(drafts, pipeline, now=now, on_rejection=refused.append)
+        with pipeline.store.atomic() as tx:
+            told = {turn.id for turn in stretch.shown}
+            if told & _retelling_forgotten(tx, stretch.turns):
+                return False  # forgotten while the model was asked
+            if not tx.turns.mark_summarized(stretch.ids, now=now):
+                return False
+            admissions = save(tx, prepared, pipeline, actor=READER, now=now)
+            detail = {"turns": len(stretch.turns), "summaries": len(admissions), "extractor": by}
+            tx.audit.add(AuditEvent(at=now, action=Action.EXTRACT, actor=READER, detail=detail))
+            for one in refused:
+                event = AuditEvent(at=now, action=Action.REJECT, actor=READER, detail={"code": one.code})
+                tx.audit.add(event)
+        if not all(one.is_embedded for one in admissions):
+            self._parts.embed_later()
+        return True
+
+
+def _question(turns: Sequence[Turn]) -> ChatQuestion[str | None]:
+    said = SourceWords.of(
+        [turn.content for turn in turns],
+        earlier=[NARRATION, *(turn.speaker for turn in turns if turn.speaker)],
+        days=[turn.occurred_at for turn in turns],
+    )
+    messages = [(turn.speaker or turn.role.value, turn.content) for turn in turns]
+    return prompt.question(messages, is_grounded=said.supports)
+
+
+def _concealed(tx: Transaction, turn: Turn) -> Turn:
+    """Return a turn as it may be sent; it may answer "what is the password?", asked in another stretch."""
+    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=1, before=turn.id)
+    return concealed([*before, turn])[-1]
+
+
+def _retelling_forgotten(tx: Transaction, turns: Sequence[Turn]) -> set[TurnId]:
+    """Return the turns that tell what was forgotten, word for word or in other words."""
+    ids = [turn.id for turn in turns]
+    words = tx.erasures.forgotten_words(ids)
+    found = tx.erasures.retelling_forgotten(ids)
+    for turn in turns:
+        told = words.get(turn.id, ())
+        if told and any(retells(one, gone) for one in sentences(turn.content) for gone in told):
+            found.add(turn.id)
+    return found
+
+
+def _listed(stated: Sequence[str], *, session: str, count: int) -> str:
+    """Return the weightiest statements of a session in a row."""
+    once = list(dict.fromkeys(stated))
+    first = once[:SUMMARY_STATEMENTS]
+    more = f" and {len(once) - len(first)} more" if len(once) > len(first) else ""
+    return f"Session {session}, {count} turns: " + "; ".join(shorten(one) for one in first) + more
+
+
+def _summary(
+    content: str,
+    turns: Sequence[Turn],
+    *,
+    session: str | None,
+    scope: Scope,
+    occurred_at: datetime,
+    voice: Voice = Voice.OWN,
+    by: str = BY_RULES,
+) -> Draft:
+    return Draft(
+        content=content,
+        scope=scope,
+        type=MemoryType.NARRATIVE,
+        category="context",
+        kind=Kind.EPISODE,
+        provenance=Provenance(
+            source=Source.INGEST, voice=voice, session=session, turns=tuple(turn.id for turn in turns)
+        ),
+        occurred_at=occurred_at,
+        confidence=0.7,
+        # It tells of a conversation, whatever rules and birthdays were spoken of in it.
+        force=Force.ASSERTED,
+        lasting=Lasting.STABLE,
+        extractor=by,
+    )
+
+
+def _account(summary: str, stretch: SessionStretch, *, by: str) -> Draft:
+    """Return a model's words about a stretch: generated, so never a claim, a rule or evidence for one."""
+    last = stretch.turns[-1]
+    return _summary(
+        summary,
+        stretch.turns,
+        session=last.session,
+        scope=last.scope,
+        occurred_at=last.occurred_at,
+        voice=Voice.GENERATED,
+        by=by,
+    )
