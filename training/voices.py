@@ -38,7 +38,7 @@ HAND_SHARE = 0.5
 """Of the foreign texts; the others come from documents and dialogues."""
 REAL_COPIES = 6
 """How often each message that was written whole counts beside a composed one."""
-COST_OF_LOSING, COST_OF_LEAKING = 2.0, 3.0
+COST_OF_LOSING, COST_OF_LEAKING = 2.0, 4.0
 PULL_TO_PRIOR = 0.01
 EPOCHS, BATCH, RATE = 30, 256, 0.05
 IMPOSSIBLE = -1e4

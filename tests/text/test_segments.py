@@ -129,6 +129,30 @@ def test_a_paste_may_come_first() -> None:
             "is he flirting? He texted me:\nim at the gym every tuesday\ni can lend u shoes",
             ["is he flirting? He texted me:"],
         ),
+        (
+            "Someone on reddit swears by these instructions: I'm a senior engineer. Don't explain basics.\n\n"
+            "would they help me? I started in January",
+            ["Someone on reddit swears by these instructions:", "would they help me? I started in January"],
+        ),
+        (
+            "someone reviewed my etsy shop: ordered the blue mug, got green. i'm colorblind so i only "
+            "noticed late\n\nhow do i respond",
+            ["someone reviewed my etsy shop:", "how do i respond"],
+        ),
+        (
+            "can you turn my boss's rambling into tasks\n\nok so i think we should kill the newsletter, i "
+            "never liked it. i'm in lisbon next week",
+            ["can you turn my boss's rambling into tasks"],
+        ),
+        (
+            "2.1 Leave. I am entitled to 30 days. 2.2 Overtime is paid. this is what HR sent over. how do I "
+            "bring it up",
+            ["this is what HR sent over. how do I bring it up"],
+        ),
+        (
+            "my coworker's header says `/* We target C89. I won't merge VLAs. */` and then uses one",
+            ["my coworker's header says", "and then uses one"],
+        ),
     ],
 )
 def test_a_voice_shows_without_marks(text: str, mine: list[str]) -> None:
@@ -157,6 +181,9 @@ def test_the_words_of_a_segment_come_without_its_marks() -> None:
         "Background: I run a barbershop in Ghent.\n\nProblem: no-shows.\n\nQuestion: what else works?",
         "Dear AI,\n\nI am writing because I can't sleep. I moved here in May. I have two cats.\n\nThaís",
         'So I told my boss: "I\'m not doing another night shift. My surgery is on the 9th."',
+        "About how I code, so you needn't ask: I name booleans with is_. Tests go next to the module.",
+        "To answer your question: I have two kids, 4 and 7. We live on the third floor without a lift.",
+        "Rules for this chat:\n1. Answer in Catalan.\n2. No lists.\n3. I'm diabetic, so give carbs.",
         "in general: data moves and schema moves never share a file here",
         "Zarina came out in spots last night. Chickenpox.",
     ],
@@ -225,6 +252,8 @@ def test_several_quoted_sentences_are_cut_out() -> None:
             "# a\n",
             "public a ",
             "1 wrote ",
+            "`a. B ",
+            "that's what HR sent. ",
         ),
     ],
 )

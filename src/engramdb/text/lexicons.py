@@ -205,6 +205,8 @@ class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Begins a line about what stands above: does that, the last line."""
     attributed: list[str] = []
     """Says that what stands above is somebody else's: she wrote that, it's from the vendor."""
+    answers_it: list[str] = []
+    """Asks for an answer to what stands above: write a reply, what do I say."""
     turns: list[str] = []
     """With these a sentence turns back to the writer's own words after somebody else's."""
     claims: list[str] = []

@@ -79,7 +79,7 @@ _WRITER = lazy(
     rf"(?:{voice_cues('wrote')})(?!\w)",
     re.IGNORECASE,
 )
-_SPOKEN = ("small start", "small i", "chat words", "question", "I contracted")
+_SPOKEN = ("small start", "small i", "chat words", "question", "I")
 MAX_HEAD_CHARACTERS = 120
 """A single line that begins with "From:" is the head of a mail if it is no longer."""
 

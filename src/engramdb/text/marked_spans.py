@@ -133,6 +133,7 @@ _QUOTATION = lazy(
     r"|„[^„“”]{1,N}[“”]"
     r"|«[^«»]{1,N}»"
     r"|「[^「」]{1,N}」"
+    r"|`(?=[^`\n]{1,N}?[.!?] [A-Z])[^`\n]{1,N}`"
     r"|(?<![\w'’])['‘](?=[^\W_])(?:[^'’\n]|(?<=\w)['’](?=\w)){1,N}['’](?!\w)".replace(
         "N", str(MAX_QUOTATION_CHARACTERS)
     )
@@ -147,7 +148,7 @@ def quotations(text: str) -> Iterator[tuple[int, int]]:
     """Yield the places of quotations of others, marks included; quotations of oneself are left out."""
     for found in _QUOTATION.finditer(text):
         before = text[max(0, found.start() - LOOK_BACK_CHARACTERS) : found.start()]
-        own_sentence = _BREAK.split(before)[-1]
+        own_sentence = _BREAK.split(before.rstrip() if before.rstrip().endswith(":") else before)[-1]
         if not _OWN_SPEECH.search(own_sentence):
             yield found.span()
 

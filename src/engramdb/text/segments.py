@@ -27,6 +27,7 @@ from engramdb.text.voice_signs import (
     is_verse,
     is_wrapped,
     may_introduce,
+    points_back,
     signs,
 )
 from engramdb.values.memory import Voice
@@ -74,7 +75,9 @@ def segments(text: str) -> list[Segment]:
 
 def _is_plain(text: str) -> bool:
     is_bare = len(text) <= MAX_PLAIN_CHARACTERS and _PLAIN.match(text) is not None
-    return is_bare and shape_of(text) is LineShape.PROSE and not _GREETING_INSIDE.search(text)
+    if not is_bare or shape_of(text) is not LineShape.PROSE:
+        return False
+    return not (_speech_start(text, is_first=True)[0] or _register_change(text))
 
 
 def inline_quotes(sentence: str) -> list[tuple[int, int]]:
@@ -199,7 +202,7 @@ def _speech_start(line: str, *, is_first: bool) -> tuple[int, bool]:
         if introduces_speech(line[: colon.start() + 1]):
             return colon.end(), True
     for colon in colons if is_first else ():
-        if line[colon.end()].isupper() and may_introduce(line[: colon.start() + 1]):
+        if may_introduce(line[: colon.start() + 1]):
             return colon.end(), False
     if is_first and (works := _WORK_FIRST.match(line)):
         return works.end(), False
@@ -207,8 +210,14 @@ def _speech_start(line: str, *, is_first: bool) -> tuple[int, bool]:
 
 
 def _register_change(line: str) -> int:
-    """Return where a line turns from sentences with capital letters to sentences without, or 0."""
+    """Return where a line turns from printed sentences to typed ones, or speaks of those before, or 0."""
     starts = [0, *(gap.end() for gap in _SENTENCE_SPLIT.finditer(line[:MAX_COLON_CHARACTERS]))]
+    quoted = list(quotations(line))
+    for start, end in pairwise([*starts[1:], len(line)]):
+        is_quoted = any(opening < start < closing for opening, closing in quoted)
+        speaks_of_it = not points_back(line[start:end]).keys().isdisjoint(("arrow", "attributed"))
+        if speaks_of_it and not is_quoted:
+            return 0 if _sounds_own(line[:start]) else start
     letters = [line[start : start + 1] for start in starts]
     small = next((place for place, letter in enumerate(letters) if letter.islower()), len(letters))
     is_change = 2 <= small < len(letters) and not any(map(str.isupper, letters[small:]))

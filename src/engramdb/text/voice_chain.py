@@ -130,9 +130,11 @@ def chain_signs(stretches: Sequence[VoiceStretch]) -> list[StretchSigns | None]:
             continue
         mine = shown[place] | above.heading_signs(stretch)
         mine |= {"in rules": float(stretch.is_in_rules), "in mail": float(is_mail)}
-        enters, leaves = _at_boundary(stretch, above.announced, is_alone=len(stretches) == 1)
+        back = points_back(stretch.text)
+        mine["points back"] = float(not back.keys().isdisjoint(_SPEAKS_OF_OTHERS))
+        enters, leaves = _at_boundary(stretch, mine, back, above.announced, is_alone=len(stretches) == 1)
         found.append(StretchSigns(mine, enters, leaves))
-        above.take(stretch)
+        above.take(stretch, mine)
     return found
 
 
@@ -166,14 +168,17 @@ class _Above(Struct):
         under = "further under" if self.is_begun else "under"
         return {f"{under}: {name}": strength for name, strength in self.heading.items()}
 
-    def take(self, stretch: VoiceStretch) -> None:
+    def take(self, stretch: VoiceStretch, shown: Signs) -> None:
         """Make a stretch the line above."""
         self.announced = announces(stretch.text)
         self.is_begun = bool(self.heading)
         if not self.is_begun and ("colon" in self.announced or "points down" in self.announced):
             self.heading = {name: 1.0 for name in _HEADING_SIGNS if name in self.announced}
+        elif not self.is_begun and "title" in shown and stretch.boundary is not Boundary.SENTENCE:
+            self.heading = {"title": 1.0}
 
 
+_SPEAKS_OF_OTHERS = ("arrow", "attributed", "answers it")
 _HEADING_SIGNS = (
     "colon",
     "says, colon",
@@ -186,14 +191,17 @@ _HEADING_SIGNS = (
 )
 
 
-def _at_boundary(stretch: VoiceStretch, announced: Signs, *, is_alone: bool) -> tuple[Signs, Signs]:
+def _at_boundary(
+    stretch: VoiceStretch, shown: Signs, back: dict[str, float], announced: Signs, *, is_alone: bool
+) -> tuple[Signs, Signs]:
     """Return the signs that foreign words begin with a stretch, and that they end before it."""
     place = {f"at {stretch.boundary}": 1.0}
     if stretch.after:
         place[f"after {stretch.after}"] = 1.0
         place[f"after {stretch.after}, at once"] = float(stretch.boundary is Boundary.LINE)
     own = {"alone": float(is_alone), "introduced": float(stretch.is_introduced)}
-    back = points_back(stretch.text)
+    if stretch.boundary is Boundary.COLON:
+        own["I after a colon"] = float("I" in shown)
     if stretch.boundary not in (Boundary.SENTENCE, Boundary.COLON):
         back.pop("turns", None)
     return {**place, **own, **announced}, {**place, **back}

@@ -27,6 +27,7 @@ MAX_ANNOUNCING_WORDS = 40
 """A longer line tells a story of its own."""
 MAX_SPEECH_WORDS = 14
 """A sentence that announces speech in the same line is no longer."""
+MAX_TITLE_WORDS = 10
 MIN_WIDTH = 50
 """Shorter lines are no wrapped text."""
 
@@ -52,7 +53,7 @@ _ASSISTANTS, _ATTRIBUTED = _whole("assistants"), _whole("attributed")
 _SPEAKER, _SPEAKERS, _OTHERS, _READERS = map(_whole, ("speaker", "speakers", "others", "readers"))
 _POINTS_BACK, _CLAIMS = _first("points_back", gap=r"\W{0,3}"), _first("claims")
 _TURNS, _FOR = _first("turns"), lazy(r"\W*(?:for|für|pour|para|voor)\b")
-_REWRITES = _whole("rewrites")
+_ANSWERS_IT = _whole("answers_it")
 _ASKS, _INSTRUCTIONS = _first("asks"), _first("instructions")
 _DOCUMENT_FIRST = _first("documents", gap=r"\W*(?:[\w.'’-]+ ){0,4}?")
 _GENERATED = lazy(rf"\W*(?:{voice_cues('generated')})")
@@ -68,6 +69,15 @@ _WORKS_ON_IT = lazy(
 _POINTS_AT_DOCUMENT = lazy(
     rf"(?<!\w)(?:{voice_cues('pointers')}|{voice_cues('others')}|the) (?:\w+ ){{0,2}}"
     rf"(?:{voice_cues('documents')})(?!\w)"
+)
+_THIS_DOCUMENT = lazy(
+    rf"(?<!\w)(?:{voice_cues('this')}|(?!it|that|what|here|there|let|who|where|how|he|she)\w+['’]s) "
+    rf"(?:\w+ ){{0,2}}(?:{voice_cues('documents')})(?!\w)"
+)
+_THEIR_WORDS = lazy(
+    rf"(?<!\w)(?:{voice_cues('people')})['’]s? (?:\w+ ){{0,2}}(?:{voice_cues('documents')})(?!\w)|"
+    rf"(?<!\w)(?:{voice_cues('documents')}) (?:from|by|of|von|de|van) (?:\w+ ){{0,3}}"
+    rf"(?:{voice_cues('people')})(?!\w)"
 )
 _GREETING = lazy(
     rf"\s*(?:{voice_cues('greetings')})(?P<name>(?: (?:[^\s,!:.?]+|m(?:r?s?|x)\.|dr\.|prof\.)){{0,4}}) ?[,!:]"
@@ -120,7 +130,7 @@ _MUST = lazy(r"\b(?:MUST|SHALL|SHOULD|REQUIRED|OPTIONAL|BREAKING)\b")
 _SCRIPT = lazy(
     r"[\u0370-\u03ff\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
-_ARROWS_BACK = ("^", "↑", "☝", "👆", "⬆")
+_ARROWS_BACK = ("^", "↑", "☝", "👆", "⬆", "<-", "←")
 _ARROWS_DOWN = ("↓", "👇", "⬇")
 _LITTLE = {code: word_set(one.voices.little) for code, one in LANGUAGES.items() if one.voices.little}
 
@@ -300,8 +310,8 @@ def is_verse(lines: list[str]) -> bool:
 def _is_title(read: _Words) -> bool:
     """Return whether the first line stands over the rest, or alone, as a title does."""
     first = read.lines[0].strip()
-    is_short = len(first) <= 70 and (len(read.lines) > 1 or len(read.words) <= 8)
-    is_set_so = first[:1].isupper() and first[-1:].isalnum()
+    is_short = len(first) <= 70 and (len(read.lines) > 1 or len(read.words) <= MAX_TITLE_WORDS)
+    is_set_so = first[:1].isupper() and (first[-1:].isalnum() or first.endswith(")"))
     return is_short and is_set_so and not _SPEAKER.search(first.lower())
 
 
@@ -330,6 +340,8 @@ def announces(stretch: str) -> dict[str, float]:
         {
             "colon": has_colon,
             "begins with a document": begins_with_document,
+            "this document": not mine and is_short and bool(_THIS_DOCUMENT.search(line)),
+            "their words": not mine and is_short and bool(_THEIR_WORDS.search(line)),
             "shows a document": shows and document and is_short,
             "somebody, colon": has_colon and not mine and count <= 8 and bool(_PEOPLE.search(last)),
             "says": says and is_short,
@@ -363,6 +375,7 @@ def points_back(stretch: str) -> dict[str, float]:
             "arrow": text.startswith(_ARROWS_BACK),
             "turns": bool(_TURNS.match(text)),
             "that": bool(_POINTS_BACK.match(text)),
+            "answers it": bool(_ANSWERS_IT.search(text)),
             "attributed": bool(_ATTRIBUTED.search(text)),
             "names a document": bool(_DOCUMENT_FIRST.match(text)),
             "works on it": bool(_WORKS_ON_IT.search(text)),
@@ -372,13 +385,19 @@ def points_back(stretch: str) -> dict[str, float]:
     )
 
 
+_INTRODUCTIONS = (_DOCUMENTS, _SHOWS, _SAYS, _PEOPLE, _ASSISTANTS, _TRANSFORMS, _THIS)
+
+
 def may_introduce(words: str) -> bool:
     """Return whether the words before a colon in a line name a text, or who may have written what follows."""
     sentence = _BREAK.split(words[-MAX_LINE_CHARACTERS:])[-1].lower()
-    is_own = _MINE.search(sentence) or _OWN_LABEL.match(sentence) or _FOR.match(sentence)
-    if is_own or len(_WORD.findall(sentence)) > MAX_SPEECH_WORDS:
+    if any(cue.match(sentence) for cue in (_OWN_LABEL, _FOR)) or _MINE.search(sentence):
         return False
-    return any(cue.search(sentence) for cue in (_DOCUMENTS, _SHOWS, _SAYS, _PEOPLE, _ASSISTANTS, _REWRITES))
+    if len(_WORD.findall(sentence)) > 2 * MAX_SPEECH_WORDS:
+        return False
+    if _THIS_DOCUMENT.search(sentence):
+        return True
+    return not _TELLS.search(sentence) and any(cue.search(sentence) for cue in _INTRODUCTIONS)
 
 
 def introduces_speech(words: str) -> bool:
