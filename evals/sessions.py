@@ -6,7 +6,9 @@ What a later session is given of earlier ones: coding sessions through the hooks
 Each session is sent event by event to the code behind `engram hook`, a store opened for every event as there.
 Later prompts come in fresh sessions, each to its own copy of the store. *Kept*: a memory holds the wanted
 item. *Injected*: a line of the block that the session began with, or of the prompt's, holds it (most of its
-words). *Useless*: a line that holds nothing that was wanted for the prompt. Beside it, in the same run, every
+words). *Useless*: a line that holds nothing that was wanted for the prompt. *Noise*: a line at the start
+that a blind reader of all that was kept called worth nothing weeks later (`values_*.jsonl`; `--dump` writes
+what is to be valued). Beside it, in the same run, every
 sentence of every step stored as it is, and what recall gives with the same filter, and without one. The
 sessions and prompts were written blind (evals/sessions).
 """
@@ -56,6 +58,8 @@ GREETING = "hi"
 """The first prompt to a program that is given what stands with it."""
 MODELS = "models"
 """The folder of installed packs in a home."""
+VALUED_CHARACTERS = 60
+"""So much of a memory tells which one a line is."""
 Given: TypeAlias = tuple[Sequence[str], Sequence[str]]
 """The lines that a session began with, and those that its first prompt was given."""
 
@@ -66,6 +70,10 @@ class SessionScore(Struct):
     shares: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     seconds: list[float] = field(default_factory=list)
     start_tokens: list[int] = field(default_factory=list)
+    values: Mapping[str, int] = field(default_factory=dict)
+    """What a blind reader gave each memory: 0 for noise, 1, or 2 for what a colleague should know."""
+    dumped: dict[str, str] = field(default_factory=dict)
+    """What was kept, and by whom it was said."""
 
 
 class HookedMemory:
@@ -145,7 +153,9 @@ def hooked(
     memory = HookedMemory(home / "before", client, settings, clock)
     work_through(project, memory, clock, home)
     with memory.open() as engram:
-        stored = [_told(one) for one in engram.list(limit=MAX_MEMORIES)]
+        kept = engram.list(limit=MAX_MEMORIES)
+    stored = [_told(one) for one in kept]
+    score.dumped |= {one.content: one.provenance.source for one in kept}
     score.shares["memories"] += [True] * len(stored)
 
     def ask(prompt: str, number: int) -> Given:
@@ -219,6 +229,8 @@ def _judge(
         shares["lines at the start that are useless"] += [
             not any(_holds(line, words) for words in wanted) for line in start
         ]
+        found = [_value(line, score.values) for line in start]
+        shares["lines at the start that are noise"] += [one == 0 for one in found if one is not None]
         if show:
             _show(later["prompt"], wanted, stored, start, given)
     for number, prompt in enumerate(project["unrelated"], start=len(project["later"])):
@@ -238,6 +250,18 @@ def _show(
         print(f"  wanted ({place}): {words}")
     for line in given:
         print(f"  {'+' if any(_holds(line, words) for words in wanted) else '-'} {line[:200]}")
+
+
+def _value(line: str, values: Mapping[str, int]) -> int | None:
+    words = " ".join(line.split())
+    return next((value for text, value in values.items() if text in words), None)
+
+
+def _read_values(half: str) -> dict[str, int]:
+    path = SESSIONS / f"values_{half}.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else ()
+    rows = [json.loads(line) for line in lines]
+    return {" ".join(row["text"].split())[:VALUED_CHARACTERS]: row["value"] for row in rows}
 
 
 def _holds_any(lines: Iterable[str], words: str) -> bool:
@@ -289,14 +313,16 @@ def main() -> None:
     parser.add_argument("--embedder", default="static")
     parser.add_argument("--reader", default="auto")
     parser.add_argument("--processes", type=int, default=5, help="prompts that are also timed as a process")
+    parser.add_argument("--dump", type=Path, help="write what was kept, for a blind reader to value")
     parser.add_argument("--show", action="store_true", help="each prompt with what it was given")
     arguments = parser.parse_args()
     settings = Settings.load(embedder=arguments.embedder, reader=arguments.reader)
-    pattern = "sealed_*.json" if arguments.sealed else "open*.json"
+    half = "sealed" if arguments.sealed else "open"
+    pattern = f"{half}*.json"
     projects = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(SESSIONS.glob(pattern))]
     columns: dict[str, SessionScore] = {}
     for client in arguments.client or PROGRAM_DOUBLES:
-        score = columns[client] = SessionScore()
+        score = columns[client] = SessionScore(values=_read_values(half))
         waited: list[float] = []
         for project in projects:
             home = hooked(project, client, settings, score, show=arguments.show)
@@ -305,6 +331,9 @@ def main() -> None:
             shutil.rmtree(home, ignore_errors=True)  # what a hook does behind the agent may go on
         if waited:
             print(f"{client}: a prompt as a process {_median(waited)}")
+        if arguments.dump:
+            rows = [{"text": text, "by": by} for text, by in score.dumped.items()]
+            arguments.dump.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     for name, is_filtered in (("every sentence", True), (f"every sentence, best {TOP}", False)):
         baseline = columns[name] = SessionScore()
         for project in projects:

@@ -28,6 +28,8 @@ SECOND_LABELS = "second.json"
 """What a second reader, who did not see the first labels, made of the rows of a folder."""
 FAR_NEGATIVES = 2
 """Memories of other topics per question."""
+NOISE_NEGATIVES = 4
+"""Sentences that tell nothing, per question."""
 
 
 class Rows:
@@ -54,6 +56,7 @@ def load(folder: Path, *, seed: int = 7) -> list[Example]:
     for path in sorted(folder.glob("*/*.jsonl")):
         reader = _READERS.get(path.stem) or _READERS[path.parent.name]
         found.extend(reader(Rows(path), chance))
+    found.extend(_beside_noise(found, chance))
     for one in found:
         one.tokens = pair_tokens(one.first, one.second)
     return found
@@ -113,6 +116,18 @@ def _utterances(file: Rows, _chance: random.Random) -> Iterator[Example]:
             labels |= file.label(task, first, place)
         said = spoken_by(row.get("by", "user"), row["text"])
         yield Example(said, row.get("before") or "", file.name, "reading", labels)
+
+
+def _talk(file: Rows, _chance: random.Random) -> Iterator[Example]:
+    """Yield short messages and, of those that tell nothing, each sentence: none of them tells anything."""
+    for row in file.rows:
+        said, before = spoken_by(row["by"], row["text"]), row.get("before") or ""
+        kept = label("keep", "yes" if row["keep"] else "no")
+        force = label("force", row["force"]) if row.get("force") else {}
+        yield Example(said, before, file.name, "reading", kept | force | label("hostile", "no"))
+        parts = () if row["keep"] else sentences(row["text"])
+        for part in parts if len(parts) > 1 else ():
+            yield Example(spoken_by(row["by"], part), before, file.name, "reading", kept)
 
 
 def _dialogues(file: Rows, _chance: random.Random) -> Iterator[Example]:
@@ -178,6 +193,24 @@ def _groups(file: Rows, chance: random.Random) -> Iterator[Example]:
             yield _harmless(old, new, file.name)
 
 
+def _beside_noise(examples: list[Example], chance: random.Random) -> list[Example]:
+    """
+    Return questions beside sentences that tell nothing, of the same hand where there are such.
+
+    The memories of a group all tell something; a store has scraps of talk too, and no question wants them.
+    """
+    scraps = [one.first for one in examples if one.labels.get("keep") == label("keep", "no")["keep"]]
+    asked_once = {
+        (one.first, one.domain): one for one in examples if one.kind == "hit" and one.group is not None
+    }
+    noise = []
+    for one in asked_once.values() if scraps else ():
+        for scrap in chance.sample(scraps, NOISE_NEGATIVES):
+            second = remembered(scrap.partition(": ")[2])
+            noise.append(replace(one, second=second, kind="noise", labels=label("answers", "no"), tokens=[]))
+    return noise
+
+
 def _answer(question: str, memory: str, name: str, kind: str, *, group: int | None = None) -> Example:
     labels = label("answers", "yes" if kind == "hit" else "no")
     return Example(asked(question), remembered(memory), name, kind, labels, group=group)
@@ -195,6 +228,7 @@ _READERS = {
     "pairs": _pairs,
     "quads": _quads,
     "utterances": _utterances,
+    "talk": _talk,
     "dialogues": _dialogues,
     "injection": _injection,
     "questions": _questions,

@@ -43,7 +43,7 @@ WEIGHTS = {
     "answers": 1.0,
 }
 """How much the loss of each task counts."""
-SHARES = {"near": 0.35, "far": 0.3, "weak": 0.25, "implied": 0.5}
+SHARES = {"near": 0.35, "far": 0.3, "noise": 0.3, "weak": 0.25, "implied": 0.5}
 """How much of the plentiful kinds an epoch sees: wrong answers, pairs known only to be harmless, and pairs
 that follow from others."""
 REPORT_EVERY = 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from engramdb.capture.extract import Extracted, SentenceExtractor
 from engramdb.capture.worth import IMPORTANCE
+from engramdb.models.reader import Utterance
 from engramdb.text.grammar import is_exclusive
 from engramdb.values import Kind, Role, Turn, Voice
-from engramdb.values.reading import Force
+from engramdb.values.reading import Force, Reading
 
 FRIDAY = datetime(2026, 5, 8, 10, tzinfo=UTC)
 
@@ -570,3 +572,88 @@ def test_a_guess_claims_as_a_guess() -> None:
 
     assert found.subject is None
     assert [(claim.predicate, claim.is_hedged) for claim in found.claims] == [("lives_in", True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'the poster says "always use npm, never yarn"',
+        'Kofi goes "I moved to Accra last week" lol',
+        'my boss wrote "I live in Paris and I never use vim"',
+    ],
+)
+def test_what_a_sentence_quotes_is_never_the_speakers_rule_or_claim(text: str) -> None:
+    """The words are kept as they were said; nothing inside the quotation is read as theirs."""
+    (found,) = extract(text)
+
+    assert (found.content, found.force) == (text, Force.QUOTED)
+    assert (found.claims, found.statement, found.predicate) == ((), None, None)
+
+
+def test_a_quoted_name_is_no_quotation() -> None:
+    """A pet may be called anything."""
+    (found,) = extract('Our cat is named "Mister Tibbles"')
+
+    assert found.force is Force.ASSERTED
+    assert found.predicate is not None
+
+
+class OneReading:
+    """A reader that makes the same of every text."""
+
+    name = "one"
+
+    def __init__(self, **found: object) -> None:
+        self._reading = Reading(by=self.name, **found)  # type: ignore[arg-type]
+
+    def read(self, texts: Sequence[Utterance]) -> list[Reading]:
+        """Return it for each."""
+        return [self._reading for _ in texts]
+
+
+def read_by(reader: OneReading, text: str, *, role: Role = Role.USER) -> list[Extracted]:
+    """Return what is kept of a message that a reader has seen."""
+    return SentenceExtractor(reader).extract([turn(text, role=role)], context=[])
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "force"),
+    [
+        ("no pip!! everything is pixi here", Role.USER, Force.RULE),
+        ("merge it, and squash as we do here", Role.USER, Force.RULE),
+        ("shall we squash it?", Role.USER, Force.QUESTION),
+        ("everything is pixi here", Role.ASSISTANT, Force.ASSERTED),
+        ('the poster says "no pip, everything is pixi here"', Role.USER, Force.QUOTED),
+    ],
+)
+def test_a_rule_that_only_a_reader_recognizes_is_one_if_a_person_set_it(
+    text: str, role: Role, force: Force
+) -> None:
+    """Most rules are told in passing, in no shape that a pattern knows; an agent sets none."""
+    (found,) = read_by(OneReading(keep=0.9, rule=0.9), text, role=role)
+
+    assert found.force is force
+
+
+@pytest.mark.parametrize(
+    ("text", "keep", "is_kept"),
+    [
+        ("brb, school run. every day at 3", 0.9, True),
+        ("brb, getting myself some coffee now", 0.05, False),
+        ("qwe qwe", 0.9, False),
+        ("how long do eggs keep, we have six hens?", 0.5, True),
+        ("how long do eggs keep?", 0.1, False),
+        ("sun's finally out", 0.05, False),
+        ("got into Delft", 0.4, True),
+    ],
+)
+def test_how_much_a_network_finds_in_a_remark_decides(text: str, keep: float, is_kept: bool) -> None:
+    """Not its shape: an aside may tell a habit, and a question a fact."""
+    assert bool(read_by(OneReading(keep=keep, rule=0.0), text)) is is_kept
+
+
+def test_logs_and_code_of_a_message_are_left_to_the_index_of_turns() -> None:
+    """They are found by their words there; as memories they would drown what was said."""
+    pasted = 'look at this\n```\nTraceback (most recent call last):\n  File "a.py", line 3, in run\n```'
+
+    assert [one.content for one in extract(pasted) if one.voice is not Voice.OWN] == []

@@ -20,10 +20,12 @@ from engramdb.text.calendar import Precision
 from engramdb.text.clauses import Clause, Who, clauses, has_second_verb, listed, read
 from engramdb.text.grammar import name_pronoun, opens_with_pronoun, people, to_third_person
 from engramdb.text.lexicons import word_set
+from engramdb.text.line_shapes import LineShape, shape_of
 from engramdb.text.moment_words import MONTHS
 from engramdb.text.moments import MomentRange, find_moments, resolve
 from engramdb.text.normalize import lazy
 from engramdb.text.relations import ClauseRelation, relate, subject_of
+from engramdb.text.segments import inline_quotes
 from engramdb.text.sentences import SpeakerCertainty, sentences
 from engramdb.values import Claim, Kind, Role, Turn, TurnId, Voice
 from engramdb.values.reading import Force, Lasting, Reading
@@ -88,18 +90,32 @@ _CONCRETE = lazy(r"\d|`|[\w-]+\.[a-z]{2,4}\b|\w/\w|_\w|(?<=\s)[A-Z][\w-]+")
 """What makes an assistant's sentence more than an explanation: a number, a name, a file, a command."""
 MOST_OF_ASSISTANT: int = 12
 """So many sentences of one assistant's turn are kept, the worthiest."""
-LEAST_BY_NETWORK = {Role.USER: 0.045, Role.ASSISTANT: 0.025}
-LEAST_BY_HEADS = {Role.USER: 0.12, Role.ASSISTANT: 0.08}
-"""
-Below this chance of being worth keeping a statement is left to the index of turns. Low on purpose: what is
-lost here is only found by its words (docs/lab/0042-own-words.md).
-"""
-CONCRETE_SHARE = 0.4
-"""What names a number, a file or a person needs only this part of the chance."""
-MIN_TELLING_WORDS = 6
-"""So does what is no short remark, where only the heads have weighed it."""
-TELLING_LEAST = 0.6
-"""From so much on a question or a request is kept, for what it tells in passing."""
+
+
+class _Leasts(Struct, frozen=True):
+    """From which chance of being worth keeping a sentence is kept; below it, the index of turns has it."""
+
+    user: float
+    assistant: float
+    in_passing: float
+    """Of a question, a request or what has the shape of noise, for what it tells beside."""
+    rule: float
+    """From which chance it is taken for a rule; nine of ten that are, are."""
+
+
+BY_NETWORK = _Leasts(user=0.15, assistant=0.1, in_passing=0.3, rule=0.35)
+BY_HEADS = _Leasts(user=0.2, assistant=0.15, in_passing=0.5, rule=0.5)
+"""Chosen on evals/junk and evals/conversations, the open halves (docs/lab/0043-reader-two.md)."""
+MIN_TELLING_WORDS = 4
+"""Fewer are a mash of keys, whatever a network makes of them."""
+UNSURE_SHARE = 0.5
+QUOTED_SHARE = 0.5
+"""Of the words of a sentence; where fewer are the speaker's own, it is a quotation."""
+QUOTED_PLACE = "…"
+MIN_QUOTED_WORDS = 3
+"""Fewer are a name."""
+CONCRETE_SHARE = 0.5
+"""An assistant's sentence that names a number, a file or a person needs only this part of the chance."""
 _WEIGHTS = {Force.HYPOTHETICAL: 0.6, Force.QUOTED: 0.7, Force.QUESTION: 0.5, Force.REQUEST: 0.5}
 _BELIEFS = {Force.HYPOTHETICAL: 0.45, Force.QUOTED: 0.5, Force.HEDGED: 0.5, Force.QUESTION: 0.4}
 
@@ -171,7 +187,11 @@ def as_said(said: SpokenSentence) -> Extracted:
 
 
 def _force(said: SpokenSentence, reading: Reading | None) -> Force:
-    force = Force.QUOTED if said.voice is not Voice.OWN else force_of(said.text, said.opened.certainty)
+    if said.voice is not Voice.OWN or _is_mostly_quoted(said.text):
+        return Force.QUOTED
+    force = force_of(_own_part(said.text), said.opened.certainty)
+    if reading is not None and _may_be_rule(said, force) and (reading.rule or 0) >= _leasts(reading).rule:
+        return Force.RULE
     if (
         force is Force.ASSERTED
         and reading is not None
@@ -184,16 +204,58 @@ def _force(said: SpokenSentence, reading: Reading | None) -> Force:
     return force
 
 
+def _is_mostly_quoted(text: str) -> bool:
+    """Return whether most words of a sentence are somebody else's: 'the poster says "never use npm"'."""
+    own = len(_own_part(text).split())
+    return 0 < own < QUOTED_SHARE * len(text.split())
+
+
+def _own_part(text: str) -> str:
+    """Return a sentence without what it quotes from others, of which nothing may be read as the speaker's."""
+    for start, end in reversed(inline_quotes(text)):
+        if len(text[start:end].split()) >= MIN_QUOTED_WORDS:
+            text = f"{text[:start]}{QUOTED_PLACE}{text[end:]}"
+    return text
+
+
+def _may_be_rule(said: SpokenSentence, force: Force) -> bool:
+    """Return whether a person may be setting a rule: "merge it. and squash, always" is a request besides."""
+    is_told = force in (Force.ASSERTED, Force.REQUEST)
+    return is_told and said.turn.role is Role.USER and not said.text.rstrip().endswith("?")
+
+
+def _leasts(reading: Reading) -> _Leasts:
+    return BY_NETWORK if reading.is_by_network else BY_HEADS
+
+
 def _is_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
     if said.opened.certainty is SpeakerCertainty.EXPLICIT and said.turn.role is Role.USER:
         return True
     if said.voice is not Voice.OWN:
-        is_output = said.turn.role is Role.TOOL
-        return is_output or (not junk.is_filler(said.text) and len(said.text.split()) > MAX_FRAGMENT_WORDS)
-    if junk.is_filler(said.text) or (junk.is_output(said.text) and read(said.text) is None):
+        is_output = said.voice in (Voice.LOG, Voice.CODE)  # of which the index of turns finds the words
+        is_short = len(said.text.split()) <= MAX_FRAGMENT_WORDS
+        return said.turn.role is Role.TOOL or not (is_output or is_short or junk.is_filler(said.text))
+    if _is_noise(said) and not (reading is not None and _is_more_than_noise(said, reading)):
         return said.is_answer_of_weight and said.turn.role is Role.USER
     keep = _assistant_kept if said.turn.role is Role.ASSISTANT else _user_kept
     return keep(said, force, reading)
+
+
+def _is_noise(said: SpokenSentence) -> bool:
+    """Return whether a sentence has the shape of one that tells nothing: filler, output, talk of work."""
+    is_talk = said.turn.role is Role.ASSISTANT and junk.is_progress(said.sentence)
+    is_output = junk.is_output(said.text) or shape_of(said.sentence) is LineShape.LOG
+    return is_talk or junk.is_filler(said.text) or (is_output and read(said.text) is None)
+
+
+def _is_more_than_noise(said: SpokenSentence, reading: Reading) -> bool:
+    """Return whether a network finds something in it all the same: "brb, school run. every day at 3"."""
+    return reading.is_by_network and len(said.text.split()) >= MIN_TELLING_WORDS and _tells(reading)
+
+
+def _tells(reading: Reading) -> bool:
+    """Return whether a reader finds so much in a sentence that its shape does not count."""
+    return reading.keep is not None and reading.keep >= _leasts(reading).in_passing
 
 
 def _user_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
@@ -201,20 +263,20 @@ def _user_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> b
         return True
     if force in (Force.QUESTION, Force.REQUEST):
         is_decision = force is Force.REQUEST and said.answers is not None
-        return is_decision or _tells_in_passing(said, reading)
-    is_by_network = reading is not None and reading.is_by_network
-    is_long = len(said.text.split()) >= MIN_TELLING_WORDS and not is_by_network
-    if _is_worth(reading, Role.USER, is_concrete=is_long):
+        return is_decision or (reading is not None and _tells(reading))
+    if said.is_answer_of_weight or reading is None or reading.keep is None:
         return True
-    return said.is_answer_of_weight or _says_of_something(said, reading)
+    if not reading.is_by_network and _says_of_something(said):
+        return True
+    # what is only guessed, imagined or quoted is seldom worth much, and kept as such
+    share = 1 if force is Force.ASSERTED else UNSURE_SHARE
+    return reading.keep >= _leasts(reading).user * share
 
 
-def _says_of_something(said: SpokenSentence, reading: Reading | None) -> bool:
-    """Return whether a sentence says something of a name or a thing, where no network has weighed it."""
-    if reading is None or reading.is_by_network:
-        return False
+def _says_of_something(said: SpokenSentence) -> bool:
+    """Return whether a sentence says something of a name or a thing, which the heads often miss."""
     clause = read(said.text)
-    return clause is not None and clause.who in (Who.NAMED, Who.THING, Who.OWNED, Who.OURS)
+    return clause is not None and clause.who in (Who.SPEAKER, Who.NAMED, Who.THING, Who.OWNED, Who.OURS)
 
 
 def _lasts(said: SpokenSentence) -> bool:
@@ -225,14 +287,6 @@ def _lasts(said: SpokenSentence) -> bool:
     return any(is_lasting(clause, _dates(clause, said.now)) for clause in found if clause)
 
 
-def _tells_in_passing(said: SpokenSentence, reading: Reading | None) -> bool:
-    """Return whether a question or a request tells something beside, as a reader has it."""
-    if reading is None or reading.keep is None or reading.keep < TELLING_LEAST:
-        return False
-    is_plain = junk.is_command(said.text) or junk.is_bare_question(said.text.lower())
-    return reading.is_by_network or not is_plain
-
-
 def _assistant_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool:
     if force is Force.QUESTION or said.text.rstrip(" )").endswith("?"):
         return False
@@ -240,17 +294,9 @@ def _assistant_kept(said: SpokenSentence, force: Force, reading: Reading | None)
         return False
     if read_outcome(said.text):
         return True
-    if junk.is_progress(said.sentence):
-        return False
-    return _is_worth(reading, Role.ASSISTANT, is_concrete=bool(_CONCRETE.search(said.text)))
-
-
-def _is_worth(reading: Reading | None, role: Role, *, is_concrete: bool = False) -> bool:
-    """Return whether a reader gives a statement any chance; without one, all are kept."""
     if reading is None or reading.keep is None:
         return True
-    least = (LEAST_BY_NETWORK if reading.is_by_network else LEAST_BY_HEADS)[role]
-    return reading.keep >= least * (CONCRETE_SHARE if is_concrete else 1)
+    return reading.keep >= _leasts(reading).assistant * (CONCRETE_SHARE if _CONCRETE.search(said.text) else 1)
 
 
 def _split(text: str, now: datetime) -> list[str]:
@@ -323,6 +369,8 @@ def _trimmed(text: str) -> str:
 
 def _meaning(said: SpokenSentence, text: str, force: Force) -> _Meaning:
     if said.voice is not Voice.OWN:
+        return _Meaning()
+    if _own_part(text) != text:
         return _Meaning()
     if rule := read_rule(text):
         return _of_rule(said, rule)

@@ -80,6 +80,7 @@ from engramdb.values import (
     new_id,
 )
 from engramdb.values.query import RECALL_LIMIT, check_limit, check_number, checked_filters, parse_enum
+from engramdb.values.window import BRIEF_TOKENS
 
 if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
     from engramdb.capture.agents import AgentCapture
@@ -93,8 +94,6 @@ if TYPE_CHECKING:  # imported by the verbs that use them, so that a process load
     from engramdb.models.embedder import Embedder
     from engramdb.recall.fuse import Reranker
 
-BRIEF_TOKENS = 1200
-"""What a brief may cost where nobody says."""
 _ENDING = 8
 """The characters at the end of an id that may stand for the whole."""
 

@@ -31,6 +31,7 @@ from engramdb.text.compactions import plain_summary
 from engramdb.text.pii_patterns import without_credentials
 from engramdb.text.tokens import USUAL
 from engramdb.values import ImportKind, MemoryId, Role, SectionName, Turn
+from engramdb.values.window import BRIEF_TOKENS
 
 MAX_HITS: Final = 10
 
@@ -57,7 +58,7 @@ def memory_block(
     return GivenBlock(text, [held.memory_id for held in section.holds])
 
 
-SESSION_TOKENS: Final = 1200
+SESSION_TOKENS: Final = BRIEF_TOKENS
 PROMPT_TOKENS: Final = 800
 """Budgets for memories; Claude Code takes 10,000 characters of a hook whole, about twice the larger."""
 MAX_CHARACTERS: Final = 16_000

@@ -97,6 +97,7 @@ class HeadReader:
             keep=keep,
             is_kept=None if keep is None else keep >= thresholds["keep"],
             force=Force(words["force"]) if "force" in words else None,
+            rule=float(found["force"][tasks["force"].index(Force.RULE)]) if "force" in found else None,
             lasting=Lasting(words["lasting"]) if "lasting" in words else None,
             category=words.get("category"),
             hostile=hostile,

@@ -243,6 +243,7 @@ class PackReader:
             keep=keep,
             is_kept=keep >= fitted.thresholds["keep"],
             force=Force(_likeliest(found, fitted.tasks, "force")),
+            rule=float(found["force"][fitted.tasks["force"].index(Force.RULE)]),
             lasting=Lasting(_likeliest(found, fitted.tasks, "lasting")),
             category=_likeliest(found, fitted.tasks, "category"),
             hostile=hostile,

@@ -60,6 +60,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     is_kept: bool | None = None
     """Whether that is above the reader's threshold for its stated precision."""
     force: Force | None = None
+    rule: float | None = None
+    """The chance that it sets a rule for what comes, also in passing: "run it again, always with -x"."""
     lasting: Lasting | None = None
     category: str | None = None
     hostile: float | None = None

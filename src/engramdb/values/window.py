@@ -103,6 +103,10 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     """The message."""
 
 
+BRIEF_TOKENS = 1400
+"""What a brief may cost where nobody says (docs/lab/0041-sessions.md)."""
+
+
 class Brief(Struct, frozen=True, kw_only=True):
     """What to give a model when work begins, before anything is asked."""
 

@@ -20,6 +20,7 @@ from engramdb.values import (
     WorkingLine,
     WorkingMemory,
 )
+from engramdb.values.window import BRIEF_TOKENS
 from engramdb.verbs.fields import EXAMPLE_ID, Limit, Moment, Session, Text, Tokens
 from engramdb.verbs.verb import Command, Page, Route, ScopedRequest, ScopeRule, about, verb
 
@@ -221,7 +222,7 @@ class BriefRequest(ScopedRequest, frozen=True, kw_only=True):
     It is what hooks give an agent before anything is asked.
     """
 
-    budget: Annotated[Tokens, about("Tokens for all of it.")] = 1200
+    budget: Annotated[Tokens, about("Tokens for all of it.")] = BRIEF_TOKENS
     session: Annotated[Session | None, about("The conversation that begins.")] = None
 
 
