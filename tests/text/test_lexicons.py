@@ -44,6 +44,7 @@ def test_patterns_can_be_compiled_and_kinds_are_known(code: str, language: Langu
     patterns += [
         row for field in language.voices.__struct_fields__ for row in getattr(language.voices, field)
     ]
+    patterns += [one for said in language.statements.values() for one in said]
     for pattern in patterns:
         re.compile(pattern)
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.capture import junk, worth
-from engramdb.capture.force import force_of
 from engramdb.capture.patterns import ForeignFact, StandingRule, read_foreign, read_outcome, read_rule
 from engramdb.capture.utterances import MAX_FRAGMENT_WORDS, SpokenSentence, utterances
 from engramdb.capture.worth import Dates, is_lasting
@@ -18,6 +18,7 @@ from engramdb.errors import EngramError
 from engramdb.models.reader import Reader, Utterance
 from engramdb.text.calendar import Precision
 from engramdb.text.clauses import Clause, Who, clauses, has_second_verb, listed, read
+from engramdb.text.force import read_force
 from engramdb.text.grammar import name_pronoun, opens_with_pronoun, people, to_third_person
 from engramdb.text.lexicons import word_set
 from engramdb.text.line_shapes import LineShape, shape_of
@@ -189,7 +190,7 @@ def as_said(said: SpokenSentence) -> Extracted:
 def _force(said: SpokenSentence, reading: Reading | None) -> Force:
     if said.voice is not Voice.OWN or _is_mostly_quoted(said.text):
         return Force.QUOTED
-    force = force_of(_own_part(said.text), said.opened.certainty)
+    force = read_force(replace(said.opened, text=_own_part(said.text)), in_conversation=True)
     if reading is not None and _may_be_rule(said, force) and (reading.rule or 0) >= _leasts(reading).rule:
         return Force.RULE
     if (
@@ -281,7 +282,7 @@ def _says_of_something(said: SpokenSentence) -> bool:
 
 def _lasts(said: SpokenSentence) -> bool:
     """Return whether the rules know a clause of the sentence to hold for longer."""
-    if read_foreign(said.text):
+    if read_rule(said.text) or read_foreign(said.text):
         return True
     found = (read(part) for part in clauses(said.text))
     return any(is_lasting(clause, _dates(clause, said.now)) for clause in found if clause)

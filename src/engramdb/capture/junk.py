@@ -15,36 +15,7 @@ from engramdb.text.normalize import lazy
 _OPENING = " \"'*_-–—("
 """Marks that may stand before the first word."""
 
-_QUESTION = lazy(
-    r"(?:(?:who|what|when|where|why|how|which|whose)(?:'s| is| are| was| were| do| does| did| can| could|"
-    r" should| would"
-    r"| will| if| about| come| many| much| long)\b|(?:do|does|did|is|are|was|were|can|could|would|will|"
-    r"should|shall|have|has|am|may|isn't|aren't|don't|doesn't|didn't|won't|can't|couldn't|wouldn't) "
-    r"(?:i|you|we|they|he|she|it|my|your|there|anyone|someone|the|this|that)\b|i wonder\b|i(?:'m|"
-    r" am) wondering\b|i was wondering\b|any idea|¿)"
-)
-_WH = lazy(
-    r"(?:(?:and|but|so|ok|okay|also|wait|hey|then)[, ]+)*(?:(?:who|what|which|whose|why|how)(?:'?s|'?re)?\b|"
-    r"(?:when|where)(?:'?s|'?re|'d)?\b"
-    r"(?= (?:is|are|was|were|do|does|did|can|could|should|would|will|u|you)\b)|"
-    r"(?:is|are|was|does|do|did|can|could|should|would|will|any|difference between)\b)"
-)
-_MAX_BARE_QUESTION_WORDS = 12
-_REQUESTS, _UNSPACED_REQUESTS = (
-    any_pattern([one.sentences.requests for one in LANGUAGES.values() if one.spaced is is_spaced])
-    for is_spaced in (True, False)
-)
 _THANKS = any_pattern([one.sentences.thanks for one in LANGUAGES.values()])
-_REQUEST = lazy(
-    rf"(?:(?:please|kindly|now|then|ok|okay|and|also|so|hey|hi|bitte|"
-    rf"now please)[, ]+)*(?:(?:{_REQUESTS})\b"
-    r"|(?:can|could|would|will) (?:you|we)\b|i(?:'d| would) like\b|i (?:want|need) (?:you|help|to know|"
-    r"to ask|to see)\b"
-    r"|i(?:'m| am) looking for\b|i have (?:a|another|one|some) (?:quick )?questions?\b|remember to\b|"
-    r"don't forget to\b"
-    r"|let's (?!go with|use|stick with|agree)|don't\b(?! forget that| ever)|do not\b(?! ever)"
-    rf"|{_UNSPACED_REQUESTS})"
-)
 _GREETING = lazy(
     r"(?:good (?:morning|afternoon|evening|night)|see you|take care|have a (?:nice|good|great)|congrat\w*|"
     rf"happy (?:birthday|new year)|{_THANKS})\b(?:[\s,]+[\w']+){{0,3}}\W*\Z"
@@ -86,30 +57,6 @@ _ASIDE = lazy(
     re.IGNORECASE,
 )
 """What is said about the typing itself."""
-_COMMANDS = word_set(
-    "add adjust analyse analyze apply bump calculate center change check clean clear combine commit "
-    "compare compress convert copy correct count create cut debug delete deploy describe do draft draw "
-    "drop edit elaborate expand explain export extend extract fill find finish fix format generate get "
-    "give go highlight implement improve include indent insert install keep kill let list look make merge "
-    "move open optimize paraphrase paste pick polish print proofread push put read redo refactor "
-    "regenerate remove rename reorder repeat rephrase replace reprint rerun reset restart retry return "
-    "revert review rewrite roll run save scan scroll search send set shorten show shuffle simplify skip "
-    "solve sort split start stop suggest sum summarise summarize swap switch take tell test tidy "
-    "translate trim try turn undo uninstall update upload use wait wrap write"
-)
-MAX_COMMAND_WORDS = 12
-_POLITE = lazy(
-    r"(?:(?:no|ok|okay|now|then|and|also|so|hey|pls|please|just|kindly|yes|yeah|great|cool|perfect|thanks|"
-    r"but|actually)[,!.]*\s+)*(?:(?:can|could|would|will) (?:you|u|we)\s+(?:please\s+|pls\s+)?)?(?:let's\s+)?"
-    r"(?P<verb>[a-z]+)\b(?!,)(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_TELLING_MORE = lazy(
-    r"\b(?:i|i'm|i've|my|we|our|we're|because|since|always|never|from now on|instead of|rather than|until|"
-    r"every)\b|"
-    r"[`/]\w|\bhttps?:",
-    re.IGNORECASE,
-)
 _PROGRESS = lazy(
     r"(?:(?:sure|okay|ok|great|alright|perfect|right|certainly|of course|absolutely|no problem|done|good)"
     r"[,!. —–-]+(?:thing[,!. ]+)?)*"
@@ -168,15 +115,6 @@ def is_filler(text: str) -> bool:
     return bool(_GREETING.match(lower.lstrip(_OPENING))) and is_plain and len(words) <= 5
 
 
-def is_command(text: str) -> bool:
-    """Return whether a sentence only has something done now, and tells nothing that outlives it."""
-    found = _POLITE.match(text.lower().replace("’", "'").lstrip(_OPENING))
-    if found is None or found["verb"] not in _COMMANDS:
-        return False
-    is_short = len(found["rest"].split()) <= MAX_COMMAND_WORDS
-    return is_short and not _TELLING_MORE.search(found["rest"])
-
-
 _PLAIN_WORD = lazy(r"[(\"'“]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,!?:;)\"'”…]*\Z")
 MIN_OUTPUT_WORDS = 5
 
@@ -196,21 +134,3 @@ def is_status(text: str) -> bool:
 def is_progress(text: str) -> bool:
     """Return whether an agent only says what it is about to do, or is polite."""
     return bool(_PROGRESS.match(text.lower().replace("’", "'").lstrip(_OPENING)))
-
-
-def is_question(lower: str) -> bool:
-    """Return whether a sentence in lower case asks something."""
-    ending = lower.rstrip(" \"')*_")
-    is_marked = ending.endswith(("?", "？")) or lower.endswith(("吗。", "か。", "呢。"))
-    return is_marked or bool(_QUESTION.match(lower.lstrip(_OPENING)))
-
-
-def is_bare_question(lower: str) -> bool:
-    """Return whether a short sentence in lower case reads as a question that nobody marked as one."""
-    is_short = len(lower.split()) <= _MAX_BARE_QUESTION_WORDS
-    return is_short and bool(_WH.match(lower.lstrip(_OPENING))) and not _TELLING_MORE.search(lower)
-
-
-def is_request(lower: str) -> bool:
-    """Return whether a sentence in lower case asks for something to be done."""
-    return bool(_REQUEST.match(lower.lstrip(_OPENING)))

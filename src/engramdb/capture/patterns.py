@@ -1,4 +1,4 @@
-"""What is read by its pattern: rules and choices that have no subject, outcomes, facts in other languages."""
+"""What rules and choices without a subject mean, outcomes, and facts in other languages, by their pattern."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from engramdb.text.clauses import clauses
+from engramdb.text.force import bare_words, has_cue
 from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.normalize import lazy
 
@@ -17,51 +18,23 @@ from engramdb.text.normalize import lazy
 
 
 class StandingRule(Struct, frozen=True):
-    """A sentence that holds from now on."""
+    """A rule, a wish or a choice that holds from now on."""
 
-    text: str
     category: str = "principle"
     predicate: str | None = None
     object: str | None = None
     is_negated: bool = False
 
 
-_STANDING = lazy(
-    r"(?:please\s+)?(?P<rule>(?:always|never)\s+(?!mind\b|give up\b|again\b|say never\b|forget\b|been\b|"
-    r"had\b|seen\b|heard\b|done\b|thought\b|a\b|the\b|\w+ed\b|knew\b|been\b|\w+ing\b|good\b|nice\b|great\b|"
-    r"happy\b|here\b|in\b|up\b|down\b|on\b|at\b|for\b|so\b|too\b|more\b|less\b)[a-z]+\b.{4,}|"
-    r"from now on,?\s+.{4,}|do not ever\s+.{4,}|don['’]t ever\s+.{4,})",
-    re.IGNORECASE | re.DOTALL,
-)
-_FORBIDDEN = lazy(
-    r"(?:and |but |so |also )?(?:please\s+)?(?P<rule>(?:do not|don['’]t)\s+(?:use|touch|commit|push|deploy|"
-    r"edit|modify|change|delete|remove|rename|merge|install|upgrade|hard-?code|log|store|share|expose|mention|"
-    r"include|assume|rely on|import|mock|disable|bypass|skip|write|add|put|mix)\b"
-    r"(?!.*\b(?:yet|for now|right now|just now|today|tonight|this time|until|anything else|it|that|this|them|"
-    r"those|these)\b).{3,})",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What is not to be done, as projects say it; with "yet" or "it" it is about this moment alone."""
-_ONE_NOT_ANOTHER = lazy(
-    r"(?:please\s+)?(?P<rule>(?:use|prefer|choose|write|name|call|stick (?:to|with))\s+"
-    r"(?!(?:this|that|these|those|it|them|one|the (?:first|second|third|other|next|last|new|old)|your|my)\b)"
-    r"(?!.*\b(?:for now|right now|today|tonight|this time|yet|here|this|that|these|those)\b)"
-    r"[^,;]{1,60}?(?:,? (?:not|instead of|rather than|over|and not|but not|never)) \S.{0,60})\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-"""One thing and not another, as projects say it; what points at something is about this task alone."""
 _CHOICE = lazy(
-    r"(?:ok(?:ay)?,?\s+)?(?P<choice>(?:let['’]s|we['’]ll|i['’]ll)\s+(?:go with|stick with|use)\s+"
-    r"(?!(?:the (?:time|moment)|this|that|it)\b)(?P<object>.{3,}))",
+    r"(?:ok(?:ay)?,?\s+)?(?:let['’]s|we['’]ll|i['’]ll)\s+(?:go with|stick with|use)\s+"
+    r"(?!(?:the (?:time|moment)|this|that|it)\b)(?P<object>.{3,})",
     re.IGNORECASE,
 )
 _RATHER = lazy(
     r"(?:i|we)(?:['’]d| would) (?:much |really )?(?:rather (?:\w+ )?|"
     r"prefer )(?P<object>.{2,80}?)(?: (?:than|over|to|if)\b.*|\W*)\Z",
     re.IGNORECASE,
-)
-_FROM_NOW_ON = lazy(
-    r"(?:please\s+)?(?P<rule>(?!(?:i|we|he|she|they|it)\b)\w.{3,200}\bfrom now on)\W*\Z", re.IGNORECASE
 )
 _CALL_ME = lazy(
     r"(?:from now on,?\s+)?(?:please\s+)?(?:(?:you can|you may|just|everyone|people|"
@@ -86,18 +59,15 @@ def read_rule(sentence: str) -> StandingRule | None:
     if sentence.rstrip().endswith("?"):
         return None
     if name := _CALL_ME.match(sentence):
-        return StandingRule(sentence, "preference", "is_named", name["name"])
+        return StandingRule("preference", "is_named", name["name"])
     if choice := _CHOICE.match(sentence):
-        return StandingRule(choice["choice"], "decision", "decided", choice["object"].rstrip(" .!"))
+        return StandingRule("decision", "decided", choice["object"].rstrip(" .!"))
     if wish := _RATHER.match(sentence):
-        return StandingRule(sentence, "preference", "prefers", wish["object"].rstrip(" .!"))
-    standing = _FROM_NOW_ON.match(sentence) or _STANDING.match(sentence)
-    standing = standing or _FORBIDDEN.match(sentence) or _ONE_NOT_ANOTHER.match(sentence)
-    if standing is None:
+        return StandingRule("preference", "prefers", wish["object"].rstrip(" .!"))
+    words = bare_words(sentence)
+    if not has_cue("standing_rule", words):
         return None
-    return StandingRule(
-        standing["rule"], is_negated=bool(re.match(r"never|do not|don['’]t", standing["rule"], re.IGNORECASE))
-    )
+    return StandingRule(is_negated=words.startswith(("never", "do not", "don't")))
 
 
 def read_outcome(sentence: str) -> list[str]:

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from engramdb.capture.extract import SentenceExtractor
-from engramdb.capture.force import force_of
 from engramdb.models.reader import Utterance
 from engramdb.policy import CapturePolicy
+from engramdb.text.force import read_force
 from engramdb.text.injection import scan
 from engramdb.text.sentences import sentences, take_opening
 from engramdb.text.statements import read_lasting
@@ -61,7 +61,6 @@ def _reading(said: Utterance) -> Reading:
 
 def _force(text: str) -> Force:
     """Return what the first sentence does that is no question or request, or else the first."""
-    opened = [take_opening(one) for one in sentences(text)]
-    forces = [force_of(one.text, one.certainty) for one in opened]
+    forces = [read_force(take_opening(one), in_conversation=True) for one in sentences(text)]
     told = [one for one in forces if one not in (Force.QUESTION, Force.REQUEST)]
     return next(iter(told or forces), Force.ASSERTED)

@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from engramdb.text.clauses import Clause, Who
+from engramdb.text.force import bare_words, has_cue
 from engramdb.text.grammar import (
     EVENT_VERBS,
     KIN,
@@ -113,9 +114,7 @@ def is_lasting(clause: Clause, dates: Dates) -> bool:
 
 
 def _is_rule(clause: Clause) -> bool:
-    if clause.who is Who.OTHER or re.search(r"\bmust (?:have|be|feel)\b", clause.text):
-        return False
-    return bool(re.search(r"\b(?:never|always|must|should not|shouldn['’]t)\b", clause.text, re.IGNORECASE))
+    return clause.who is not Who.OTHER and has_cue("rule", bare_words(clause.text))
 
 
 def _first_person(clause: Clause, dates: Dates) -> bool:

@@ -113,6 +113,8 @@ class SentenceWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """May close a sentence; they do when a capital letter follows."""
     requests: str = ""
     """Verbs, as patterns, with which a request begins."""
+    before_requests: str = ""
+    """What may stand before one, as patterns: please, ok, then."""
     thanks: str = ""
     turning: str = ""
     """What turns a fact round or makes less of it, as patterns: not, never, maybe."""

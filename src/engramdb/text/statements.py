@@ -1,5 +1,5 @@
 """
-What sort of statement a text is, by its words: what the speaker does with it, its category, its lasting.
+What sort of statement a text is, by its words: its category and lasting, with the force that `force` reads.
 
 Patterns, in `data/languages`, and the grammar of English clauses; no model. A reader that understands more
 says so, and then this is not asked. Written so that a doubt costs little: what is not clearly a rule, an
@@ -9,22 +9,19 @@ event or a passing state is taken for something known, which is kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from functools import cache
+from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
 
 from engramdb.text.clauses import Clause, clauses, read
+from engramdb.text.force import MAX_CHARACTERS, has_cue, read_force
 from engramdb.text.grammar import STATE_CHANGES
-from engramdb.text.lexicons import LANGUAGES, word_set
+from engramdb.text.lexicons import word_set
 from engramdb.text.moments import MomentRange, TimeRelation, find_moments
-from engramdb.text.sentences import SpeakerCertainty, take_opening
+from engramdb.text.sentences import take_opening
 from engramdb.values.reading import Force, Lasting
 
-MAX_CHARACTERS: Final = 2_000
-"""A text says early what it is; a pasted page costs no more than a paragraph."""
 ACTING: Final = word_set(
     "procedure instruction principle rule workflow pattern lesson howto how-to playbook runbook convention"
 )
@@ -36,8 +33,6 @@ KNOWN: Final = word_set("fact preference decision entity relationship person ski
 BINDING: Final = frozenset({"preference", "decision", "correction"})
 """Those of them that may be said as a rule: "from now on, quote prices in francs"."""
 
-_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-"""What the speaker does with a sentence does not depend on the day."""
 _NOT_SAID_OF_THE_WORLD = frozenset({Force.QUESTION, Force.HYPOTHETICAL, Force.QUOTED})
 _NO_EVENTS = word_set(
     "grow live work be decide agree choose settle prefer like love hate mean learn study know rename"
@@ -67,7 +62,7 @@ def sort_statement(
 ) -> StatementSort:
     """Return what sort of statement a text is, seen from when it was said; what is given is believed."""
     words = _StatementWords(text[:MAX_CHARACTERS], now)
-    told = force or words.force()
+    told = force or read_force(words.opened)
     is_event = words.is_event()
     chosen = category or words.category(told, is_event=is_event)
     return StatementSort(
@@ -78,11 +73,6 @@ def sort_statement(
         is_acting=_is_acting(words, told, chosen),
         is_of_now=words.has("now"),
     )
-
-
-def read_force(text: str) -> Force:
-    """Return what the speaker does with a sentence."""
-    return _StatementWords(text[:MAX_CHARACTERS], _SOME_DAY).force()
 
 
 def read_lasting(text: str, *, now: datetime) -> Lasting:
@@ -104,30 +94,14 @@ class _StatementWords:
     """A text on its way to being sorted."""
 
     def __init__(self, text: str, now: datetime) -> None:
-        self._opened = take_opening(text)
-        self._text = self._opened.text
+        self.opened = take_opening(text)
+        self._text = self.opened.text
         self._lower = self._text.lower().replace("’", "'").strip()
         self._now = now
 
     def has(self, sort: str) -> bool:
         """Return whether the text has words that speak for a sort of statement."""
-        return _patterns()[sort].search(self._lower) is not None
-
-    def force(self) -> Force:
-        for sort, force in (
-            ("question", Force.QUESTION),
-            ("rule", Force.RULE),
-            ("imagined", Force.HYPOTHETICAL),
-            ("reported", Force.QUOTED),
-            ("hedge", Force.HEDGED),
-            ("how_to", Force.ASSERTED),
-            ("request", Force.REQUEST),
-            ("imperative", Force.RULE),
-        ):
-            if self.has(sort):
-                return force
-        is_unsure = self._opened.certainty <= SpeakerCertainty.HEDGED
-        return Force.HEDGED if is_unsure else Force.ASSERTED
+        return has_cue(sort, self._lower)
 
     def category(self, force: Force, *, is_event: bool) -> str:
         """Return the category that the words speak for, the more telling ones first."""
@@ -135,7 +109,7 @@ class _StatementWords:
             return "general"
         is_ahead = self.is_ahead() and not self.has("habit")
         telling = (
-            ("correction", self._opened.is_correction, "correction"),
+            ("correction", self.opened.is_correction, "correction"),
             ("decision", False, "decision"),
             ("procedure", False, "how_to"),
             ("preference", False, "taste"),
@@ -191,13 +165,3 @@ class _StatementWords:
 
     def _moments(self) -> list[MomentRange]:
         return find_moments(self._text, now=self._now)
-
-
-@cache
-def _patterns() -> Mapping[str, re.Pattern[str]]:
-    """Return the patterns of all languages, by what they speak for."""
-    sorts = {sort for one in LANGUAGES.values() for sort in one.statements}
-    return {
-        sort: re.compile("|".join(p for one in LANGUAGES.values() for p in one.statements.get(sort, ())))
-        for sort in sorts
-    }
