@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answering
 
-from engramdb import Engram, Scope, Settings
+from engramdb import Draft, Engram, Scope, Settings
 from engramdb.errors import EngramError
+from engramdb.lifecycle.admission import admit
 from engramdb.models.prompts.consolidate import SYSTEM
 from engramdb.policy import PRESETS, choose
 from engramdb.testing import ManualClock
-from engramdb.values import Kind, MemoryType, Source, Status, Turn, Voice
+from engramdb.values import Actor, Kind, MemoryType, Provenance, Source, Status, Turn, Voice
 from engramdb.values.reading import Force
 
 if TYPE_CHECKING:
@@ -327,6 +328,51 @@ def test_a_summary_by_the_rules_does_not_tell_a_forgotten_memory_either(store_pa
         again = engram.end_session("s")
         assert again is not None
         assert "Logseq" not in again.content
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        ("What is the password of the router?", "Tr0ub4dor&3xQz"),
+        ("Anything else?", "my password for the router is Tr0ub4dor&3xQz"),
+    ],
+)
+def test_a_summary_by_the_rules_tells_nothing_confidential(
+    store_path: Path, exchange: tuple[str, str]
+) -> None:
+    """Neither what says by itself that it is a secret nor what is one only as an answer."""
+    with opened(store_path, None) as engram:
+        engram.observe(exchange[0], role="assistant", session="s")
+        engram.observe(exchange[1], session="s")
+        engram.observe("Thanks.", role="assistant", session="s")
+        engram.observe("I always keep my router in the hall.", session="s")
+        engram.flush()
+        assert any("Tr0ub4dor&3xQz" in one.content for one in engram.list(limit=50))
+
+        summary = engram.end_session("s")
+
+        assert summary is not None
+        assert "in the hall" in summary.content
+        assert "Tr0ub4dor" not in summary.content
+        assert "Tr0ub4dor" not in engram.context("router login").text
+
+
+def test_a_secret_in_a_statement_that_nobody_has_classified_is_concealed_in_a_summary(
+    store_path: Path,
+) -> None:
+    """What is stored in bulk has its tier later."""
+    with opened(store_path, None) as engram:
+        talk(engram, 2)
+        told = "The password of the hut is Tr0ub4dor&3xQz."
+        draft = Draft(content=told, importance=1.0, provenance=Provenance(session="s"))
+        parts = engram._parts
+        admit([draft], parts.pipeline, actor=Actor(), now=parts.clock.now(), enrich=False)
+
+        summary = engram.end_session("s")
+
+        assert summary is not None
+        assert "The password of the hut is [confidential]" in summary.content
+        assert "Tr0ub4dor" not in summary.content
 
 
 def test_what_another_process_has_summed_up_or_taken_back_meanwhile_is_not_stored(store_path: Path) -> None:

@@ -27,6 +27,7 @@ from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
 from engramdb.models.prompts import consolidate as prompt
 from engramdb.policy import Policy
 from engramdb.store.contract import Store, Transaction
+from engramdb.text.pii import conceal_secrets
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import retells
 from engramdb.values import (
@@ -256,7 +257,11 @@ def _listed(stated: Sequence[str], *, session: str, count: int) -> str:
     once = list(dict.fromkeys(stated))
     first = once[:SUMMARY_STATEMENTS]
     more = f" and {len(once) - len(first)} more" if len(once) > len(first) else ""
-    return f"Session {session}, {count} turns: " + "; ".join(shorten(one) for one in first) + more
+    return (
+        f"Session {session}, {count} turns: "
+        + "; ".join(shorten(conceal_secrets(one)) for one in first)
+        + more
+    )
 
 
 def _summary(

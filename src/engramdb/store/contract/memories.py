@@ -230,7 +230,11 @@ class Memories(Protocol):
         ...
 
     def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
-        """Return what was stated in a session of exactly this scope and still holds, weightiest first."""
+        """
+        Return what was stated in a session of exactly this scope and still holds, weightiest first.
+
+        Nothing confidential is among it.
+        """
         ...
 
     def set_fingerprint(self, key: int, fingerprint: bytes) -> None:

@@ -350,10 +350,14 @@ class MemoriesTable:
         self._connection.execute("UPDATE memories SET judged = ? WHERE key = ?", (is_judged, key))
 
     def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
-        """Return what was stated in a session of exactly this scope and still holds, weightiest first."""
+        """
+        Return what was stated in a session of exactly this scope and still holds, weightiest first.
+
+        Nothing confidential is among it: only where it stands is known what it answers.
+        """
         sql = (
             "SELECT coalesce(statement, content) FROM memories WHERE session = ? AND scope = ? "
-            "AND status = 'active' AND voice = 'own' AND force IN ('asserted', 'rule', 'hedged') "
+            "AND status = 'active' AND security <> 'confidential' AND voice = 'own' AND force IN ('asserted', 'rule', 'hedged') "
             "AND coalesce(extractor, '') NOT LIKE 'session-%' AND coalesce(extractor, '') <> 'tool-1' "
             "ORDER BY importance DESC, key"
         )
