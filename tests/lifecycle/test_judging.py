@@ -11,10 +11,10 @@ import pytest
 
 from engramdb import Draft, Engram, Filters, Scope, Source, Status
 from engramdb.capture.writer import BULK_ROWS
-from engramdb.engine.assemble import WatchedJudge
+from engramdb.engine.assemble import WatchedModel
 from engramdb.errors import ChatUnavailable
 from engramdb.health import CHAT
-from engramdb.models.reader import Utterance
+from engramdb.models.reader import Judge, Utterance
 from engramdb.testing import ManualClock
 from engramdb.values import EdgeType
 from engramdb.values.reading import PairJudgment, PairRelation
@@ -70,7 +70,7 @@ def engram(
     """A store that asks the fake judge."""
     monkeypatch.setattr(
         "engramdb.engine.assemble.choose_judge",
-        lambda parts: WatchedJudge(lambda: judge, parts.health, CHAT, name=judge.name),
+        lambda parts: WatchedModel[Judge](lambda: judge, parts.health, CHAT, name=judge.name),
     )
     with Engram.open(store_path, clock=clock, background=False) as engram:
         yield engram

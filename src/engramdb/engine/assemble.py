@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -48,55 +48,54 @@ class ChatParts(Protocol):
     def calls(self) -> CallLog: ...
 
 
-class WatchedJudge:
-    """A judge whose failures, of whatever kind, are noted and are no verdicts: what is not judged waits."""
+ModelT = TypeVar("ModelT", bound=Reader | Judge)
+ResultT = TypeVar("ResultT")
 
-    def __init__(self, open_judge: Callable[[], Judge], health: Health, part: str, *, name: str) -> None:
-        self._open = open_judge
+
+class WatchedModel(Generic[ModelT]):
+    """A reader or judge that is opened when it is first used; its failures, of whatever kind, are noted."""
+
+    def __init__(
+        self, open_model: Callable[[], ModelT], health: Health, part: str, *, name: str | None = None
+    ) -> None:
+        self._open = open_model
         self._health = health
         self._part = part
-        self._judge: Judge | None = None
-        self.name: Final = name
+        self._name = name
+        self._model: ModelT | None = None
         self.is_remote: Final = part == CHAT
-
-    def relate(
-        self, newer: Utterance, older: Sequence[Utterance], *, seconds: float | None = None
-    ) -> list[PairJudgment | None]:
-        """Return how the newer statement stands to each of the older ones; none where the judge fails."""
-        try:
-            with self._health.watch(self._part):
-                self._judge = self._judge or self._open()
-                return self._judge.relate(newer, older, seconds=seconds)[: len(older)]
-        except EngramError:
-            return []
-        except Exception as exc:  # noqa: BLE001 - foreign code; its message may quote what it was given
-            self._health.failed(self._part, ModelPackBroken(f"the judge failed: {type(exc).__name__}"))
-            return []
-
-
-class WatchedReader:
-    """A reader whose failures are noted; what it cannot read is left to the rules."""
-
-    def __init__(self, open_it: Callable[[], Reader], health: Health) -> None:
-        self._open = open_it
-        self._health = health
-        self._reader: Reader | None = None
 
     @property
     def name(self) -> str:
-        """Name and version, once it has read anything."""
-        return self._reader.name if self._reader else READER
+        """Name and version; if none was given, once it has been opened."""
+        return self._name or (self._model.name if self._model else self._part)
 
-    def read(self, texts: Sequence[Utterance]) -> list[Reading]:
+    def read(self: WatchedModel[Reader], texts: Sequence[Utterance]) -> list[Reading]:
         """Return one reading per text; raises an `EngramError` when it cannot work now."""
-        with self._health.watch(READER):
-            self._reader = self._reader or self._open()
+        return self._use(lambda reader: reader.read(texts))
+
+    def relate(
+        self: WatchedModel[Judge],
+        newer: Utterance,
+        older: Sequence[Utterance],
+        *,
+        seconds: float | None = None,
+    ) -> list[PairJudgment | None]:
+        """Return how the newer statement stands to each of the older ones; none where the judge fails."""
+        try:
+            return self._use(lambda judge: judge.relate(newer, older, seconds=seconds))[: len(older)]
+        except EngramError:  # what is not judged waits
+            return []
+
+    def _use(self, use: Callable[[ModelT], ResultT]) -> ResultT:
+        with self._health.watch(self._part):
             try:
-                return self._reader.read(texts)
+                self._model = self._model or self._open()
+                return use(self._model)
             except EngramError:
                 raise
-            except Exception as exc:
-                raise ModelPackBroken(f"the reader failed: {type(exc).__name__}") from exc
+            except Exception as exc:  # foreign code; its message may quote what it was given
+                raise ModelPackBroken(f"the {self._part} failed: {type(exc).__name__}") from exc
 
 
 class JudgeParts(ChatParts, Protocol):
@@ -106,15 +105,15 @@ class JudgeParts(ChatParts, Protocol):
     def chat(self) -> ChatModel | None: ...
 
 
-def choose_judge(parts: JudgeParts) -> WatchedJudge | None:
+def choose_judge(parts: JudgeParts) -> WatchedModel[Judge] | None:
     """Return the judge beside the rules that the settings ask for, not opened yet, or none."""
     choice, chat = parts.settings.reader, parts.chat
     if choice in ("auto", "chat") and chat is not None:
         judge = ChatReader(chat, parts.calls)
-        return WatchedJudge(lambda: judge, parts.health, CHAT, name=judge.name)
+        return WatchedModel[Judge](lambda: judge, parts.health, CHAT, name=judge.name)
     if choice == "pack":
         home = parts.settings.home
-        return WatchedJudge(lambda: open_reader(home), parts.health, READER, name=E5_READER)
+        return WatchedModel[Judge](lambda: open_reader(home), parts.health, READER, name=E5_READER)
     return None
 
 
@@ -122,7 +121,7 @@ def choose_reader(settings: Settings, health: Health) -> Reader | None:
     """Return what weighs single sentences beside the rules: the model pack's network, or the small heads."""
     if settings.reader == "rules":
         return None
-    return WatchedReader(lambda: _open_reader(settings), health)
+    return WatchedModel[Reader](lambda: _open_reader(settings), health, READER)
 
 
 def _open_reader(settings: Settings) -> Reader:
