@@ -281,3 +281,21 @@ def test_failures_that_could_not_be_stored_are_taken_in_later(memory: Engram, ho
 
     assert (failing.failures, failing.failure, failing.is_failing) == (2, "too late", True)
     assert (working.failures, working.is_failing) == (2, False)
+
+
+def test_what_a_person_writes_below_a_long_paste_is_kept(home: Path) -> None:
+    """Of a message that is too long the middle goes: people write above or below what they paste."""
+    pasted = (
+        "12:00:01 INFO worker: a line about nothing at all that goes on and on and tells nobody anything\n"
+        * 250
+    )
+    told = json.dumps({"session_id": "s", "prompt": f"{pasted}\nFrom now on always answer in Dutch"}).encode()
+    place = Settings(home=home, embedder="static")
+    with Engram.open(settings=place, background=False) as engram:
+        visit = respond.HookVisit(engram=engram, settings=place, event=parse(told, name="UserPromptSubmit"))
+
+        (turn,) = respond.keep(visit)
+        engram.flush()
+
+        assert len(turn.content) <= respond.MAX_CHARACTERS
+        assert "always answer in Dutch" in engram.brief().text

@@ -18,7 +18,7 @@ from engramdb.errors import EngramError
 from engramdb.models.reader import Reader, Utterance
 from engramdb.text.calendar import Precision
 from engramdb.text.clauses import Clause, Who, clauses, has_second_verb, listed, read
-from engramdb.text.force import read_force
+from engramdb.text.force import bare_words, has_cue, read_force
 from engramdb.text.grammar import name_pronoun, opens_with_pronoun, people, to_third_person
 from engramdb.text.lexicons import word_set
 from engramdb.text.line_shapes import LineShape, shape_of
@@ -101,11 +101,13 @@ class _Leasts(Struct, frozen=True):
     in_passing: float
     """Of a question, a request or what has the shape of noise, for what it tells beside."""
     rule: float
-    """From which chance it is taken for a rule; nine of ten that are, are."""
+    """From which chance it is a rule that has no words of one;"""
+    confirmed_rule: float
+    """and from which one that has them."""
 
 
-BY_NETWORK = _Leasts(user=0.15, assistant=0.1, in_passing=0.3, rule=0.35)
-BY_HEADS = _Leasts(user=0.2, assistant=0.15, in_passing=0.5, rule=0.5)
+BY_NETWORK = _Leasts(user=0.15, assistant=0.1, in_passing=0.3, rule=0.65, confirmed_rule=0.2)
+BY_HEADS = _Leasts(user=0.2, assistant=0.15, in_passing=0.5, rule=0.75, confirmed_rule=0.08)
 """Chosen on evals/junk and evals/conversations, the open halves (docs/lab/0043-reader-two.md)."""
 MIN_TELLING_WORDS = 4
 """Fewer are a mash of keys, whatever a network makes of them."""
@@ -190,9 +192,9 @@ def as_said(said: SpokenSentence) -> Extracted:
 def _force(said: SpokenSentence, reading: Reading | None) -> Force:
     if said.voice is not Voice.OWN or _is_mostly_quoted(said.text):
         return Force.QUOTED
-    force = read_force(replace(said.opened, text=_own_part(said.text)), in_conversation=True)
-    if reading is not None and _may_be_rule(said, force) and (reading.rule or 0) >= _leasts(reading).rule:
-        return Force.RULE
+    force = _rule_or(
+        read_force(replace(said.opened, text=_own_part(said.text)), in_conversation=True), said, reading
+    )
     if (
         force is Force.ASSERTED
         and reading is not None
@@ -203,6 +205,26 @@ def _force(said: SpokenSentence, reading: Reading | None) -> Force:
     if said.opened.certainty is SpeakerCertainty.EXPLICIT and force in (Force.QUESTION, Force.REQUEST):
         force = Force.ASSERTED  # "can you remember that our year starts in April?" tells, and asks nothing
     return force
+
+
+def _rule_or(force: Force, said: SpokenSentence, reading: Reading | None) -> Force:
+    """
+    Return whether a sentence sets a rule, or else how it was meant.
+
+    What has the words of a rule is one unless a reader finds next to nothing of it there ("dont ask"); what
+    has not may be one still ("no pip!! everything is pixi here"). What others lay down, or an idiom, is none.
+    """
+    words = bare_words(said.text)
+    if has_cue("others_rule", words):
+        return Force.QUOTED if force is Force.RULE else force
+    chance, leasts = (reading.rule, _leasts(reading)) if reading is not None else (None, None)
+    if force is Force.RULE:
+        is_doubted = chance is not None and leasts is not None and chance < leasts.confirmed_rule
+        return Force.ASSERTED if is_doubted or has_cue("idiom", words) else force
+    is_told = force in (Force.ASSERTED, Force.REQUEST) and said.turn.role is Role.USER
+    is_sure = chance is not None and leasts is not None and chance >= leasts.rule
+    is_quoting = _own_part(said.text) != said.text
+    return Force.RULE if is_told and is_sure and not (is_quoting or has_cue("idiom", words)) else force
 
 
 def _is_mostly_quoted(text: str) -> bool:
@@ -217,12 +239,6 @@ def _own_part(text: str) -> str:
         if len(text[start:end].split()) >= MIN_QUOTED_WORDS:
             text = f"{text[:start]}{QUOTED_PLACE}{text[end:]}"
     return text
-
-
-def _may_be_rule(said: SpokenSentence, force: Force) -> bool:
-    """Return whether a person may be setting a rule: "merge it. and squash, always" is a request besides."""
-    is_told = force in (Force.ASSERTED, Force.REQUEST)
-    return is_told and said.turn.role is Role.USER and not said.text.rstrip().endswith("?")
 
 
 def _leasts(reading: Reading) -> _Leasts:
@@ -373,7 +389,7 @@ def _meaning(said: SpokenSentence, text: str, force: Force) -> _Meaning:
         return _Meaning()
     if _own_part(text) != text:
         return _Meaning()
-    if rule := read_rule(text):
+    if force is Force.RULE and (rule := read_rule(text)):
         return _of_rule(said, rule)
     if facts := read_foreign(text):
         return _of_foreign(said, facts)

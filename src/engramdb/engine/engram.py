@@ -332,7 +332,7 @@ class Engram:
         message is known by its key, and also by its words where the session holds them already without that
         key: an agent tells of a prompt before its log does. Where nothing is logged (`is_logged`), only the
         key counts, so that the same words said later are stored too. One that cannot be stored is skipped,
-        and one that is too long is cut to `most_characters`.
+        and one that is too long loses its middle, down to `most_characters`.
         """
         return self._parts.importing.take_messages(
             messages,

@@ -233,8 +233,16 @@ def _stored(tx: Transaction, session: str | None, place: Scope) -> Mapping[tuple
     return found
 
 
+LEFT_OUT = "\n…\n"
+
+
 def _cut(message: SourceMessage, most: int | None) -> SourceMessage:
-    return message if most is None else replace(message, content=message.content[:most])
+    """Return a message without its middle where it is too long: people write above or below what they paste."""
+    content = message.content
+    if most is None or len(content) <= most:
+        return message
+    half = (most - len(LEFT_OUT)) // 2
+    return replace(message, content=f"{content[:half]}{LEFT_OUT}{content[-half:]}")
 
 
 def _words(said: SourceMessage | Turn) -> tuple[str, str]:
