@@ -289,7 +289,12 @@ def test_what_a_person_writes_below_a_long_paste_is_kept(home: Path) -> None:
         "12:00:01 INFO worker: a line about nothing at all that goes on and on and tells nobody anything\n"
         * 250
     )
-    told = json.dumps({"session_id": "s", "prompt": f"{pasted}\nFrom now on always answer in Dutch"}).encode()
+    told = json.dumps(
+        {
+            "session_id": "s",
+            "prompt": f"{pasted}\n\nwhy does it say that? and from now on always answer in Dutch",
+        }
+    ).encode()
     place = Settings(home=home, embedder="static")
     with Engram.open(settings=place, background=False) as engram:
         visit = respond.HookVisit(engram=engram, settings=place, event=parse(told, name="UserPromptSubmit"))

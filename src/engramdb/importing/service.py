@@ -237,7 +237,7 @@ LEFT_OUT = "\n…\n"
 
 
 def _cut(message: SourceMessage, most: int | None) -> SourceMessage:
-    """Return a message without its middle where it is too long: people write above or below what they paste."""
+    """Return a message without its middle if it is too long: people write above or below what they paste."""
     content = message.content
     if most is None or len(content) <= most:
         return message

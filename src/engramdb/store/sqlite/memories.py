@@ -357,7 +357,8 @@ class MemoriesTable:
         """
         sql = (
             "SELECT coalesce(statement, content) FROM memories WHERE session = ? AND scope = ? "
-            "AND status = 'active' AND security <> 'confidential' AND voice = 'own' AND force IN ('asserted', 'rule', 'hedged') "
+            "AND status = 'active' AND security <> 'confidential' AND voice = 'own' "
+            "AND force IN ('asserted', 'rule', 'hedged') "
             "AND coalesce(extractor, '') NOT LIKE 'session-%' AND coalesce(extractor, '') <> 'tool-1' "
             "ORDER BY importance DESC, key"
         )
