@@ -244,7 +244,7 @@ class UnknownPolicy(SystemError_):
 
 
 class MemoryNotFound(SystemError_):
-    """No memory with that id is visible in this scope."""
+    """No memory, message, question or entity of that id or name is visible in this scope."""
 
     code = "E5005"
     default_hint = "Check the id and the scope."

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
+import shlex
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -10,6 +13,10 @@ import pytest
 from engramdb import Engram
 from engramdb.cli.commands import LazyGroup
 from engramdb.cli.main import app
+from engramdb.verbs.errors import ABSENT
+
+if TYPE_CHECKING:
+    from surfaces.fixtures import Command
 
 NOT_FOR_A_SHELL = {
     "open": "every command does",
@@ -82,3 +89,56 @@ def test_every_answer_can_be_json(name: str) -> None:
     options = {option for one in commands()[name].params for option in one.opts}
 
     assert "--json" in options
+
+
+def examples() -> list[str]:
+    """Return every line to copy in every help, without what the shell makes of it."""
+    found = [
+        line for one in commands().values() for line in re.findall(r"Example: engram (.+)", one.help or "")
+    ]
+    return sorted({re.split(r" (?:[|<>]|>>|&&) ", line)[0] for line in found})
+
+
+@pytest.mark.parametrize("line", examples())
+def test_every_example_of_a_help_is_understood(line: str) -> None:
+    """A line to copy that the parser refuses is worse than none."""
+    words = shlex.split(re.sub(r"\$\(.*?\)", "today", line))
+    name = " ".join(words[:2]) if " ".join(words[:2]) in commands() else words[0]
+
+    commands()[name].make_context(name, words[len(name.split()) :])
+
+
+NAMED = {"ID": "3f2a9c1b", "GAP": "4f1c77ab0d52", "OTHER": "77d0e4a2"}
+"""Arguments and options that name something stored, and an id that nothing has."""
+
+
+def naming() -> list[list[str]]:
+    """Return a line for every command that names something stored, and for every option that does."""
+    lines: list[list[str]] = []
+    for name, command in commands().items():
+        wanted = [one for one in command.params if isinstance(one, click.Argument) and one.required]
+        if name != "erase" and any(one.metavar in NAMED for one in wanted):
+            lines.append([*name.split(), *map(_example, wanted)])
+        lines += [
+            [*name.split(), one.opts[-1], NAMED[one.metavar]]
+            for one in command.params
+            if isinstance(one, click.Option) and one.metavar in NAMED and not wanted
+        ]
+    return lines
+
+
+def _example(one: click.Parameter) -> str:
+    choices = one.type.choices if isinstance(one.type, click.Choice) else ()
+    return NAMED.get(one.metavar or "", choices[0] if choices else "some words")
+
+
+@pytest.mark.parametrize("line", naming(), ids=" ".join)
+def test_what_is_named_and_not_there_gives_one_exit_code(engram_command: Command, line: list[str]) -> None:
+    """A script tells "not there" from "used wrongly" whichever kind of id it has."""
+    engram_command("remember", "The API uses JWT tokens")
+    command = commands()[" ".join(line[:1])]
+    needs = [["--helpful"] for one in command.params if "--helpful" in one.opts]
+
+    result = engram_command(*line, *(needs[0] if needs else []))
+
+    assert result.exit_code == ABSENT, result.stderr

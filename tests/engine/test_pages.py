@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engramdb import Engram, Scope, Settings
-from engramdb.errors import InvalidQuery
+from engramdb.errors import InvalidQuery, MemoryNotFound
 from engramdb.store.contract import DreamRun
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Action, AuditEvent, DreamReport, Gap, GapKind, Role, Turn, new_id
@@ -197,7 +197,7 @@ def test_a_cursor_out_of_sight_is_refused(engram: Engram) -> None:
         lambda: engram.turns(before=turn.id[-8:]),
         lambda: engram.gaps(after="hers"),
     ):
-        with pytest.raises(InvalidQuery):
+        with pytest.raises(MemoryNotFound):
             look()
     assert engram.turns(before=turn.id, scope=ANN) == []
 
@@ -214,7 +214,7 @@ def test_a_number_that_is_none_is_refused(engram: Engram, cursor: Any) -> None:
 def test_an_id_that_is_none_is_refused_in_a_few_words(engram: Engram, cursor: Any) -> None:
     """Whatever it is; a long one is not quoted at length."""
     for look in (lambda: engram.turns(before=cursor), lambda: engram.gaps(after=cursor)):
-        with pytest.raises(InvalidQuery) as refused:
+        with pytest.raises(MemoryNotFound) as refused:
             look()
         assert len(str(refused.value)) < 120
 

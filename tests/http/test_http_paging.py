@@ -171,13 +171,11 @@ def test_the_last_page_has_no_link(client: TestClient) -> None:
     "path",
     [
         "/v1/audit?before=nonsense",
-        "/v1/gaps?after=nonsense",
         "/v1/dreams?before=yesterday",
         "/v1/audit?before=0",
         "/v1/audit?before=9223372036854775808",
         "/v1/dreams?before=-1",
         "/v1/dreams?before=%C2%B2",
-        "/v1/turns?before=nobody",
         "/v1/audit?limit=0",
         "/v1/gaps?limit=-1",
         "/v1/dreams?limit=1001",
@@ -191,6 +189,16 @@ def test_a_cursor_or_limit_that_is_none_is_refused(client: TestClient, path: str
     answer = client.get(path)
 
     assert (answer.status_code, answer.json()["code"]) == (422, "E2004")
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/memories?before=nobody", "/v1/turns?before=nobody", "/v1/gaps?after=none"]
+)
+def test_a_cursor_that_names_nothing_is_told_as_any_id_that_does(client: TestClient, path: str) -> None:
+    """Whichever kind of id it is."""
+    answer = client.get(path)
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "E5005")
 
 
 def test_a_cursor_of_a_memory_that_is_none_is_refused(client: TestClient) -> None:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from engramdb.capture.extract import Extracted, Extractor
-from engramdb.errors import EngramError, InvalidQuery
+from engramdb.errors import EngramError, MemoryNotFound
 from engramdb.lifecycle.admission import WritePipeline, prepare, save
 from engramdb.lifecycle.drafts import Draft, check_label, checked_text, in_utc
 from engramdb.lifecycle.write import Admission
@@ -111,7 +111,9 @@ def find_turn(tx: Transaction, turn_id: TurnId, scope: Scope) -> Turn:
     ids = tx.turns.ids_ending_with(named.lower(), scope=scope) if len(named) == _ENDING else [named]
     found = tx.turns.get(ids[0], scope=scope) if len(ids) == 1 else None
     if found is None:
-        raise InvalidQuery(f"no turn has the id {str(turn_id)[:40]!r}", hint="Give the whole id of one.")
+        raise MemoryNotFound(
+            f"no turn of scope {scope} has the id {str(turn_id)[:40]!r}", hint="`turns` shows the ids."
+        )
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from msgspec import Struct, field
 
-from engramdb.errors import InvalidQuery
+from engramdb.errors import InvalidQuery, MemoryNotFound
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.policy import Policy
 from engramdb.store.contract import Store, Transaction
@@ -129,7 +129,9 @@ def find_question(tx: Transaction, gap_id: str, scope: Scope) -> Gap:
     """Return a question that this scope sees, open or closed."""
     gap = tx.gaps.get(gap_id, scope=scope) if isinstance(gap_id, str) and is_text(gap_id) else None
     if gap is None:
-        raise InvalidQuery(f"no question has the id {str(gap_id)[:40]!r}")
+        raise MemoryNotFound(
+            f"no question has the id {str(gap_id)[:40]!r}", hint="`gaps` shows those that are open."
+        )
     return gap
 
 

@@ -21,7 +21,7 @@ from engramdb.values import (
     WorkingMemory,
 )
 from engramdb.values.window import BRIEF_TOKENS
-from engramdb.verbs.fields import EXAMPLE_ID, Limit, Moment, Session, Text, Tokens
+from engramdb.verbs.fields import EXAMPLE_ID, Limit, Moment, Session, Text, Tokens, TurnName
 from engramdb.verbs.verb import Command, Page, Route, ScopedRequest, ScopeRule, about, verb
 
 PUT_IN = "Put in"
@@ -96,6 +96,7 @@ class FlushRequest(ScopedRequest, frozen=True, kw_only=True):
         path="/v1/turns",
         tag="conversations",
         has_etag=True,
+        refusals=frozenset({404}),
         page=Page(cursor="before", key="id", is_reversed=True),
     ),
     cli=Command(words="turns", section=PUT_IN, examples=("turns --session s1 --limit 10",)),
@@ -116,7 +117,7 @@ class TurnsRequest(ScopedRequest, frozen=True, kw_only=True):
     gives=UnlearnedTurn,
     writes=True,
     destructive=True,
-    http=Route(method="POST", path="/v1/forget_turn", tag="conversations"),
+    http=Route(method="POST", path="/v1/forget_turn", tag="conversations", refusals=frozenset({404})),
     cli=Command(words="forget-turn", section=PUT_IN, examples=("forget-turn 3f2a9c1b",)),
     example={"turn_id": EXAMPLE_ID, "reason": "sent by mistake"},
 )
@@ -127,7 +128,7 @@ class ForgetTurnRequest(ScopedRequest, frozen=True, kw_only=True):
     What was said elsewhere too stays, and what the forgotten memories had superseded counts again.
     """
 
-    turn_id: Annotated[str, about("The message, by its id or its last 8 characters.", metavar="ID")]
+    turn_id: TurnName
     reason: Annotated[str, about("Why, for the history.", metavar="TEXT")] = ""
 
 

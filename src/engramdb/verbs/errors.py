@@ -22,7 +22,7 @@ EXIT_CODES: Final = {
     0: "done",
     FAILED: "failed, or `doctor` found something wrong",
     MISUSED: "used in a way that cannot work",
-    ABSENT: "the store or the memory is not there",
+    ABSENT: "the store, or the memory, message or question that was named, is not there",
     STORE: "the store cannot be used",
     TRY_AGAIN: "no room or no turn now; try again later",
     NO_ACCESS: "the key or the permissions do not allow it",

@@ -35,6 +35,15 @@ MemoryName = Annotated[
     ),
 ]
 EXAMPLE_ID = "0197c4a8-3f10-7a3e-9c55-5d2f3f2a9c1b"
+TurnName = Annotated[
+    str,
+    about(
+        "The message, by its id or its last 8 characters.",
+        metavar="ID",
+        positional=True,
+        told={"examples": [EXAMPLE_ID]},
+    ),
+]
 GapName = Annotated[
     str,
     about(

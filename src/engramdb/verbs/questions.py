@@ -184,7 +184,12 @@ class ConfidenceRequest(ScopedRequest, frozen=True, kw_only=True):
     writes=False,
     idempotent=True,
     http=Route(
-        method="GET", path="/v1/gaps", tag="insight", has_etag=True, page=Page(cursor="after", key="id")
+        method="GET",
+        path="/v1/gaps",
+        tag="insight",
+        has_etag=True,
+        refusals=frozenset({404}),
+        page=Page(cursor="after", key="id"),
     ),
     cli=Command(words="gaps", section=ASK, examples=("gaps --limit 5",)),
     mcp="gaps",
@@ -200,7 +205,7 @@ class GapsRequest(ScopedRequest, frozen=True, kw_only=True):
     "answer_gap",
     gives=Memory,
     writes=True,
-    http=Route(method="POST", path="/v1/answer_gap", tag="insight"),
+    http=Route(method="POST", path="/v1/answer_gap", tag="insight", refusals=frozenset({404})),
     cli=Command(
         words="answer-gap",
         section=ASK,
@@ -220,7 +225,7 @@ class AnswerGapRequest(ScopedRequest, frozen=True, kw_only=True):
     "close_gap",
     gives=Gap,
     writes=True,
-    http=Route(method="POST", path="/v1/close_gap", tag="insight"),
+    http=Route(method="POST", path="/v1/close_gap", tag="insight", refusals=frozenset({404})),
     cli=Command(
         words="close-gap", section=ASK, examples=('close-gap 4f1c77ab0d52 --reason "nobody needs to know"',)
     ),
