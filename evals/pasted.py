@@ -1,29 +1,35 @@
 """
 Whose words? Own and foreign spans of messages into which people put mails, pages, logs, code and drafts.
 
-    python -m evals.pasted [--sealed] [--misses] [--json FILE]
+    python -m evals.pasted [--sealed] [--observe] [--misses] [--json FILE]
 
 The messages were written blind (evals/pasted): each names spans that are the writer's own and spans that
 would be wrong as the writer's. *Foreign*: the span lies wholly in segments that are not own, or inside a
 quotation within an own sentence. *Own*: the span lies wholly in one own segment. Beside it a baseline that
-drops fenced blocks, lines that begin with `>` and lines that look like code, and takes the rest as own.
+drops fenced blocks, lines that begin with `>` and lines that look like code, and takes the rest as own. With
+`--observe`, through the engine: which foreign spans are then held by a memory that the engine believes to be
+the writer's own statement, and which by one that states a claim about somebody or sets a rule.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from engramdb import Engram, Scope, Settings
 from engramdb.text.line_shapes import LineShape, shape_of
 from engramdb.text.segments import inline_quotes, segments
 from engramdb.values import Voice
 from evals.report import keep, show
 
 DATA = Path(__file__).parent / "pasted"
+LEAST_OVERLAP = 0.6
 Span: TypeAlias = tuple[int, int]
 Cut: TypeAlias = Callable[[str], tuple[list[Span], list[Span]]]
 
@@ -116,15 +122,49 @@ def _share(marks: list[bool]) -> str:
     return f"{sum(marks)}/{len(marks)}" if marks else ""
 
 
+def observed(cases: list[dict[str, Any]], settings: Settings) -> dict[str, str]:
+    """Return how many foreign spans, and how many messages with one, the engine takes for the writer's."""
+    believed: list[bool] = []
+    stated: list[bool] = []
+    messages: list[bool] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Engram.open(Path(folder) / "memory.db", settings=settings, background=False) as engram,
+    ):
+        for number, case in enumerate(case for case in cases if case["foreign"]):
+            scope = Scope(user=f"writer {number}")
+            engram.observe(case["text"], session="s", scope=scope)
+            engram.flush()
+            own = [one for one in engram.list(limit=200, scope=scope) if one.is_believed]
+            held = [[one for one in own if _holds(one.content, words)] for words in case["foreign"]]
+            believed += [bool(one) for one in held]
+            stated += [any(memory.claims or memory.is_rule for memory in one) for one in held]
+            messages.append(any(held))
+    return {
+        "foreign spans believed to be own": _share(believed),
+        "… with a claim or as a rule": _share(stated),
+        "messages with one": _share(messages),
+    }
+
+
+def _holds(told: str, words: str) -> bool:
+    own, wanted = (set(re.findall(r"\w+", text.casefold())) for text in (told, words))
+    return len(own & wanted) >= LEAST_OVERLAP * len(wanted)
+
+
 def read(name: str) -> list[dict[str, Any]]:
     """Return the messages of one half."""
-    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text("utf-8").splitlines() if line]
+    lines = (
+        line for path in sorted(DATA.glob(f"{name}*.jsonl")) for line in path.read_text("utf-8").splitlines()
+    )
+    return [json.loads(line) for line in lines if line]
 
 
 def main() -> None:
     """Measure, print the tables and keep the JSON."""
     parser = argparse.ArgumentParser(prog="python -m evals.pasted", description=__doc__.split("\n")[1])
     parser.add_argument("--sealed", action="store_true")
+    parser.add_argument("--observe", action="store_true", help="through the engine as well")
     parser.add_argument("--misses", action="store_true", help="print every span that is taken wrongly")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -134,6 +174,8 @@ def main() -> None:
     baseline = measure(cases, by_lines)
     show(f"Segments, {half} half ({len(cases)} messages)", rows)
     show("Lines alone", baseline[-1:])
+    if arguments.observe:
+        show("Through observe", [observed(cases, Settings.load(embedder="static"))])
     print(f"\nWritten to {keep('pasted', {'rows': rows, 'baseline': baseline}, path=arguments.json)}")
 
 

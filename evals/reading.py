@@ -163,7 +163,11 @@ def references(path: Path, way: str, settings: Settings) -> dict[str, list[bool]
 
 
 def junk(path: Path, way: str, settings: Settings) -> dict[str, list[bool]]:
-    """Return which messages that hold nothing left a memory, each kind apart."""
+    """
+    Return which messages left a memory, each kind apart.
+
+    Those of `*_keep.jsonl` only look as if they held nothing, and should.
+    """
     policy, store, _ = WAYS[way]
     found: defaultdict[str, list[bool]] = defaultdict(list)
     with _opened(settings, policy) as (engram, clock):
@@ -171,8 +175,10 @@ def junk(path: Path, way: str, settings: Settings) -> dict[str, list[bool]]:
             scope = Scope(user=f"junk {number}")
             store(engram, clock, [(0.0, row["by"], row["text"])], scope, "talk")
             is_stored = bool(engram.list(limit=1, scope=scope))
-            found["junk stored"].append(is_stored)
-            found[f"junk stored, {row['kind']}"].append(is_stored)
+            measure = "lookalikes stored" if row["kind"] == "keep" else "junk stored"
+            found[measure].append(is_stored)
+            if row["kind"] != "keep":
+                found[f"{measure}, {row['kind']}"].append(is_stored)
     return found
 
 
@@ -215,8 +221,8 @@ def main() -> None:
     half = "sealed" if arguments.sealed else "open"
     path = HERE / "references" / f"{half}.jsonl"
     _table(f"references, {half}", {way: references(path, way, settings) for way in WAYS})
-    path = HERE / "junk" / f"{half}.jsonl"
-    _table(f"junk, {half}", {way: junk(path, way, settings) for way in WAYS})
+    for path in sorted((HERE / "junk").glob(f"{half}*.jsonl")):
+        _table(f"junk, {path.stem}", {way: junk(path, way, settings) for way in WAYS})
     if arguments.stories:
         _table("stories", {way: stories(STORIES, way, arguments.stories, settings) for way in WAYS})
 
