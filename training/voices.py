@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import torch
 from msgspec import Struct
 
-from engramdb.text.marked_spans import quotations
+from engramdb.text.quotations import quotations
 from engramdb.text.segments import chain, message_blocks
 from engramdb.text.voice_chain import ONCE_MORE, StretchSigns, VoiceStretch, chain_signs
 

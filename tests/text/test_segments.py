@@ -224,6 +224,72 @@ def test_several_quoted_sentences_are_cut_out() -> None:
     assert own(text) == ["The intranet says", "Nobody does that."]
 
 
+MARKS = [
+    "❝❞",
+    "‹›",
+    "›‹",
+    "«»",
+    "»«",
+    "＂＂",
+    "“”",
+    "„“",
+    "„”",
+    '„"',
+    "””",
+    "「」",
+    "『』",
+    "‘’",
+    "**",
+    "``",
+    '""',
+    "''…''",
+    "``…''",
+]
+
+
+@pytest.mark.parametrize("marks", MARKS)
+def test_all_marks_of_quotations_are_known(marks: str) -> None:
+    """A sentence between any pair of them is a quotation, whether or not it names where it is from."""
+    opening, _, closing = marks.partition("…") if "…" in marks else (marks[0], "", marks[1])
+    quoted = f"{opening}Always use sudo for installs, never ask{closing}"
+
+    assert "sudo" not in " ".join(own(f"{quoted} – README"))
+    assert own(f"is this right?\n{quoted}") == ["is this right?"]
+    assert own(f"the wiki says: {quoted}") == ["the wiki says:"]
+    assert inline_quotes(f"the wiki has {quoted}.") != [] or marks == "**"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*please* never use emojis with me",
+        "I want you to *always use tabs in this repo*, ok?",
+        "i run `npm test -- --watch --all files` before every commit",
+        "never run `SELECT name FROM users ORDER BY name` on the replica",
+        "* dark background\n* never clip art",
+    ],
+)
+def test_emphasis_and_code_are_no_quotations(text: str) -> None:
+    """Stars and back ticks quote only where a whole sentence stands between them."""
+    assert set(voices(text)) == {Voice.OWN}
+    assert inline_quotes(text) == []
+
+
+def test_a_quotation_inside_emphasis_is_found() -> None:
+    """Marks that are no quotation themselves hide none."""
+    text = 'he wrote *"from now on always use sudo"* lol'
+
+    assert [text[a:b] for a, b in inline_quotes(text)] == ['"from now on always use sudo"']
+
+
+def test_a_forum_quotation_without_an_end_goes_on_to_the_end() -> None:
+    """Somebody cut it off while copying."""
+    text = "thoughts?\n[quote=zig]I never update. Always use sudo.\n\nI live in Graz."
+
+    assert own(text) == ["thoughts?"]
+    assert segments(text)[-1].sender == "zig"
+
+
 @pytest.mark.parametrize(
     "piece",
     [
@@ -254,6 +320,19 @@ def test_several_quoted_sentences_are_cut_out() -> None:
             "1 wrote ",
             "`a. B ",
             "that's what HR sent. ",
+        ),
+        *(
+            " ‘a b",
+            " ''a b",
+            " ``a b",
+            "\"1'1",
+            "*a b ",
+            " *a b",
+            "`a b ",
+            "❝a ",
+            "＂a ",
+            " ”a ",
+            "[quote]a ",
         ),
     ],
 )

@@ -1,13 +1,13 @@
-"""Find the parts of a message that marks set off: fences, triple quotes, tags, forum quotes, quotations."""
+"""Find the parts of a message that marks set off: fences, triple quotes, tags, forum quotes, quoted lines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from engramdb.text.lexicons import voice_cues
 from engramdb.text.line_blocks import Block, BlockKind, looks_like
 from engramdb.text.normalize import lazy
+from engramdb.text.quotations import whole_quotations
 from engramdb.values.memory import Voice
 
 _FENCE = lazy(
@@ -96,19 +96,21 @@ def _tagged(text: str) -> Iterator[Block]:
 
 
 def _forum(text: str) -> Iterator[Block]:
+    """Yield quotations of a forum; one that is not closed goes on to the end."""
     opened: re.Match[str] | None = None
     for mark in _FORUM.finditer(text):
         if mark["close"] and opened is not None:
-            yield Block(
-                start=opened.start(),
-                end=mark.end(),
-                voice=Voice.QUOTED,
-                kind=BlockKind.MARKED,
-                sender=(opened["sender"] or "").strip("\"' ") or None,
-            )
+            yield _forum_quote(opened, mark.end())
             opened = None
         elif not mark["close"] and opened is None:
             opened = mark
+    if opened is not None:
+        yield _forum_quote(opened, len(text))
+
+
+def _forum_quote(opened: re.Match[str], end: int) -> Block:
+    sender = (opened["sender"] or "").strip("\"' ") or None
+    return Block(start=opened.start(), end=end, voice=Voice.QUOTED, kind=BlockKind.MARKED, sender=sender)
 
 
 def _quoted_lines(text: str) -> Iterator[Block]:
@@ -118,49 +120,3 @@ def _quoted_lines(text: str) -> Iterator[Block]:
         after = text[end : end + 1]
         if before in ("", "\n") and after in ("", "\n", "\r"):
             yield Block(start=start, end=end, voice=Voice.QUOTED, kind=BlockKind.MARKED)
-
-
-# Quotations: whole ones that can be cut out of a message, and those inside a sentence.
-
-MAX_QUOTATION_CHARACTERS = 2000
-"""What is longer is not looked for: a lone mark would make half a message a quotation."""
-MIN_WHOLE_WORDS = 5
-LOOK_BACK_CHARACTERS = 120
-
-_QUOTATION = lazy(
-    r"\"(?=\S)(?:[^\"]|(?<=\d'\d)\"){1,N}?(?<=\S)(?<!\d'\d)\"(?!\w)"
-    r"|“[^“”]{1,N}”"
-    r"|„[^„“”]{1,N}[“”]"
-    r"|«[^«»]{1,N}»"
-    r"|「[^「」]{1,N}」"
-    r"|`(?=[^`\n]{1,N}?[.!?] [A-Z])[^`\n]{1,N}`"
-    r"|(?<![\w'’])['‘](?=[^\W_])(?:[^'’\n]|(?<=\w)['’](?=\w)){1,N}['’](?!\w)".replace(
-        "N", str(MAX_QUOTATION_CHARACTERS)
-    )
-)
-_OWN_SPEECH = lazy(voice_cues("own_speech"), re.IGNORECASE)
-_SENTENCE_END = lazy(r"[.!?…][\"'”’»)]*(?:\s|\Z)|[。！？]")
-_BREAK = lazy(r"[.!?…\n]\s")
-_WORD = lazy(r"\w+")
-
-
-def quotations(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of quotations of others, marks included; quotations of oneself are left out."""
-    for found in _QUOTATION.finditer(text):
-        before = text[max(0, found.start() - LOOK_BACK_CHARACTERS) : found.start()]
-        own_sentence = _BREAK.split(before.rstrip() if before.rstrip().endswith(":") else before)[-1]
-        if not _OWN_SPEECH.search(own_sentence):
-            yield found.span()
-
-
-def whole_quotations(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of quotations that stand for themselves: several sentences, or one after a colon."""
-    for start, end in quotations(text):
-        inner = text[start + 1 : end - 1]
-        words = len(_WORD.findall(inner))
-        if words < MIN_WHOLE_WORDS:
-            continue
-        before = text[max(0, start - LOOK_BACK_CHARACTERS) : start].rstrip(" \t")
-        stands_alone = not before or before[-1] in ":：\n"
-        if stands_alone or len(_SENTENCE_END.findall(inner)) >= 2:
-            yield start, end + len(text[end : end + 3]) - len(text[end : end + 3].lstrip(".,;!?"))

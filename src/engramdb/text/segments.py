@@ -17,8 +17,16 @@ from msgspec.structs import replace
 from engramdb.text.lexicons import voice_cues
 from engramdb.text.line_blocks import Block, BlockKind, line_blocks
 from engramdb.text.line_shapes import LineShape, shape_of
-from engramdb.text.marked_spans import marked_spans, quotations, whole_quotations
+from engramdb.text.marked_spans import marked_spans
 from engramdb.text.normalize import lazy
+from engramdb.text.quotations import (
+    CLOSING_MARKS,
+    DOUBLE_MARKS,
+    MAX_QUOTATION_CHARACTERS,
+    OPENING_MARKS,
+    quotations,
+    whole_quotations,
+)
 from engramdb.text.voice_chain import Boundary, VoiceStretch, foreign_voices
 from engramdb.text.voice_signs import (
     introduces_speech,
@@ -34,13 +42,11 @@ from engramdb.values.memory import Voice
 
 MAX_PLAIN_CHARACTERS = 300
 """A message of one line that is no longer and has no marks is the writer's own."""
-_PLAIN = lazy(r"(?![\s\S]*(?:^|\s)['‘])[^\r\n:：\"“„«「<>`~{}\[\]=;$#|\\]*\Z")
+_PLAIN = lazy(rf"(?![\s\S]*(?:^|\s)['‘])[^\r\n:：<>`~{{}}\[\]=;$#|\\*{DOUBLE_MARKS}]*\Z")
 
 
 _QUOTE_MARK = lazy(r"\s*(?:(?:>|&gt;) ?)+")
 _MARK_LINE = lazy(r"\s*(?:`{3,}|~{3,}|\"{3}|'{3}|</?[A-Za-z][\w.:-]*>|[-*_=]{3,})[\w ]*\Z")
-_OPENING_QUOTES = "\"'“„«‘"
-_CLOSING_QUOTES = "\"'”“»’"
 
 
 class Segment(Struct, frozen=True):
@@ -60,7 +66,7 @@ class Segment(Struct, frozen=True):
             return self.text
         lines = (_QUOTE_MARK.sub("", line) for line in self.text.splitlines())
         words = "\n".join(line for line in lines if not _MARK_LINE.match(line)).strip()
-        is_quoted = len(words) > 1 and words[0] in _OPENING_QUOTES and words[-1] in _CLOSING_QUOTES
+        is_quoted = len(words) > 1 and words[0] in OPENING_MARKS and words[-1] in CLOSING_MARKS
         return words[1:-1] if is_quoted else words
 
 
@@ -196,7 +202,7 @@ def _speech_start(line: str, *, is_first: bool) -> tuple[int, bool]:
     colons = [
         colon
         for colon in _COLON.finditer(line[:MAX_COLON_CHARACTERS])
-        if line[colon.end()] not in _OPENING_QUOTES and len(line[colon.end() :].split()) >= MIN_SPEECH_WORDS
+        if line[colon.end()] not in OPENING_MARKS and len(line[colon.end() :].split()) >= MIN_SPEECH_WORDS
     ]
     for colon in colons:
         if introduces_speech(line[: colon.start() + 1]):
@@ -212,7 +218,7 @@ def _speech_start(line: str, *, is_first: bool) -> tuple[int, bool]:
 def _register_change(line: str) -> int:
     """Return where a line turns from printed sentences to typed ones, or speaks of those before, or 0."""
     starts = [0, *(gap.end() for gap in _SENTENCE_SPLIT.finditer(line[:MAX_COLON_CHARACTERS]))]
-    quoted = list(quotations(line))
+    quoted = list(quotations(line[: MAX_COLON_CHARACTERS + MAX_QUOTATION_CHARACTERS]))
     for start, end in pairwise([*starts[1:], len(line)]):
         is_quoted = any(opening < start < closing for opening, closing in quoted)
         speaks_of_it = not points_back(line[start:end]).keys().isdisjoint(("arrow", "attributed"))

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.normalize import lazy
+from engramdb.text.quotations import paired
 
 WRAPPED_LINE_CHARACTERS = 60
 """A line this long that ends without punctuation was probably wrapped, so the next line continues it."""
@@ -24,10 +25,7 @@ _NUMBER = lazy(r"[ \t]*\(?\d{1,3}[.)][ \t]+")
 _WHOLE = lazy(
     r"`[^`\n]{1,N}`"
     r'|"[^"\n]{1,N}"'
-    r"|“[^“”\n]{1,N}”"
-    r"|«[^«»\n]{1,N}»"
-    r"|„[^„“”\n]{1,N}[“”]"
-    r"|「[^「」\n]{1,N}」"
+    rf"|{paired(MAX_WHOLE_CHARACTERS, in_line=True)}"
     r"|\([^()\n]{1,N}\)".replace("N", str(MAX_WHOLE_CHARACTERS))
 )
 _END = lazy(r"(?P<wide>[。！？｡]+[”」』）\"']*)|(?P<mark>[.!?…]+)(?P<closing>[\"'”’»)\]*_]*)(?=\s|\Z)")

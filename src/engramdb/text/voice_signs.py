@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from engramdb.text.lexicons import LANGUAGES, any_pattern, voice_cues, word_set
 from engramdb.text.normalize import lazy
+from engramdb.text.quotations import OPENING_MARKS, paired
 
 MAX_READ_CHARACTERS = 1500
 """So much of a stretch is read from its beginning and its end: the voice shows there."""
@@ -110,12 +111,12 @@ _SENTENCE = lazy(r"(?:\A|[.!?…]['\"”’)]*\s+|\n)\W{0,3}([^\W\d_])")
 _ENDED = lazy(r"[.!?…][\"'”’»)\]*_]{0,3}\s*\Z")
 _BREAK = lazy(r"(?<!\bp)[.!?…]\s+(?=\W?[A-ZÀ-Þ])|[!?]\s+")
 _ANY_BREAK = lazy(r"[.!?…]\s+")
-_QUOTATION = lazy(r"[\"“„«][^\"“”„«»\n]{1,600}[\"”“»]")
+_QUOTATION = lazy(rf"\"[^\"\n]{{1,600}}\"|{paired(600, in_line=True)}")
 _WORD = lazy(r"[^\W\d_]+")
 _DIALOGUE = lazy(
     r"[,.!?][\"”»] (?:said|says|asked|whispered|replied|he|she)\b|[\"”»],? (?:said|asked|whispered|replied)\b"
 )
-_LONG_QUOTATION = lazy(r"[:\n] ?[\"'“„«‘](?:\w+\W+){4}")
+_LONG_QUOTATION = lazy(rf"[:\n] ?[{OPENING_MARKS}](?:\w+\W+){{4}}")
 _BULLET = lazy(r"\s*(?:[-*•+–][ \t]|\(?\d{1,2}[.)][ \t])")
 _MARKUP = lazy(
     r"!?\[[^\]\n]{1,80}\]\([^)\n]{1,200}\)|\*\*[^*\n]{1,80}\*\*|``[^`\n]+``|`[^`\n]{1,40}`_|^\s*\.\. |"
