@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from msgspec import Struct
 
+from engramdb.text.calendar import Precision
 from engramdb.text.clauses import Clause, Who
 from engramdb.text.force import bare_words, has_cue
 from engramdb.text.grammar import (
@@ -20,9 +22,11 @@ from engramdb.text.grammar import (
     VERBS,
 )
 from engramdb.text.lexicons import word_set
+from engramdb.text.moments import MomentRange, find_moments
 from engramdb.text.normalize import lazy
 from engramdb.text.sentences import SpeakerCertainty
 from engramdb.values import Kind
+from engramdb.values.reading import Force
 
 # Decide whether a clause is known to last.
 #
@@ -42,6 +46,23 @@ class Dates(Struct, frozen=True):
     def any(self) -> bool:
         """Whether it names any."""
         return self.has_past or self.has_future
+
+
+def dates_in(clause: Clause, now: datetime) -> Dates:
+    """Return which times the clause names; a day or week that is not over lies where the verb puts it."""
+    every = find_moments(f"{clause.lead}{clause.text}", now=now)
+    moments = [moment for moment in every if moment.precision is not Precision.VAGUE]
+    return Dates(
+        has_past=any(_is_behind(moment, clause, now) for moment in moments),
+        has_future=any(moment.end > now and not clause.is_past for moment in moments),
+        is_relative=any(moment.wording for moment in moments),
+    )
+
+
+def _is_behind(moment: MomentRange, clause: Clause, now: datetime) -> bool:
+    is_around = moment.start <= now < moment.end
+    is_today = moment.precision in (Precision.DAY, Precision.PART_OF_DAY)
+    return moment.end <= now or (is_around and (clause.is_past or is_today))
 
 
 _LASTING_STATE = lazy(
@@ -256,6 +277,8 @@ CONFIDENCE = {
     SpeakerCertainty.GUESSED: 0.45,
 }
 """By how sure the speaker sounded; below 0.40 a memory is speculative and expires unless it is confirmed."""
+FORCE_CONFIDENCE = {Force.HYPOTHETICAL: 0.45, Force.QUOTED: 0.5, Force.HEDGED: 0.5, Force.QUESTION: 0.4}
+"""What is not simply told is believed no more than this."""
 ASSISTANT_CONFIDENCE = 0.7
 FOREIGN_CONFIDENCE = 0.5
 """Of what was pasted or quoted: it was said by somebody, somewhere."""
