@@ -1,5 +1,5 @@
 """
-Tell what says nothing worth keeping: questions, commands, filler, an agent's talk about its own work.
+Tell what says nothing worth keeping: filler, output, an agent's talk about its own work.
 
 By lists of words and by shape, in several languages where that is cheap. What is taken for junk here is still
 found among the turns.
@@ -15,35 +15,10 @@ from engramdb.text.normalize import lazy
 _OPENING = " \"'*_-–—("
 """Marks that may stand before the first word."""
 
-_THANKS = any_pattern([one.sentences.thanks for one in LANGUAGES.values()])
-_GREETING = lazy(
-    r"(?:good (?:morning|afternoon|evening|night)|see you|take care|have a (?:nice|good|great)|congrat\w*|"
-    rf"happy (?:birthday|new year)|{_THANKS})\b(?:[\s,]+[\w']+){{0,3}}\W*\Z"
-)
-_FILLER = word_set(
-    "a abend adios adiós afternoon again ah aha all alles alligator alright also amazing and anyway are "
-    "argh as at aw awesome aww bam beaucoup bedankt bem bingo bonjour bonsoir bravo brilliant bro buenas "
-    "buenos but bye cheers ciao clear cool correct coucou crap crocodile cute cya damn dang dank danke "
-    "deal dear definitely dias doei done dope dude dunno días eh enough evening exactly excellent "
-    "exciting fab fair fantastic fine for fuck fucks fun funny gah gee genius giggle glad go god gonna "
-    "good goodbye gosh got gotcha gotta gracias grazie great guess guten ha hah haha hallo heh hehe hell "
-    "hello helpful hey hi hm hmm hoi hola honestly hooray hope how huh hurrah i idk ikr impressive in "
-    "indeed interesting is it je just k kay kidding kk klar know later le legend lifesaver like lmao "
-    "lmfao lol look looks lot lots love lovely magic magnificent makes man me mean meh merci mhm mille "
-    "mind mkay mm moin moment monde morgen morning much muchas my nah neat never new nice night nite no "
-    "noches nope noted notes now np obrigada obrigado of oh oi ok okay okie olá omfg omg on one oof ooh "
-    "oops ouch out outstanding perfect perfectly phew please pls point prego pretty priviet proceed "
-    "promise quick quite rad really right rofl roger sake salut same schön sec see seriously servus shit "
-    "shoot sick so solid some sorry sounds spasibo splendid stellar stuff super superb sure sweet ta tag "
-    "tardes thank thanks that that's thats the there thing think this thx to today tomorrow too totally "
-    "tout true tschüss tudo ty tysm u ugh uh uhh um umm understood up ur vale very vielen wait was way "
-    "wel welcome well what whatever whoa whoops wicked will wonderful word works wow wtf xd ya yay yea "
-    "yeah yep yes yikes yo you you're your youre yup yw"
-)
-"""Words of which no number says anything: what is made of them alone is filler."""
-_SAYING = word_set(
-    "i my is was the this that me you it love mean know think guess hope new one today tomorrow"
-)
+_GREETINGS = any_pattern([one.sentences.greetings for one in LANGUAGES.values()])
+_GREETING = lazy(rf"(?:{_GREETINGS})\b(?:[\s,]+[\w']+){{0,3}}\W*\Z")
+_FILLER = word_set(" ".join(one.sentences.filler for one in LANGUAGES.values()))
+_POINTING = word_set(" ".join(one.sentences.pointing for one in LANGUAGES.values()))
 _WORDS = lazy(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _REPEATED = lazy(r"(.)\1{2,}")
 _LAUGH = lazy(r"(?:[hjx]?[aeiou]h?){2,}\Z|(?:lol)+\Z")
@@ -109,9 +84,8 @@ def is_filler(text: str) -> bool:
     if len(words) <= 3 and all(_MASH.search(word) for word in _WORDS.findall(lower) if len(word) > 2):
         return any(len(word) > 2 for word in words) or not any(sign.isdigit() for sign in text)
     is_plain = not any(sign.isdigit() for sign in text)
-    saying = sum(word in _SAYING for word in words)
     if is_plain and len(words) <= 12 and all(word in _FILLER or _LAUGH.match(word) for word in words):
-        return saying < len(words) or len(words) <= 3
+        return len(words) <= 3 or not all(word in _POINTING for word in words)
     return bool(_GREETING.match(lower.lstrip(_OPENING))) and is_plain and len(words) <= 5
 
 

@@ -115,7 +115,12 @@ class SentenceWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Verbs, as patterns, with which a request begins."""
     before_requests: str = ""
     """What may stand before one, as patterns: please, ok, then."""
-    thanks: str = ""
+    greetings: str = ""
+    """Greetings and thanks with which a sentence begins that says no more, as patterns."""
+    filler: str = ""
+    """Words of which no number says anything: what is made of them alone is filler."""
+    pointing: str = ""
+    """Those of them of which more than three may say something all the same: that is my new one."""
     turning: str = ""
     """What turns a fact round or makes less of it, as patterns: not, never, maybe."""
 
