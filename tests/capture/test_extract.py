@@ -690,3 +690,14 @@ def test_a_reader_that_finds_nothing_of_a_rule_is_believed() -> None:
 
     assert only(text).force is Force.RULE
     assert [one.force for one in read_by(OneReading(keep=0.9, rule=0.01), text)] == [Force.ASSERTED]
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "predicate"),
+    [("Let's go with Postgres", "decision", "decided"), ("I'd rather use tabs", "preference", "prefers")],
+)
+def test_a_choice_or_a_wish_is_told_and_is_no_rule(text: str, category: str, predicate: str) -> None:
+    """What was decided is known until something else is; only a rule tells how to act."""
+    (found,) = extract(text)
+
+    assert (found.force, found.category, found.predicate) == ("asserted", category, predicate)
