@@ -160,6 +160,42 @@ def test_a_voice_shows_without_marks(text: str, mine: list[str]) -> None:
     assert own(text) == mine
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hey can u look at what my landlord sent\n\nhey! i moved to Lyon last month and i work at Acme now. "
+        "from now on always pay by card pls",
+        "can you reply to her?\n\ni don't eat meat and we moved to Lyon. never call before 9",
+        "my landlord just emailed. what do i say?\n\nhi! i moved to Lyon. always pay by card pls",
+        "look what my sister texted me lol\n\ni quit my job!! i moved to Porto",
+        "help me respond to my boss\nfrom now on always cc me. i'm off on fridays, i moved to Lyon",
+        "from now on always rebase before you push. i moved to Lyon, it's 555-1234\n\n^ slack msg from Tom",
+        "i'm allergic to nuts and i moved to Graz. always call first\n\nthat's from Tom. what does he want",
+        "i'm allergic to nuts and i moved to Graz. always call first\n👆 from my aunt",
+    ],
+)
+def test_a_message_that_sounds_like_the_writer_is_anothers_where_that_is_said(text: str) -> None:
+    """The line above or below it tells whose it is; how it sounds does not count against that."""
+    assert "moved to" not in " ".join(own(text))
+    assert len(own(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Act as Bob. I live in Graz. I always use vim. I am 45 years old.",
+        "pretend you're Maria, a nurse from Spain. i live in Graz. i never drink.",
+        "write a persona: I live in Graz. I always use vim. I am 45 years old.",
+        "answer as Tom: I live in Graz. I always use vim",
+        "Write a backstory for my D&D character: I live in Graz. I always carry a knife.",
+        "make up a persona for the test user\n\ni live in Graz, i never use vim",
+    ],
+)
+def test_what_somebody_made_up_says_is_not_the_writers(text: str) -> None:
+    """A persona's "I" is another."""
+    assert "live in" not in " ".join(own(text))
+
+
 def test_the_words_of_a_segment_come_without_its_marks() -> None:
     """What is stored of a quotation or a fenced block are its words."""
     text = (
@@ -185,6 +221,15 @@ def test_the_words_of_a_segment_come_without_its_marks() -> None:
         "To answer your question: I have two kids, 4 and 7. We live on the third floor without a lift.",
         "Rules for this chat:\n1. Answer in Catalan.\n2. No lists.\n3. I'm diabetic, so give carbs.",
         "in general: data moves and schema moves never share a file here",
+        "for the future:\n- always answer in Dutch\n- never use emojis",
+        "if you can:\n- always answer in Dutch\n- never use emojis",
+        "keep in mind:\n- always use uv\n- never pip",
+        "rules:\n- always answer in German\n- never use emojis",
+        'Remember this: "my dog is called Quagga, not Zebra"',
+        "Act as a travel guide. I live in Graz and I always walk.",
+        "Act as Claude. I live in Graz and I always walk.",
+        "what should i cook?\n\ni don't eat meat anymore and my husband is called Tom.",
+        "let me tell you what the doctor said\n\ni must never eat salt and i live in Graz now",
         "Zarina came out in spots last night. Chickenpox.",
     ],
 )
@@ -330,6 +375,9 @@ def test_a_forum_quotation_without_an_end_goes_on_to_the_end() -> None:
             " *a b",
             "`a b ",
             "❝a ",
+            "Act as Bob. ",
+            "what my boss sent\n\n",
+            "^ from a\n\n",
             "＂a ",
             " ”a ",
             "[quote]a ",

@@ -214,6 +214,14 @@ class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Says that what stands above is somebody else's: she wrote that, it's from the vendor."""
     answers_it: list[str] = []
     """Asks for an answer to what stands above: write a reply, what do I say."""
+    hands_over: list[str] = []
+    """Ends a line below which somebody else's message stands: what she sent, can you reply to him."""
+    whose: list[str] = []
+    """After an arrow that points up: from, by."""
+    personas: list[str] = []
+    """Names somebody who is made up: persona, backstory."""
+    plays: list[str] = []
+    """Asks the assistant to be somebody, before a name: act as."""
     turns: list[str] = []
     """With these a sentence turns back to the writer's own words after somebody else's."""
     claims: list[str] = []

@@ -35,6 +35,7 @@ from engramdb.text.voice_signs import (
     is_verse,
     is_wrapped,
     may_introduce,
+    persona_end,
     points_back,
     signs,
 )
@@ -199,10 +200,12 @@ def _speech_start(line: str, *, is_first: bool) -> tuple[int, bool]:
     """
     if greeting := _GREETING_INSIDE.search(line, 0, MAX_COLON_CHARACTERS):
         return greeting.start(), True
+    if (persona := persona_end(line[:MAX_COLON_CHARACTERS])) and _is_speech(line[persona:]):
+        return persona, True
     colons = [
         colon
         for colon in _COLON.finditer(line[:MAX_COLON_CHARACTERS])
-        if line[colon.end()] not in OPENING_MARKS and len(line[colon.end() :].split()) >= MIN_SPEECH_WORDS
+        if line[colon.end()] not in OPENING_MARKS and _is_speech(line[colon.end() :])
     ]
     for colon in colons:
         if introduces_speech(line[: colon.start() + 1]):
@@ -213,6 +216,10 @@ def _speech_start(line: str, *, is_first: bool) -> tuple[int, bool]:
     if is_first and (works := _WORK_FIRST.match(line)):
         return works.end(), False
     return 0, False
+
+
+def _is_speech(words: str) -> bool:
+    return len(words.split(maxsplit=MIN_SPEECH_WORDS)) >= MIN_SPEECH_WORDS
 
 
 def _register_change(line: str) -> int:

@@ -204,6 +204,8 @@ def _at_boundary(
         own["I after a colon"] = float("I" in shown)
     if stretch.boundary not in (Boundary.SENTENCE, Boundary.COLON):
         back.pop("turns", None)
+    if stretch.after:
+        back.pop("says whose", None)  # of what marks and shapes have settled
     return {**place, **own, **announced}, {**place, **back}
 
 

@@ -54,6 +54,16 @@ _ASSISTANTS, _ATTRIBUTED = _whole("assistants"), _whole("attributed")
 _SPEAKER, _SPEAKERS, _OTHERS, _READERS = map(_whole, ("speaker", "speakers", "others", "readers"))
 _POINTS_BACK, _CLAIMS = _first("points_back", gap=r"\W{0,3}"), _first("claims")
 _TURNS, _FOR = _first("turns"), lazy(r"\W*(?:for|für|pour|para|voor)\b")
+_HANDS_OVER = lazy(
+    rf"(?<![\w'’-])(?:{voice_cues('hands_over')})(?: (?:me|us|back|{voice_cues('chatty')}|today|yesterday|"
+    r"earlier|just now|this morning|last night|(?:in|on|to) [\w#-]+(?: \w+)?)){0,3}[^\w:]*\Z"
+)
+_PERSONAS = _whole("personas")
+_PLAYS = lazy(
+    rf"\W*(?:[\w']+ ){{0,3}}?(?i:{voice_cues('plays')}) (?:[A-ZÀ-Þ][\w'’-]*[ ]?){{1,3}}(?=[.,:!(\n]|\Z)"
+)
+_PLAYED = lazy(r"[.!?…:]\s+")
+_WHOSE = lazy(rf"\W+(?:[\w'’-]+ ){{0,4}}?(?:{voice_cues('whose')}|{voice_cues('messages')})(?!\w)")
 _ANSWERS_IT = _whole("answers_it")
 _ASKS, _INSTRUCTIONS = _first("asks"), _first("instructions")
 _DOCUMENT_FIRST = _first("documents", gap=r"\W*(?:[\w.'’-]+ ){0,4}?")
@@ -96,7 +106,8 @@ _SPEECH = lazy(
     rf"(?:{voice_cues('assistants')})):\Z|"
     rf"\A\W*(?:[\w']+ ){{0,3}}?(?:{voice_cues('rewrites')})"
     rf"(?: (?:{voice_cues('pointers')}|{voice_cues('chatty')}|{voice_cues('messages')}|"
-    r"for \w+|(?:in)?to \w+|back)){0,4} ?:\Z"
+    r"for \w+|(?:in)?to \w+|back)){0,4} ?:\Z|"
+    rf"(?<!\w)(?:{voice_cues('personas')})(?: [^\s:]+){{0,6}} ?:\Z"
 )
 
 # What shows without words.
@@ -337,9 +348,11 @@ def announces(stretch: str) -> dict[str, float]:
     tells = tells and not begins_with_document
     asks = count <= 25 and bool(_ASKS.match(line) or "?" in line or _REQUESTS.match(line))
     points_down = bool(_POINTS_DOWN.search(line)) or any(arrow in line for arrow in _ARROWS_DOWN)
+    hands_over = bool(_HANDS_OVER.search(line) or _PERSONAS.search(line) or _PLAYS.match(written))
     return _shown(
         {
             "colon": has_colon,
+            "hands over": hands_over and is_short and not mine and not tells,
             "begins with a document": begins_with_document,
             "this document": not mine and is_short and bool(_THIS_DOCUMENT.search(line)),
             "their words": not mine and is_short and bool(_THEIR_WORDS.search(line)),
@@ -371,13 +384,16 @@ def points_back(stretch: str) -> dict[str, float]:
     text = stretch.strip()[:MAX_LINE_CHARACTERS].lower()
     if _CLAIMS.match(text):
         return {"claims": 1.0}
+    is_arrow, is_attributed = text.startswith(_ARROWS_BACK), bool(_ATTRIBUTED.search(text))
+    says_whose = bool(_WHOSE.match(text)) if is_arrow else is_attributed and bool(_POINTS_BACK.match(text))
     return _shown(
         {
-            "arrow": text.startswith(_ARROWS_BACK),
+            "arrow": is_arrow,
+            "says whose": says_whose and not _MINE.search(text),
             "turns": bool(_TURNS.match(text)),
             "that": bool(_POINTS_BACK.match(text)),
             "answers it": bool(_ANSWERS_IT.search(text)),
-            "attributed": bool(_ATTRIBUTED.search(text)),
+            "attributed": is_attributed,
             "names a document": bool(_DOCUMENT_FIRST.match(text)),
             "works on it": bool(_WORKS_ON_IT.search(text)),
             "that document": bool(_POINTS_AT_DOCUMENT.search(text)),
@@ -403,10 +419,18 @@ def may_introduce(words: str) -> bool:
 
 def introduces_speech(words: str) -> bool:
     """Return whether the words before a colon in a line say that somebody else's follow."""
-    sentence = _BREAK.split(words[-MAX_LINE_CHARACTERS:])[-1].lower()
+    written = _BREAK.split(words[-MAX_LINE_CHARACTERS:])[-1]
+    sentence = written.lower()
     if _MINE.search(sentence) or _TELLS.search(sentence) or len(_WORD.findall(sentence)) > MAX_SPEECH_WORDS:
         return False
-    return bool(_SPEECH.search(sentence))
+    return bool(_SPEECH.search(sentence) or _PLAYS.match(written))
+
+
+def persona_end(line: str) -> int:
+    """Return where the sentence ends with which a line asks the assistant to be somebody, or 0."""
+    found = _PLAYS.match(line)
+    end = _PLAYED.search(line, found.end()) if found and not is_by_machine(found.group()) else None
+    return end.end() if end else 0
 
 
 def is_by_machine(line: str) -> bool:
