@@ -144,8 +144,8 @@ def test_the_setting_decides_where_day_and_month_could_be_either() -> None:
         ("с 12 по 14 мая", "2026-05-12", "2026-05-15"),
         ("5月12日到14日", "2026-05-12", "2026-05-15"),
         ("5月12日から14日まで", "2026-05-12", "2026-05-15"),
-        ("The review was moved from 3 to 5 June", "2025-06-05", "2025-06-06"),
-        ("The review was moved from 3 June to 5 June", "2025-06-05", "2025-06-06"),
+        ("The review was moved from 3 to 5 June", "2026-06-05", "2026-06-06"),
+        ("The review was moved from 3 June to 5 June", "2026-06-05", "2026-06-06"),
     ],
 )
 def test_two_days_with_a_word_between_them_are_one_stretch(text: str, first: str, after: str) -> None:

@@ -19,6 +19,7 @@ from engramdb.text import calendar
 from engramdb.text import moment_words as words
 from engramdb.text.calendar import Stretch
 from engramdb.text.lexicons import ENGLISH, LANGUAGES, TimeFrame, word_set
+from engramdb.text.moment_context import is_moved
 from engramdb.text.moment_rules import (
     ANY_MONTH,
     BEFORE,
@@ -288,17 +289,6 @@ def _lies(day: datetime, now: datetime, direction: calendar.Direction) -> bool:
 
 
 # From one day to another.
-
-_MOVED = lazy(
-    r"\b(?:moved|changed|shifted|postponed|pushed|delayed|rescheduled|switched|verschoben|verlegt|déplacée?|reportée?|"
-    r"aplazad[oa]|spostat[oa]|перенес\w+)\b[^.!?]{0,30}\Z",
-    re.IGNORECASE,
-)
-
-
-def is_moved(text: str, first: int) -> bool:
-    """Return whether two dates after this place are an old and a new one: "moved from 3 to 5 June"."""
-    return bool(_MOVED.search(text[max(0, first - _WINDOW) : first]))
 
 
 def _day_span(seen: Seen) -> Stretch:

@@ -15,6 +15,7 @@ from engramdb.text.moment_rules import (
     COUNT,
     ENGLISH_MONTH,
     ENGLISH_MONTHS,
+    NOT_EVERY,
     OWNER,
     PART,
     PREPOSITION,
@@ -91,6 +92,14 @@ def _before_last(seen: Seen) -> Stretch:
     return calendar.steps_away(seen["unit"], -2, now=seen.now)
 
 
+def _after_next(seen: Seen) -> Stretch:
+    """The week after next; next Friday is next week's, so the one after it is a week later."""
+    if seen["weekday"]:
+        monday = calendar.steps_away("week", 2, now=seen.now).start
+        return calendar.day(monday + timedelta(days=words.WEEKDAY_NUMBERS[seen["weekday"]]))
+    return calendar.steps_away(seen["unit"], 2, now=seen.now)
+
+
 def _weekend(seen: Seen) -> Stretch | None:
     """Over the weekend: the one that the verbs point to; where they do not tell, it may be any."""
     if seen.direction == "unknown":
@@ -103,21 +112,41 @@ def _season(seen: Seen) -> Stretch:
     return calendar.season_away(words.SEASONS[seen["season"]], STEPS[seen["step"]], now=seen.now)
 
 
-def _step_weekday(seen: Seen) -> Stretch:
+_OF_A_MONTH = lazy(rf"\s+(?:of\b|in\s+(?:(?:the|a|any|each|every)\s+month|{SHORT_MONTH})\b)", re.IGNORECASE)
+"""The last Friday of every month is none of them, that of October is read as one."""
+
+
+def _step_weekday(seen: Seen) -> Stretch | None:
     """Last Friday is the nearest before today; next Friday is next week's, this Friday this week's."""
     number, count = words.WEEKDAY_NUMBERS[seen["weekday"]], STEPS[seen["step"]]
+    if _OF_A_MONTH.match(seen.match.string, seen.match.end()):
+        return None
     if count < 0:
         return on_day(seen, calendar.nearest_weekday(number, now=seen.now, direction="past"))
     monday = calendar.week(seen.now + timedelta(weeks=count)).start
     return on_day(seen, monday + timedelta(days=number))
 
 
-_EVERY = lazy(r"\b(?:every|each|most)\s[\w, ]{0,40}\Z", re.IGNORECASE)
+_EVERY = lazy(
+    r"\b(?:(?:every|each|most)\s[\w, ]{0,40}|(?:once|twice|times)\s+an?\s+(?:week|month)\s+)\Z", re.IGNORECASE
+)
+_WHICHEVER = lazy(
+    r"\b(?:the|that|same|other|following|first|second|third|fourth|fifth|last|1st|2nd|3rd|4th|5th)\s+\Z",
+    re.IGNORECASE,
+)
 
 
 def _weekday(seen: Seen) -> Stretch | None:
-    """On Friday; every Friday is no moment, nor is the Friday of "every Tuesday and Friday"."""
-    if _EVERY.search(seen.match.string[max(0, seen.match.start() - 60) : seen.match.start()]):
+    """
+    On Friday; every Friday is no moment, nor is the Friday of "every Tuesday and Friday".
+
+    The Friday is that of a week of which was spoken before, which the words do not tell.
+    """
+    text, first = seen.match.string, seen.match.start()
+    if _EVERY.search(text[max(0, first - 60) : first]):
+        return None
+    is_known = seen.is_asked or not _WHICHEVER.search(text[max(0, first - 12) : seen.match.start("weekday")])
+    if not is_known:
         return None
     number = words.WEEKDAY_NUMBERS[seen["weekday"]]
     direction: Direction = "past" if seen["before"] == "since" else seen.direction
@@ -179,7 +208,6 @@ def _end_of(seen: Seen) -> Stretch:
 _WEEKDAY = rf"(?P<weekday>{any_of(words.WEEKDAYS)})"
 _ANY_WEEKDAY = rf"(?P<weekday>{any_of(words.WEEKDAYS)}|mon|tues?|wed|thu|thurs?|fri|sat|sun)"
 _BEFORE_MONTH = rf"(?P<before>{RELATING}|in|from|during|around|throughout)\s+"
-_NOT_EVERY = r"(?<!every )(?<!each )(?<!any )(?<!most )"
 
 PHRASE_RULES = (
     rule(
@@ -208,6 +236,11 @@ PHRASE_RULES = (
         _before_last,
         rf"\b{BEFORE}(?:the\s+)?(?:(?P<unit>weekend|week|month|year)|{_WEEKDAY})\s+before\s+last\b",
     ),
+    rule(
+        "after",
+        _after_next,
+        rf"\b{BEFORE}(?:the\s+)?(?:(?P<unit>weekend|week|month|year)|{_WEEKDAY})\s+after\s+next\b",
+    ),
     rule("weekend", _weekend, rf"\b(?P<before>{RELATING}|over|at|on|during)\s+the\s+weekend\b"),
     rule(STEPS, _step, rf"\b{BEFORE}(?:the\s+)?{STEP}\s+(?P<unit>weekend|week|month|year)\b{OWNER}"),
     rule(
@@ -219,7 +252,7 @@ PHRASE_RULES = (
     rule(
         words.WEEKDAYS,
         _weekday,
-        rf"{_NOT_EVERY}\b(?:(?P<before>{PREPOSITION})\s+(?:the\s+)?)?{_WEEKDAY}\b{PART}",
+        rf"{NOT_EVERY}\b(?:(?P<before>{PREPOSITION})\s+(?:the\s+)?)?{_WEEKDAY}\b{PART}",
     ),
     rule(ENGLISH_MONTHS, _step_month, rf"\b{BEFORE}{STEP}\s+(?P<month>{ENGLISH_MONTH})\b"),
     rule(
@@ -292,6 +325,13 @@ def _weekdays_ago(seen: Seen) -> Stretch:
     return calendar.day(last - timedelta(weeks=count - 1))
 
 
+def _weekdays_ahead(seen: Seen) -> Stretch:
+    """Two Fridays from now."""
+    number, count = words.WEEKDAY_NUMBERS[seen["weekday"]], count_of(seen["count"])
+    next_one = calendar.nearest_weekday(number, now=seen.now, direction="future")
+    return calendar.day(next_one + timedelta(weeks=count - 1))
+
+
 def _half_ago(seen: Seen) -> Stretch:
     """Half a year ago is the month six months back; half a day ago is told by its day."""
     unit, count = {"year": ("month", 6), "day": ("hour", 12)}.get(seen["unit"], ("minute", 30))
@@ -362,12 +402,13 @@ DISTANCE_RULES = (
         rf"\b{COUNT}(?:\s+(?:or|to)\s+|\s*[-–]\s*){_TWO}\s+{UNIT}\s+(?:ago|back)\b",
     ),
     rule("ago", _weekdays_ago, rf"\b{COUNT}\s+{_WEEKDAY}s\s+ago\b"),
+    rule("now", _weekdays_ahead, rf"\b{COUNT}\s+{_WEEKDAY}s\s+from\s+now\b"),
     rule("ago", _half_ago, r"\bhalf\s+an?\s+(?P<unit>hour|day|year)\s+ago\b"),
     rule("now ago", _just_now, r"\b(?:just\s+now|(?:(?:a|just)\s+)?(?:moments?|seconds?)\s+ago)\b"),
     rule("than", _longer_ago, rf"\b(?P<is_before>older\s+than)\s+{COUNT}\s+{UNIT}\b"),
     rule("than", _longer_ago, rf"\b(?P<is_before>more\s+than)\s+{COUNT}\s+{UNIT}\s+ago\b"),
     rule("than", last_units, rf"\bless\s+than\s+{COUNT}\s+{UNIT}\s+ago\b"),
-    rule(TIME_UNITS, ahead, rf"\bin\s+{COUNT}\s+{UNIT}\b(?:['’]\s+time\b)?(?!\s+of\b)"),
+    rule(TIME_UNITS, ahead, rf"\bin\s+{COUNT}\s+{UNIT}\b(?:['’]s?\s+time\b)?(?!\s+(?:of|from)\b)"),
     rule("now", _from_now, rf"\b{COUNT}\s+{UNIT}\s+from\s+now\b"),
     rule(
         "recently lately late these other",

@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from engramdb.text import calendar
 from engramdb.text import moment_words as words
 from engramdb.text.calendar import Direction, Stretch
+from engramdb.text.moment_context import is_delayed, is_moved
 from engramdb.text.moment_english import on_day
 from engramdb.text.moment_rules import (
     BEFORE,
     COUNT,
+    NOT_EVERY,
     RELATING,
     SHORT_MONTH,
     SHORT_MONTHS,
@@ -35,7 +37,11 @@ from engramdb.text.moment_rules import (
 # point to, or the nearest; but a season or a feast to which no verb points is a habit ("I ski in winter"),
 # and a bare "on the 3rd" may be any month's: those are no moments.
 
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+_ORDINALS = {
+    word: number
+    for number, row in enumerate(("first 1st", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th"), 1)
+    for word in row.split()
+}
 _THIRDS = {"early": 1, "beginning": 1, "start": 1, "mid": 2, "middle": 2, "late": 3, "end": 3}
 
 
@@ -110,6 +116,20 @@ def _week_of_month(seen: Seen) -> Stretch:
     else:
         start = whole.start + timedelta(days=7 * (_ORDINALS[ordinal] - 1))
     return Stretch(start, start + timedelta(days=7), calendar.Precision.WEEK)
+
+
+def _weekday_of(seen: Seen) -> Stretch | None:
+    """The first Monday of December, the last Friday of the month; a fifth one is not in every month."""
+    whole, number = _whole(seen), words.WEEKDAY_NUMBERS[seen["weekday"]]
+    if seen["ordinal"] == "last":
+        found = whole.end - timedelta(days=(whole.end.weekday() - number - 1) % 7 + 1)
+    else:
+        first = whole.start + timedelta(days=(number - whole.start.weekday()) % 7)
+        found = first + timedelta(weeks=_ORDINALS[seen["ordinal"]] - 1)
+    if found >= whole.end:
+        return None
+    is_any_year = bool(seen["month"]) and (bool(seen["year"]) or seen.direction == "unknown")
+    return calendar.day(found).unnamed() if is_any_year or seen["alone"] else on_day(seen, found)
 
 
 def _week_of_date(seen: Seen) -> Stretch:
@@ -211,6 +231,12 @@ PERIOD_RULES = (
         rf"\b(?:{_AT}\s+)?the\s+(?P<ordinal>first|second|third|fourth|last)\s+week\s+of\s+{_WHOLE}",
     ),
     rule(
+        words.ENGLISH_WEEKDAYS,
+        _weekday_of,
+        rf"{NOT_EVERY}\b(?:{_AT}\s+)?(?:the\s+)?(?P<ordinal>{any_of(_ORDINALS)}|last)\s+"
+        rf"(?P<weekday>{any_of(words.ENGLISH_WEEKDAYS)})\s+(?:of|in)\s+{_WHOLE}",
+    ),
+    rule(
         "week weekend",
         _week_of_date,
         rf"\b{_THE_WEEK}(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?"
@@ -258,8 +284,10 @@ PERIOD_RULES = (
 
 
 def month_span(seen: Seen) -> Stretch:
-    """Between May and July, from November to February, in March and April."""
+    """Between May and July, from November to February, in March and April; moved from May to July is July."""
     one, two = month_number(seen["month"]), month_number(seen["month2"])
+    if is_moved(seen.match.string, seen.match.start()):
+        return _moved_to(seen, two)
     found = span_of_months(seen, one, two)
     if seen["year"] or seen["year2"] or seen.direction == "unknown":
         return found
@@ -267,6 +295,15 @@ def month_span(seen: Seen) -> Stretch:
     last = f"{words.MONTHS[two - 1]} {found.start.year + (two < one)}"
     name = f"{words.MONTHS[one - 1]}{said_year} {seen['joint'] or 'to'} {last}"
     return replace(found, preposition=seen["before"], name=name)
+
+
+def _moved_to(seen: Seen, number: int) -> Stretch:
+    """Return the month to which something was moved: of the year that is said, or the nearest."""
+    said = seen["year2"] or seen["year"]
+    if said:
+        return calendar.month(year_number(said, now=seen.now), number, now=seen.now).unnamed()
+    year = calendar.nearest_year((number,), now=seen.now, direction="unknown")
+    return calendar.month(year, number, now=seen.now).unnamed()
 
 
 def span_of_months(seen: Seen, one: int, two: int) -> Stretch:
@@ -289,8 +326,12 @@ def span_of_months(seen: Seen, one: int, two: int) -> Stretch:
 
 
 def _weekday_span(seen: Seen) -> Stretch:
-    """From Monday to Wednesday."""
+    """From Monday to Wednesday; what was moved from Monday to Wednesday is on the Wednesday ahead."""
     one, two = (words.WEEKDAY_NUMBERS[seen[name]] for name in ("weekday", "weekday2"))
+    if is_moved(seen.match.string, seen.match.start()):
+        old = calendar.nearest_weekday(one, now=seen.now, direction="future")
+        since = old if is_delayed(seen.match.string, seen.match.start()) else seen.now
+        return calendar.day(calendar.nearest_weekday(two, now=since, direction="future")).unnamed()
     days = timedelta(days=(two - one) % 7)
     if seen.direction == "past":
         last = calendar.nearest_weekday(two, now=seen.now, direction="past")
@@ -306,7 +347,10 @@ def _year_span(seen: Seen) -> Stretch:
 
 
 def _quarter_span(seen: Seen) -> Stretch:
-    """Q2 and Q3, from Q4 2024 to Q1 2025."""
+    """Q2 and Q3, from Q4 2024 to Q1 2025; what slipped from Q1 to Q2 is in Q2."""
+    if is_moved(seen.match.string, seen.match.start()):
+        first = _moved_to(seen, 3 * int(seen["number2"]) - 2)
+        return _quarter_of(first.start.year, int(seen["number2"]), now=seen.now)
     return span_of_months(seen, 3 * int(seen["number"]) - 2, 3 * int(seen["number2"]))
 
 

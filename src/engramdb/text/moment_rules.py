@@ -29,6 +29,10 @@ class Seen(Struct, frozen=True):
     now: datetime
     direction: Direction
     date_order: DateOrder = "auto"
+    is_asked: bool = False
+    """Whether it is a question that names the time."""
+    has_context: bool = True
+    """Whether the text has words that may change what a phrase beside them means."""
 
     def __getitem__(self, group: str) -> str:
         """Return a group of the match in small letters, empty where there is none."""
@@ -116,7 +120,8 @@ _PAST_VERBS = (
     r"(?!need|feed|speed|indeed|embed)[a-z]{2,20}ed"
 )
 PAST_VERB = lazy(rf"\b(?:{_PAST_VERBS})\b", re.IGNORECASE)
-_PAST = lazy(rf"\b(?:{_PAST_VERBS}|since|last|ago)\b")
+_PAST = lazy(rf"\b(?:{_PAST_VERBS}|since|last(?!\s+\w+\s+of\b|\s+\w+day\s+in\b)|ago)\b")
+"""The last Friday of the month may lie ahead."""
 _FUTURE = lazy(
     r"\b(?:will|shall|going to|plans?|planning|wants?|hopes?|intends?|would|by|due|deadline|next|(?:decided|"
     r"agreed|promised) to)\b"
@@ -124,7 +129,7 @@ _FUTURE = lazy(
 )
 
 
-_BREAK = lazy(r"[,;:.!?()–—]\s+|\s(?:and|but|so|because)\s")
+_BREAK = lazy(r"[,;:.!?()–—]\s+|\s(?:and|but|so|because|that)\s")
 _OWN_SUBJECT = lazy(r"\b(?:i|we|you|he|she|they|it)(?:['’]\w+)?\s+[a-z]+")
 
 
@@ -163,6 +168,7 @@ RELATING = (
 PREPOSITION = rf"{RELATING}|on|in|for|from|around|at|during"
 BEFORE = rf"(?:(?P<before>{PREPOSITION})\s+)?"
 PART = r"(?:\s+(?P<part>morning|afternoon|evening|night))?"
+NOT_EVERY = r"(?<!every )(?<!each )(?<!any )(?<!most )"
 OWNER = r"(?P<owner>['’]s)?"
 STEP = r"(?P<step>this\s+(?:past|last)|last|past|previous|this|next|coming)"
 YEAR_DIGITS = r"(?:(?:19|20)\d\d(?![-./]?\d)|['’]\d\d(?!\d))"
@@ -177,8 +183,9 @@ COUNT = (
     r"(?P<count>\d{1,3}|(?:an?\s+)?couple(?:\s+of)?|a\s+few|few|several|an?|one|two|three|four|five|six|seven|eight|"
     r"nine|ten|eleven|twelve)"
 )
-UNIT = r"(?P<unit>minute|hour|day|week|month|year)s?"
-TIME_UNITS = [f"{unit}{s}" for unit in ("minute", "hour", "day", "week", "month", "year") for s in ("", "s")]
+_UNITS = ("minute", "hour", "day", "week", "fortnight", "month", "year")
+UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
+TIME_UNITS = [f"{unit}{s}" for unit in _UNITS for s in ("", "s")]
 
 
 def month_number(said: str) -> int:

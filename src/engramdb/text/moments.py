@@ -21,7 +21,15 @@ from engramdb.erasable_cache import cached
 from engramdb.settings import DateOrder
 from engramdb.text import moment_dates, moment_english, moment_languages, moment_periods
 from engramdb.text.calendar import Direction, Precision, Stretch
-from engramdb.text.moment_dates import DateLead, end_with_weekday, is_moved, lead_of
+from engramdb.text.moment_context import (
+    CountedDay,
+    counted_day,
+    direction_beside,
+    has_context,
+    is_moved,
+    is_of_saying,
+)
+from engramdb.text.moment_dates import DateLead, end_with_weekday, lead_of
 from engramdb.text.moment_english import stands_for_a_day
 from engramdb.text.moment_rules import Reader, Rulebook, Seen, direction_at, direction_of
 from engramdb.text.moment_words import WEEKDAYS
@@ -56,6 +64,8 @@ class MomentRange(Struct, frozen=True, kw_only=True):
     """Whether it means another time when it is said on another day: tomorrow, on Friday, 昨天."""
     is_date: bool = False
     """Whether it names a day of a month, or a span of them, by the calendar."""
+    is_of_saying: bool = False
+    """Whether it tells when something was said, and not when it was."""
 
     @property
     def lower(self) -> datetime | None:
@@ -106,12 +116,14 @@ def _find_moments(
     """Return them by the clock of a zone: the same moment in another one is another day there."""
     local = clock[0].replace(tzinfo=clock[1], fold=clock[2])
     lower = text.lower()
-    whole = direction or direction_of(lower)
+    whole, is_beside = direction or direction_of(lower), has_context(lower)
     found: list[MomentRange] = []
     for rule in _RULES.worth_trying(lower):
         for match in rule.pattern.finditer(text):
-            way = direction or direction_at(lower, *match.span(), whole=whole)
-            if moment := _moment(Seen(match, local, way, date_order), rule.read):
+            way = (direction_beside(match) if is_beside else None) or direction
+            way = way or direction_at(lower, *match.span(), whole=whole)
+            seen = Seen(match, local, way, date_order, direction is not None, is_beside)
+            if moment := _moment(seen, rule.read):
                 found.append(moment)
     found.sort(key=lambda moment: (moment.first, -moment.last))
     return tuple(_one_by_one(text, found))
@@ -142,6 +154,7 @@ _RANGE = lazy(
     r"(?:\s+(?:the|zum|le|el|il))?\s*",
     re.IGNORECASE,
 )
+_MOVED_TO = lazy(r"\s+(?:to|until|till)\s+(?:\d{1,2}(?::\d\d)?\s*(?:[ap]m)?\s+)?(?:the\s+)?", re.IGNORECASE)
 _UNTIL = lazy(r"(?:until|till|bis|hasta|jusqu|fino|по)\b", re.IGNORECASE)
 _BETWEEN = lazy(r"\s+(?:and|und|et|y|e|и)\s+(?:(?:the|dem|le|el|il)\s+)?", re.IGNORECASE)
 _OPENS_BETWEEN = lazy(
@@ -154,6 +167,8 @@ def _as_one(text: str, one: MomentRange, two: MomentRange) -> MomentRange | None
     between = text[one.last : two.first]
     if len(between) > _MAX_BETWEEN:
         return None
+    if _MOVED_TO.fullmatch(between) and is_moved(text, one.first):
+        return replace(two, first=one.first, relation=TimeRelation.WITHIN, wording=None)
     if one.is_date and two.is_date:
         return _range(text, one, two, between)
     return _apposition(text, one, two, between) if one.is_date or two.is_date else None
@@ -213,8 +228,9 @@ def resolve(text: str, *, now: datetime) -> tuple[str, datetime | None]:
 
 
 def told_at(moments: Sequence[MomentRange]) -> datetime | None:
-    """Return the moment that a statement is about: the first that it names for certain."""
-    return next((one.start for one in moments if one.precision is not Precision.VAGUE), None)
+    """Return the moment that a statement is about: the first it names for certain, not that of saying it."""
+    sure = (one for one in moments if one.precision is not Precision.VAGUE and not one.is_of_saying)
+    return next((one.start for one in sure), None)
 
 
 MAX_READ = 4_000
@@ -276,24 +292,48 @@ def _moment(seen: Seen, read: Reader) -> MomentRange | None:
         stretch = read(seen)
         if stretch is None:
             return None
-        start, end = stretch.start.astimezone(UTC), stretch.end.astimezone(UTC)
+        counted = counted_day(seen, stretch) if seen.has_context else None
+        moment = _counted(seen, counted) if counted else _as_said(seen, stretch)
     except (ValueError, OverflowError):
         return None
-    if start >= end:
+    if moment.start >= moment.end:
         return None
+    if moment.is_date:
+        moment = _with_weekday(seen.match.string, moment, stretch)
+    if seen.has_context and is_of_saying(seen.match.string, moment.first, moment.last):
+        return replace(moment, is_of_saying=True)
+    return moment
+
+
+def _counted(seen: Seen, counted: CountedDay) -> MomentRange:
+    """Return the day of "a week from Thursday"."""
+    stretch = counted.stretch
+    is_relative = _needs_a_now(seen, stretch)
+    return MomentRange(
+        first=counted.first,
+        last=counted.last,
+        start=stretch.start.astimezone(UTC),
+        end=stretch.end.astimezone(UTC),
+        precision=stretch.precision,
+        wording=f"{stretch.preposition} {stretch.name}" if is_relative else None,
+        is_relative=is_relative,
+    )
+
+
+def _as_said(seen: Seen, stretch: Stretch) -> MomentRange:
+    """Return the stretch of a phrase with the side that its words open."""
     onwards = _ONWARDS.match(seen.match.string, seen.match.end()) if seen["before"] == "from" else None
-    moment = MomentRange(
+    return MomentRange(
         first=seen.match.start(),
         last=onwards.end() if onwards else seen.match.end(),
-        start=start,
-        end=end,
+        start=stretch.start.astimezone(UTC),
+        end=stretch.end.astimezone(UTC),
         precision=stretch.precision,
         relation=TimeRelation.SINCE if onwards else _relation(seen),
         wording=None if onwards else _wording(seen, stretch),
         is_relative=_needs_a_now(seen, stretch),
         is_date=bool(seen["one"] or (seen["day"] and seen["month"])) and stretch.precision is Precision.DAY,
     )
-    return _with_weekday(seen.match.string, moment, stretch) if moment.is_date else moment
 
 
 def _with_weekday(text: str, date: MomentRange, stretch: Stretch) -> MomentRange:
