@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb import Engram, Scope
-from engramdb.errors import AccessDenied, InvalidQuery
+from engramdb.errors import AccessDenied, MemoryNotFound
 from engramdb.values import Status
 
 if TYPE_CHECKING:
@@ -122,20 +122,20 @@ def test_the_words_go_from_what_leaned_on_them(engram: Engram) -> None:
 
 def test_the_summary_of_the_session_does_not_tell_it_either(engram: Engram) -> None:
     """It quotes what is gone, so it goes; the next one is made of what is left."""
-    for text in ("My sister Noor lives in Bonn.", "I like tea.", "Staging runs Postgres 15."):
+    for text in ("I like tea.", "Staging runs Postgres 15.", "Thanks a lot!"):
         say(engram, text)
-    turn = say(engram, "I take my notes in Logseq.")
+    turn = say(engram, "My sister Noor lives in Bonn.")
     summary = engram.end_session("s1")
     assert summary is not None
-    assert "Logseq" in summary.content
+    assert "Bonn" in summary.content
 
     engram.forget_turn(turn.id)
 
-    assert not any("Logseq" in one.content for one in engram.list())
+    assert not any("Bonn" in one.content for one in engram.list())
     say(engram, "My brother Ali lives in Rome.")
     again = engram.end_session("s1")
     assert again is not None
-    assert "Logseq" not in again.content
+    assert "Bonn" not in again.content
 
 
 def test_a_message_that_nobody_has_read_yet_is_never_read(engram: Engram) -> None:
@@ -154,5 +154,5 @@ def test_only_the_scope_that_a_message_belongs_to_takes_it_back(engram: Engram) 
 
     with pytest.raises(AccessDenied):
         engram.forget_turn(turn.id, scope=Scope(user="ann"))
-    with pytest.raises(InvalidQuery):
+    with pytest.raises(MemoryNotFound):
         engram.forget_turn("0197c4a8-3f10-7a3e-9c55-5d2f3f2a9c1b")

@@ -230,7 +230,7 @@ def leans_on_others(sentence: str) -> bool:
 
 def _may_answer(place: int, sentence: str, previous: SpokenSentence | None) -> bool:
     is_beginning = place == 0 or (
-        place <= 3 and previous is not None and len(previous.sentence.split()) <= _ANSWER_WORDS
+        place <= 2 and previous is not None and len(previous.sentence.split()) <= _SHORT_WORDS
     )
     return is_beginning and len(sentence.split()) <= _ANSWER_WORDS and not sentence.rstrip().endswith("?")
 
