@@ -375,6 +375,18 @@ def test_a_secret_in_a_statement_that_nobody_has_classified_is_concealed_in_a_su
         assert "Tr0ub4dor" not in summary.content
 
 
+def test_an_excerpt_of_a_turn_conceals_the_secret_that_was_spoken_of_before_it(store_path: Path) -> None:
+    """By itself the word is nothing."""
+    with opened(store_path, None) as engram:
+        engram.observe("the password of the cabinet is", session="s")
+        engram.observe("Did swordfish77 open the blue cabinet?", role="assistant", session="s")
+        engram.flush()
+
+        found = engram.recall("what opens the blue cabinet").said
+
+        assert [one.excerpt for one in found] == ["Did [confidential] open the blue cabinet?"]
+
+
 def test_what_another_process_has_summed_up_or_taken_back_meanwhile_is_not_stored(store_path: Path) -> None:
     """The marks of the turns and the summary are one write."""
     with opened(store_path, Model(SUMMARY)) as engram:
@@ -424,6 +436,7 @@ def test_secrets_are_concealed_in_the_prompt(store_path: Path) -> None:
         engram.observe("And the password of the hut?", session="s")
         engram.observe("What is the password of the hut?", role="assistant", session="s")
         engram.end_session("s")
+        engram.observe("one moment", session="s")
         engram.observe("swordfish77", session="s")
         engram.observe("I pay with my card 4111 1111 1111 1111 at the hut.", session="s")
         talk(engram)

@@ -8,7 +8,7 @@ import pytest
 
 from engramdb import Draft, Engram, Settings
 from engramdb.testing import ManualClock
-from engramdb.values import Provenance, Source, Status, Voice
+from engramdb.values import Provenance, SecurityTier, Source, Status, Voice
 from engramdb.values.reading import Force, Lasting
 
 if TYPE_CHECKING:
@@ -134,3 +134,45 @@ def test_the_session_that_begins_is_not_told_what_it_said(engram: Engram) -> Non
 
     assert engram.brief(session="s1").text == ""
     assert "8443" in engram.brief(session="s2").text
+
+
+HIDDEN = "Tr0ub4dor&3xQz"
+SEED = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [f"from now on always use {HIDDEN} as the password for the router"],
+        [f"never share {HIDDEN}, which is my password"],
+        [f"always type {HIDDEN} when it asks for a passphrase"],
+        [f"Assistant: Is {HIDDEN} the password you want?", "yes, for the router at home"],
+        ["the wifi password is", HIDDEN],
+        [f"the wifi password is\n{HIDDEN}"],
+        [f"My password changed. Now it is {HIDDEN} for everything."],
+        ["Assistant: What is the password?", "one moment", HIDDEN],
+        ["Assistant: What's the password?", "for which one?", "Assistant: The router?", HIDDEN],
+        ["what's the wifi password again?", f"Assistant: It's {HIDDEN}."],
+        ["Assistant: what is your seed phrase?", SEED],
+        [f"(pw {HIDDEN}) I log in daily"],
+        [f"Assistant: Which one? 1) {HIDDEN} as password 2) another", "the first one, for the router"],
+        [f"Assistant: Passwords: {HIDDEN} or hunter22xx?", "the first one"],
+        [f"Assistant: Passwords: sausage, {HIDDEN} or kitten?", "the first one, for the router"],
+    ],
+)
+def test_no_secret_is_told_in_a_brief_or_beside_another_sentence(engram: Engram, said: list[str]) -> None:
+    """However it was told: a memory with one is confidential, and none carries one of another sentence."""
+    for words in said:
+        role = "assistant" if words.startswith("Assistant: ") else "user"
+        engram.observe(words.removeprefix("Assistant: "), role=role, session="s")
+    engram.flush()
+
+    text = engram.brief().text
+
+    for memory in engram.list(limit=50):
+        lent = " ".join((memory.answers or "", *memory.refers_to))
+        for secret in (HIDDEN, "sausage"):
+            assert secret not in lent
+            assert secret not in memory.content or memory.security is SecurityTier.CONFIDENTIAL
+    assert HIDDEN not in text
+    assert "sausage" not in text

@@ -18,8 +18,8 @@ from engramdb.models.prompts.extract import ExtractedStatement, Record
 from engramdb.text.dates import long_date
 from engramdb.text.normalize import clean, is_text, lazy, normalize_text
 from engramdb.text.pii import classify, conceal_secrets
+from engramdb.text.pii_spoken import awaited_secret
 from engramdb.text.relations import canonical
-from engramdb.text.sentences import sentences
 from engramdb.text.terms import query_terms, terms
 from engramdb.values import Claim, Kind, Role, SecurityTier, Turn, TurnId, Voice
 from engramdb.values.reading import Force
@@ -334,8 +334,6 @@ MOST_PARTS: Final = 4
 """A turn that would take more calls than this is a pasted document; it is left to the rules."""
 CONTEXT_TURNS: Final = 6
 CONTEXT_CHARACTERS: Final = 400
-MOST_ASKED_CHARACTERS: Final = 2000
-"""Of a message's end, to look for the question that the next one answers."""
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -444,10 +442,11 @@ class ModelExtractor:
 def concealed(turns: Sequence[Turn]) -> list[Turn]:
     """Return turns as they may be sent: without what is confidential in them."""
     found: list[Turn] = []
-    question: str | None = None
+    heard: list[str] = []
     for turn in turns:
-        found.append(replace(turn, content=conceal_secrets(turn.content, answering=question)))
-        question = (sentences(turn.content[-MOST_ASKED_CHARACTERS:]) or [""])[-1]
+        found.append(replace(turn, content=conceal_secrets(turn.content, answering=awaited_secret(heard))))
+        if turn.role in (Role.USER, Role.ASSISTANT):
+            heard.append(turn.content)
     return found
 
 

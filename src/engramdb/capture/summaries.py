@@ -28,6 +28,7 @@ from engramdb.models.prompts import consolidate as prompt
 from engramdb.policy import Policy
 from engramdb.store.contract import Store, Transaction
 from engramdb.text.pii import conceal_secrets
+from engramdb.text.pii_spoken import MAX_BETWEEN
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import retells
 from engramdb.values import (
@@ -236,7 +237,7 @@ def _question(turns: Sequence[Turn]) -> ChatQuestion[str | None]:
 
 def _concealed(tx: Transaction, turn: Turn) -> Turn:
     """Return a turn as it may be sent; it may answer "what is the password?", asked in another stretch."""
-    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=1, before=turn.id)
+    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=MAX_BETWEEN + 1, before=turn.id)
     return concealed([*before, turn])[-1]
 
 

@@ -22,7 +22,8 @@ from engramdb.text.clauses import read
 from engramdb.text.commands import parse_run
 from engramdb.text.grammar import Person, opens_with_pronoun, people
 from engramdb.text.normalize import lazy
-from engramdb.text.pii import conceal_secrets
+from engramdb.text.pii import CONCEALED, conceal_secrets
+from engramdb.text.pii_spoken import answered_secrets, awaited_secret
 from engramdb.text.segments import Segment, segments
 from engramdb.text.sentences import Opened, is_code_block, sentences, take_opening
 from engramdb.values import Role, Turn, Voice
@@ -39,6 +40,8 @@ MAX_FRAGMENT_WORDS = 5
 MAX_GROUP_WORDS = 30
 MAX_OUTPUT_CHARACTERS = 400
 """Output of a tool up to this size is kept whole: what it showed is often what holds now."""
+MAX_READ_CHARACTERS = 4000
+"""Of the beginning and of the end of a message, to look for options and questions."""
 UNNAMED_USER = "User"
 ASSISTANT = "Assistant"
 
@@ -148,7 +151,11 @@ def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
             opened=take_opening(sentence) if is_own else Opened(sentence),
             voice=segment.voice,
             sender=segment.sender,
-            answers=before.question if is_told and _may_answer(place, sentence, previous) else None,
+            answers=_answered(
+                sentence,
+                before.question if is_told and _may_answer(place, sentence, previous) else None,
+                awaited_secret([previous.sentence] if previous else []) or before.secret,
+            ),
             refers_to=_referred(sentence, before, previous) if leans else (),
             nearby=tuple(nearby),
             before=before.message,
@@ -159,6 +166,17 @@ def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
             nearby = [*nearby, *people(sentence)]
 
 
+def _answered(sentence: str, question: str | None, secret: str | None) -> str | None:
+    """
+    Return what a sentence answers: the question before it, or the request for the secret that it tells.
+
+    That may stand some messages before, or be the speaker's own "the password is".
+    """
+    if secret is None or secret == question or not any(answered_secrets(sentence, secret)):
+        return question
+    return _short(secret)
+
+
 class _Before(Struct, frozen=True):
     """What stood before a turn: the last message, the questions in it, options, and the topic."""
 
@@ -166,6 +184,8 @@ class _Before(Struct, frozen=True):
     question: str | None = None
     options: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    secret: str | None = None
+    """The sentence that named a secret which may be told now."""
 
     @classmethod
     def of(cls, turn: Turn, heard: Sequence[Turn]) -> _Before:
@@ -174,35 +194,44 @@ class _Before(Struct, frozen=True):
         if last is None:
             return cls()
         is_other = last.role is not turn.role or last.speaker != turn.speaker
-        asked = [one for one in sentences(last.content[-2000:]) if one.rstrip(" )\"'*_").endswith("?")]
+        words = _without_secrets(talk, len(talk) - 1)
+        asked = [one for one in sentences(words[-2000:]) if one.rstrip(" )\"'*_").endswith("?")]
         question = " ".join(asked[-2:]) if is_other and asked else None
         return cls(
             message=last.content,
             question=_short(question) if question else None,
-            options=_options(last.content),
+            options=_options(words),
             topics=_topics(talk, turn),
+            secret=_awaited(talk, len(talk)),
         )
 
 
 def _topics(talk: Sequence[Turn], turn: Turn) -> tuple[str, ...]:
     """Return what is talked about: the last statement before, and what this speaker said last."""
     places = range(max(0, len(talk) - 4), len(talk))
-    latest = [(talk[place], _asked_before(talk, place)) for place in places]
+    latest = [(talk[place], _awaited(talk, place)) for place in places]
     said = [pair for pair in latest if (pair[0].role, pair[0].speaker) == (turn.role, turn.speaker)]
     own = (_substance(one, asked, with_questions=True) for one, asked in reversed(said))
     found = [_substance(*latest[-1], with_questions=False), next((words for words in own if words), None)]
     return tuple(dict.fromkeys(words for words in found if words))
 
 
-def _asked_before(talk: Sequence[Turn], place: int) -> str:
-    """Return the question that a turn may answer: what follows "what is the code?" is a secret."""
-    asked = sentences(talk[place - 1].content[-2000:]) if place else []
-    return next((one for one in reversed(asked) if one.rstrip(" )\"'*_").endswith("?")), "")
+def _awaited(talk: Sequence[Turn], place: int) -> str | None:
+    """Return the sentence that asked for a secret which the turn at a place may tell."""
+    return awaited_secret([one.content for one in talk[:place]])
 
 
-def _substance(turn: Turn, asked: str, *, with_questions: bool) -> str | None:
+def _without_secrets(talk: Sequence[Turn], place: int) -> str:
+    """Return the words of a turn without secrets; concealed whole, since of a part one may not see it."""
+    words = talk[place].content
+    most = MAX_READ_CHARACTERS
+    parts = [words] if len(words) <= 2 * most else [words[:most], words[-most:]]
+    return "\n".join(conceal_secrets(part, answering=_awaited(talk, place)) for part in parts)
+
+
+def _substance(turn: Turn, asked: str | None, *, with_questions: bool) -> str | None:
     """Return the last sentence of a turn that says enough to stand for what is talked about."""
-    for sentence in reversed(sentences(turn.content[:4000])[:8]):
+    for sentence in reversed(sentences(turn.content[:MAX_READ_CHARACTERS])[:8]):
         is_question = sentence.rstrip().endswith("?")
         words = take_opening(sentence).text
         if (
@@ -261,19 +290,23 @@ def _place_of(named: re.Match[str]) -> int | None:
 
 
 def _options(text: str) -> tuple[str, ...]:
-    """Return the choices that a message offers, in their order."""
-    marks = list(_OPTION.finditer(text[:4000]))
+    """Return the choices that a message offers, in their order; where one is a secret, bare words are too."""
+    found = tuple(map(_short, _choices(text)))
+    if CONCEALED not in found:
+        return found
+    return tuple(one if " " in one else CONCEALED for one in found)
+
+
+def _choices(text: str) -> list[str]:
+    beginning = text[:MAX_READ_CHARACTERS]
+    marks = list(_OPTION.finditer(beginning))
     if len(marks) >= 2:
         ends = [*(mark.start() for mark in marks[1:]), len(text)]
-        return tuple(
-            _short(text[mark.end() : end].strip(" ,;\n")) for mark, end in zip(marks, ends, strict=True)
-        )
-    if several := _LISTED.search(text[:4000]):
-        return tuple(
-            _short(one.strip()) for one in re.split(r",\s*(?:or\s+)?|\s+or\s+", several["list"]) if one
-        )
-    found = _ALTERNATIVES.search(text[:4000])
-    return (_short(found["first"].strip()), _short(found["second"].strip())) if found else ()
+        return [text[mark.end() : end].strip(" ,;\n") for mark, end in zip(marks, ends, strict=True)]
+    if several := _LISTED.search(beginning):
+        return [one.strip() for one in re.split(r",\s*(?:or\s+)?|\s+or\s+", several["list"]) if one]
+    found = _ALTERNATIVES.search(beginning)
+    return [found["first"].strip(), found["second"].strip()] if found else []
 
 
 def _short(text: str, *, answering: str | None = None) -> str:

@@ -21,6 +21,7 @@ from engramdb.text.excerpts import Excerpt, best_excerpt
 from engramdb.text.injection import scan
 from engramdb.text.normalize import normalize_text
 from engramdb.text.pii import conceal_secrets
+from engramdb.text.pii_spoken import MAX_BETWEEN, awaited_secret
 from engramdb.text.sentences import sentences
 from engramdb.text.terms import distinct_terms, query_terms, retells
 from engramdb.values import Filters, Hit, Memory, Role, SaidTurn, Status, Turn
@@ -82,7 +83,15 @@ def find_said(tx: Transaction, asking: Asking, hits: Sequence[Hit]) -> tuple[Sai
     shown = _without_forgotten(tx, best) if best else []
     harmless = (one for one in shown if _is_harmless(one.excerpt.text))
     ceiling = min((hit.trust.composite for hit in hits), default=TRUST)
-    return tuple(one.shown(ceiling=ceiling) for one in islice(harmless, MAX_SAID))
+    return tuple(
+        one.shown(ceiling=ceiling, answering=_awaited(tx, one.turn)) for one in islice(harmless, MAX_SAID)
+    )
+
+
+def _awaited(tx: Transaction, turn: Turn) -> str | None:
+    """Return the request for a secret that a turn may answer."""
+    before = tx.turns.list(scope=turn.scope, session=turn.session, limit=MAX_BETWEEN + 1, before=turn.id)
+    return awaited_secret([one.content for one in before if one.role in (Role.USER, Role.ASSISTANT)])
 
 
 class SaidCandidate(Struct, frozen=True):
@@ -96,11 +105,11 @@ class SaidCandidate(Struct, frozen=True):
         """The share of the question that the sentences cover, less for those who seldom tell anything."""
         return self.excerpt.covers * ROLE_SHARES[self.turn.role]
 
-    def shown(self, *, ceiling: float) -> SaidTurn:
-        """Return it as the answer shows it, believed no more than the ceiling."""
+    def shown(self, *, ceiling: float, answering: str | None) -> SaidTurn:
+        """Return it as the answer shows it: believed no more than the ceiling, and no secret in it."""
         return SaidTurn(
             turn_id=self.turn.id,
-            excerpt=conceal_secrets(self.excerpt.text),
+            excerpt=conceal_secrets(self.excerpt.text, answering=answering),
             role=self.turn.role,
             speaker=self.turn.speaker,
             session=self.turn.session,

@@ -1,7 +1,7 @@
 """
 Find what identifies a person or gives access, and say how well it must be protected.
 
-Finders are in `pii_numbers`, `pii_patterns` and `pii_people`; they also read what a text says once wide
+Finders are in the other `pii_` modules; they also read what a text says once wide
 digits and invisible characters in it are undone. Only a tier and positions come out: what was found is
 never copied, so it cannot end up in a log. Rules and checksums, no model: each kind must earn its place by
 precision as well, because a tier keeps words out of files and prompts. Numbers per kind are in
@@ -10,15 +10,16 @@ docs/lab/0007-pii-and-injection.md.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from operator import itemgetter
 
 from msgspec import Struct
 
-from engramdb.text import pii_numbers, pii_patterns, pii_people
+from engramdb.text import pii_numbers, pii_patterns, pii_people, pii_spoken
 from engramdb.text import pii_people as pii_homes
-from engramdb.text.normalize import lazy
-from engramdb.text.pii_patterns import is_exact, secret_asked_for, undisguised
+from engramdb.text.pii_patterns import is_exact, undisguised
 from engramdb.values import SecurityTier
 
 
@@ -66,6 +67,7 @@ class PiiScan(Struct, frozen=True):
 # password in a URL is no e-mail address, a card is no phone number and a street is no mere location.
 _FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...] = (
     (PiiKind.CREDENTIAL, pii_patterns.credentials),
+    (PiiKind.CREDENTIAL, pii_spoken.told_secrets),
     (PiiKind.EMAIL, pii_people.emails),
     (PiiKind.BANK_ACCOUNT, pii_numbers.bank_accounts),
     (PiiKind.PAYMENT_CARD, pii_numbers.payment_cards),
@@ -80,17 +82,14 @@ _FINDERS: tuple[tuple[PiiKind, Callable[[str], Iterator[tuple[int, int]]]], ...]
 
 CONCEALED = "[confidential]"
 """Stands for a secret where its text is shown or sent."""
-MAX_ANSWER_WORDS = 20
-"""In a longer text after a question about a secret, only what looks like one by itself is taken for it."""
-_WORD = lazy(r"[^\s,;]+")
 
 
 def classify(text: str, *, answering: str | None = None) -> PiiScan:
     """
     Return every kind of personal or secret content in the text, where it stands, and its tier.
 
-    What shows only once a disguise is undone counts for kinds and tier, and has no place. `answering` is the
-    question that the text answers: "hunter2" is a secret after "what is the password?".
+    What shows only once a disguise is undone counts for kinds and tier, and has no place. `answering` is what
+    was said before that the text may answer: "hunter2" is a secret after "what is the password?".
     """
     spans = _spans(text) + _answered(text, answering or "")
     kinds = frozenset(span.kind for span in spans)
@@ -115,26 +114,31 @@ def conceal_secrets(text: str, *, answering: str | None = None) -> str:
     return "".join([*kept, text[begin:]])
 
 
-def _answered(text: str, question: str) -> list[PiiSpan]:
-    """Return the words that would be secrets if the text named what the question asks for."""
-    name = secret_asked_for(question)
-    if name is None or len(text.split()) > MAX_ANSWER_WORDS:
-        return []
-    return [
-        PiiSpan(word.start(), word.end(), PiiKind.CREDENTIAL)
-        for word in _WORD.finditer(text)
-        if any(pii_patterns.credentials(f"the {name} is {word[0]}"))
-    ]
+def _answered(text: str, before: str) -> list[PiiSpan]:
+    found = pii_spoken.answered_secrets(text, before)
+    return [PiiSpan(start, end, PiiKind.CREDENTIAL) for start, end in found]
 
 
 def _spans(text: str) -> list[PiiSpan]:
     spans: list[PiiSpan] = []
     for kind, find in _FINDERS:
-        claimed = [(span.start, span.end) for span in spans]
+        claimed = _joined(spans)
         for start, end in find(text):
-            if not any(start < taken_end and taken_start < end for taken_start, taken_end in claimed):
+            place = bisect_left(claimed, end, key=itemgetter(0))  # whatever begins later cannot overlap
+            if not place or claimed[place - 1][1] <= start:
                 spans.append(PiiSpan(start, end, kind))
     return spans
+
+
+def _joined(spans: list[PiiSpan]) -> list[tuple[int, int]]:
+    """Return the stretches that spans cover, in order; hostile text has thousands of them."""
+    joined: list[tuple[int, int]] = []
+    for span in sorted(spans):
+        if joined and span.start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], span.end))
+        else:
+            joined.append((span.start, span.end))
+    return joined
 
 
 def tier_of(kinds: frozenset[PiiKind]) -> SecurityTier:

@@ -66,20 +66,12 @@ _SPELLED = lazy(rf"(?i)\b{_DIGIT_WORD}(?:[\s,.-]+{_DIGIT_WORD}\b){{3}}")
 _MAIL_IN_WORDS = lazy(
     r"(?i)\b(?:at|arroba)\W{1,3}[\w-]{2,30}\W{1,3}(?:dot|punkt|point|punto)\W{1,3}[a-z]{2,10}\b"
 )
-_SECRET = lazy(
-    r"(?i)\b(?:pass(?:word|phrase|code|wort)s?|passwd|pwd|kennwort|contraseña|mot de passe|wachtwoord|senha|"
+NAMES_OF_SECRETS_ASKED = (
+    r"\b(?:pass(?:word|phrase|code|wort)s?|passwd|pwd|kennwort|contraseña|mot de passe|wachtwoord|senha|"
     r"pin|cvv|cvc|iban|api[ _-]?keys?|(?:seed|recovery|backup|secret) (?:phrase|words|codes?|keys?))\b"
     r"|пароль|密码|密碼|パスワード|비밀번호"
 )
-
-
-_ASKED_FOR = lazy(rf"(?i)(?:\\b[a-z]{{2,}} )?\\bcode\\b|{_SECRET.pattern.removeprefix('(?i)')}")
-
-
-def secret_asked_for(question: str) -> str | None:
-    """Return what a question calls the secret that it asks for, such as "password" or "alarm code"."""
-    found = _ASKED_FOR.search(question) if question.rstrip(" )\"'").endswith("?") else None
-    return found[0] if found else None
+_SECRET = lazy(f"(?i){NAMES_OF_SECRETS_ASKED}")
 
 
 def undisguised(text: str) -> str:
@@ -209,21 +201,27 @@ def credentials(text: str) -> Iterator[tuple[int, int]]:
         yield match.span(1)
     for match in _CODES.matches(text, lower):
         yield match.span("value")
-    yield from _assigned(text)
+    yield from assigned(text)
 
 
-def _assigned(text: str) -> Iterator[tuple[int, int]]:
+def assigned(text: str) -> Iterator[tuple[int, int]]:
+    """Yield values that follow the name of a secret and can be one."""
     lower = text.lower()
     for match in (*_ASSIGNED.matches(text, lower), *_SHORT_NAME.matches(text, lower)):
         value = match["value"].strip("\"'").rstrip(".,;!?)")
-        if _PLACEHOLDER.search(value) or _PLAIN_VALUES.match(value):
+        if is_placeholder(value):
             continue
         if (
             _is_password(value, link=match.groupdict().get("link", "").strip())
             if match["password"]
             else _is_key(value)
         ):
-            yield match.span("value")
+            yield match.start("value"), match.start("value") + len(match["value"].rstrip(".,;!?)"))
+
+
+def is_placeholder(value: str) -> bool:
+    """Return whether a value only stands for a secret, or is a word of ordinary talk about one."""
+    return bool(_PLACEHOLDER.search(value) or _PLAIN_VALUES.match(value))
 
 
 def _is_password(value: str, *, link: str) -> bool:
