@@ -89,6 +89,71 @@ def test_a_rule_that_is_taken_back_is_gone_at_once(engram: Engram, said: str) ->
     assert "use uv, never pip" in lines(engram)
 
 
+SAID_TOGETHER = "btw use uv, never pip. and don't push to main. also I am on call this week"
+
+
+def rules(engram: Engram) -> list[str]:
+    """Return the rules that work begins with."""
+    _, _, after = engram.brief().text.partition("# Rules\n")
+    return [
+        line.partition(": ")[2] for line in after.partition("\n#")[0].splitlines() if line.startswith("- ")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("we can push to main again", ["use uv, never pip"]),
+        ("drop the rule about pip please", ["and don't push to main"]),
+        ("you can ignore that uv thing I told you, we're back on pip", ["and don't push to main"]),
+        ("never mind the uv rule", ["and don't push to main"]),
+        ("the no-pip rule is off", ["and don't push to main"]),
+        ("the never pip rule is gone", ["and don't push to main"]),
+        ("from now on you can use pip again", ["and don't push to main"]),
+        ("we can push to main again. and forget the uv rule", []),
+    ],
+)
+def test_of_rules_said_in_one_breath_the_one_that_is_meant_goes(
+    engram: Engram, said: str, left: list[str]
+) -> None:
+    """The others stay, and what took it back is no rule itself."""
+    engram.observe(SAID_TOGETHER, role="user", session="s1")
+    engram.flush()
+    assert set(rules(engram)) == {"use uv, never pip", "and don't push to main"}
+
+    engram.observe(said, role="user", session="s2")
+    engram.flush()
+
+    assert rules(engram) == left
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Maya from ops says we can push to main again but I am not convinced",
+        "once the release is out we can push to main again",
+        "if QA agrees we can use pip",
+        "please don't forget the uv rule",
+    ],
+)
+def test_what_is_reported_doubted_or_conditional_takes_no_rule_back(engram: Engram, said: str) -> None:
+    """Only what is said outright does."""
+    engram.observe(SAID_TOGETHER, role="user", session="s1")
+    engram.observe(said, role="user", session="s2")
+    engram.flush()
+
+    assert {"use uv, never pip", "and don't push to main"} <= set(rules(engram))
+
+
+def test_a_rule_that_is_set_again_stands_again(engram: Engram) -> None:
+    """Minds change twice."""
+    for said in ("use uv, never pip", "we can use pip now", "use uv, never pip"):
+        engram.observe(said, role="user", session="s1")
+        engram.flush()
+
+    assert rules(engram) == ["use uv, never pip"]
+
+
 def test_an_agent_takes_no_rule_back(engram: Engram) -> None:
     """What the assistant says about a rule changes nothing."""
     rule(engram, "use uv, never pip")

@@ -19,6 +19,7 @@ from engramdb.text.line_shapes import LineShape, shape_of
 from engramdb.text.normalize import lazy
 from engramdb.text.segments import inline_quotes
 from engramdb.text.sentences import SpeakerCertainty
+from engramdb.text.withdrawals import is_withdrawal
 from engramdb.values import Role, Voice
 from engramdb.values.reading import Force, Reading
 
@@ -81,6 +82,8 @@ def _rule_or(force: Force, said: SpokenSentence, reading: Reading | None) -> For
     has not may be one still ("no pip!! everything is pixi here"). What others lay down, or an idiom, is none.
     """
     words = bare_words(said.text)
+    if is_withdrawal(said.text):
+        return Force.ASSERTED if force is Force.RULE else force
     if has_cue("others_rule", words):
         return Force.QUOTED if force is Force.RULE else force
     chance, leasts = (reading.rule, _leasts(reading)) if reading is not None else (None, None)

@@ -10,6 +10,7 @@ from engramdb.text.clauses import clauses
 from engramdb.text.force import bare_words, has_cue
 from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.normalize import lazy
+from engramdb.text.withdrawals import is_withdrawal
 
 # Read what has no subject of its own: standing rules, "let's go with", "call me", and an assistant's
 # outcomes.
@@ -65,7 +66,7 @@ def read_rule(sentence: str) -> StandingRule | None:
     if wish := _RATHER.match(sentence):
         return StandingRule("preference", "prefers", wish["object"].rstrip(" .!"))
     words = bare_words(sentence)
-    if not has_cue("standing_rule", words):
+    if not has_cue("standing_rule", words) or is_withdrawal(sentence):
         return None
     return StandingRule(is_negated=words.startswith(("never", "do not", "don't")))
 

@@ -20,12 +20,14 @@ from engramdb.capture.actions import parse_task_report
 from engramdb.capture.junk import is_filler, is_progress
 from engramdb.text.clauses import read
 from engramdb.text.commands import parse_run
+from engramdb.text.force import rule_parts, sets_rule
 from engramdb.text.grammar import Person, opens_with_pronoun, people
 from engramdb.text.normalize import lazy
 from engramdb.text.pii import CONCEALED, conceal_secrets
 from engramdb.text.pii_spoken import answered_secrets, awaited_secret
 from engramdb.text.segments import Segment, segments
 from engramdb.text.sentences import Opened, is_code_block, sentences, take_opening
+from engramdb.text.withdrawals import is_withdrawal
 from engramdb.values import Role, Turn, Voice
 
 MAX_SENTENCE_CHARACTERS = 600
@@ -318,6 +320,10 @@ def _short(text: str, *, answering: str | None = None) -> str:
     return line[:MAX_CONTEXT_CHARACTERS].rpartition(" ")[0] or line[:MAX_CONTEXT_CHARACTERS]
 
 
+_EMPHASIS = lazy(
+    r"(?:not |no )?(?:ever|always|please|pls|period|full stop|seriously|really|exceptions)\W*\Z",
+    re.IGNORECASE,
+)
 _PUT_IN = (Voice.PASTED, Voice.FORWARDED, Voice.GENERATED)
 
 
@@ -336,6 +342,8 @@ def _pieces(turn: Turn) -> Iterator[tuple[Segment, str]]:
         if part.voice in (Voice.CODE, Voice.LOG):
             continue
         found = [one for one in sentences(part.text) if _LETTERS.search(one) and not is_code_block(one)]
+        if part.voice is Voice.OWN:
+            found = [rule for one in found for rule in rule_parts(one)]
         following = parts[place + 1] if place + 1 < len(parts) else None
         if found and following is not None and found[-1].rstrip().endswith(":") and _is_small(following):
             found[-1] = f"{found[-1]}\n{following.text.strip()}"
@@ -344,11 +352,17 @@ def _pieces(turn: Turn) -> Iterator[tuple[Segment, str]]:
 
 
 def _grouped(found: Sequence[str]) -> Iterator[str]:
-    """Yield sentences, fragments together with the one that they follow: "Noor. My sister. Since March"."""
+    """
+    Yield sentences, fragments together with the one that they follow: "Noor. My sister. Since March".
+
+    A rule stands alone, and so does what takes one back: each must be able to go without the other.
+    """
     waiting = ""
     for sentence in found:
         asks = [one.rstrip(" )\"'").endswith("?") for one in (waiting, sentence)]
         is_joined = waiting and not any(asks) and (is_fragment(sentence) or is_fragment(waiting))
+        if is_joined and not _EMPHASIS.match(sentence):
+            is_joined = not (_stands_alone(waiting) or _stands_alone(sentence))
         if is_joined and len(waiting.split()) + len(sentence.split()) <= MAX_GROUP_WORDS:
             waiting = f"{waiting} {sentence}"
             continue
@@ -357,6 +371,10 @@ def _grouped(found: Sequence[str]) -> Iterator[str]:
         waiting = sentence
     if waiting:
         yield waiting
+
+
+def _stands_alone(sentence: str) -> bool:
+    return sets_rule(sentence) or is_withdrawal(sentence)
 
 
 def is_fragment(sentence: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from engramdb.text.lexicons import LANGUAGES, any_pattern
 from engramdb.text.normalize import lazy
-from engramdb.text.sentences import Opened, SpeakerCertainty
+from engramdb.text.sentences import Opened, SpeakerCertainty, take_opening
 from engramdb.values.reading import Force
 
 MAX_CHARACTERS: Final = 2_000
@@ -24,6 +24,10 @@ _MARKS: Final = " *_-–—("
 """May stand before the first word."""
 _BEFORE_REQUEST: Final = lazy(
     rf"(?:(?:{any_pattern([one.sentences.before_requests for one in LANGUAGES.values()])})\b[,!]*\s+)+"
+)
+_BETWEEN_RULES: Final = lazy(
+    r"(?:[,;]?\s+(?:and|also|plus)(?: also| please)?|;)\s+(?=(?:please )?(?:don['’]t|do not|never|always)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -67,6 +71,27 @@ def read_force(sentence: Opened, *, in_conversation: bool = False) -> Force:
         if has_cue(cue.name, words) or (cue.force is Force.HEDGED and is_unsure):
             return cue.force
     return Force.ASSERTED
+
+
+def sets_rule(sentence: str) -> bool:
+    """Return whether a sentence of a conversation lays down a rule by its words alone."""
+    opened = take_opening(sentence)
+    words = bare_words(opened.text)
+    is_none = has_cue("others_rule", words) or has_cue("idiom", words)
+    return not is_none and read_force(opened, in_conversation=True) is Force.RULE
+
+
+def rule_parts(sentence: str) -> list[str]:
+    """Return the rules that a sentence joins by "and", each as it was said, or the sentence as it is."""
+    if len(sentence) > MAX_CHARACTERS:
+        return [sentence]
+    parts, begin = list[str](), 0
+    for joint in _BETWEEN_RULES.finditer(sentence):
+        left, right = sentence[begin : joint.start()], sentence[joint.end() :]
+        if sets_rule(left) and has_cue("standing_rule", bare_words(right)):
+            parts.append(left)
+            begin = joint.end()
+    return [*parts, sentence[begin:]]
 
 
 def bare_words(text: str) -> str:
