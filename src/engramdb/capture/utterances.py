@@ -9,9 +9,11 @@ words that it leans on, as they were said: nothing is resolved that would have t
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import chain, groupby, islice
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,8 +27,9 @@ from engramdb.text.grammar import Person, opens_with_pronoun, people
 from engramdb.text.normalize import lazy
 from engramdb.text.pii import CONCEALED, conceal_secrets
 from engramdb.text.pii_spoken import answered_secrets, awaited_secret
+from engramdb.text.quotations import unquoted
 from engramdb.text.segments import Segment, segments
-from engramdb.text.sentences import Opened, is_code_block, sentences, take_opening
+from engramdb.text.sentences import Opened, SpeakerCertainty, is_code_block, sentences, take_opening
 from engramdb.text.withdrawals import is_withdrawal
 from engramdb.values import Role, Turn, Voice
 
@@ -36,8 +39,9 @@ MAX_CONTEXT_CHARACTERS = 160
 """Of a question or of what is leaned on."""
 MAX_CODE_CHARACTERS = 400
 """A block of code up to this size stays with the sentence that introduces it."""
-MAX_SENTENCES = 300
-"""So many sentences of one turn are read; a book that was pasted is found among the turns."""
+MAX_FIRST_SENTENCES = 200
+MAX_LAST_SENTENCES = 100
+"""So many are read at the two ends of a turn; the rest of a pasted book is found among the turns."""
 MAX_FRAGMENT_WORDS = 5
 MAX_GROUP_WORDS = 30
 MAX_OUTPUT_CHARACTERS = 400
@@ -142,7 +146,9 @@ def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
     before = _Before.of(turn, heard)
     nearby = [person for one in heard[-3:] for person in people(one.content)]
     previous: SpokenSentence | None = None
-    for place, (segment, sentence) in enumerate(islice(_pieces(turn), MAX_SENTENCES)):
+    for place, (segment, sentence) in _pieces(turn):
+        if place == MAX_FIRST_SENTENCES:
+            previous = None  # what stood before may have been passed over
         is_own = segment.voice is Voice.OWN
         # An assistant says what it is about; with the question in it, it would outrank who was asked.
         is_told = is_own and turn.role is Role.USER
@@ -150,7 +156,7 @@ def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
         said = SpokenSentence(
             turn=turn,
             sentence=sentence,
-            opened=take_opening(sentence) if is_own else Opened(sentence),
+            opened=_opened(sentence) if is_own else Opened(sentence),
             voice=segment.voice,
             sender=segment.sender,
             answers=_answered(
@@ -335,20 +341,77 @@ def _parts(turn: Turn) -> list[Segment]:
     return [replace(one, voice=Voice.OWN, sender=None) if one.voice in _PUT_IN else one for one in parts]
 
 
-def _pieces(turn: Turn) -> Iterator[tuple[Segment, str]]:
-    """Yield every sentence with the part of the message that it stands in; code and logs have none."""
+_Piece: TypeAlias = tuple[Segment, str]
+
+
+def _pieces(turn: Turn) -> Iterator[tuple[int, _Piece]]:
+    """Yield the first and the last sentences with the parts that they stand in; code and logs have none."""
     parts = _parts(turn)
-    for place, part in enumerate(parts):
-        if part.voice in (Voice.CODE, Voice.LOG):
-            continue
-        found = [one for one in sentences(part.text) if _LETTERS.search(one) and not is_code_block(one)]
-        if part.voice is Voice.OWN:
-            found = [rule for one in found for rule in rule_parts(one)]
-        following = parts[place + 1] if place + 1 < len(parts) else None
-        if found and following is not None and found[-1].rstrip().endswith(":") and _is_small(following):
-            found[-1] = f"{found[-1]}\n{following.text.strip()}"
-        for sentence in _grouped(found):
+    found = [(part, one) for place, part in enumerate(parts) for one in _sentences(parts, place)]
+    first = _whole_pieces(found[:MAX_FIRST_SENTENCES])
+    last = _whole_pieces(found[MAX_FIRST_SENTENCES:][-MAX_LAST_SENTENCES:])
+    yield from enumerate(islice(first, MAX_FIRST_SENTENCES))
+    yield from enumerate(deque(chain(first, last), maxlen=MAX_LAST_SENTENCES), start=MAX_FIRST_SENTENCES)
+
+
+def _whole_pieces(found: Sequence[_Piece]) -> Iterator[_Piece]:
+    """Yield sentences that stand for themselves: fragments together, endless ones in pieces."""
+    for part, group in groupby(found, key=lambda piece: piece[0]):
+        for sentence in _grouped([one for _, one in group]):
             yield from ((part, piece) for piece in _cut(sentence))
+
+
+def _sentences(parts: Sequence[Segment], place: int) -> list[str]:
+    """Return the sentences of a part, with the code or quotation beside it that one of them speaks of."""
+    part, before = parts[place], parts[place - 1] if place else None
+    following = parts[place + 1] if place + 1 < len(parts) else None
+    is_kept = before is not None and _is_small(part, Voice.QUOTED) and _ends_with_request(before)
+    if part.voice in (Voice.CODE, Voice.LOG) or is_kept:
+        return []
+    found = [one for one in sentences(part.text) if _LETTERS.search(one) and not is_code_block(one)]
+    if not found or part.voice is not Voice.OWN:
+        return found
+    found = [rule for one in found for rule in rule_parts(one)]
+    if before is not None and _is_small(before, Voice.CODE) and _KEEPS_ABOVE.match(found[0]):
+        found[0] = f"{found[0]}\n{before.text.strip()}"
+    if following is not None and found[-1].rstrip().endswith(":"):
+        if _is_small(following, Voice.CODE):
+            found[-1] = f"{found[-1]}\n{following.text.strip()}"
+        elif _is_small(following, Voice.QUOTED) and _is_request(found[-1]):
+            found[-1] = f"{found[-1]} {following.words}"
+    return found
+
+
+# What is asked to be kept is the writer's own wish, whoever said it first.
+
+_KEEPS_ABOVE = lazy(
+    r"\W*(?:(?:please|pls|plz|and|also|ok|okay|so|just|can you|could you|you should)[, ]+)*"
+    r"(?:remember|memori[sz]e|save|keep|note|store|write down|make a note of|do(?: not|n['’]?t) forget) (?:"
+    r"(?:this|that|these|those|the)(?: [\w-]+){0,2} (?:commands?|snippets?|code|scripts?|quer(?:y|ies)|"
+    r"functions?|config\w*|one-?liners?|regex|settings?|blocks?|files?|steps|lines?|incantation|invocation)\b(?!:)|"
+    r"(?:this|that|these|those|it|the above)(?: one)?(?: for (?:later|next time|me|the future|us))?\W*\Z)",
+    re.IGNORECASE,
+)
+
+
+def _is_request(sentence: str) -> bool:
+    """Return whether a sentence is nothing but a request to remember what follows."""
+    opened = take_opening(sentence)
+    return opened.certainty is SpeakerCertainty.EXPLICIT and opened.text == sentence.strip()
+
+
+def _ends_with_request(part: Segment) -> bool:
+    is_open = part.voice is Voice.OWN and part.text.endswith(":")
+    return is_open and _is_request(sentences(part.text[-MAX_CONTEXT_CHARACTERS:])[-1])
+
+
+def _opened(sentence: str) -> Opened:
+    """Return a sentence without its opening; what is asked to be kept comes without quotation marks."""
+    opened = take_opening(sentence)
+    if "\n" in sentence and _KEEPS_ABOVE.match(sentence.partition("\n")[0]):
+        return Opened(sentence, SpeakerCertainty.EXPLICIT)
+    is_explicit = opened.certainty is SpeakerCertainty.EXPLICIT
+    return replace(opened, text=unquoted(opened.text)) if is_explicit else opened
 
 
 def _grouped(found: Sequence[str]) -> Iterator[str]:
@@ -385,8 +448,8 @@ def is_fragment(sentence: str) -> bool:
     return opens_with_pronoun(words) or read(words) is None
 
 
-def _is_small(part: Segment) -> bool:
-    return part.voice is Voice.CODE and len(part.text) <= MAX_CODE_CHARACTERS
+def _is_small(part: Segment, voice: Voice) -> bool:
+    return part.voice is voice and len(part.text) <= MAX_CODE_CHARACTERS
 
 
 def _cut(sentence: str) -> Iterator[str]:

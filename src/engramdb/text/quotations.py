@@ -102,3 +102,12 @@ def whole_quotations(text: str) -> Iterator[tuple[int, int]]:
         stands_alone = not before or before[-1] in ":：\n"
         if stands_alone or len(_SENTENCE_END.findall(inner)) >= 2:
             yield start, end + len(text[end : end + 3]) - len(text[end : end + 3].lstrip(".,;!?"))
+
+
+def unquoted(text: str) -> str:
+    """Return what stands between quotation marks where nothing else does, and otherwise the text."""
+    bare = text.strip().rstrip(".")
+    found = _QUOTATION.fullmatch(bare)
+    if found is None or found["set"]:
+        return text
+    return bare.strip("'`") if bare.startswith(("''", "``")) else bare[1:-1]

@@ -170,7 +170,7 @@ _EXPLICIT = lazy(
     r"(?:remember|memori[sz]e|note(?: down)?|keep in mind|bear in mind|don['’]t (?:ever )?forget|"
     r"never forget|"
     r"remind yourself|make a note(?: of)?|write down|take note)"
-    r"(?: that| this)?(?:\s*[:,]|\s+that\b|\s+(?=i\b|i['’]|my\b|we\b|our\b|the\b))"
+    r"(?: that| this)?(?:\s*[:,]|\s+that\b|\s+(?=i\b|i['’]|my\b|we\b|our\b|the\b|[\"“„«‘❝]))"
     r"|(?:for the record|fyi|for your information|just so you know|important|for (?:future )?reference|nb|"
     r"heads up)"
     r"\s*[:,]?)\s*",
