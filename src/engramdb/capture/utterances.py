@@ -136,12 +136,7 @@ def utterances(turns: Sequence[Turn], *, context: Sequence[Turn]) -> Iterator[Sp
 
 def _of_turn(turn: Turn, heard: Sequence[Turn]) -> Iterator[SpokenSentence]:
     if turn.role is Role.TOOL:
-        is_action = bool(parse_run(turn.content) or parse_task_report(turn.content))
-        # what commands and tasks tell is learned apart; of long output the index of turns finds the words
-        if not is_action and len(turn.content) <= MAX_OUTPUT_CHARACTERS:
-            yield SpokenSentence(
-                turn=turn, sentence=turn.content, opened=Opened(turn.content.strip()), voice=Voice.LOG
-            )
+        yield from _of_tool(turn)
         return
     before = _Before.of(turn, heard)
     nearby = [person for one in heard[-3:] for person in people(one.content)]
@@ -183,6 +178,14 @@ def _answered(sentence: str, question: str | None, secret: str | None) -> str | 
     if secret is None or secret == question or not any(answered_secrets(sentence, secret)):
         return question
     return _short(secret)
+
+
+def _of_tool(turn: Turn) -> Iterator[SpokenSentence]:
+    """Yield short output whole: commands and tasks are read apart, long output is found among the turns."""
+    is_action = bool(parse_run(turn.content) or parse_task_report(turn.content))
+    if not is_action and len(turn.content) <= MAX_OUTPUT_CHARACTERS:
+        opened = Opened(turn.content.strip())
+        yield SpokenSentence(turn=turn, sentence=turn.content, opened=opened, voice=Voice.LOG)
 
 
 class _Before(Struct, frozen=True):
