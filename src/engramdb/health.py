@@ -30,6 +30,7 @@ from engramdb.values.report import PartHealth
 EMBEDDER = "embedder"
 CHAT = "chat model"
 READER = "reader"
+JUDGE = "judge"
 REFUSALS = (
     AccessDenied,
     ContentTooLarge,

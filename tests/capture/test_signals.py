@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.capture.signals import Signal, SignalKind, SignalLevel, is_urgent, scan
+from engramdb.capture.signals import Signal, SignalKind, SignalLevel, is_urgent, scan, sets_rule
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,32 @@ def test_a_hostile_text_costs_little(piece: str) -> None:
     scan(text)
 
     assert time.thread_time() - begin < 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "btw use uv, never pip",
+        "ok thanks. don't push to main",
+        "anything under migrations needs Maya as reviewer",
+    ],
+)
+def test_a_rule_is_read_at_once_whatever_its_words(text: str) -> None:
+    """The next session is to begin with it, however soon that is."""
+    assert sets_rule(text)
+
+
+@pytest.mark.parametrize("text", ["run the linter", "could you fix the tests?", "we deploy on Fridays", ""])
+def test_an_order_of_the_moment_is_no_rule(text: str) -> None:
+    """It waits for the batch like other talk."""
+    assert not sets_rule(text)
+
+
+@pytest.mark.parametrize("text", ["x " * 3000, "Line\n" * 2000, "def f():\n    return 1\n" * 500])
+def test_looking_for_rules_costs_little_however_long_the_text(text: str) -> None:
+    """A pasted page holds nobody up."""
+    sets_rule(text)
+    started = time.perf_counter()
+    sets_rule(text)
+
+    assert time.perf_counter() - started < 0.05

@@ -360,7 +360,7 @@ def test_a_layer_chosen_by_hand_is_kept(engram_command: Command) -> None:
 
     assert up.startswith(f"semantic from now on: {memory_id[-8:]}")
     assert (straight["layer"], down["layer"], down["layer_held"]) == ("procedural", "episodic", True)
-    assert "episodic by hand" in engram_command("get", memory_id).stdout
+    assert "episodic, by hand" in engram_command("get", memory_id).stdout
     assert "we rely on it" in engram_command("history", memory_id).stdout
 
 

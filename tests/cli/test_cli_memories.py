@@ -272,3 +272,38 @@ def test_a_repeated_statement_is_said_to_be_known(engram_command: Command) -> No
 
     assert first.startswith("remembered ")
     assert second.startswith("reinforced (1×)")
+
+
+def test_what_was_only_supposed_or_guessed_is_marked(engram_command: Command) -> None:
+    """A list and an answer show it; plain statements carry no mark."""
+    engram_command("observe", "If I won the lottery I'd live in Norway", "--session", "s1")
+    engram_command("observe", "I think the depot is in Venlo", "--speaker", "Ann", "--session", "s2")
+    engram_command("remember", "The API uses JWT tokens")
+    engram_command("flush")
+
+    for command in (("list",), ("recall", "Norway, Venlo, API?")):
+        shown = engram_command(*command).stdout
+        assert "(supposed) If I won" in shown
+        assert "Ann (unsure): " in shown
+        assert "  The API uses" in shown
+
+
+def test_a_brief_without_room_does_not_call_the_store_empty(engram_command: Command) -> None:
+    """And an empty one is called so."""
+    engram_command("init")
+    empty = engram_command("brief").stderr
+    engram_command("remember", "The API uses JWT tokens")
+
+    assert "Nothing is known yet." in empty
+    assert engram_command("brief", "--budget", "5").stderr == "1 memory had no room in 5 tokens.\n"
+
+
+def test_a_session_that_never_was_is_not_called_short(engram_command: Command) -> None:
+    """It is not there, and the exit code says so."""
+    engram_command("observe", "hello", "--session", "s1")
+
+    absent, short = engram_command("end-session", "nope"), engram_command("end-session", "s1")
+
+    assert (absent.exit_code, short.exit_code) == (3, 0)
+    assert "no session 'nope'" in absent.stderr
+    assert "too short" in short.stderr

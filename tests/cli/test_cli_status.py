@@ -18,7 +18,7 @@ from engramdb.context.agent_state import ATTENTION
 from engramdb.context.agents import ANTICIPATION
 from engramdb.context.turns import TURNS
 from engramdb.engine.scheduler import IN_BACKGROUND, SCHEDULER
-from engramdb.health import CHAT, EMBEDDER, READER
+from engramdb.health import CHAT, EMBEDDER, JUDGE, READER
 from engramdb.hooks.state import PART
 from engramdb.lifecycle.access_log import READ_NOTES
 from engramdb.testing import TinyEmbedder
@@ -144,7 +144,19 @@ def test_a_clock_that_runs_ahead_gives_a_date(capsys: pytest.CaptureFixture[str]
 def test_every_part_is_told_in_plain_words() -> None:
     """A newcomer learns of each part that the engine watches what it does."""
     jobs = {job + IN_BACKGROUND for job in ("backfill", "aging", "dream")}
-    named = {EMBEDDER, READER, CHAT, READ_NOTES, READING, TURNS, ATTENTION, ANTICIPATION, SCHEDULER, PART}
+    named = {
+        EMBEDDER,
+        READER,
+        JUDGE,
+        CHAT,
+        READ_NOTES,
+        READING,
+        TURNS,
+        ATTENTION,
+        ANTICIPATION,
+        SCHEDULER,
+        PART,
+    }
 
     assert set(PARTS) == named | jobs | _watched()
     assert all(part.does for part in PARTS.values())

@@ -81,7 +81,8 @@ def test_by_default_the_rules_judge_alone(home: Path, clock: ManualClock) -> Non
         old = engram.remember(OLD)
         engram.remember(NEW)
 
-        assert engram.status().reader == "rules"
+        report = engram.status()
+        assert (report.reader, report.judge) == ("rules, e5-small/2", "rules")
         assert engram.get(old.id).status is Status.ACTIVE
 
 
@@ -106,7 +107,7 @@ def test_a_reader_that_cannot_be_loaded_costs_no_write(home: Path, clock: Manual
         report = engram.status()
         assert len(engram.list()) == 2
         assert report.awaiting_judgment == 1
-        assert next(part for part in report.parts if part.name == "reader").is_failing
+        assert next(part for part in report.parts if part.name == "judge").is_failing
 
 
 def test_what_waits_is_judged_in_the_background(home: Path, clock: ManualClock) -> None:
@@ -145,6 +146,29 @@ def test_a_judge_that_failed_is_asked_again_in_the_background(
                 break
             engram._parts.stop.wait(0.1)
         assert engram.get(old.id).status is Status.SUPERSEDED
+
+
+@pytest.mark.parametrize(
+    ("reader", "chat", "reads", "judges"),
+    [
+        ("rules", "", "rules", "rules"),
+        ("auto", "", "rules, static-head", "rules"),
+        ("pack", "", "rules", "rules, e5-small/2"),
+        ("auto", "openai:small", "rules, static-head, openai:small", "rules, openai:small/"),
+    ],
+)
+def test_status_names_what_reads_and_what_judges(
+    tmp_path: Path, reader: str, chat: str, reads: str, judges: str
+) -> None:
+    """Without a pack; nothing is called a reader that reads nothing."""
+    settings = Settings(
+        home=tmp_path, reader=reader, embedder="static", chat=chat, chat_url="http://localhost:1"
+    )
+    with Engram.open(settings=settings, background=False) as engram:
+        report = engram.status()
+
+    assert report.reader == reads
+    assert report.judge.startswith(judges)
 
 
 def test_a_chat_reader_needs_a_chat_model(tmp_path: Path) -> None:

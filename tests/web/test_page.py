@@ -139,14 +139,22 @@ def test_what_was_only_said_stands_apart(browser: Browser, tmp_path: Path) -> No
 
 
 def test_a_hit_says_why_it_is_here(page: Page) -> None:
-    """What found it, how sure it is and how far it is trusted stand below it, without a click."""
+    """What found it and how far it is trusted stand below it, without a click."""
     remember(page, "My editor is Helix")
 
     hit = ask(page, "which editor?").get_by_role("listitem").first
 
     expect(hit.get_by_text(re.compile("^\\s*found by"))).to_be_visible()
     expect(hit.get_by_role("listitem")).to_have_text(["meaning", "words"])
-    expect(hit).to_contain_text("explicit · trust 0.")
+    expect(hit).to_contain_text("fact · trust 0.")
+
+
+def test_a_supposition_is_marked_as_one(page: Page) -> None:
+    """In an answer and in the list alike."""
+    remember(page, "If I won the lottery I'd live in Norway")
+
+    expect(ask(page, "Norway?").get_by_role("listitem").first).to_contain_text("supposed")
+    expect(page.locator(".recent")).to_contain_text("supposed")
 
 
 def test_a_visitor_says_what_helped(page: Page) -> None:

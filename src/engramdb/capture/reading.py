@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
 from engramdb.capture.pipeline import Capture, read_turns
-from engramdb.capture.signals import SmartBuffer, is_urgent, scan
+from engramdb.capture.signals import SmartBuffer, is_urgent, scan, sets_rule
 from engramdb.clock import Clock
 from engramdb.health import Health
 from engramdb.lifecycle.person_rules import take_back
@@ -77,7 +77,8 @@ class TurnReader:
         conversation = (turn.scope, turn.session)
         if turn.role is Role.USER and (found := withdrawals(turn.content)):
             self._withdraw(turn, found)
-        trigger = self._buffer().add(turn, is_urgent=is_urgent(scan(turn.content)))
+        is_now = is_urgent(scan(turn.content)) or (turn.role is Role.USER and sets_rule(turn.content))
+        trigger = self._buffer().add(turn, is_urgent=is_now)
         if self._worker is not None:
             if trigger is not None:
                 self._worker.submit(READING, lambda: self.read(conversation), key=conversation)

@@ -7,13 +7,17 @@ import threading
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 
 from msgspec import Struct
 
 from engramdb.policy import CapturePolicy
+from engramdb.text.force import read_force
 from engramdb.text.lexicons import LANGUAGES
 from engramdb.text.normalize import lazy
+from engramdb.text.sentences import sentences, take_opening
 from engramdb.values import Scope, Turn
+from engramdb.values.reading import Force
 
 # Scan a turn for signs that it holds something worth keeping.
 #
@@ -23,6 +27,9 @@ from engramdb.values import Scope, Turn
 
 MAX_SCANNED_CHARACTERS = 8192
 """A turn longer than this is scanned at its beginning and end, so that a pasted log costs no more."""
+
+MAX_RULE_CHARACTERS, MAX_RULE_SENTENCES, MAX_RULE_LENGTH = 2000, 20, 300
+"""Rules are looked for in so much of a turn, a sentence being no longer; others come with the next batch."""
 
 
 class SignalKind(StrEnum):
@@ -60,6 +67,16 @@ def scan(text: str) -> tuple[Signal, ...]:
         text = f"{text[:half]}\n{text[-half:]}"
     lower = text.lower().replace("’", "'")
     return tuple(signal for signal, pattern in _PATTERNS if pattern.search(lower))
+
+
+def sets_rule(text: str) -> bool:
+    """Return whether a sentence of a person lays down a rule: the next session is to begin with it."""
+    said = islice(sentences(text[:MAX_RULE_CHARACTERS]), MAX_RULE_SENTENCES)
+    return any(
+        read_force(take_opening(one), in_conversation=True) is Force.RULE
+        for one in said
+        if len(one) <= MAX_RULE_LENGTH
+    )
 
 
 def is_urgent(signals: Iterable[Signal]) -> bool:

@@ -20,6 +20,7 @@ from engramdb.cli.output import (
     visible,
     warning,
 )
+from engramdb.errors import MemoryNotFound
 from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
 from engramdb.values import (
@@ -85,7 +86,19 @@ def show_unlearned(found: UnlearnedTurn) -> None:
         talk(f"{counted(len(found.restored), 'memory counts', 'memories count')} again")
 
 
-@shows("end_session")
+@runs("end_session")
+def end_session(run: Run) -> None:
+    """Sum a session up; one in which nothing was said is told from one that was too short."""
+    with run.open() as engram:
+        summary: Memory | None = run.call(engram)
+        if summary is None and not engram.turns(session=run.asked.session, limit=1):
+            raise MemoryNotFound(
+                f"no session {run.asked.session[:40]!r} is known in scope {engram.scope}",
+                hint="Check the name and the scope.",
+            )
+    run.present(summary, show_summary)
+
+
 def show_summary(summary: Memory | None) -> None:
     """Show the summary of a session, or that there is none."""
     if summary is None:
@@ -110,10 +123,11 @@ def brief(run: Run) -> None:
     """Show the block on stdout, and on stderr what had no room."""
     found: Brief = run.answer()
     run.present(found, lambda one: out(visible(one.text)))
-    if not found.text:
+    if not found.text and not found.left_out:
         talk("Nothing is known yet.")
     elif found.left_out:
-        talk(f"{found.left_out} more had no room in {found.budget} tokens.")
+        which = f"{found.left_out} more" if found.text else counted(found.left_out, "memory", "memories")
+        talk(f"{which} had no room in {found.budget} tokens.")
 
 
 def show_context(window: Window) -> None:

@@ -24,6 +24,7 @@ import msgspec
 
 from engramdb.text.dates import readable
 from engramdb.text.identity import FORGOTTEN_WORDS
+from engramdb.text.marks import belief_mark
 from engramdb.values import DoctorReport, Memory, Voice
 
 if TYPE_CHECKING:
@@ -223,9 +224,10 @@ _WIDEST_CATEGORY = 12
 
 
 def spoken(memory: Memory) -> str:
-    """Return the words of a memory on one line, after the name of who said them."""
-    speaker = memory.provenance.speaker
-    return one_line(f"{speaker}: {readable(memory)}" if speaker else readable(memory))
+    """Return the words of a memory on one line, after who said them and how far to believe them."""
+    speaker, mark = memory.provenance.speaker, belief_mark(memory)
+    before = " ".join(part for part in (speaker, f"({mark})" if mark else "") if part)
+    return one_line(f"{before}{':' if speaker else ''} {readable(memory)}" if before else readable(memory))
 
 
 def show_line(memory: Memory, *, width: int = 0) -> None:
@@ -251,8 +253,10 @@ def show_memory(memory: Memory) -> None:
             "id": memory.id,
             "status": memory.status + (", pinned" if memory.pinned else ""),
             "scope": str(memory.scope),
-            "kind": f"{memory.kind}, {memory.type}, {memory.category}, {memory.layer}"
-            + (" by hand" if memory.layer_held else ""),
+            "category": memory.category,
+            "layer": memory.layer + (", by hand" if memory.layer_held else ""),
+            "type": memory.type,
+            "kind": memory.kind,
             **_meant(memory),
             "when": minute(memory.when),
             "stored": minute(memory.created_at),

@@ -19,6 +19,8 @@ from engramdb.context.budget import Measure
 from engramdb.context.lines import (
     BLOCK,
     NOTICE,
+    RULES_NOTICE,
+    RULES_TITLE,
     day_line,
     frame_block,
     line_prefix,
@@ -48,7 +50,7 @@ PASSING_DAYS = 3.0
 """What was only true for a while is no longer told after so long."""
 MISFITS = 8
 """So many lines in a row that do not fit end the search for one that does."""
-TITLES = ("# Rules", "# Standing", "# Known")
+TITLES = (RULES_TITLE, "# Standing", "# Known")
 
 
 class BriefSources(Struct, frozen=True, kw_only=True):
@@ -64,13 +66,15 @@ class BriefSources(Struct, frozen=True, kw_only=True):
 
 def build_brief(sources: BriefSources, budget: int, *, measure: Measure, now: datetime) -> Brief:
     """Return the brief, within a number of tokens."""
-    page = _BriefPage(measure, budget - measure.of(frame_block(" ", tag=BLOCK, notice=NOTICE)))
     rules, standing, known = _chosen(sources, now)
+    notice = RULES_NOTICE if rules else NOTICE
+    page = _BriefPage(measure, budget - measure.of(frame_block(" ", tag=BLOCK, notice=notice)))
     page.fill(TITLES[0], rules, allowance=round(budget * RULES_SHARE))
     page.fill(TITLES[1], standing, allowance=round(budget * STANDING_SHARE))
     page.fill(TITLES[2], known, allowance=page.left, by_day=True)
     page.add_lines([question_line(gap) for gap in sources.questions])
-    text = frame_block("\n".join(page.lines), tag=BLOCK, notice=NOTICE)
+    has_rules = any(one.id in page.held for one in rules)
+    text = frame_block("\n".join(page.lines), tag=BLOCK, notice=RULES_NOTICE if has_rules else NOTICE)
     return Brief(
         text=text,
         tokens=measure.of(text),

@@ -19,14 +19,14 @@ from engramdb.errors import (
     ModelPackBroken,
     StorageError,
 )
-from engramdb.health import CHAT, READER, Health
+from engramdb.health import CHAT, JUDGE, READER, Health
 from engramdb.models.calibration import Likeness
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.models.e5 import NAME
 from engramdb.models.embedder import AbsentEmbedder, Embedder
 from engramdb.models.reader import Judge, Reader, Utterance
 from engramdb.models.reader_chat import ChatReader
-from engramdb.models.registry import E5_READER, Endpoint, open_chat, open_embedder, open_reader
+from engramdb.models.registry import E5_READER, HEAD_READER, Endpoint, open_chat, open_embedder, open_reader
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
@@ -113,7 +113,7 @@ def choose_judge(parts: JudgeParts) -> WatchedModel[Judge] | None:
         return WatchedModel[Judge](lambda: judge, parts.health, CHAT, name=judge.name)
     if choice == "pack":
         home = parts.settings.home
-        return WatchedModel[Judge](lambda: open_reader(home), parts.health, READER, name=E5_READER)
+        return WatchedModel[Judge](lambda: open_reader(home), parts.health, JUDGE, name=E5_READER)
     return None
 
 
@@ -133,6 +133,24 @@ def _open_reader(settings: Settings) -> Reader:
         from engramdb.models.reader_head import HeadReader  # noqa: PLC0415 - loads arrays
 
         return HeadReader()
+
+
+def reader_names(settings: Settings) -> tuple[str, ...]:
+    """Return what reads sentences: the rules always, then a network or heads, then a chat model."""
+    names = ["rules", _network_name(settings), settings.chat]
+    return tuple(name for name in names if name)
+
+
+def _network_name(settings: Settings) -> str | None:
+    """Return what `choose_reader` gives, without loading it; a broken pack leaves the rules alone."""
+    if settings.reader == "rules":
+        return None
+    try:
+        return open_reader(settings.home).name
+    except EmbedderUnavailable:
+        return None if settings.reader == "pack" else HEAD_READER
+    except EngramError:
+        return None
 
 
 class ChatRoles(Struct, frozen=True, kw_only=True):

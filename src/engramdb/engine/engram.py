@@ -217,7 +217,7 @@ class Engram:
         """
         Store one message as it was said; it is durable and searchable when this returns.
 
-        Its sentences become memories soon after: at once for a correction, a decision, a promise and such,
+        Its sentences become memories soon after: at once for a rule, a correction, a decision and such,
         otherwise together with the turns around it. `flush` reads what still waits.
         """
         self._parts.write_notes()

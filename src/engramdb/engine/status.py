@@ -123,6 +123,8 @@ _MAX_SCOPES = 20
 
 def overview(parts: Parts) -> StatusReport:
     """Return counts, sizes, what waits, and how each part fares."""
+    from engramdb.engine.assemble import reader_names  # noqa: PLC0415 - loads what reads and judges
+
     parts.health_store.save()
     described = parts.store.describe()
     embedder, space_error = _embedder_name(parts)
@@ -146,7 +148,8 @@ def overview(parts: Parts) -> StatusReport:
             awaiting_embedding=waiting,
             awaiting_enrichment=tx.memories.count_unenriched() + tx.memories.count_unfiled(),
             awaiting_judgment=unjudged,
-            reader="rules" if parts.judge is None else parts.judge.name,
+            reader=", ".join(reader_names(parts.settings)),
+            judge="rules" if parts.judge is None else f"rules, {parts.judge.name}",
             awaiting_reading=tx.turns.pending()[0],
             turns_without_memories=tx.turns.count_without_memories(),
             chat={name: _spent(usage) for name, usage in parts.calls.by_purpose().items()},

@@ -19,6 +19,7 @@ from engramdb.errors import (
 )
 from engramdb.mcp.tool import ToolAnswer
 from engramdb.text.dates import readable
+from engramdb.text.marks import belief_mark
 from engramdb.values import Hit, Memory, Missing, SaidTurn
 from engramdb.verbs import errors
 from engramdb.verbs.wording import SAID, speaker_of
@@ -68,6 +69,7 @@ def shape(memory: Memory) -> dict[str, Any]:
         "supersedes": memory.supersedes,
         "readable": shown if (shown := readable(memory)) != memory.content else None,
         "flags": list(memory.flags) or None,
+        "mark": belief_mark(memory) or None,
     }
     return {
         "id": memory.id,

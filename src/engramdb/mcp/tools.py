@@ -611,6 +611,7 @@ def _status(_request: Any, report: StatusReport) -> ToolAnswer:
         "policy": report.policy,
         "embedder": report.embedder,
         "reader": report.reader,
+        "judge": report.judge,
         "waiting": {
             "reading": report.awaiting_reading,
             "embedding": report.awaiting_embedding,

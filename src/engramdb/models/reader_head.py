@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from engramdb.models.reader import Utterance
 from engramdb.models.reader_pack import softmax
+from engramdb.models.registry import HEAD_READER
 from engramdb.models.static import StaticEmbedder
 from engramdb.values.reading import Force, Lasting, Reading
 
@@ -79,7 +80,7 @@ class HeadReader:
     @property
     def name(self) -> str:
         """Name and version."""
-        return f"static-head/{_load()[3]}"
+        return f"{HEAD_READER}/{_load()[3]}"
 
     def read(self, texts: Sequence[Utterance]) -> list[Reading]:
         """Return one reading per text."""

@@ -170,6 +170,8 @@ def _open_endpoint(model: str, endpoint: Endpoint | None) -> Embedder:
     )
 
 
+HEAD_READER: Final = "static-head"
+"""What status calls the heads over the built-in embedding; their version is in their file."""
 E5_READER: Final = f"{e5.NAME}/{READER_VERSION}"
 """What status and history call the reader of the pack."""
 

@@ -135,9 +135,11 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     awaiting_enrichment: int = 0
     """Memories whose words were not looked at yet for people, topics and the like."""
     awaiting_judgment: int = 0
-    """Memories that the reader has not compared yet with what was known before them."""
+    """Memories that the judge has not compared yet with what was known before them."""
     reader: str = ""
-    """What reads and judges: its name and version."""
+    """What reads sentences, by name and version: the rules, a network or heads, a chat model."""
+    judge: str = ""
+    """What compares pairs of statements, by name and version."""
     awaiting_reading: int = 0
     """Turns that no one has read yet."""
     turns_without_memories: int = 0

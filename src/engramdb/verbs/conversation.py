@@ -51,7 +51,7 @@ class ObserveRequest(ScopedRequest, frozen=True, kw_only=True):
     Store one message of a conversation as it was said.
 
     It is durable and searchable when this answers. Its sentences become memories, in the speaker's own words,
-    soon after: at once for a correction, a decision and the like.
+    soon after: at once for a rule, a correction, a decision and the like.
     """
 
     content: Annotated[Text, about("The message.")]

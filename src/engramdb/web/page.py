@@ -28,6 +28,7 @@ from engramdb import __version__
 from engramdb.engine.engram import Engram
 from engramdb.errors import AccessDenied, EngramError, InvalidContent, InvalidQuery
 from engramdb.text.dates import readable
+from engramdb.text.marks import belief_mark
 from engramdb.values import Recall
 from engramdb.values.query import RECALL_LIMIT
 from engramdb.verbs import wording
@@ -179,6 +180,7 @@ class PageRenderer:
             "minute": _minute,
             "day": _day,
             "readable": readable,
+            "belief_mark": belief_mark,
             "found_by": wording.phrase,
             "signal_words": wording.words,
             "speaker_of": wording.speaker_of,
