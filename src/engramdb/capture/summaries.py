@@ -8,6 +8,7 @@ processes; those of a stretch that was trivial, or that the model made nothing o
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,21 +20,27 @@ from engramdb.capture.actions import shorten
 from engramdb.capture.extract_chat import SourceWords, concealed
 from engramdb.capture.reading import READER, Conversation
 from engramdb.clock import Clock
-from engramdb.errors import ChatError, ChatReplyInvalid, EngramError
+from engramdb.errors import ChatError, ChatReplyInvalid, EngramError, InjectionBlocked
 from engramdb.health import CHAT, Health
 from engramdb.lifecycle.admission import WritePipeline, prepare, save
 from engramdb.lifecycle.drafts import Draft
+from engramdb.lifecycle.settle import is_negation
 from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
 from engramdb.models.prompts import consolidate as prompt
 from engramdb.policy import Policy
 from engramdb.store.contract import Store, Transaction
+from engramdb.text.injection import scan
+from engramdb.text.lexicons import word_set
+from engramdb.text.mentions import mentions, possible_names
+from engramdb.text.normalize import lazy
 from engramdb.text.pii import conceal_secrets
 from engramdb.text.pii_spoken import MAX_BETWEEN
 from engramdb.text.sentences import sentences
-from engramdb.text.terms import retells
+from engramdb.text.terms import query_terms, retells, terms
 from engramdb.values import (
     Action,
     AuditEvent,
+    EntityType,
     Kind,
     Memory,
     MemoryType,
@@ -206,6 +213,9 @@ class SessionSummarizer:
         """Store a summary, and mark its turns, in one write; not where one of them is gone or done."""
         now, pipeline = self._parts.clock.now(), self._parts.pipeline
         refused: list[EngramError] = []
+        if summary is not None and scan(summary).score >= pipeline.policy.injection_flag_above:
+            refused.append(InjectionBlocked("the summary gives orders"))  # nobody needs a model's
+            summary = None
         drafts = [] if summary is None else [_account(summary, stretch, by=by)]
         prepared = prepare(drafts, pipeline, now=now, on_rejection=refused.append)
         with pipeline.store.atomic() as tx:
@@ -232,7 +242,74 @@ def _question(turns: Sequence[Turn]) -> ChatQuestion[str | None]:
         days=[turn.occurred_at for turn in turns],
     )
     messages = [(turn.speaker or turn.role.value, turn.content) for turn in turns]
-    return prompt.question(messages, is_grounded=said.supports)
+    told = "\n".join(f"{name}: {words}" for name, words in messages)
+    return prompt.question(
+        messages, is_grounded=lambda one: said.supports(one) and not invents(one, told, said)
+    )
+
+
+# What a summary must not bring: a name, a number or a denial that nobody has spoken.
+
+_CAPITAL = lazy(r"(?<=[\w,;:)] )[(\"“]?(?P<name>[A-ZÀ-ÖØ-Þ][\w’'-]+)")
+_SPOKEN_WORD = lazy(r"[^\W_]+")
+_GERMAN = lazy(r"\b(?:der|die|das|und|nicht|wurde|eine?n?|ist)\b")
+"""Where every noun has a capital letter, only known names are looked at."""
+_ORDINARY_ENDING = lazy(r"(?:ing|s|ed|ion|ment|ly)\Z")
+"""Of a first word that is hardly a name: "Permits are needed.", "Debugging went on."."""
+_DIGITS = lazy(r"\d+")
+_LEFT_OPEN = lazy(
+    r"(?:\b(?:not|no|never)|n['’]t)\b(?:\s\w+){0,3}?\s(?:decid|clear|settl|known|resolv|answer|discuss|"
+    r"mention|specif|decision|conclusion|agree|further|yet)",
+    re.IGNORECASE,
+)
+"""A narrator says so of what stayed open."""
+_NARRATED = word_set("user assistant users assistants i")
+_NUMBER_WORDS = {
+    **{str(one): word for one, word in enumerate(("zero", "one", "two", "three", "four", "five", "six"))},
+    **{str(one): word for one, word in enumerate(("seven", "eight", "nine", "ten", "eleven", "twelve"), 7)},
+    **{str(10 * one): word for one, word in enumerate(("twenty", "thirty", "forty", "fifty", "sixty"), 2)},
+    **{str(10 * one): word for one, word in enumerate(("seventy", "eighty", "ninety", "hundred"), 7)},
+}
+_FREE_COUNTS = 3
+"""A narrator may count so far: "two questions"."""
+
+
+def invents(summary: str, told: str, said: SourceWords) -> bool:
+    """Return whether a summary names, counts or denies what the turns do not."""
+    heard = set(_SPOKEN_WORD.findall(told.casefold()))
+    return (
+        any(name not in heard for name in _names(summary))
+        or _counts_more(summary, heard, said)
+        or any(_denies_more(sentence, told) for sentence in sentences(summary))
+    )
+
+
+def _names(summary: str) -> set[str]:
+    found = [mention.text for mention in mentions(summary) if mention.type is not EntityType.UNKNOWN]
+    found += [name for name in possible_names(summary) if not _ORDINARY_ENDING.search(name)]
+    if not _GERMAN.search(summary):
+        found += [match["name"] for match in _CAPITAL.finditer(summary)]
+    words = {word for name in found for word in _SPOKEN_WORD.findall(name.casefold()) if len(word) > 1}
+    return {word for word in words if word not in _NARRATED and not word.isdigit()}
+
+
+def _counts_more(summary: str, heard: set[str], said: SourceWords) -> bool:
+    digits = {number.lstrip("0") or "0" for number in _DIGITS.findall(summary)}
+    strange = {one for one in digits if one not in said.numbers and one not in heard}
+    if any(_NUMBER_WORDS.get(one) not in heard for one in strange):
+        return True
+    spoken = _SPOKEN_WORD.findall(summary.casefold())
+    counts = {word: number for number, word in _NUMBER_WORDS.items() if int(number) >= _FREE_COUNTS}
+    return any(word in counts and word not in heard and counts[word] not in heard for word in spoken)
+
+
+def _denies_more(sentence: str, told: str) -> bool:
+    """Return whether a sentence denies something of which nobody has denied anything."""
+    if not is_negation(sentence) or _LEFT_OPEN.search(sentence):
+        return False
+    about = set(query_terms(sentence)) - set(query_terms(NARRATION))
+    denied = (one for one in sentences(told) if is_negation(one))
+    return not any(about & set(terms(one)) for one in denied)
 
 
 def _concealed(tx: Transaction, turn: Turn) -> Turn:

@@ -8,6 +8,7 @@ or an account of what nobody said is no summary: it is asked for once more, and 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -24,7 +25,6 @@ LONGEST_MESSAGE_CHARACTERS: Final = 1_500
 MAX_SENTENCES: Final = 3
 LONGEST_SUMMARY_CHARACTERS: Final = 1_000
 MAX_TOKENS: Final = 512
-NOTHING: Final = "none"
 
 SYSTEM: Final = """\
 You sum up a stretch of a conversation between a user and an assistant for a diary that is searched later.
@@ -42,9 +42,18 @@ Reply with the sentences, or with NONE, and nothing else."""
 
 _MARKUP = re.compile(r"^\s*(?:[{\[#>|]|[-*•]\s|\d+[.)]\s)")
 _REFUSAL = re.compile(
-    r"(?:i['’]?m sorry|i am sorry|sorry,|i can(?:no|['’])t |i am unable|i['’]m unable|as an ai\b)",
+    r"(?:[a-z]+[,.!]?\s){0,3}?(?:sorry\b|i(?:['’]?m| am) (?:sorry|afraid|unable|not able)|i apologi[sz]e|"
+    r"as an ai\b|i (?:can ?not|can['’]?t|could ?n[o'’]t|won['’]?t|do not|don['’]?t|must decline))",
     re.IGNORECASE,
 )
+_PREAMBLE = re.compile(
+    r"(?:(?:sure|of course|certainly|okay|ok|absolutely|got it|gladly)\b(?: thing)?[!,.:]?\s+)?"
+    r"(?:here(?:['’]s| is| are|,)\s[^:.\n]{0,60}:\s*|(?:the |a )?(?:brief )?summary[^:.\n]{0,40}:\s*)?",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"\W*(?:NONE\b.*|[Nn]one\s*(?:[^\w\s].*)?)\Z", re.DOTALL)
+_OF_FORMAT = ("Cc", "Cf", "Co", "Cs")
+_JOINERS = "\u200c\u200d\n\t"
 
 
 def fill(messages: Sequence[tuple[str, str]]) -> ChatPrompt:
@@ -56,8 +65,8 @@ def fill(messages: Sequence[tuple[str, str]]) -> ChatPrompt:
 
 def parse(text: str, *, is_grounded: Callable[[str], bool]) -> str | None:
     """Return the summary, of which at most three sentences count, or None where the model found nothing."""
-    said = spoken(text)
-    if said.strip(" .!\"'*`").casefold() == NOTHING:
+    said = _plain(spoken(text))
+    if _NOTHING.match(said):
         return None
     if any(_MARKUP.match(line) for line in said.splitlines()):
         raise BadReply("it is not plain sentences")
@@ -71,6 +80,14 @@ def parse(text: str, *, is_grounded: Callable[[str], bool]) -> str | None:
     if not is_grounded(summary):
         raise BadReply("it tells what no message says")
     return summary
+
+
+def _plain(said: str) -> str:
+    """Return a reply without what only leads to it, and without characters that hide or turn text."""
+    shown = (one for one in said if one in _JOINERS or unicodedata.category(one) not in _OF_FORMAT)
+    plain = "".join(shown).strip()
+    lead = _PREAMBLE.match(plain)
+    return plain[lead.end() :] if lead else plain
 
 
 def question(

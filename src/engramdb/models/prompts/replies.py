@@ -63,6 +63,7 @@ MOST_BRACES: Final = 64  # how many opening braces are tried; prose around an an
 DEEPEST: Final = "nested too deeply"
 
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_UNENDED = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n(.*?)```\s*", re.DOTALL)
 
 
@@ -72,6 +73,8 @@ def spoken(text: str) -> str:
         raise BadReply("it is too long")
     thought = _THOUGHT.match(text)
     said = text[thought.end() :] if thought else text
+    if _UNENDED.match(said):
+        raise BadReply("it thinks and never answers")
     fenced = _FENCE.fullmatch(said)
     return (fenced.group(1) if fenced else said).strip()
 
