@@ -701,3 +701,11 @@ def test_a_choice_or_a_wish_is_told_and_is_no_rule(text: str, category: str, pre
     (found,) = extract(text)
 
     assert (found.force, found.category, found.predicate) == ("asserted", category, predicate)
+
+
+def test_a_line_of_a_log_tells_nothing_though_it_reads_like_a_sentence() -> None:
+    """Unless somebody asked for it; a network may find more in it."""
+    text = "fatal: not a git repository (or any of the parent directories): .git"
+
+    assert extract(text) == []
+    assert read_by(OneReading(keep=0.2, rule=0.0), text) == []

@@ -119,20 +119,29 @@ def is_kept(said: SpokenSentence, force: Force, reading: Reading | None) -> bool
     if said.opened.certainty is SpeakerCertainty.EXPLICIT and said.turn.role is Role.USER:
         return True
     if said.voice is not Voice.OWN:
-        is_output = said.voice in (Voice.LOG, Voice.CODE)  # of which the index of turns finds the words
-        is_short = len(said.text.split()) <= MAX_FRAGMENT_WORDS
-        return said.turn.role is Role.TOOL or not (is_output or is_short or junk.is_filler(said.text))
+        return said.turn.role is Role.TOOL or _is_foreign_kept(said, reading)
     if _is_noise(said) and not (reading is not None and _is_more_than_noise(said, reading)):
         return said.is_answer_of_weight and said.turn.role is Role.USER
     keep = _assistant_kept if said.turn.role is Role.ASSISTANT else _user_kept
     return keep(said, force, reading)
 
 
+def _is_foreign_kept(said: SpokenSentence, reading: Reading | None) -> bool:
+    """Return whether a sentence that was put into a message is one; of output the turns have the words."""
+    is_output = said.voice in (Voice.LOG, Voice.CODE) or junk.is_filler(said.text)
+    if is_output or len(said.text.split()) <= MAX_FRAGMENT_WORDS:
+        return False
+    if reading is None or reading.keep is None or not reading.is_by_network:
+        return True
+    return reading.keep >= _leasts(reading).user
+
+
 def _is_noise(said: SpokenSentence) -> bool:
     """Return whether a sentence has the shape of one that tells nothing: filler, output, talk of work."""
     is_talk = said.turn.role is Role.ASSISTANT and junk.is_progress(said.sentence)
-    is_output = junk.is_output(said.text) or shape_of(said.sentence) is LineShape.LOG
-    return is_talk or junk.is_filler(said.text) or (is_output and read(said.text) is None)
+    is_output = junk.is_output(said.text) and read(said.text) is None
+    is_output = is_output or shape_of(said.sentence) is LineShape.LOG
+    return is_talk or is_output or junk.is_filler(said.text)
 
 
 def _is_more_than_noise(said: SpokenSentence, reading: Reading) -> bool:
