@@ -44,7 +44,7 @@ def test_an_answer_shows_score_reasons_and_quality(client: TestClient, engine: E
 
     for expected in ("Helix is my editor", "Ada", "Found by its words: place 1", "Trust ", " ms."):
         assert expected in text
-    for quiet in ("<li>words</li>", "explicit · trust 0."):
+    for quiet in ("<li>words</li>", "fact · trust 0."):
         assert quiet in text
 
 
