@@ -303,4 +303,4 @@ def test_a_pinned_statement_outlives_a_judge(engram: Engram) -> None:
 
 def test_status_names_the_judge(engram: Engram) -> None:
     """So that a person can see who decides."""
-    assert engram.status().judge == "fake/1"
+    assert engram.status().judge == "rules, fake/1"
