@@ -41,7 +41,7 @@ class _Leasts(Struct, frozen=True):
 
 
 BY_NETWORK = _Leasts(user=0.15, assistant=0.1, in_passing=0.3, rule=0.65, confirmed_rule=0.2)
-BY_HEADS = _Leasts(user=0.2, assistant=0.15, in_passing=0.5, rule=0.75, confirmed_rule=0.08)
+BY_HEADS = _Leasts(user=0.1, assistant=0.15, in_passing=0.5, rule=0.75, confirmed_rule=0.08)
 """Chosen on evals/junk and evals/conversations, the open halves (docs/lab/0043-reader-two.md)."""
 MIN_TELLING_WORDS = 4
 """Fewer are a mash of keys, whatever a network makes of them."""
