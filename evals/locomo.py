@@ -243,22 +243,32 @@ def _is_of(category: int, score: Score, *, held_out: bool = False) -> bool:
     return score.category == category and not (held_out and score.is_tuned_on)
 
 
+MODELS = "models"
+"""The folder of installed packs in a home."""
+
+
 def measure(
     path: Path,
     embedder: Embedder,
     tried: dict[str, dict[str, Any]] | None = None,
     *,
-    is_observed: bool = False,
+    observed_with: Path | None = None,
 ) -> dict[str, Any]:
-    """Return the rows of the report for one embedder, a table for each part of the questions."""
+    """
+    Return the rows of the report for one embedder, a table for each part of the questions.
+
+    With the folder of the model packs the turns are observed, and read by the pack if it is there.
+    """
     modes = MODES | (tried or {})
     remembering = RememberingEmbedder(embedder)
     scores: defaultdict[str, list[Score]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
+        if observed_with and (observed_with / MODELS).exists():
+            (Path(folder) / MODELS).symlink_to((observed_with / MODELS).resolve())
         for conversation in read(path):
             asked = (
                 observe_all(conversation, remembering, Path(folder))
-                if is_observed
+                if observed_with
                 else ask_all(conversation, remembering, Path(folder), modes)
             )
             for name, found in asked.items():
@@ -292,7 +302,8 @@ def main() -> None:
     embedder = open_embedder(arguments.embedder, arguments.home)
     changes = dict(one.split("=", 1) for one in arguments.tried)
     tried = {" ".join(arguments.tried): {name: json.loads(text) for name, text in changes.items()}}
-    found = measure(arguments.data, embedder, tried if changes else None, is_observed=arguments.observe)
+    packs = arguments.home if arguments.observe else None
+    found = measure(arguments.data, embedder, tried if changes else None, observed_with=packs)
     for part, rows in found["tables"].items():
         show(f"LoCoMo, turn evidence recall, {embedder.identity.name}: {part}", rows)
     print(f"\nWritten to {keep('locomo', found, path=arguments.json)}")
