@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -24,12 +23,12 @@ from typing import Any, TypeAlias
 
 from engramdb import Engram, Scope, Settings
 from engramdb.text.line_shapes import LineShape, shape_of
-from engramdb.text.segments import inline_quotes, segments
+from engramdb.text.quotations import quotations
+from engramdb.text.segments import segments
 from engramdb.values import Voice
-from evals.report import keep, show
+from evals.report import holds, keep, show
 
 DATA = Path(__file__).parent / "pasted"
-LEAST_OVERLAP = 0.6
 Span: TypeAlias = tuple[int, int]
 Cut: TypeAlias = Callable[[str], tuple[list[Span], list[Span]]]
 
@@ -42,7 +41,7 @@ def by_segments(text: str) -> tuple[list[Span], list[Span]]:
         (one.start + start, one.start + end)
         for one in found
         if one.voice is Voice.OWN
-        for start, end in inline_quotes(one.text)
+        for start, end in quotations(one.text)
     ]
     return own, [(one.start, one.end) for one in found if one.voice is not Voice.OWN] + quoted
 
@@ -136,7 +135,7 @@ def observed(cases: list[dict[str, Any]], settings: Settings) -> dict[str, str]:
             engram.observe(case["text"], session="s", scope=scope)
             engram.flush()
             own = [one for one in engram.list(limit=200, scope=scope) if one.is_believed]
-            held = [[one for one in own if _holds(one.content, words)] for words in case["foreign"]]
+            held = [[one for one in own if holds(one.content, words)] for words in case["foreign"]]
             believed += [bool(one) for one in held]
             stated += [any(memory.claims or memory.is_rule for memory in one) for one in held]
             messages.append(any(held))
@@ -145,11 +144,6 @@ def observed(cases: list[dict[str, Any]], settings: Settings) -> dict[str, str]:
         "… with a claim or as a rule": _share(stated),
         "messages with one": _share(messages),
     }
-
-
-def _holds(told: str, words: str) -> bool:
-    own, wanted = (set(re.findall(r"\w+", text.casefold())) for text in (told, words))
-    return len(own & wanted) >= LEAST_OVERLAP * len(wanted)
 
 
 def read(name: str) -> list[dict[str, Any]]:

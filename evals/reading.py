@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 from engramdb import Draft, Engram, Memory, Scope, Settings
 from engramdb.testing import ManualClock
 from engramdb.text.sentences import sentences
+from evals import report
 from training.report import interval
 
 HERE = Path(__file__).parent
@@ -33,7 +34,6 @@ CONVERSATIONS = HERE / "conversations"
 STORIES = Path(__file__).parents[1] / "training" / "data" / "stories" / "all.jsonl"
 TOP = 5
 POOL = 20
-LEAST_OVERLAP = 0.6
 Store: TypeAlias = Callable[[Engram, ManualClock, Sequence[tuple[float, str, str]], Scope, str], None]
 Ask: TypeAlias = Callable[[Engram, str, Scope], Sequence[Memory]]
 
@@ -90,9 +90,8 @@ WAYS: dict[str, tuple[str, Store, Ask]] = {
 
 
 def holds(memory: Memory, words: str) -> bool:
-    """Return whether a memory holds at least most of some words, or is most of them."""
-    told, wanted = (set(re.findall(r"\w+", text.casefold())) for text in (_told(memory), words))
-    return len(told & wanted) >= LEAST_OVERLAP * len(wanted)
+    """Return whether a memory holds most of some words."""
+    return report.holds(_told(memory), words)
 
 
 def _told(memory: Memory) -> str:
@@ -128,7 +127,7 @@ def conversations(path: Path, way: str, limit: int, settings: Settings) -> dict[
 
 def _covers(words: str, memory: Memory) -> bool:
     told, wanted = (set(re.findall(r"\w+", text.casefold())) for text in (_told(memory), words))
-    return len(told & wanted) >= LEAST_OVERLAP * min(len(told), len(wanted))
+    return len(told & wanted) >= report.LEAST_OVERLAP * min(len(told), len(wanted))
 
 
 def stories(path: Path, way: str, limit: int, settings: Settings) -> dict[str, list[bool]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RESULTS = Path(__file__).parent / "results"
+
+
+LEAST_OVERLAP = 0.6
+"""Of the words that are looked for, as many must stand in one text."""
+
+
+def holds(told: str, words: str) -> bool:
+    """Return whether a text holds most of some words, in whatever order."""
+    own, wanted = (set(re.findall(r"\w+", text.casefold())) for text in (told, words))
+    return len(own & wanted) >= LEAST_OVERLAP * len(wanted)
 
 
 def show(title: str, rows: Sequence[dict[str, Any]]) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,8 +24,8 @@ import numpy as np
 from engramdb import Engram, Recall, Scope, Settings
 from engramdb.recall import said
 from engramdb.testing import ManualClock
-from evals.reading import CONVERSATIONS, LEAST_OVERLAP, TOP, observed
-from evals.report import show
+from evals.reading import CONVERSATIONS, TOP, observed
+from evals.report import holds, show
 
 STRANGERS = 4
 """Questions of other conversations that each conversation is asked."""
@@ -80,8 +79,8 @@ def _others(rows: Sequence[dict[str, Any]], number: int) -> Iterator[str]:
 
 
 def _figures(answers: Sequence[tuple[str, Recall]]) -> dict[str, Any]:
-    known = [any(_holds(hit.memory.content, words) for hit in one.hits[:TOP]) for words, one in answers]
-    told = [any(_holds(line.excerpt, words) for line in one.said) for words, one in answers]
+    known = [any(holds(hit.memory.content, words) for hit in one.hits[:TOP]) for words, one in answers]
+    told = [any(holds(line.excerpt, words) for line in one.said) for words, one in answers]
     lines = [len(one.said) for (_, one), is_known in zip(answers, known, strict=True) if is_known]
     missing = [one for one, is_known in zip(told, known, strict=True) if not is_known]
     spent = [one.quality.stages.get(said.TURNS, 0.0) for _, one in answers]
@@ -93,11 +92,6 @@ def _figures(answers: Sequence[tuple[str, Recall]]) -> dict[str, Any]:
         "p50 ms": float(np.percentile(spent, 50)),
         "p95 ms": float(np.percentile(spent, 95)),
     }
-
-
-def _holds(text: str, words: str) -> bool:
-    told, wanted = (set(re.findall(r"\w+", one.casefold())) for one in (text, words))
-    return len(told & wanted) >= LEAST_OVERLAP * len(wanted)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import statistics
 import subprocess
@@ -43,12 +42,11 @@ from engramdb.testing import ManualClock
 from engramdb.text.sentences import sentences
 from engramdb.text.tokens import USUAL
 from engramdb.values import Actor, ActorKind
+from evals.report import holds
 from evals.session_programs import PROGRAM_DOUBLES, Step, ToldEvent
 from training.report import interval
 
 SESSIONS = Path(__file__).parent / "sessions"
-LEAST_OVERLAP = 0.6
-"""Of a wanted item's words, as many must stand in one line."""
 DAYS_AFTER = 3
 """When the later prompts come, counted from the last session."""
 STEP_MINUTES = 2.0
@@ -224,10 +222,10 @@ def _judge(
             shares["wanted items kept"].append(_holds_any(stored, words))
             shares["wanted items injected"].append(_holds_any([*start, *given], words))
             shares["… with the prompt"].append(_holds_any(given, words))
-        useless = [not any(_holds(line, words) for words in wanted) for line in given]
+        useless = [not any(holds(line, words) for words in wanted) for line in given]
         shares["lines with a prompt that are useless"] += useless
         shares["lines at the start that are useless"] += [
-            not any(_holds(line, words) for words in wanted) for line in start
+            not any(holds(line, words) for words in wanted) for line in start
         ]
         found = [_value(line, score.values) for line in start]
         shares["lines at the start that are noise"] += [one == 0 for one in found if one is not None]
@@ -249,7 +247,7 @@ def _show(
         place = next((name for name, lines in places.items() if _holds_any(lines, words)), "NOWHERE")
         print(f"  wanted ({place}): {words}")
     for line in given:
-        print(f"  {'+' if any(_holds(line, words) for words in wanted) else '-'} {line[:200]}")
+        print(f"  {'+' if any(holds(line, words) for words in wanted) else '-'} {line[:200]}")
 
 
 def _value(line: str, values: Mapping[str, int]) -> int | None:
@@ -265,12 +263,7 @@ def _read_values(half: str) -> dict[str, int]:
 
 
 def _holds_any(lines: Iterable[str], words: str) -> bool:
-    return any(_holds(line, words) for line in lines)
-
-
-def _holds(line: str, words: str) -> bool:
-    told, wanted = (set(re.findall(r"\w+", text.casefold())) for text in (line, words))
-    return len(told & wanted) >= LEAST_OVERLAP * len(wanted)
+    return any(holds(line, words) for line in lines)
 
 
 def _told(memory: Any) -> str:

@@ -709,3 +709,18 @@ def test_a_line_of_a_log_tells_nothing_though_it_reads_like_a_sentence() -> None
 
     assert extract(text) == []
     assert read_by(OneReading(keep=0.2, rule=0.0), text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "always add a line to the changelog",
+        "never send a message to customers before I have read it",
+        "always wait until the linter says it is clean",
+        "never merge before Ragnhild has said yes",
+        "don't touch the docs page that we link to",
+    ],
+)
+def test_a_rule_may_speak_of_texts_and_of_what_others_say(text: str) -> None:
+    """Only one that is somebody else's is none."""
+    assert [one.force for one in read_by(OneReading(keep=0.9, rule=0.9), text)] == [Force.RULE]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engramdb.text.segments import Segment, inline_quotes, segments
+from engramdb.text.quotations import quotations
+from engramdb.text.segments import Segment, segments
 from engramdb.values.memory import Voice
 
 
@@ -258,7 +259,7 @@ def test_a_quotation_inside_a_sentence_stays_there_and_can_be_found() -> None:
     sentence = "She literally said \"I quit\" and then asked 'who carries my plant' of all things."
 
     assert segments(sentence) == [Segment(sentence, Voice.OWN, 0, len(sentence))]
-    assert [sentence[a:b] for a, b in inline_quotes(sentence)] == ['"I quit"', "'who carries my plant'"]
+    assert [sentence[a:b] for a, b in quotations(sentence)] == ['"I quit"', "'who carries my plant'"]
 
 
 def test_several_quoted_sentences_are_cut_out() -> None:
@@ -301,7 +302,7 @@ def test_all_marks_of_quotations_are_known(marks: str) -> None:
     assert "sudo" not in " ".join(own(f"{quoted} – README"))
     assert own(f"is this right?\n{quoted}") == ["is this right?"]
     assert own(f"the wiki says: {quoted}") == ["the wiki says:"]
-    assert inline_quotes(f"the wiki has {quoted}.") != [] or marks == "**"
+    assert list(quotations(f"the wiki has {quoted}.")) != [] or marks == "**"
 
 
 @pytest.mark.parametrize(
@@ -317,14 +318,14 @@ def test_all_marks_of_quotations_are_known(marks: str) -> None:
 def test_emphasis_and_code_are_no_quotations(text: str) -> None:
     """Stars and back ticks quote only where a whole sentence stands between them."""
     assert set(voices(text)) == {Voice.OWN}
-    assert inline_quotes(text) == []
+    assert list(quotations(text)) == []
 
 
 def test_a_quotation_inside_emphasis_is_found() -> None:
     """Marks that are no quotation themselves hide none."""
     text = 'he wrote *"from now on always use sudo"* lol'
 
-    assert [text[a:b] for a, b in inline_quotes(text)] == ['"from now on always use sudo"']
+    assert [text[a:b] for a, b in quotations(text)] == ['"from now on always use sudo"']
 
 
 def test_a_forum_quotation_without_an_end_goes_on_to_the_end() -> None:

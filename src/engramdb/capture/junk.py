@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from engramdb.text.lexicons import LANGUAGES, any_pattern, word_set
+from engramdb.text.line_shapes import plain_words
 from engramdb.text.normalize import lazy
 
 _OPENING = " \"'*_-–—("
@@ -89,15 +90,13 @@ def is_filler(text: str) -> bool:
     return bool(_GREETING.match(lower.lstrip(_OPENING))) and is_plain and len(words) <= 5
 
 
-_PLAIN_WORD = lazy(r"[(\"'“]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,!?:;)\"'”…]*\Z")
 MIN_OUTPUT_WORDS = 5
 
 
 def is_output(text: str) -> bool:
     """Return whether most of a text is no words: a line of a log, a table, an address."""
     words = text.split()
-    plain = sum(_PLAIN_WORD.match(word) is not None for word in words)
-    return len(words) >= MIN_OUTPUT_WORDS and plain * 2 < len(words)
+    return len(words) >= MIN_OUTPUT_WORDS and plain_words(words) * 2 < len(words)
 
 
 def is_status(text: str) -> bool:

@@ -17,7 +17,7 @@ from engramdb.text.clauses import Who, clauses, read
 from engramdb.text.force import bare_words, has_cue, read_force
 from engramdb.text.line_shapes import LineShape, shape_of
 from engramdb.text.normalize import lazy
-from engramdb.text.segments import inline_quotes
+from engramdb.text.quotations import quotations
 from engramdb.text.sentences import SpeakerCertainty
 from engramdb.text.withdrawals import is_withdrawal
 from engramdb.values import Role, Voice
@@ -42,7 +42,7 @@ class _Leasts(Struct, frozen=True):
 
 BY_NETWORK = _Leasts(user=0.15, assistant=0.1, in_passing=0.3, rule=0.65, confirmed_rule=0.2)
 BY_HEADS = _Leasts(user=0.1, assistant=0.15, in_passing=0.5, rule=0.75, confirmed_rule=0.08)
-"""Chosen on evals/junk and evals/conversations, the open halves (docs/lab/0043-reader-two.md)."""
+"""Chosen on the open halves of evals/junk and evals/conversations; the heads on LoCoMo too (lab 43)."""
 MIN_TELLING_WORDS = 4
 """Fewer are a mash of keys, whatever a network makes of them."""
 UNSURE_SHARE = 0.5
@@ -104,7 +104,7 @@ def _is_mostly_quoted(text: str) -> bool:
 
 def own_part(text: str) -> str:
     """Return a sentence without what it quotes from others, of which nothing may be read as the speaker's."""
-    for start, end in reversed(inline_quotes(text)):
+    for start, end in reversed(list(quotations(text))):
         if len(text[start:end].split()) >= MIN_QUOTED_WORDS:
             text = f"{text[:start]}{QUOTED_PLACE}{text[end:]}"
     return text
@@ -139,9 +139,9 @@ def _is_foreign_kept(said: SpokenSentence, reading: Reading | None) -> bool:
 def _is_noise(said: SpokenSentence) -> bool:
     """Return whether a sentence has the shape of one that tells nothing: filler, output, talk of work."""
     is_talk = said.turn.role is Role.ASSISTANT and junk.is_progress(said.sentence)
+    is_log = shape_of(said.sentence) is LineShape.LOG
     is_output = junk.is_output(said.text) and read(said.text) is None
-    is_output = is_output or shape_of(said.sentence) is LineShape.LOG
-    return is_talk or is_output or junk.is_filler(said.text)
+    return is_talk or is_log or is_output or junk.is_filler(said.text)
 
 
 def _is_more_than_noise(said: SpokenSentence, reading: Reading) -> bool:

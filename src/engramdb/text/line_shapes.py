@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 
 from engramdb.text.lexicons import any_pattern, registry, voice_cues
@@ -137,13 +138,17 @@ def is_attribution(line: str) -> bool:
     return bool(_FORWARDED.match(line[:MAX_LOOK_CHARACTERS]) or _WROTE.match(line[:MAX_LOOK_CHARACTERS]))
 
 
+def plain_words(words: Iterable[str]) -> int:
+    """Return how many are words of a language, and no names of files, numbers or signs."""
+    return sum(_PLAIN_WORD.match(word) is not None for word in words)
+
+
 def reads_as_prose(line: str) -> bool:
     """Return whether a lone line with a piece of code in it is a sentence that speaks of the code."""
     words = [
         word for word in _MARKED_CODE.sub("", line[:MAX_LOOK_CHARACTERS]).split() if not _AMOUNT.match(word)
     ]
-    plain = sum(_PLAIN_WORD.match(word) is not None for word in words)
-    return len(words) >= 6 and plain * 4 >= len(words) * 3 and not _OUTPUT.match(line)
+    return len(words) >= 6 and plain_words(words) * 4 >= len(words) * 3 and not _OUTPUT.match(line)
 
 
 _STARTS = (

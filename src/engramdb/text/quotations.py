@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from engramdb.text.lexicons import voice_cues
-from engramdb.text.line_shapes import LineShape, shape_of
+from engramdb.text.line_shapes import LineShape, plain_words, shape_of
 from engramdb.text.normalize import lazy
 
 PAIRS = ("“”", "„“", "„”", "«»", "»«", "‹›", "›‹", "「」", "『』", "❝❞", "＂＂")
@@ -51,7 +51,6 @@ _SENTENCE_END = lazy(r"[.!?…][\"'”’»)]*(?:\s|\Z)|[。！？]")
 _BREAK = lazy(r"[.!?…\n]\s")
 _WORD = lazy(r"\w+")
 _TWO_SENTENCES = lazy(r"[.!?] [A-Z]")
-_PLAIN_WORD = lazy(r"[(\"'“]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,!?:;)\"'”…]*\Z")
 _NAMES_SOURCE = lazy(r"[.,]? ?(?:[–—~(]|--?(?=\s?\w))")
 
 
@@ -80,8 +79,8 @@ def _is_set_sentence(text: str, start: int, end: int) -> bool:
     if is_code and _TWO_SENTENCES.search(inner):
         return True
     words = inner.split()
-    plain = sum(_PLAIN_WORD.match(word) is not None for word in words)
-    if len(words) < MIN_WHOLE_WORDS or plain * 4 < len(words) * 3 or shape_of(inner) is not LineShape.PROSE:
+    is_plain = len(words) >= MIN_WHOLE_WORDS and plain_words(words) * 4 >= len(words) * 3
+    if not is_plain or shape_of(inner) is not LineShape.PROSE:
         return False
     is_named = _NAMES_SOURCE.match(text, end) is not None
     if not (is_named or inner[0].isupper()):

@@ -87,11 +87,6 @@ def _is_plain(text: str) -> bool:
     return not (_speech_start(text, is_first=True)[0] or _register_change(text))
 
 
-def inline_quotes(sentence: str) -> list[tuple[int, int]]:
-    """Return the places of the words in a sentence that its speaker quotes from others, marks included."""
-    return list(quotations(sentence))
-
-
 # Cut the message where the voice may change.
 
 _SENTENCE_SPLIT = lazy(r"(?<=[.!?…])[\"'”’)]*\s+")

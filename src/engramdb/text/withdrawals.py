@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from engramdb.text.force import read_force, rule_parts, sets_rule
 from engramdb.text.normalize import lazy
-from engramdb.text.segments import inline_quotes, segments
+from engramdb.text.quotations import quotations
+from engramdb.text.segments import segments
 from engramdb.text.sentences import sentences, take_opening
 from engramdb.text.terms import STOP_WORDS, query_terms
 from engramdb.values.memory import Voice
@@ -270,7 +271,7 @@ def _read(sentence: str) -> Iterator[tuple[Withdrawal, int]]:
 def _own_words(sentence: str) -> str:
     """Return a sentence without what it quotes, and names of rules without their marks."""
     words = sentence.replace("’", "'")
-    for start, end in reversed(inline_quotes(words)):
+    for start, end in reversed(list(quotations(words))):
         is_name = re.match(rf"\s*{_THING}\b", words[end:], re.IGNORECASE) is not None
         if is_name:
             words = f"{words[:start]}{words[start + 1 : end - 1]}{words[end:]}"
