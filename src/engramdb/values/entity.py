@@ -18,6 +18,9 @@ class EdgeType(StrEnum):
 
     DERIVED_FROM = "derived_from"
     CONTRADICTS = "contradicts"
+    """From a memory to the older one that it disputes."""
+    DOUBTS = "doubts"
+    """From a change to what it makes doubtful: the commute, after a move."""
     SUPPORTS = "supports"
     CAUSED_BY = "caused_by"
     RELATED_TO = "related_to"

@@ -18,7 +18,7 @@ from engramdb.values.scope import GLOBAL, Scope
 
 
 class Status(StrEnum):
-    """Where a memory stands. Only `active` is recalled by default."""
+    """Where a memory stands. What is `active` or `challenged` is recalled by default."""
 
     ACTIVE = "active"
     CHALLENGED = "challenged"

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from engramdb.errors import InvalidContent, InvalidQuery
-from engramdb.values.memory import Kind, Layer, MemoryType, Status
+from engramdb.values.memory import BELIEVED, Kind, Layer, MemoryType, Status
 from engramdb.values.scope import GLOBAL, Scope
 
 MAX_LIMIT = 1000
@@ -65,7 +65,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     without case and accents, except those of sessions.
     """
 
-    statuses: Annotated[frozenset[Status], _filter("Filter by status", "status")] = frozenset({Status.ACTIVE})
+    statuses: Annotated[frozenset[Status], _filter("Filter by status", "status")] = BELIEVED
     layers: Annotated[frozenset[Layer], _filter("Filter by layer", "layer")] = frozenset()
     types: Annotated[frozenset[MemoryType], _filter("Filter by type", "type")] = frozenset()
     kinds: Annotated[frozenset[Kind], _filter("Filter by kind", "kind")] = frozenset()
