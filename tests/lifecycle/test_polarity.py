@@ -8,7 +8,7 @@ import pytest
 
 from engramdb import Engram
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.settle import conflict, understood
+from engramdb.lifecycle.pair_rules import conflict, understood
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Memory, Status
 

@@ -6,7 +6,8 @@ import pytest
 
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.settle import Neighbor, Settlement, Verdict, conflict, settle, surprise, understood
+from engramdb.lifecycle.pair_rules import conflict, understood
+from engramdb.lifecycle.settle import Neighbor, Settlement, Verdict, settle, surprise
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.policy import CapturePolicy, choose

@@ -24,7 +24,7 @@ from engramdb.errors import ChatError, ChatReplyInvalid, EngramError, InjectionB
 from engramdb.health import CHAT, Health
 from engramdb.lifecycle.admission import WritePipeline, prepare, save
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.settle import is_negation
+from engramdb.lifecycle.pair_rules import is_negation
 from engramdb.models.chat import CallLog, ChatModel, ChatQuestion, ask
 from engramdb.models.prompts import consolidate as prompt
 from engramdb.policy import Policy

@@ -19,7 +19,7 @@ from engramdb.dream.ground import (
 )
 from engramdb.dream.step import AddLink, Derive, Dreaming, Proposal, Restatus
 from engramdb.erasable_cache import cached
-from engramdb.lifecycle.settle import contradicts
+from engramdb.lifecycle.pair_rules import contradicts
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.text.mentions import type_of
 from engramdb.text.names import fold_name

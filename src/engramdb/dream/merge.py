@@ -20,7 +20,7 @@ from engramdb.dream.neighbors import (
     is_supported_by,
 )
 from engramdb.dream.step import Dreaming, Merge, Proposal
-from engramdb.lifecycle.settle import exclude_each_other
+from engramdb.lifecycle.pair_rules import exclude_each_other
 from engramdb.values import Kind, Memory, MemoryId
 
 # Clusters of statements around the one that they have in common.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engramdb.dream.ground import is_usable_source, scopes_to_visit, usable_statements
 from engramdb.dream.step import Adjust, Dreaming, Proposal
-from engramdb.lifecycle.settle import contradicts
+from engramdb.lifecycle.pair_rules import contradicts
 from engramdb.policy.dream import KnowledgePolicy
 from engramdb.values import Layer, Memory, MemoryType, Scope, Status, TurnId
 from engramdb.values.memory import SUMMED_UP

@@ -22,7 +22,7 @@ from engramdb.dream.ground import (
 from engramdb.dream.neighbors import read_wording
 from engramdb.dream.step import Derive, Dreaming, Proposal, Skipped, StatementSimilarity
 from engramdb.errors import ChatError
-from engramdb.lifecycle.settle import contradicts
+from engramdb.lifecycle.pair_rules import contradicts
 from engramdb.models.chat import CallLog, Usage, ask
 from engramdb.models.prompts import synthesise
 from engramdb.policy import CapturePolicy

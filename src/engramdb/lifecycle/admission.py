@@ -17,7 +17,8 @@ from engramdb.lifecycle.candidates import Candidate, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.neighbors import JudgesPairs, NeighborIndex, ask_judge, gather
-from engramdb.lifecycle.settle import Neighbor, StatementOrder, may_settle
+from engramdb.lifecycle.pair_rules import may_settle
+from engramdb.lifecycle.settle import Neighbor, StatementOrder
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from engramdb.errors import InjectionBlocked
 from engramdb.lifecycle.drafts import INJECTION, Draft, checked, in_utc
 from engramdb.lifecycle.filing import file_draft
-from engramdb.lifecycle.settle import is_negation
+from engramdb.lifecycle.pair_rules import is_negation
 from engramdb.policy import CapturePolicy
 from engramdb.settings import DateOrder
 from engramdb.text.affect import affect, sentiment

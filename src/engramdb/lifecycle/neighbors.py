@@ -13,15 +13,14 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.lifecycle.candidates import Candidate
-from engramdb.lifecycle.settle import (
-    SURPRISE_NEIGHBORS,
+from engramdb.lifecycle.pair_rules import (
     ComparesStatements,
-    Neighbor,
     is_negation,
     may_settle,
     same_specifics,
     understood,
 )
+from engramdb.lifecycle.settle import SURPRISE_NEIGHBORS, Neighbor
 from engramdb.models.reader import Utterance
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import ScoredKey, Transaction

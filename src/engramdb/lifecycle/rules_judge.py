@@ -8,7 +8,7 @@ from typing import Final
 
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.settle import ComparesStatements, conflict, same_relation, same_specifics
+from engramdb.lifecycle.pair_rules import ComparesStatements, conflict, same_relation, same_specifics
 from engramdb.models.reader import Utterance
 from engramdb.policy import CapturePolicy
 from engramdb.text.relations import says_more

@@ -1,298 +1,32 @@
-"""Settle a new statement against what is known: do the two contradict, and what follows?"""
+"""Settle a new statement against what is known: weigh what contradicts or repeats it, say what follows."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
 
 from msgspec import Struct
 
-from engramdb.erasable_cache import cached
+from engramdb.lifecycle.pair_rules import (
+    ComparesStatements,
+    conflict,
+    is_change,
+    is_single,
+    may_be_same,
+    may_share_subject,
+    same_relation,
+    same_slot,
+    same_specifics,
+    understood,
+)
 from engramdb.models.calibration import overlap
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
-from engramdb.text.grammar import is_exclusive, opens_with_pronoun
-from engramdb.text.normalize import lazy, normalize_text
-from engramdb.text.relations import read_statement, says_more
-from engramdb.text.sentences import sentences
-from engramdb.text.technologies import technology_class
-from engramdb.text.terms import query_terms, terms
-from engramdb.values import Kind, Memory, MemoryId
+from engramdb.text.relations import says_more
+from engramdb.values import Memory, MemoryId
 from engramdb.values.reading import PairJudgment
 
-_NEGATION = lazy(
-    r"\b(?:not|no|never|without|stopped|quit|nicht|kein|keine|keinen|pas|nunca|не|нет)\b|n['’]t\b|不|ない",
-    re.IGNORECASE,
-)
-_CHANGE = lazy(
-    r"\b(?:switched|moved|migrated|changed|converted|upgraded|downgraded|now|instead|these days|from now on|"
-    r"nowadays|replaced|no longer|any ?more|since then)\b",
-    re.IGNORECASE,
-)
-_COMPARING = lazy(
-    r"\b(?:over|than|rather than|instead of|before|after|above|below|statt|plutôt que|antes que)\b",
-    re.IGNORECASE,
-)
-"""Words whose two sides are not interchangeable: "tabs over spaces" is not "spaces over tabs"."""
-_NUMBER = lazy(r"\d+(?:[.,:]\d+)*")
-_SAME_OBJECT = 0.6
-_SAME_FRAME = 0.7
-_SAME_MEANING = 0.85
-_LEAST_WORDS = 2
-_EMPTY = frozenset(
-    {"a", "an", "the", "is", "are", "was", "were", "be", "been", "i", "it", "that", "this", "and", "of"}
-    | {"veri", "realli", "just", "also", "so", "each", "everi"}
-)
-"""Stems that add nothing. Before and after, to and from, not and no do."""
-
-
-class ComparesStatements(Protocol):
-    """The part of likeness that settling needs."""
-
-    def between(self, statement: str, others: Sequence[str]) -> list[float]: ...
-
-
-MIN_SETTLED_WORDS = 6
-"""A shorter statement that leans on others is about whatever they are about."""
-
-
-def may_settle(memory: Memory) -> bool:
-    """
-    Return whether a memory may repeat, replace or contradict another one.
-
-    Not what was supposed, asked, quoted or pasted, and no "yes, the second one": it was said of something
-    else.
-    """
-    is_leaning = bool(memory.answers or memory.refers_to) and memory.statement is None
-    is_short = len(memory.content.split()) < MIN_SETTLED_WORDS or opens_with_pronoun(memory.content)
-    return memory.is_believed and not (is_leaning and is_short)
-
-
-def understood(memory: Memory) -> Memory:
-    """
-    Return a memory that says what it denies and replaces.
-
-    Admission stores both; only what an older version has stored is read from its words.
-    """
-    if memory.is_negated is not None:
-        return memory
-    found = read_statement(memory.told, speaker=memory.provenance.speaker)
-    if found is None:
-        return memory.evolve(is_negated=is_negation(memory.told))
-    return memory.evolve(is_negated=found.is_negated, replaces=found.replaces)
-
-
-def is_change(memory: Memory) -> bool:
-    """Return whether it says that something holds from now on that did not before."""
-    return memory.replaces is not None or _tells_change(memory.told)
-
-
-@cached(64)
-def _tells_change(text: str) -> bool:
-    """Return whether the words tell of a change; asked for each neighbor of a statement."""
-    return bool(_CHANGE.search(text))
-
-
-@cached(512)  # for the batch at hand
-def is_negation(text: str) -> bool:
-    """Return whether the text denies something."""
-    return bool(_NEGATION.search(text))
-
-
-def contradicts(new: Memory, old: Memory) -> bool:
-    """Return whether a stored memory cannot hold beside an older one."""
-    return conflict(understood(new), understood(old)) is not None
-
-
-def exclude_each_other(one: Memory, other: Memory) -> bool:
-    """Return whether two stored memories cannot both hold, whichever is the newer one."""
-    return contradicts(one, other) or contradicts(other, one)
-
-
-def conflict(new: Memory, old: Memory) -> str | None:
-    """Return in a few words why the new statement contradicts the old one, or None."""
-    if not may_share_subject(new, old):
-        return None
-    if new.replaces is not None and _is_about(old, new.replaces):
-        return f"replaced {old.predicate or 'it'}"
-    if new.is_negated == old.is_negated and is_reversed(new.told, old.told):
-        return "the other way round"
-    if new.predicate and new.predicate == old.predicate:
-        return _same_relation(new, old)
-    return _same_frame(new, old)
-
-
-def is_reversed(mine: str, theirs: str) -> bool:
-    """Return whether two statements compare the same things the other way round."""
-    compared, other = _sides(mine), _sides(theirs)
-    if compared is None or other is None or compared[0] != other[0]:
-        return False
-    (_, left, right), (_, their_left, their_right) = compared, other
-    swapped = bool(left & their_right - right) and bool(right & their_left - left)
-    return swapped and left | right == their_left | their_right
-
-
-@cached(512)  # a statement is held against each of its neighbors, and a neighbor against many
-def _sides(text: str) -> tuple[str, frozenset[str], frozenset[str]] | None:
-    """Return the word by which a statement compares two things, and the terms on either side of it."""
-    found = _COMPARING.search(text)
-    if found is None:
-        return None
-    before, after = text[: found.start()], text[found.end() :]
-    return found[0].casefold(), frozenset(terms(before)), frozenset(terms(after))
-
-
-def is_single(statement: Memory) -> bool:
-    """Return whether it states something of which a subject has one only: a home, an employer."""
-    return not statement.is_negated and is_exclusive(statement.predicate or "")
-
-
-def same_relation(new: Memory, old: Memory) -> bool:
-    """Return whether both name the same single object of the same subject: lives in Paris, moved to Paris."""
-    if old.is_negated or not is_single(new):
-        return False
-    if new.predicate != old.predicate or not new.object or not old.object:
-        return False
-    same_subject = _plain(new.subject or "") == _plain(old.subject or "")
-    same_object = _plain(new.object) == _plain(old.object)
-    return same_subject and same_object and _days_in(new, new.object) == _days_in(old, old.object)
-
-
-def _days_in(memory: Memory, words: str) -> list[datetime]:
-    """Return when the relative times are that these words of a memory name: "on Friday" is not one day."""
-    return [one.start for one in memory.moments if one.is_relative and one.words in words]
-
-
-def same_slot(new: Memory, old: Memory) -> bool:
-    """Return whether both fill the one place that a subject has for such a thing, with whatever."""
-    is_one = new.predicate is not None and new.predicate == old.predicate and is_exclusive(new.predicate)
-    return is_one and new.subject is not None and old.subject is not None and may_share_subject(new, old)
-
-
-def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bool:
-    """
-    Return whether the old statement may stand for the new one: nothing in the new one would be lost.
-
-    Two statements may sound alike and both be true, "has a dog" and "has a cat", and no similarity tells them
-    apart from a paraphrase. So numbers, names and negation must agree, and words that only the new one has
-    must mean the same as those that only the old one has.
-    """
-    mine, theirs = new.told, old.told
-    if new.is_negated != old.is_negated or new.days_meant != old.days_meant:
-        return False
-    if _numbers(mine) != _numbers(theirs):
-        return False
-    if not _names(mine) <= _names(theirs) or is_reversed(mine, theirs):
-        return False
-    return _adds_nothing(mine, theirs, likeness)
-
-
-def may_be_same(new: Memory, old: Memory) -> bool:
-    """Return whether a judge may be believed that both are the same: short ones with equal specifics."""
-    mine, theirs = new.told, old.told
-    if any(len(text.split()) > MAX_REPEATED_WORDS or len(sentences(text)) != 1 for text in (mine, theirs)):
-        return False
-    if new.is_negated != old.is_negated or new.days_meant != old.days_meant or is_reversed(mine, theirs):
-        return False
-    are_numbers_equal = sorted(_numbers(mine)) == sorted(_numbers(theirs))
-    return are_numbers_equal and _names(mine) == _names(theirs)
-
-
-def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
-    my_words, their_words = ([one for one in terms(text) if one not in _EMPTY] for text in (mine, theirs))
-    added = [word for word in my_words if word not in their_words]
-    if not added:
-        return True
-    dropped = [word for word in their_words if word not in my_words]
-    if not dropped:
-        return False
-    (alike,) = likeness.between(" ".join(added), [" ".join(dropped)])
-    return alike > _SAME_MEANING
-
-
-def _numbers(text: str) -> list[str]:
-    return _NUMBER.findall(text)
-
-
-def _names(text: str) -> set[str]:
-    """Return the capitalised words that do not begin the text, folded, and known technologies."""
-    words = re.findall(r"[\w.+#-]+", text)
-    return {
-        normalize_text(word).removesuffix("'s")
-        for place, word in enumerate(words)
-        if (place and word[0].isupper()) or technology_class(word)
-    }
-
-
-def _same_relation(new: Memory, old: Memory) -> str | None:
-    mine, theirs = new.object, old.object
-    if mine is None or theirs is None:
-        return None
-    is_same_object = _overlap(mine, theirs) >= _SAME_OBJECT and _days_in(new, mine) == _days_in(old, theirs)
-    if new.is_negated != old.is_negated:
-        return "denied" if is_same_object else None
-    if new.kind is Kind.NOTE and _differ_in_number(mine, theirs):
-        return "another number"
-    if is_same_object or new.is_negated:
-        return None
-    return _another_object(new, mine, theirs)
-
-
-def _another_object(new: Memory, mine: str, theirs: str) -> str | None:
-    """Say why the relation cannot hold for both objects, if it cannot."""
-    if is_exclusive(new.predicate or ""):
-        return f"another {new.predicate}"
-    kind = technology_class(mine)
-    if is_change(new) and kind is not None and kind == technology_class(theirs):
-        return f"changed {kind}"
-    return None
-
-
-def _same_frame(new: Memory, old: Memory) -> str | None:
-    """Compare statements without a known relation: only a denial of the same words is a contradiction."""
-    if new.kind is Kind.EPISODE or old.kind is Kind.EPISODE:
-        return None  # things that happened do not contradict one another
-    if new.is_negated == old.is_negated:
-        return None
-    words = [set(query_terms(one.told)) for one in (new, old)]
-    if min(len(each) for each in words) < _LEAST_WORDS:
-        return None
-    return "denied" if _overlap(new.told, old.told) >= _SAME_FRAME else None
-
-
-def _differ_in_number(mine: str, theirs: str) -> bool:
-    """Return whether two objects are the same but for a number, which is then a value and not a name."""
-    if not _numbers(mine) or not _numbers(theirs) or _numbers(mine) == _numbers(theirs):
-        return False
-    return terms(_NUMBER.sub(" ", mine)) == terms(_NUMBER.sub(" ", theirs))
-
-
-def may_share_subject(new: Memory, old: Memory) -> bool:
-    """Return whether two statements may be about the same: one subject, or unknown ones of one speaker."""
-    if new.subject is None or old.subject is None:
-        return new.provenance.speaker == old.provenance.speaker
-    return new.subject == old.subject or _plain(new.subject) == _plain(old.subject)
-
-
-_plain = cached(512)(normalize_text)
-
-
-def _is_about(memory: Memory, thing: str) -> bool:
-    """Return whether the memory's object, or else its content, names the thing."""
-    wanted = set(terms(thing))
-    return bool(wanted) and wanted <= set(terms(memory.object or memory.told))
-
-
-def _overlap(first: str, second: str) -> float:
-    one, two = set(terms(first)), set(terms(second))
-    return len(one & two) / min(len(one), len(two)) if one and two else 0.0
-
-
-MAX_REPEATED_WORDS = 20
-"""Longer statements are not merged on a judge's word: in chat, warm words all sound the same (lab 36)."""
 MAX_LINKS = 3
 """To how many of its neighbors a new memory is linked."""
 SURPRISE_NEIGHBORS = 5

@@ -16,16 +16,8 @@ from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.merging import may_absorb, merge
 from engramdb.lifecycle.neighbors import echoes
-from engramdb.lifecycle.settle import (
-    ComparesStatements,
-    Neighbor,
-    Settlement,
-    StatementOrder,
-    Verdict,
-    contradicts,
-    settle,
-    surprise,
-)
+from engramdb.lifecycle.pair_rules import ComparesStatements, contradicts
+from engramdb.lifecycle.settle import Neighbor, Settlement, StatementOrder, Verdict, settle, surprise
 from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Transaction
