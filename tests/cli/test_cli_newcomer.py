@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engramdb import Engram, Settings
 from engramdb.text.normalize import counted, memories
 
 if TYPE_CHECKING:
@@ -289,15 +288,3 @@ def test_lines_about_one_memory_say_one(engram_command: Command) -> None:
     told = [engram_command(*one) for one in verbs]
 
     assert [one.stdout + one.stderr for one in told if "1 memories" in one.stdout + one.stderr] == []
-
-
-def test_a_question_of_the_dream_reads_as_a_question(tmp_path: Path) -> None:
-    """Two statements that contradict each other are asked about in one sentence that names the matter."""
-    from engramdb.dream.gaps import stale_question, topic_of  # noqa: PLC0415 - the room under test
-
-    with Engram.open(settings=Settings(home=tmp_path, embedder="static"), background=False) as engram:
-        memory = engram.remember("Ben lives in Porto")
-        asked = stale_question(memory, priority=0.5, now=memory.created_at).question
-
-    assert topic_of(memory) == "where Ben lives"
-    assert asked == "Is the old note on where Ben lives still true?"

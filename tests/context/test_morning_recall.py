@@ -60,7 +60,9 @@ def test_promises_come_first_and_the_nearest_before_the_others(lived: Engram) ->
 
 def test_an_open_question_takes_a_place(lived: Engram, clock: ManualClock) -> None:
     """One, by its id: once it is closed it is gone from mind."""
-    gap = Gap(id="g1", kind=GapKind.STALE, question="Does Maya still lead the team?", found_at=clock.now())
+    gap = Gap(
+        id="g1", kind=GapKind.MISSING_FIELD, question="Does Maya still lead the team?", found_at=clock.now()
+    )
     with lived._parts.store.atomic() as tx:
         tx.gaps.put(gap)
 
@@ -77,7 +79,7 @@ def test_an_open_question_takes_a_place(lived: Engram, clock: ManualClock) -> No
 def test_a_question_that_was_asked_lately_rests(lived: Engram, clock: ManualClock) -> None:
     """Nobody likes to be asked the same again the next morning."""
     found = clock.now()
-    gap = Gap(id="g1", kind=GapKind.STALE, question="Does Maya lead?", found_at=found, asked_at=found)
+    gap = Gap(id="g1", kind=GapKind.MISSING_FIELD, question="Does Maya lead?", found_at=found, asked_at=found)
     with lived._parts.store.atomic() as tx:
         tx.gaps.put(gap)
 

@@ -24,7 +24,7 @@ def asked(engram: Engram, clock: ManualClock) -> Gap:
     gap = Gap(
         id="gap-1",
         kind=GapKind.STALE,
-        question="Is it still true, about where Anna lives?",
+        question="On 1 January 2026 you said “Anna lives in Berlin”. Is that still so?",
         scope=MINE,
         memories=(memory.id,),
         priority=0.5,

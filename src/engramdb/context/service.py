@@ -25,6 +25,7 @@ from engramdb.errors import EmbeddingError, InvalidQuery
 from engramdb.health import CHAT, Health
 from engramdb.index.domains import find_summaries
 from engramdb.lifecycle.access_log import AccessRecorder
+from engramdb.lifecycle.questions import open_questions
 from engramdb.models.capabilities import Capabilities, TokenCounter, capabilities, counter_for
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.models.embedder import Embedder
@@ -272,7 +273,7 @@ class ContextService:
 
     def _gaps(self, place: Scope) -> Sequence[Gap]:
         with self._parts.store.read() as tx:
-            return tx.gaps.open_for(place, limit=GAPS_LOOKED_AT)
+            return open_questions(tx, place, limit=GAPS_LOOKED_AT)
 
     def _questions_left(self, place: Scope, session: str | None) -> int:
         most = self._parts.policy.context.gap_questions

@@ -18,6 +18,7 @@ from engramdb.context.attention import (
     is_vague,
     update_momentum,
 )
+from engramdb.lifecycle.questions import open_questions, put_into_words
 from engramdb.policy.context import AttentionPolicy
 from engramdb.store.contract import AttentionSnapshot, TopicSnapshot, Transaction
 from engramdb.text.dates import with_dates
@@ -283,8 +284,8 @@ def _item(tx: Transaction, slot: Slot, scope: Scope, now: datetime) -> WorkingIt
         return None if turn is None else WorkingItem(slot=slot, content=_shorten(turn.content))
     if slot.gap_id is not None:
         gap = tx.gaps.get(slot.gap_id, scope=scope)
-        is_open = gap is not None and gap.closed_at is None
-        return WorkingItem(slot=slot, content=gap.question) if gap and is_open else None
+        told = put_into_words(tx, [gap] if gap is not None and gap.closed_at is None else [])
+        return WorkingItem(slot=slot, content=told[0].question) if told else None
     return WorkingItem(slot=slot, content=slot.text)
 
 
@@ -478,7 +479,7 @@ def morning_slots(tx: Transaction, *, scope: Scope, now: datetime) -> tuple[Slot
 def _open_question(tx: Transaction, scope: Scope, now: datetime) -> list[Gap]:
     """Return the best open question, unless it was put to someone in the last days."""
     earliest = now - timedelta(days=MORNING_DAYS)
-    open_ones = tx.gaps.open_for(scope, limit=MEMORIES_CONSIDERED)
+    open_ones = open_questions(tx, scope, limit=MEMORIES_CONSIDERED)
     return [gap for gap in open_ones if gap.asked_at is None or gap.asked_at <= earliest][:1]
 
 

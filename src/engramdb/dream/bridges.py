@@ -11,9 +11,9 @@ from itertools import combinations, pairwise
 import numpy as np
 from msgspec import Struct
 
-from engramdb.dream.gaps import gap_id
 from engramdb.dream.ground import PAGE_ROWS, is_usable_source, scopes_to_visit, usable_by_key
 from engramdb.dream.step import AddLink, Dreaming, Proposal, SideWrite
+from engramdb.lifecycle.questions import gap_id
 from engramdb.store.contract import Transaction
 from engramdb.store.contract.capture import Mentions, UniqueName
 from engramdb.text.mentions import mentions, possible_names
@@ -149,7 +149,7 @@ def _duplicate_question(tx: Transaction, pair: tuple[str, str], scope: Scope, *,
         return None
     return Gap(
         id=gap_id(scope, GapKind.INTERFERENCE, "same", *pair),
-        kind=GapKind.INTERFERENCE,
+        kind=GapKind.SAME_ENTITY,
         question=f"Are {one.name} ({one.mentions} notes) and {other.name} ({other.mentions} notes) the same?",
         scope=scope,
         memories=about,

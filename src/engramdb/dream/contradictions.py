@@ -17,10 +17,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from engramdb.dream.gaps import CONTRADICTED, ask_question, contradiction_question
+from engramdb.dream.gaps import ask_question
 from engramdb.dream.neighbors import MAX_BUCKET, ScopeStatements, changed_scopes
 from engramdb.dream.step import Dreaming, Proposal, Restatus, Supersede
 from engramdb.lifecycle.pair_rules import contradicts
+from engramdb.lifecycle.questions import CONTRADICTED, contradiction_question
 from engramdb.policy import DreamPolicy
 from engramdb.text.normalize import normalize_text
 from engramdb.text.relations import says_more

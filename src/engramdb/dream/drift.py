@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path, PurePosixPath
 
-from engramdb.dream.gaps import ask_question, moved_files_question
+from engramdb.dream.gaps import ask_question
 from engramdb.dream.step import Dreaming, Proposal, Restatus, Skipped
+from engramdb.lifecycle.questions import missing_files_question
 from engramdb.text.traits import without_paths
 from engramdb.values import Memory, Status
 
@@ -177,7 +178,7 @@ def _propose_for_memory(dreaming: Dreaming, memory: Memory, roots: Sequence[Path
     if all(sight is PathCheck.ABSENT for sight in sights) and not memory.pinned:
         yield Restatus(memory=memory, status=Status.INVALIDATED, reason=GONE_REASON)
         return
-    gap = moved_files_question(memory, priority=PRIORITY, now=dreaming.now)
+    gap = missing_files_question(memory, priority=PRIORITY, now=dreaming.now)
     with dreaming.store.read() as tx:
         is_news = tx.gaps.is_news(gap)
     if is_news:

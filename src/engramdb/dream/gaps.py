@@ -2,126 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 
 from msgspec import Struct
 
 from engramdb.dream.step import Dreaming, Proposal, SideWrite
+from engramdb.lifecycle.questions import (
+    CONTRADICTED,
+    DISPUTED,
+    INJECTION,
+    contradiction_question,
+    doubt_question,
+    gap_id,
+    shorten_name,
+)
 from engramdb.store.contract import Transaction
-from engramdb.text.grammar import RELATION_QUESTIONS
 from engramdb.text.lexicons import registry
 from engramdb.text.names import fold_name
 from engramdb.text.normalize import lazy
-from engramdb.values import ActorKind, Entity, EntityType, Gap, GapKind, Memory, Scope, SecurityTier
+from engramdb.values import ActorKind, EdgeType, Entity, EntityType, Gap, GapKind, Memory, Scope
 
 GAP_MENTIONS = 3
 """Mentions that make an entity worth asking about."""
-
-# Put an open question into words, under an id that is the same whenever the same question is found.
-#
-# A question is made from a template and the name of what it is about, never from a statement, and of what
-# is confidential not even the name is said. It carries the ids of the memories that it is about, so it goes
-# with the first of them that is forgotten.
-
-MAX_NAME_CHARACTERS = 60
-"""Characters of a name that a question repeats."""
-INJECTION = "injection"
-"""The flag of what may be an instruction in disguise; nothing is asked or concluded from it."""
-
-
-def gap_id(scope: Scope, kind: GapKind, *parts: str) -> str:
-    """Return the id of a question of this kind about these things in this scope."""
-    told = json.dumps([scope.parts, kind, *parts], ensure_ascii=False)
-    return f"gap-{hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
-
-
-def stale_question(memory: Memory, *, priority: float, now: datetime) -> Gap:
-    """Return the question whether an old belief still holds; once confirmed it may be asked again later."""
-    since = memory.vouched_at.isoformat()
-    return Gap(
-        id=gap_id(memory.scope, GapKind.STALE, memory.id, since),
-        kind=GapKind.STALE,
-        question=f"Is the old note on {topic_of(memory)} still true?",
-        scope=memory.scope,
-        memories=(memory.id,),
-        priority=priority,
-        found_at=now,
-    )
-
-
-def moved_files_question(memory: Memory, *, priority: float, now: datetime) -> Gap:
-    """Return the question where the files have gone that a memory mentions."""
-    return Gap(
-        id=gap_id(memory.scope, GapKind.STALE, memory.id, "files"),
-        kind=GapKind.STALE,
-        question=f"Files are gone that a memory about {topic_of(memory)} names. Does it still hold?",
-        scope=memory.scope,
-        memories=(memory.id,),
-        priority=priority,
-        found_at=now,
-    )
-
-
-def contradiction_question(first: Memory, second: Memory | None, *, priority: float, now: datetime) -> Gap:
-    """Return the question which of two statements holds, or whether a disputed one does."""
-    both = sorted({first.id} | ({second.id} if second else set()))
-    named = first if first.id == both[0] or second is None else second
-    asked = (
-        f"Two memories about {topic_of(named)} contradict each other. Which one holds?"
-        if second
-        else f"A memory about {topic_of(named)} is disputed. Is it right?"
-    )
-    return Gap(
-        id=gap_id(first.scope, GapKind.CONTRADICTION, *both),
-        kind=GapKind.CONTRADICTION,
-        question=asked,
-        scope=first.scope,
-        memories=tuple(both),
-        priority=priority,
-        found_at=now,
-    )
-
-
-def interference_question(first: Memory, second: Memory, *, priority: float, now: datetime) -> Gap:
-    """Return the question what tells two statements apart that are easily confused."""
-    both = sorted([first.id, second.id])
-    named = first if first.id == both[0] else second
-    return Gap(
-        id=gap_id(first.scope, GapKind.INTERFERENCE, *both),
-        kind=GapKind.INTERFERENCE,
-        question=f"Two memories about {topic_of(named)} are easily confused. What tells them apart?",
-        scope=first.scope,
-        memories=tuple(both),
-        priority=priority,
-        found_at=now,
-    )
-
-
-def topic_of(memory: Memory) -> str:
-    """Return what a memory is about, by the name of its subject alone."""
-    if memory.security is SecurityTier.CONFIDENTIAL:
-        return "something confidential"
-    if not memory.subject or not memory.subject.strip():
-        return "something" if memory.category == "general" else _with_article(memory.category)
-    name = shorten(memory.subject)
-    template = RELATION_QUESTIONS.get(memory.predicate or "")
-    return template.format(name) if template else name
-
-
-def _with_article(noun: str) -> str:
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
-
-
-def shorten(name: str) -> str:
-    """Return a name on one line and not too long."""
-    plain = " ".join(name.split())
-    return plain if len(plain) <= MAX_NAME_CHARACTERS else plain[: MAX_NAME_CHARACTERS - 1] + "…"
 
 
 class ExpectedField(Struct, frozen=True, kw_only=True):
@@ -164,8 +69,6 @@ MAX_ENTITIES = 500
 MAX_PAIRS = 500
 MENTIONS_FULL = 20
 """An entity with this many mentions has full weight."""
-CONTRADICTED = 0.9
-DISPUTED = 0.8
 
 
 class GapsStep:
@@ -235,9 +138,11 @@ def _answered_questions(tx: Transaction, scope: Scope, found: Mapping[str, Gap])
             continue  # there is ground for it still, if another than before
         if len(living) < len(gap.memories):
             yield gap, "what it was about is settled"
-        elif gap.kind is GapKind.STALE and any(_confirmed_since(one, gap) for one in living):
+        elif gap.kind in (GapKind.STALE, GapKind.MISSING_FILES) and any(
+            _confirmed_since(one, gap) for one in living
+        ):
             yield gap, "it was confirmed"
-        elif gap.kind in (GapKind.MISSING_FIELD, GapKind.CONTRADICTION):
+        elif gap.kind in (GapKind.MISSING_FIELD, GapKind.CONTRADICTION, GapKind.DOUBT):
             yield gap, "it was answered"
 
 
@@ -271,7 +176,7 @@ def _missing_fields(
             yield Gap(
                 id=gap_id(scope, GapKind.MISSING_FIELD, entity.id, field.name),
                 kind=GapKind.MISSING_FIELD,
-                question=field.question.format(shorten(entity.name)),
+                question=field.question.format(shorten_name(entity.name)),
                 scope=scope,
                 memories=tuple(memory.id for memory in told[:MAX_MEMORIES_NAMED]),
                 priority=round(0.7 * field.weight * min(1.0, weight), 2),
@@ -293,14 +198,22 @@ def _is_about(memory: Memory, entity: Entity) -> bool:
 
 
 def _contradiction_questions(tx: Transaction, scope: Scope, dreaming: Dreaming) -> list[Gap]:
-    """Return a question for every pair that contradicts and for every disputed memory outside of a pair."""
-    pairs = tx.gaps.contradictions_in(scope, limit=MAX_PAIRS)
-    alone = set(tx.gaps.challenged_in(scope, limit=MAX_PAIRS)) - {key for pair in pairs for key in pair}
-    memories = tx.memories.by_keys(sorted({*alone, *(key for pair in pairs for key in pair)}))
+    """Return a question for every pair that contradicts, every doubt, and every other disputed memory."""
+    pairs = tx.gaps.linked_in(scope, EdgeType.CONTRADICTS, limit=MAX_PAIRS)
+    doubts = tx.gaps.linked_in(scope, EdgeType.DOUBTS, limit=MAX_PAIRS)
+    explained = {key for pair in pairs for key in pair} | {doubtful for _, doubtful in doubts}
+    alone = set(tx.gaps.challenged_in(scope, limit=MAX_PAIRS)) - explained
+    linked = {key for pair in (*pairs, *doubts) for key in pair}
+    memories = tx.memories.by_keys(sorted(alone | linked))
     found = [
         contradiction_question(memories[first], memories[second], priority=CONTRADICTED, now=dreaming.now)
         for first, second in pairs
         if not _is_flagged(memories[first], memories[second])
+    ]
+    found += [
+        doubt_question(memories[change], memories[doubtful], now=dreaming.now)
+        for change, doubtful in doubts
+        if not _is_flagged(memories[change], memories[doubtful])
     ]
     disputed = [memories[key] for key in sorted(alone) if not _is_flagged(memories[key])]
     return found + [

@@ -13,8 +13,9 @@ import math
 from collections.abc import Iterator
 from datetime import timedelta
 
-from engramdb.dream.gaps import INJECTION, ask_question, stale_question
+from engramdb.dream.gaps import ask_question
 from engramdb.dream.step import Adjust, Dreaming, Proposal
+from engramdb.lifecycle.questions import INJECTION, stale_question
 from engramdb.policy import InsightPolicy
 from engramdb.store.contract import Transaction
 from engramdb.values import Memory, Status

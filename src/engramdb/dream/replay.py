@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.dream.clustering import nearest_in_scope
-from engramdb.dream.gaps import INJECTION, ask_question, interference_question
+from engramdb.dream.gaps import ask_question
 from engramdb.dream.step import AddLink, Adjust, Dreaming, Proposal, SideWrite
 from engramdb.lifecycle.curves import retention
 from engramdb.lifecycle.pair_rules import exclude_each_other
+from engramdb.lifecycle.questions import INJECTION, interference_question
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Transaction
 from engramdb.values import Action, Actor, ActorKind, EdgeType, Memory, Status

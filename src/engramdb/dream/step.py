@@ -9,24 +9,17 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from msgspec import Struct, field
 
-from engramdb.errors import InvalidQuery, MemoryNotFound
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.policy import Policy
 from engramdb.store.contract import Store, Transaction
-from engramdb.text.normalize import is_text
 from engramdb.values import (
-    Action,
-    Actor,
-    AuditEvent,
     EdgeType,
     EmbedderIdentity,
-    Gap,
     Kind,
     Layer,
     Memory,
     MemoryId,
     MemoryType,
-    Scope,
     Status,
 )
 
@@ -123,38 +116,6 @@ class SideWrite(Proposal, frozen=True, kw_only=True):
     about: tuple[MemoryId, ...] = ()
     write: Callable[[Transaction], bool]
     """Writes it, and returns whether anything changed."""
-
-
-def find_question(tx: Transaction, gap_id: str, scope: Scope) -> Gap:
-    """Return a question that this scope sees, open or closed."""
-    gap = tx.gaps.get(gap_id, scope=scope) if isinstance(gap_id, str) and is_text(gap_id) else None
-    if gap is None:
-        raise MemoryNotFound(
-            f"no question has the id {str(gap_id)[:40]!r}", hint="`gaps` shows those that are open."
-        )
-    return gap
-
-
-def find_open_question(tx: Transaction, gap_id: str, scope: Scope) -> Gap:
-    """Return an open question of exactly this scope: one of a wider scope is for others to settle."""
-    gap = find_question(tx, gap_id, scope)
-    if gap.scope != scope:
-        raise InvalidQuery(f"question {gap_id} belongs to the scope {gap.scope}", hint="Settle it there.")
-    if gap.closed_at is not None:
-        raise InvalidQuery(f"question {gap_id} is closed already")
-    return gap
-
-
-def close_question(
-    store: Store, gap_id: str, *, scope: Scope, reason: str, actor: Actor, now: datetime
-) -> Gap:
-    """Settle an open question; it is not asked again."""
-    with store.atomic() as tx:
-        find_open_question(tx, gap_id, scope)
-        tx.gaps.close(gap_id, at=now, by=actor.kind, because=reason)
-        detail = {"question": "closed"}
-        tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=gap_id, detail=detail))
-        return find_question(tx, gap_id, scope)
 
 
 class Skipped(Exception):

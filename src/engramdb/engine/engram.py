@@ -528,18 +528,18 @@ class Engram:
 
         `after` a question's id gives the page after it, also if that one was settled meanwhile.
         """
-        from engramdb.dream.step import find_question  # noqa: PLC0415 - few processes ask
+        from engramdb.lifecycle.questions import find_question, open_questions  # noqa: PLC0415 - few processes ask
 
         check_limit(limit)
         place = self._in(scope)
         with self._parts.store.read() as tx:
             if after is not None:
                 find_question(tx, after, place)
-            return tx.gaps.open_for(place, limit=limit, after=after)
+            return open_questions(tx, place, limit=limit, after=after)
 
     def close_gap(self, gap_id: str, *, reason: str = "", scope: Scope | None = None) -> Gap:
         """Settle a question without an answer; it is not asked again."""
-        from engramdb.dream.step import close_question  # noqa: PLC0415 - few processes ask
+        from engramdb.lifecycle.questions import close_question  # noqa: PLC0415 - few processes ask
 
         return close_question(
             self._parts.store,
@@ -552,7 +552,7 @@ class Engram:
 
     def answer_gap(self, gap_id: str, answer: str, *, scope: Scope | None = None) -> Memory:
         """Answer a question: what is stated is remembered in its scope, and the question is closed."""
-        from engramdb.dream.step import find_open_question  # noqa: PLC0415 - few processes ask
+        from engramdb.lifecycle.questions import find_open_question  # noqa: PLC0415 - few processes ask
 
         place = self._in(scope)
         with self._parts.store.read() as tx:

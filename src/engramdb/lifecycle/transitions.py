@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from engramdb.errors import StatusNotAllowed
+from engramdb.lifecycle.questions import question_of_link
 from engramdb.store.contract import Transaction
 from engramdb.text.identity import FORGOTTEN_WORDS, fingerprint_of
 from engramdb.text.normalize import normalize_text
@@ -227,9 +228,16 @@ class MemoryWriter(Struct, frozen=True):
         return gone
 
     def link(self, source: Memory, target: Memory, kind: EdgeType, *, weight: float = 1.0) -> Edge:
-        """Link two memories; raises `EdgeNotAllowed` where that would close a circle of reasons."""
+        """
+        Link two memories; raises `EdgeNotAllowed` where that would close a circle of reasons.
+
+        A link that disputes or doubts something opens the question about it.
+        """
         edge = Edge(source=source.id, target=target.id, type=kind, weight=weight, created_at=self.now)
         self.tx.edges.add(edge)
+        asked = question_of_link(source, target, kind, now=self.now)
+        if asked is not None:
+            self.tx.gaps.put(asked)
         return edge
 
     def link_related(self, source: Memory, others: Mapping[MemoryId, float]) -> None:

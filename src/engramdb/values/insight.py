@@ -119,7 +119,16 @@ class GapKind(StrEnum):
     MISSING_FIELD = "missing_field"
     CONTRADICTION = "contradiction"
     STALE = "stale"
+    DOUBT = "doubt"
+    """After a change that may have made it untrue."""
+    MISSING_FILES = "missing_files"
     INTERFERENCE = "interference"
+    SAME_ENTITY = "same_entity"
+
+    @property
+    def is_about_words(self) -> bool:
+        """Whether it asks about what memories say, and so is put into words when it is read."""
+        return self not in (GapKind.MISSING_FIELD, GapKind.SAME_ENTITY)
 
 
 class Gap(Struct, frozen=True, kw_only=True):
@@ -134,7 +143,7 @@ class Gap(Struct, frozen=True, kw_only=True):
     scope: Scope = GLOBAL
     """Whose question it is."""
     memories: tuple[MemoryId, ...] = ()
-    """The memories that it is about."""
+    """The memories that it is about, in the order in which it speaks of them."""
     priority: float = 0.5
     """How much an answer would matter, from 0 to 1."""
     found_at: datetime

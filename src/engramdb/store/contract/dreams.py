@@ -13,6 +13,7 @@ from engramdb.values import (
     ActorKind,
     Breadth,
     DreamReport,
+    EdgeType,
     EntityType,
     Gap,
     Layer,
@@ -287,8 +288,12 @@ class Gaps(Protocol):
         """Return the keys of the challenged memories of exactly this scope, newest first."""
         ...
 
-    def contradictions_in(self, scope: Scope, *, limit: int) -> Sequence[tuple[int, int]]:
-        """Return pairs of living memories of exactly this scope that are linked as contradicting."""
+    def open_about(self, memory_ids: Sequence[MemoryId], *, scope: Scope) -> Sequence[Gap]:
+        """Return the open questions about any of these memories that a scope may see, best first."""
+        ...
+
+    def linked_in(self, scope: Scope, kind: EdgeType, *, limit: int) -> Sequence[tuple[int, int]]:
+        """Return the living ends, source first, of the links of a kind within exactly this scope."""
         ...
 
     def mentioned_entities(

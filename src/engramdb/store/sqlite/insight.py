@@ -18,7 +18,7 @@ from engramdb.store.sqlite.rows import (
     to_json,
     to_microseconds,
 )
-from engramdb.values import ActorKind, Breadth, EntityType, Gap, GapKind, MemoryId, Scope, Source
+from engramdb.values import ActorKind, Breadth, EdgeType, EntityType, Gap, GapKind, MemoryId, Scope, Source
 
 if TYPE_CHECKING:
     import apsw
@@ -50,6 +50,7 @@ _PUT = (
 _ABOUT = "INSERT OR IGNORE INTO gap_memories SELECT ?, key FROM memories WHERE id = ?"
 _CLOSE = "UPDATE gaps SET closed_at = ?, closed_by = ?, closed_because = ? WHERE id = ? AND closed_at IS NULL"
 _MEMORIES = f"SELECT x.gap, m.id FROM gap_memories x JOIN memories m ON m.key = x.memory WHERE x.gap {AMONG}"
+_ABOUT_ANY = f"SELECT x.gap FROM gap_memories x JOIN memories m ON m.key = x.memory WHERE m.id {AMONG}"
 _COUNT_ABOUT = (
     "SELECT count(DISTINCT x.gap) FROM gap_memories x JOIN gaps g ON g.id = x.gap "
     f"JOIN memories m ON m.key = x.memory WHERE m.id {AMONG} AND g.closed_at IS NULL"
@@ -59,12 +60,12 @@ _CHALLENGED = (
     "SELECT m.key FROM memories m WHERE m.scope = ? AND m.status = 'challenged' "
     f"AND {_USABLE} ORDER BY m.key DESC LIMIT ?"
 )
-_CONTRADICTIONS = (
-    "SELECT DISTINCT min(e.source, e.target), max(e.source, e.target) FROM edges e "
+_LINKED = (
+    "SELECT e.source, e.target FROM edges e "
     "JOIN memories m ON m.key = e.source JOIN memories o ON o.key = e.target "
-    f"WHERE e.type = 'contradicts' AND m.scope = ? AND o.scope = m.scope AND {_USABLE} "
+    f"WHERE e.type = ? AND m.scope = ? AND o.scope = m.scope AND {_USABLE} "
     "AND o.status IN ('active', 'challenged') AND instr(o.flags, '\"injection\"') = 0 "
-    "ORDER BY 2 DESC, 1 DESC LIMIT ?"
+    "ORDER BY max(e.source, e.target) DESC, min(e.source, e.target) DESC, e.source LIMIT ?"
 )
 _MENTIONED_ENTITIES = (
     "SELECT e.id, m.key FROM entities e JOIN entity_mentions x ON x.entity = e.key "
@@ -92,7 +93,7 @@ class GapsTable:
         if not self.is_news(gap):
             return False
         moments = (to_microseconds(gap.found_at), *map(optional_to_microseconds, (gap.asked_at, None)))
-        row = (gap.id, self._scopes.make(gap.scope), gap.kind, gap.question, gap.priority, *moments)
+        row = (gap.id, self._scopes.make(gap.scope), gap.kind, _stored_words(gap), gap.priority, *moments)
         self._connection.execute(_PUT, row)
         self._connection.execute("DELETE FROM gap_memories WHERE gap = ?", (gap.id,))
         self._connection.executemany(_ABOUT, [(gap.id, memory) for memory in gap.memories])
@@ -110,7 +111,7 @@ class GapsTable:
             return False
         known: list[Any] = self._connection.execute(_MEMORIES, (to_json([gap.id]),)).fetchall()
         is_same_ground = set(gap.memories) <= {memory for _, memory in known}
-        return not is_same_ground or state[:3] != (gap.question, gap.priority, None)
+        return not is_same_ground or state[:3] != (_stored_words(gap), gap.priority, None)
 
     def close(self, gap_id: str, *, at: datetime, by: ActorKind, because: str) -> bool:
         """Note that a question is settled, and return whether it was open."""
@@ -154,12 +155,18 @@ class GapsTable:
         rows: list[Any] = self._connection.execute(_CHALLENGED, (self._scopes.find(scope), limit)).fetchall()
         return [key for (key,) in rows]
 
-    def contradictions_in(self, scope: Scope, *, limit: int) -> Sequence[tuple[int, int]]:
-        """Return pairs of living memories of exactly this scope that are linked as contradicting."""
-        rows: list[Any] = self._connection.execute(
-            _CONTRADICTIONS, (self._scopes.find(scope), limit)
-        ).fetchall()
-        return [(first, second) for first, second in rows]
+    def open_about(self, memory_ids: Sequence[MemoryId], *, scope: Scope) -> Sequence[Gap]:
+        """Return the open questions about any of these memories that a scope may see, best first."""
+        condition = f"g.id IN ({_ABOUT_ANY}) AND g.scope IN ({VISIBLE}) AND g.closed_at IS NULL"
+        order = "ORDER BY g.priority DESC, g.found_at, g.id"
+        bound = [to_json(list(memory_ids)), *scope_columns(scope)]
+        return self._gaps(f"{condition} AND {_HAS_GROUND} {order}", bound)
+
+    def linked_in(self, scope: Scope, kind: EdgeType, *, limit: int) -> Sequence[tuple[int, int]]:
+        """Return the living ends, source first, of the links of a kind within exactly this scope."""
+        bound = (kind, self._scopes.find(scope), limit)
+        rows: list[Any] = self._connection.execute(_LINKED, bound).fetchall()
+        return [(source, target) for source, target in rows]
 
     def mentioned_entities(
         self, scope: Scope, kinds: Sequence[EntityType], *, least: int, limit: int
@@ -199,6 +206,11 @@ class GapsTable:
                 )
                 for row in rows
             ]
+
+
+def _stored_words(gap: Gap) -> str:
+    """Return the words to store: none of a question that speaks in the words of memories."""
+    return "" if gap.kind.is_about_words else gap.question
 
 
 # The tables `tree_nodes` and `tree_members`: summaries of clusters, domains and whole scopes.
