@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from engramdb import Settings
 from engramdb.policy import NAMES
-from evals.beliefs import pairs, stories
+from evals.beliefs import doubles, grid, groups, pairs, stories
 from evals.beliefs.counting import Share, Tally, print_table
 from evals.beliefs.telling import WAYS
 from evals.report import keep
@@ -23,12 +23,19 @@ SUITES: dict[str, Measure] = {
     "pairs": pairs.measure,
     "stories": stories.measure_stories,
     "traps": stories.measure_traps,
+    "groups": groups.measure,
+    "doubles": doubles.measure,
+    "grid": grid.measure,
 }
 WANTED: Mapping[str, Mapping[str, Share]] = {
     "harmless": pairs.HARMLESS_WANTED,
     "conflict": pairs.CONFLICT_WANTED,
     "stories": stories.STORIES_WANTED,
+    "premises": stories.PREMISES_WANTED,
     "traps": stories.TRAPS_WANTED,
+    "groups": groups.WANTED,
+    "doubles": doubles.WANTED,
+    "grid": grid.WANTED,
 }
 
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engramdb import Engram, Scope, Settings
+from engramdb import Engram, Recall, Scope, Settings
 from evals.beliefs.counting import Share, Tally
 from evals.beliefs.telling import (
     BASELINES,
     HAS_VALID_AT,
+    RETIRED,
+    TOP,
     Answers,
     AskedEngram,
     Shown,
     answering,
     baseline,
     day,
+    is_marked,
+    memories_in,
     opened,
     rows,
     says,
     tell,
+    told_by,
     turns_of,
     words_of,
 )
@@ -31,6 +36,13 @@ STORIES_WANTED: dict[str, Share] = {
     "valid_at right": ("≥", 0.95),
     "timeline tells both": ("≥", 0.9),
 }
+PREMISES_WANTED: dict[str, Share] = {
+    "outdated premises flagged": ("≥", 0.8),
+    "ordinary questions flagged": ("≤", 0.02),
+    "dependants marked": ("≥", 0.6),
+    "unrelated ones marked": ("≤", 0.05),
+}
+HAS_PREMISES = "premises" in Recall.__struct_fields__
 TRAPS_WANTED: dict[str, Share] = {"right first": ("≥", 0.95)}
 
 
@@ -41,12 +53,16 @@ def measure_stories(
     every = {f"story {row['id']}": row for row in rows("stories", half)[:limit]}
     talks = {name: turns_of(row) for name, row in every.items()}
     columns: dict[str, Tally] = {}
+    premises: dict[str, Tally] = {}
     for way in ways:
         tally = columns[way] = Tally()
+        doubts = premises[way] = Tally()
         with opened(settings) as (engram, clock):
             tell(engram, clock, talks, way)
             answers = answering(engram, talks)
             for name, row in every.items():
+                _note_ripples(engram, Scope(user=name), row, doubts)
+                _ask_premises(engram, Scope(user=name), row, doubts)
                 _ask_now(row, answers[name], tally)
                 _ask_then(row, answers[name], tally)
                 tally.note("timeline tells both", _tells_both(engram, Scope(user=name), row))
@@ -55,7 +71,7 @@ def measure_stories(
         for name, asked in baseline(title, settings, talks).items():
             _ask_now(every[name], asked, tally)
             _ask_then(every[name], asked, tally)
-    return {"stories": columns}
+    return {"stories": columns, "premises": premises}
 
 
 def _ask_now(row: Mapping[str, Any], asked: Answers, tally: Tally) -> None:
@@ -97,6 +113,36 @@ def _tells_both(engram: Engram, scope: Scope, row: Mapping[str, Any]) -> bool:
     every = [one for entry in entries for one in (entry.memory, entry.replaced, entry.disputed) if one]
     texts = [words_of(memory) for memory in every]
     return all(any(says(row[name], text) for text in texts) for name in ("current", "stale"))
+
+
+def _ask_premises(engram: Engram, scope: Scope, row: Mapping[str, Any], tally: Tally) -> None:
+    if not HAS_PREMISES:
+        tally.absent |= {"outdated premises flagged", "ordinary questions flagged"}
+        return
+    if row["premise"]:
+        is_flagged = _is_flagged(engram, row["premise"], scope)
+        tally.note("outdated premises flagged", is_flagged, missed=f"{row['id']} {row['premise']}")
+    for question in (*row["ordinary"], row["question"]):
+        is_flagged = _is_flagged(engram, question, scope)
+        tally.note("ordinary questions flagged", is_flagged, held=f"{row['id']} {question}")
+
+
+def _is_flagged(engram: Engram, question: str, scope: Scope) -> bool:
+    return bool(getattr(engram.recall(question, limit=TOP, scope=scope), "premises", ()))
+
+
+def _note_ripples(engram: Engram, scope: Scope, row: Mapping[str, Any], tally: Tally) -> None:
+    texts = [text for _date, _by, text in row["turns"]]
+    found = told_by(memories_in(engram, scope), texts)
+    for measure, places in (("dependants", row["depends"]), ("unrelated ones", row["stands"])):
+        for place in places:
+            if not found[place]:
+                tally.note(f"{measure} not stored", True)
+                continue
+            is_doubted = any(is_marked(one) for one in found[place])
+            wrong = {"missed": texts[place]} if measure == "dependants" else {"held": texts[place]}
+            tally.note(f"{measure} marked", is_doubted, **wrong)
+            tally.note(f"{measure} retired", any(one.status in RETIRED for one in found[place]))
 
 
 def measure_traps(

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from engramdb import Settings
+from engramdb import Scope, Settings
 from evals.beliefs import telling
 from evals.beliefs.__main__ import SUITES, WANTED
 from evals.beliefs.pairs import measure
 from evals.beliefs.telling import BASELINES, WAYS
+from evals.beliefs.ways_in import DOUBTFUL_WAYS, IN_THE_USERS_NAME, WEAK_WAYS, shared_store
 
 LINES = 2
 SETTINGS = Settings(embedder="static", reader="rules")
@@ -22,9 +23,9 @@ SETTINGS = Settings(embedder="static", reader="rules")
 def test_every_line_is_counted_by_every_way_in(suite: str) -> None:
     """No column of a suite is empty, and what is wanted of a suite is among its measures."""
     for name, columns in SUITES[suite]("open", list(WAYS), SETTINGS, LINES).items():
-        assert set(columns) >= set(WAYS)
-        for way in WAYS:
-            tally = columns[way]
+        own = {title: tally for title, tally in columns.items() if title not in BASELINES}
+        assert set(own) in ({*WAYS}, {"told", "after a dream"})
+        for tally in own.values():
             assert all(len(held) >= 1 for held in tally.shares.values())
             assert max(len(held) for held in tally.shares.values()) >= LINES
             found = {*tally.shares, *tally.absent}
@@ -55,3 +56,17 @@ def test_what_is_retired_is_counted_as_such(monkeypatch: pytest.MonkeyPatch, tmp
 
 def _write(path: Path, row: dict[str, Any]) -> None:
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("way", WEAK_WAYS | DOUBTFUL_WAYS | IN_THE_USERS_NAME)
+def test_every_way_in_brings_something(way: str) -> None:
+    """A way that stores nothing would overwrite nothing, and bring back nothing, whatever the engine does."""
+    scope = Scope(user="ann")
+    text = "The orders service runs on port 9090 in production, and the billing service is written in Kotlin."
+    with shared_store(SETTINGS) as store:
+        (WEAK_WAYS | DOUBTFUL_WAYS | IN_THE_USERS_NAME)[way](store, scope, text)
+        found = [one.content for one in store.person.list(scope=scope)]
+        found += [
+            turn.excerpt for turn in store.person.recall("port of the orders service", scope=scope).said
+        ]
+        assert any("9090" in one for one in found)
