@@ -98,6 +98,16 @@ def _implied(news: dict[str, dict[str, Any]], name: str) -> Iterator[Example]:
             yield replace(_pair(old, news[newer], name, label("relation", relation)), kind="implied")
 
 
+def _wordings(file: Rows, _chance: random.Random) -> Iterator[Example]:
+    """Yield every two wordings of one fact, and every wording beside every near miss of it."""
+    for row in file.rows:
+        for old, new in itertools.combinations(row["wordings"], 2):
+            yield _pair({"old": old}, {"new": new}, file.name, label("relation", "same"))
+        for old, near in itertools.product(row["wordings"], row["near"]):
+            labels = label("relation", near["relation"])
+            yield _pair({"old": old}, {"new": near["text"]}, file.name, labels)
+
+
 def _pair(old: dict[str, Any], new: dict[str, Any], name: str, labels: dict[str, list[int]]) -> Example:
     first = spoken_by(old.get("old_by", "user"), old["old"])
     return Example(first, spoken_by(new.get("new_by", "user"), new["new"]), name, "pair", labels)
@@ -227,6 +237,7 @@ def _stories(file: Rows, _chance: random.Random) -> Iterator[Example]:
 _READERS = {
     "pairs": _pairs,
     "quads": _quads,
+    "wordings": _wordings,
     "utterances": _utterances,
     "talk": _talk,
     "dialogues": _dialogues,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -28,3 +29,18 @@ def test_what_is_held_out_is_not_trained_on() -> None:
     kept_out = {(one.first, one.second) for one in load(FOLDER / "held_out") if one.second}
     assert kept_out
     assert not trained & kept_out
+
+
+def test_every_wording_of_a_fact_is_paired_with_every_near_miss(tmp_path: Path) -> None:
+    """Two wordings are the same; a near miss is what its label says, beside each of them."""
+    folder = tmp_path / "wordings"
+    folder.mkdir()
+    row = {
+        "wordings": ["We eat at six.", "dinner: six"],
+        "near": [{"text": "We eat fish.", "relation": "related"}],
+    }
+    (folder / "mixed.jsonl").write_text(json.dumps(row), encoding="utf-8")
+
+    found = [TASKS["relation"][one.labels["relation"][0]] for one in load(tmp_path)]
+
+    assert found == ["same", "related", "related"]
