@@ -68,7 +68,7 @@ def test_a_window_brings_up_an_open_question(maker: Maker) -> None:
     """As a line among the notes, and the caller learns which one it was."""
     hits = [hit(memory("Ann lives in Oslo", 1)), hit(memory("Ann likes tea", 2))]
 
-    window = maker.window(2_000, hits, sources={"gaps": lambda: [GAP], "questions_left": 2})
+    window = maker.window(2_000, hits, sources={"gaps": lambda _shown: [GAP], "questions_left": 2})
 
     assert window.asked == (GAP,)
     assert "Is Ann still in Oslo?" in window.present
@@ -78,7 +78,7 @@ def test_a_question_without_room_was_not_asked(maker: Maker) -> None:
     """What is not in the prompt must not count as asked."""
     hits = [hit(memory("Ann lives in Oslo", 1)), hit(memory("Ann likes tea", 2))]
 
-    window = maker.window(90, hits, sources={"gaps": lambda: [GAP], "questions_left": 2})
+    window = maker.window(90, hits, sources={"gaps": lambda _shown: [GAP], "questions_left": 2})
 
     assert window.asked == ()
 

@@ -416,6 +416,27 @@ def test_questions_are_read_on_from_one_of_them(store: Store) -> None:
         ]
 
 
+def test_it_is_known_what_a_session_was_asked(store: Store) -> None:
+    """Of exactly its scope; a question is found by the end of its id, and rests as long as somebody said."""
+    mine = Scope(user="ann")
+    later = NOW + timedelta(days=1)
+    with store.atomic() as tx:
+        for gap_id in ("gap-1-abcdefgh", "gap-2-ijklmnop"):
+            tx.gaps.put(Gap(id=gap_id, kind=GapKind.STALE, question="?", scope=mine, found_at=NOW))
+        tx.gaps.mark_asked(["gap-1-abcdefgh"], at=NOW, scope=mine, session="s1")
+        tx.gaps.mark_asked(["gap-1-abcdefgh"], at=later, scope=mine, session="s1")
+        tx.gaps.mark_asked(["gap-2-ijklmnop"], at=NOW, scope=mine)
+        tx.gaps.snooze("gap-2-ijklmnop", until=later)
+        asked = {gap.id: gap for gap in tx.gaps.open_for(mine, limit=9)}
+
+        assert tx.gaps.asked_in("s1", scope=mine) == {"gap-1-abcdefgh": later}
+        assert tx.gaps.asked_in("s1", scope=GLOBAL) == tx.gaps.asked_in("s2", scope=mine) == {}
+        assert tx.gaps.ids_ending_with("abcdefgh", scope=mine) == ["gap-1-abcdefgh"]
+        assert tx.gaps.ids_ending_with("abcdefgh", scope=GLOBAL) == []
+        assert asked["gap-1-abcdefgh"].asked_at == later
+        assert asked["gap-2-ijklmnop"].snoozed_until == later
+
+
 def test_edges_replace_their_weight_and_never_close_a_circle(store: Store) -> None:
     """The same ends and type are one edge; inference that would prove itself is refused."""
     one, two, three = memory("one"), memory("two"), memory("three")

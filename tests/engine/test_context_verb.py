@@ -10,6 +10,7 @@ from engramdb import Draft, Engram, Scope, Settings
 from engramdb.capture.writer import BULK_ROWS
 from engramdb.context.sections import MAX_CHANGES_APPLIED
 from engramdb.errors import InvalidQuery
+from engramdb.lifecycle.questions import stale_question
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import Filters, Gap, GapKind, Layer, SectionName, WorkingLine
 
@@ -192,7 +193,7 @@ def test_an_open_question_comes_up_once(engram: Engram) -> None:
     gap = Gap(
         id="g1",
         kind=GapKind.STALE,
-        question="Does otter still run Debian 12?",
+        question="“The otter server runs Debian 12”. Is that still so?",
         memories=(fact.id,),
         found_at=fact.created_at,
     )
@@ -203,12 +204,27 @@ def test_an_open_question_comes_up_once(engram: Engram) -> None:
     second = engram.context("otter server Debian", model=LARGE, session="s1")
 
     assert [one.id for one in first.asked] == ["g1"]
-    assert "Does otter still run Debian 12?" in first.text
+    assert "“The otter server runs Debian 12”. Is that still so?" in first.text
     assert second.asked == ()
     with engram._parts.store.read() as tx:
         asked = tx.gaps.get("g1", scope=Scope())
     assert asked is not None
     assert asked.asked_at is not None
+
+
+def test_a_session_is_asked_two_questions_whatever_process_asks(tmp_path: Path, clock: ManualClock) -> None:
+    """Hooks are a process each; the third question of a session waits for another session."""
+    asked = []
+    for number in range(3):
+        with Engram.open(tmp_path / "m.db", clock=clock, embedder=TinyEmbedder(), background=False) as opened:
+            fact = opened.remember(f"The otter server number {number} runs Debian 12")
+            with opened._parts.store.atomic() as tx:
+                tx.gaps.put(stale_question(fact, priority=0.5, now=clock.now()))
+            asked.append(len(opened.context(fact.content, model=LARGE, session="s1").asked))
+            later = opened.context(fact.content, model=LARGE, session="s2").asked
+
+    assert asked == [1, 1, 0]
+    assert len(later) == 1
 
 
 def test_in_a_full_store_everybody_has_its_share(

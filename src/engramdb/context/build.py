@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime
 
 from msgspec import Struct, field
@@ -102,7 +102,8 @@ class WindowSources(Struct, frozen=True, kw_only=True):
     policy: ContextPolicy
     summarize: Summarize | None = None
     wider: Callable[[Breadth], Sequence[Summary]] | None = None
-    gaps: Callable[[], Sequence[Gap]] | None = None
+    gaps: Callable[[Set[MemoryId]], Sequence[Gap]] | None = None
+    """Returns the open questions about these memories."""
     questions_left: int = 0
 
 
@@ -170,7 +171,7 @@ CAPPED_SHARES = (
 """These grow to twice their share at most: many preferences must not leave a message without memories."""
 MIN_LINE_TOKENS = 10
 """A line costs no less, so a section need not look at more memories than that allows."""
-QUESTIONS_TOKENS = 60
+QUESTIONS_TOKENS = 150
 """What one or two open questions take."""
 
 
@@ -325,7 +326,7 @@ def _question_lines(draft: WindowDraft) -> list[str]:
     if sources.gaps is None or not sources.questions_left:
         return []
     draft.gaps = choose_questions(
-        sources.gaps(), draft.shown, left=sources.questions_left, now=draft.request.now
+        sources.gaps(draft.shown), draft.shown, left=sources.questions_left, now=draft.request.now
     )
     return [question_line(gap) for gap in draft.gaps]
 

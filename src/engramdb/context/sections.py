@@ -13,6 +13,7 @@ from msgspec import Struct
 from engramdb.capture.actions import is_run_record
 from engramdb.context.budget import SectionCandidate
 from engramdb.context.lines import inline_name, may_be_standing, may_enter_window, one_line
+from engramdb.lifecycle.questions import SHORT_ID_CHARACTERS
 from engramdb.policy import ContextPolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.terms import query_terms
@@ -231,7 +232,7 @@ UNKNOWN_NOTE = (
     "- note: nothing in memory fits this message well; what is left is general knowledge, or asking the user"
 )
 THIN_NOTE = "- note: little in memory fits this message well; it may be incomplete or out of date"
-QUESTION_PREFIX = "- open question for the user, where it fits: "
+QUESTION_PREFIX = "- open question to ask the user, if it fits: "
 
 
 def knowledge_note(hits: Sequence[Hit], policy: ContextPolicy) -> str | None:
@@ -253,14 +254,15 @@ def choose_questions(gaps: Sequence[Gap], shown: Set[MemoryId], *, left: int, no
         for gap in gaps
         if gap.closed_at is None
         and (gap.asked_at is None or gap.asked_at <= rested)
+        and (gap.snoozed_until is None or gap.snoozed_until <= now)
         and not shown.isdisjoint(gap.memories)
     ]
     return sorted(due, key=lambda gap: -gap.priority)[: max(0, left)]
 
 
 def question_line(gap: Gap) -> str:
-    """Return an open question as a line."""
-    return QUESTION_PREFIX + one_line(gap.question)
+    """Return an open question as a line, with the end of its id, by which it can be answered."""
+    return f"{QUESTION_PREFIX}{one_line(gap.question)} [{gap.id[-SHORT_ID_CHARACTERS:]}]"
 
 
 # Who else is there: the other agents, a line each.

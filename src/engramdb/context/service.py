@@ -7,9 +7,7 @@ Budget first, then fill. What is shown and fits the message counts as recalled.
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Protocol
 
 from msgspec import Struct
@@ -25,7 +23,7 @@ from engramdb.errors import EmbeddingError, InvalidQuery
 from engramdb.health import CHAT, Health
 from engramdb.index.domains import find_summaries
 from engramdb.lifecycle.access_log import AccessRecorder
-from engramdb.lifecycle.questions import open_questions
+from engramdb.lifecycle.questions import put_into_words
 from engramdb.models.capabilities import Capabilities, TokenCounter, capabilities, counter_for
 from engramdb.models.chat import CallLog, ChatModel
 from engramdb.models.embedder import Embedder
@@ -41,6 +39,7 @@ from engramdb.values import (
     Brief,
     Filters,
     Gap,
+    MemoryId,
     Missing,
     Recall,
     Role,
@@ -53,9 +52,6 @@ from engramdb.values import (
 
 MAX_TURNS = 400
 """The turns of a session that are read for its history."""
-MAX_SESSIONS = 256
-"""The sessions of which it is remembered how many questions they were asked."""
-GAPS_LOOKED_AT = 20
 SUMMARIES_LOOKED_AT = 5
 
 
@@ -112,8 +108,6 @@ class ContextService:
             self._summaries = ModelSummaries(
                 parts.chat, parts.calls, lambda error: parts.health.failed(CHAT, error)
             )
-        self._questions_asked: OrderedDict[tuple[Scope, str | None], int] = OrderedDict()
-        self._counting_questions = threading.Lock()
 
     def clear(self) -> None:
         """Hold no words of any memory: some of them were erased."""
@@ -152,7 +146,7 @@ class ContextService:
             standing = list(self._standing.of(tx, scope).memories.values())
             newest = tx.memories.list(scope=scope, filters=Filters(), limit=LOOKED_AT, before=None)
         known = {one.id for one in (*standing, *newest)}
-        gaps = choose_questions(self._gaps(scope), known, left=left, now=now) if left > 0 else []
+        gaps = choose_questions(self._gaps(scope, known), known, left=left, now=now) if left > 0 else []
         sources = BriefSources(standing=standing, newest=newest, questions=gaps, session=session)
         found = build_brief(sources, budget, measure=Measure(self.counter(None)), now=now)
         asked = [gap for gap in gaps if question_line(gap) in found.text]
@@ -183,7 +177,7 @@ class ContextService:
             policy=self._parts.policy.context,
             summarize=(None if model_summaries is None else (lambda rest: model_summaries.of(rest, failed))),
             wider=lambda breadth: self._wider(asked.message, breadth, asked.scope),
-            gaps=lambda: self._gaps(asked.scope),
+            gaps=lambda shown: self._gaps(asked.scope, shown),
             questions_left=self._questions_left(asked.scope, request.session),
         )
         window = build_window(asked, sources)
@@ -271,27 +265,35 @@ class ContextService:
                 space = tx.vectors.space(self._parts.embedder.identity)
             return find_summaries(tx, place, vector, breadth, SUMMARIES_LOOKED_AT, space=space)
 
-    def _gaps(self, place: Scope) -> Sequence[Gap]:
+    def questions_about(
+        self, memories: Set[MemoryId], *, scope: Scope, session: str | None, most: int
+    ) -> list[Gap]:
+        """Return open questions about memories that may be put to the person now; they count as asked."""
+        left, now = min(most, self._questions_left(scope, session)), self._parts.clock.now()
+        if left <= 0 or not memories:
+            return []
+        gaps = choose_questions(self._gaps(scope, memories), memories, left=left, now=now)
+        self._note_questions(gaps, scope, session)
+        return gaps
+
+    def _gaps(self, place: Scope, memories: Set[MemoryId]) -> Sequence[Gap]:
         with self._parts.store.read() as tx:
-            return open_questions(tx, place, limit=GAPS_LOOKED_AT)
+            return put_into_words(tx, tx.gaps.open_about(sorted(memories), scope=place))
 
     def _questions_left(self, place: Scope, session: str | None) -> int:
         most = self._parts.policy.context.gap_questions
         if session is None:  # there is none to count for: once a week is rule enough
             return most
-        with self._counting_questions:
-            return most - self._questions_asked.get((place, session), 0)
+        with self._parts.store.read() as tx:
+            return most - len(tx.gaps.asked_in(session, scope=place))
 
     def _note_questions(self, gaps: Sequence[Gap], place: Scope, session: str | None) -> None:
         """Remember which open questions a window brought up, and in which session."""
         if not gaps:
             return
-        with self._counting_questions:
-            self._questions_asked[place, session] = self._questions_asked.get((place, session), 0) + len(gaps)
-            while len(self._questions_asked) > MAX_SESSIONS:
-                self._questions_asked.popitem(last=False)
+        asked, now = [gap.id for gap in gaps], self._parts.clock.now()
         with self._parts.store.atomic() as tx:
-            tx.gaps.mark_asked([gap.id for gap in gaps], at=self._parts.clock.now())
+            tx.gaps.mark_asked(asked, at=now, scope=place, session=session)
 
 
 def fixed_text(fixed: str | Sequence[str]) -> str:

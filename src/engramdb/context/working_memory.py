@@ -480,7 +480,12 @@ def _open_question(tx: Transaction, scope: Scope, now: datetime) -> list[Gap]:
     """Return the best open question, unless it was put to someone in the last days."""
     earliest = now - timedelta(days=MORNING_DAYS)
     open_ones = open_questions(tx, scope, limit=MEMORIES_CONSIDERED)
-    return [gap for gap in open_ones if gap.asked_at is None or gap.asked_at <= earliest][:1]
+    return [
+        gap
+        for gap in open_ones
+        if (gap.asked_at is None or gap.asked_at <= earliest)
+        and (gap.snoozed_until is None or gap.snoozed_until <= now)
+    ][:1]
 
 
 def _morning_memories(tx: Transaction, scope: Scope, now: datetime) -> Iterator[Memory]:

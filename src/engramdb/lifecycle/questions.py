@@ -35,6 +35,8 @@ from engramdb.values import (
     Voice,
 )
 
+SHORT_ID_CHARACTERS = 8
+"""The end of an id that may stand for the whole."""
 MAX_NAME_CHARACTERS = 60
 """Characters of a name that a question repeats."""
 MAX_QUOTED_CHARACTERS = 120
@@ -168,12 +170,10 @@ def open_questions(tx: Transaction, scope: Scope, *, limit: int, after: str | No
 
 
 def find_question(tx: Transaction, question_id: str, scope: Scope) -> Gap:
-    """Return a question that this scope sees, open or closed."""
-    gap = (
-        tx.gaps.get(question_id, scope=scope)
-        if isinstance(question_id, str) and is_text(question_id)
-        else None
-    )
+    """Return a question that this scope sees, open or closed, by its id or the end of it."""
+    named = question_id if isinstance(question_id, str) and is_text(question_id) else ""
+    ids = tx.gaps.ids_ending_with(named, scope=scope) if len(named) == SHORT_ID_CHARACTERS else [named]
+    gap = tx.gaps.get(ids[0], scope=scope) if len(ids) == 1 else None
     found = put_into_words(tx, [] if gap is None else [gap])
     if not found:
         raise MemoryNotFound(
@@ -190,22 +190,20 @@ def find_open_question(tx: Transaction, question_id: str, scope: Scope) -> Gap:
             f"question {question_id} belongs to the scope {gap.scope}", hint="Settle it there."
         )
     if gap.closed_at is not None:
-        raise InvalidQuery(f"question {question_id} is closed already")
+        raise InvalidQuery(f"question {gap.id} is closed already")
     return gap
 
 
 def close_question(
     store: Store, question_id: str, *, scope: Scope, reason: str, actor: Actor, now: datetime
 ) -> Gap:
-    """Settle an open question; it is not asked again."""
+    """Settle an open question without an answer; it is not asked again."""
     with store.atomic() as tx:
-        find_open_question(tx, question_id, scope)
-        tx.gaps.close(question_id, at=now, by=actor.kind, because=reason)
+        gap = find_open_question(tx, question_id, scope)
+        tx.gaps.close(gap.id, at=now, by=actor.kind, because=reason)
         detail = {"question": "closed"}
-        tx.audit.add(
-            AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=question_id, detail=detail)
-        )
-        return find_question(tx, question_id, scope)
+        tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=gap.id, detail=detail))
+        return replace(gap, closed_at=now)
 
 
 # The words.
@@ -215,23 +213,19 @@ def _words(kind: GapKind, about: Sequence[Memory], moments: Sequence[datetime]) 
     if not all(is_quotable(one) for one in about):
         return _by_topic(kind, about)
     if len(about) == 1:
-        return f"{_told_on(about[0], moments[0])} {_SINGLE[kind]}"
+        return f"{_told_on(about[0], moments[0])} {_SINGLE.get(kind, _STILL_SO)}"
     if kind is GapKind.DOUBT:
         change, doubtful = about[0], about[-1]
         return f"{_told([change], moments[:1])} Is {_quoted(doubtful, moments[-1])} still so?"
-    return f"{_told(about, moments)} {_PAIR[kind]}"
+    return f"{_told(about, moments)} {_PAIR.get(kind, _STILL_SO)}"
 
 
+_STILL_SO = "Is that still so?"
 _SINGLE = {
-    GapKind.STALE: "Is that still so?",
-    GapKind.DOUBT: "Is that still so?",
     GapKind.MISSING_FILES: "Files that it names are gone. Is it still so?",
     GapKind.CONTRADICTION: "That is disputed. Is it right?",
-    GapKind.INTERFERENCE: "Is that still so?",
 }
 _PAIR = {
-    GapKind.STALE: "Is that still so?",
-    GapKind.MISSING_FILES: "Files that it names are gone. Is it still so?",
     GapKind.CONTRADICTION: "Which holds now?",
     GapKind.INTERFERENCE: "They are easily confused: what tells them apart?",
 }

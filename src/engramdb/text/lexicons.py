@@ -266,6 +266,24 @@ class VoiceCues(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The commonest little words that no other language here has."""
 
 
+class ReplyWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How people answer a short question; patterns of phrases in small letters, each of which may be all."""
+
+    yes: list[str] = []
+    no: list[str] = []
+    first: list[str] = []
+    """The first of two."""
+    second: list[str] = []
+    both: list[str] = []
+    neither: list[str] = []
+    later: list[str] = []
+    """Not now, and: I do not know."""
+    but: list[str] = []
+    """Opens what takes back a part of the answer."""
+    subjects: list[str] = []
+    """After "no" and without a comma, one of these begins what holds instead: no we moved."""
+
+
 class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one file says about its language."""
 
@@ -290,6 +308,7 @@ class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     affect: AffectWords | None = None
     verbs: VerbLists = VerbLists()
     voices: VoiceCues = VoiceCues()
+    replies: ReplyWords = ReplyWords()
     predicates: Mapping[str, str] = {}
     """Predicates, and the verbs that stand for each."""
 

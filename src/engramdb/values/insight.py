@@ -152,6 +152,8 @@ class Gap(Struct, frozen=True, kw_only=True):
     """When it was last asked."""
     closed_at: datetime | None = None
     """When it was answered or settled."""
+    snoozed_until: datetime | None = None
+    """Until when nobody is to be asked, where somebody said "not now"."""
 
 
 class StepOutcome(StrEnum):

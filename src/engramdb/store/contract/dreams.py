@@ -260,8 +260,22 @@ class Gaps(Protocol):
         """Note that a question is settled, and return whether it was open."""
         ...
 
-    def mark_asked(self, gap_ids: Sequence[str], *, at: datetime) -> None:
-        """Note that these questions were put to someone."""
+    def snooze(self, gap_id: str, *, until: datetime) -> None:
+        """Let an open question rest until a moment."""
+        ...
+
+    def mark_asked(
+        self, gap_ids: Sequence[str], *, at: datetime, scope: Scope, session: str | None = None
+    ) -> None:
+        """Note that these questions were put to someone, and in which session of a scope."""
+        ...
+
+    def asked_in(self, session: str, *, scope: Scope) -> dict[str, datetime]:
+        """Return the ids of the questions put in a session of exactly this scope, and when each was last."""
+        ...
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> Sequence[str]:
+        """Return the ids of the questions that a scope may see and that end so."""
         ...
 
     def get(self, gap_id: str, *, scope: Scope) -> Gap | None:

@@ -75,6 +75,7 @@ _CLEAR = (
     "DELETE FROM shelf WHERE scope = ?",
     "DELETE FROM turns WHERE scope = ?",
     "DELETE FROM gaps WHERE scope = ?",
+    "DELETE FROM askings WHERE scope = ?",
     "DELETE FROM tree_nodes WHERE scope = ?",
     "DELETE FROM attention WHERE scope = ?",
     "DELETE FROM handed_out WHERE scope = ?",

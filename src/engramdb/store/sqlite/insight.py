@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # settles it at once; a trigger deletes it with the first of its memories that is forgotten.
 
 _SELECT = (
-    "SELECT g.id, g.kind, g.question, g.priority, g.found_at, g.asked_at, g.closed_at, "
+    "SELECT g.id, g.kind, g.question, g.priority, g.found_at, g.asked_at, g.closed_at, g.snoozed_until, "
     "s.project, s.squad, s.agent, s.channel, s.user FROM gaps g JOIN scopes s ON s.id = g.scope"
 )
 _HAS_GROUND = (
@@ -118,10 +118,32 @@ class GapsTable:
         self._connection.execute(_CLOSE, (to_microseconds(at), by, because, gap_id))
         return self._connection.changes() > 0
 
-    def mark_asked(self, gap_ids: Sequence[str], *, at: datetime) -> None:
-        """Note that these questions were put to someone."""
+    def snooze(self, gap_id: str, *, until: datetime) -> None:
+        """Let an open question rest until a moment."""
+        sql = "UPDATE gaps SET snoozed_until = ? WHERE id = ?"
+        self._connection.execute(sql, (to_microseconds(until), gap_id))
+
+    def mark_asked(
+        self, gap_ids: Sequence[str], *, at: datetime, scope: Scope, session: str | None = None
+    ) -> None:
+        """Note that these questions were put to someone, and in which session of a scope."""
         sql = f"UPDATE gaps SET asked_at = ? WHERE id {AMONG}"
         self._connection.execute(sql, (to_microseconds(at), to_json(list(gap_ids))))
+        if session is not None:
+            rows = [(self._scopes.make(scope), session, gap, to_microseconds(at)) for gap in gap_ids]
+            self._connection.executemany("INSERT OR REPLACE INTO askings VALUES (?, ?, ?, ?)", rows)
+
+    def asked_in(self, session: str, *, scope: Scope) -> dict[str, datetime]:
+        """Return the ids of the questions put in a session of exactly this scope, and when each was last."""
+        sql = "SELECT gap, at FROM askings WHERE scope = ? AND session = ? ORDER BY at, gap"
+        rows: list[Any] = self._connection.execute(sql, (self._scopes.find(scope), session)).fetchall()
+        return {gap: from_microseconds(at) for gap, at in rows}
+
+    def ids_ending_with(self, ending: str, *, scope: Scope) -> Sequence[str]:
+        """Return the ids of the questions that a scope may see and that end so."""
+        sql = f"SELECT g.id FROM gaps g WHERE substr(g.id, -length(?)) = ? AND g.scope IN ({VISIBLE}) LIMIT 2"
+        rows: list[Any] = self._connection.execute(sql, [ending, ending, *scope_columns(scope)]).fetchall()
+        return [gap for (gap,) in rows]
 
     def get(self, gap_id: str, *, scope: Scope) -> Gap | None:
         """Return a question that this scope may see, open or closed."""
@@ -201,7 +223,8 @@ class GapsTable:
                     found_at=from_microseconds(row[4]),
                     asked_at=optional_from_microseconds(row[5]),
                     closed_at=optional_from_microseconds(row[6]),
-                    scope=scope_from(row[7:]),
+                    snoozed_until=optional_from_microseconds(row[7]),
+                    scope=scope_from(row[8:]),
                     memories=tuple(sorted(about[row[0]])),
                 )
                 for row in rows

@@ -27,6 +27,7 @@ from engramdb.store.sqlite.migrations import m014_judged
 from engramdb.store.sqlite.migrations import m015_own_words
 from engramdb.store.sqlite.migrations import m016_filing
 from engramdb.store.sqlite.migrations import m017_summarized_turns
+from engramdb.store.sqlite.migrations import m018_askings
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -54,6 +55,7 @@ MIGRATIONS = (
     m015_own_words,
     m016_filing,
     m017_summarized_turns,
+    m018_askings,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
