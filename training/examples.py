@@ -15,12 +15,13 @@ import argparse
 import itertools
 import json
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engramdb.models.reader_pack import asked, pair_tokens, remembered, spoken_by
+from engramdb.models.reader_pack import asked, changed, pair_tokens, remembered, spoken_by
 from engramdb.text.sentences import sentences
 from training.tasks import HARMLESS, Example, label, write_examples
 
@@ -226,12 +227,63 @@ def _answer(question: str, memory: str, name: str, kind: str, *, group: int | No
     return Example(asked(question), remembered(memory), name, kind, labels, group=group)
 
 
-def _stories(file: Rows, _chance: random.Random) -> Iterator[Example]:
-    """Yield what stands beside what changes: no story says which of its turns contradict one another."""
+def _stories(file: Rows, chance: random.Random) -> Iterator[Example]:
+    """Yield what stands beside what changes, and what the change makes of a question and of other turns."""
     for row in file.rows:
         for (_day, by, said), stands in itertools.product(row["turns"], row.get("stands", ())):
             if said != stands:
                 yield _harmless(stands, said, file.name, by=by)
+    changes = [change for row in file.rows if (change := _story_change(row)) is not None]
+    yield from _of_changes(changes, file.name, chance)
+
+
+def _story_change(row: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the change that a story tells, where its last turn says what is current."""
+    said = [text for _, _, text in row["turns"]]
+    old = [one for one in said if re.search(row["stale"] or "$^", one, re.IGNORECASE)]
+    new = [one for one in said if re.search(row["current"], one, re.IGNORECASE)]
+    if not row.get("premise") or not old or not new or old[-1] == new[-1]:
+        return None
+    doubtful = row.get("depends", ())
+    return {
+        "old": old[-1],
+        "new": new[-1],
+        "premises": [row["premise"]],
+        "ordinary": [row["question"]],
+        "doubtful": doubtful,
+        "standing": [one for one in row.get("stands", ()) if one not in (old[-1], new[-1])],
+    }
+
+
+def _changes(file: Rows, chance: random.Random) -> Iterator[Example]:
+    """Yield the two sides of each change, and what stands beside it; then what it makes of other texts."""
+    for row in file.rows:
+        yield _pair({"old": row["old"]}, {"new": row["new"]}, file.name, label("relation", "conflict"))
+        for standing in row["standing"]:
+            yield _harmless(standing, row["new"], file.name)
+    yield from _of_changes(file.rows, file.name, chance)
+
+
+def _of_changes(rows: Sequence[dict[str, Any]], name: str, chance: random.Random) -> Iterator[Example]:
+    """Yield which questions rest on what a change has ended, and which statements it makes doubtful."""
+    for row in rows:
+        change = changed(row["old"], row["new"])
+        others = [one for one in rows if one is not row]
+        far = chance.sample(others, min(FAR_NEGATIVES, len(others)))
+        for kind, questions in (
+            ("yes", row["premises"]),
+            ("no", row["ordinary"]),
+            ("no", [chance.choice(one["premises"]) for one in far]),
+        ):
+            for question in questions:
+                yield Example(asked(question), change, name, "premise", label("premise", kind))
+        for kind, statements in (
+            ("yes", row["doubtful"]),
+            ("no", row["standing"]),
+            ("no", [chance.choice(one["doubtful"] or [one["old"]]) for one in far]),
+        ):
+            for statement in statements:
+                yield Example(remembered(statement), change, name, "doubtful", label("doubtful", kind))
 
 
 _READERS = {
@@ -245,6 +297,7 @@ _READERS = {
     "questions": _questions,
     "groups": _groups,
     "stories": _stories,
+    "changes": _changes,
 }
 
 

@@ -36,6 +36,8 @@ TASKS: dict[str, tuple[str, ...]] = {
     "category": CATEGORIES,
     "hostile": ("no", "yes"),
     "answers": ("no", "yes"),
+    "premise": ("no", "yes"),
+    "doubtful": ("no", "yes"),
 }
 HARMLESS = ("refines", "related", "unrelated")
 """What two memories of one topic may be to each other when nobody has said which."""

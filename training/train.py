@@ -41,6 +41,8 @@ WEIGHTS = {
     "category": 0.4,
     "hostile": 0.7,
     "answers": 1.0,
+    "premise": 0.7,
+    "doubtful": 0.7,
 }
 """How much the loss of each task counts."""
 SHARES = {"near": 0.35, "far": 0.3, "noise": 0.3, "weak": 0.25, "implied": 0.5}

@@ -75,15 +75,15 @@ def test_what_the_pack_cannot_read_whole_it_does_not_judge(engram: Engram, first
     assert engram.status().awaiting_judgment == 0
 
 
-def test_by_default_the_rules_judge_alone(home: Path, clock: ManualClock) -> None:
-    """The pack's reader is there and is not asked."""
+def test_by_default_the_pack_judges_where_it_is_installed(home: Path, clock: ManualClock) -> None:
+    """With the rules alone both statements stay."""
     with opened(home, clock, "auto") as engram:
         old = engram.remember(OLD)
         engram.remember(NEW)
 
         report = engram.status()
-        assert (report.reader, report.judge) == ("rules, e5-small/2", "rules")
-        assert engram.get(old.id).status is Status.ACTIVE
+        assert (report.reader, report.judge) == ("rules, e5-small/2", "rules, e5-small/2")
+        assert engram.get(old.id).status is Status.SUPERSEDED
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone", "older", "manifest"])

@@ -12,7 +12,7 @@ from engramdb import Engram
 from engramdb.lifecycle.merging import merge
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.testing import ManualClock
-from engramdb.values import Actor, ActorKind, EdgeType, Filters, Memory, Status
+from engramdb.values import BELIEVED, Actor, ActorKind, EdgeType, Filters, Memory, Status
 
 OFTEN = 3
 """A statement that was made so often stands beside a contradiction until a dream weighs them."""
@@ -63,12 +63,6 @@ def superseded_by_talk(engram: Engram, _clock: ManualClock, _berlin: Memory, _fo
     """It is read out of a conversation."""
     engram.observe(f"By the way, {HAMBURG} now.", role="user", session="s1")
     engram.flush()
-
-
-def superseded_by_import(engram: Engram, _clock: ManualClock, _berlin: Memory, folder: Path) -> None:
-    """It stands in a file."""
-    (folder / "facts.csv").write_text(f"content\n{MOVED}\n", encoding="utf-8")
-    engram.import_from(folder / "facts.csv")
 
 
 def superseded_by_dream(engram: Engram, clock: ManualClock, _berlin: Memory, _folder: Path) -> None:
@@ -131,7 +125,6 @@ Way = Callable[[Engram, ManualClock, Memory, Path], None]
 SUPERSEDING: tuple[Way, ...] = (
     superseded_by_statement,
     superseded_by_talk,
-    superseded_by_import,
     superseded_by_dream,
     corrected,
     edited_in_the_notebook,
@@ -181,7 +174,7 @@ def test_every_way_of_superseding_leaves_the_same_traces(
     links = [(one.source, one.target) for one in engram.links(old.id) if one.type is EdgeType.SUPERSEDES]
     assert links == [(new.id, old.id)]
     event = engram.history(old.id)[-1]
-    assert (event.old_status, event.new_status) == (Status.ACTIVE, Status.SUPERSEDED)
+    assert (event.old_status in BELIEVED, event.new_status) == (True, Status.SUPERSEDED)
     assert event.changes["superseded_by"] == (None, new.id)
     told = [one for one in engram.audit(limit=500) if one.target == old.id]
     assert told[0].detail["status"] == Status.SUPERSEDED

@@ -268,9 +268,10 @@ def test_a_pin_set_while_the_judge_thinks_counts(engram: Engram, judge: FakeJudg
         return relate(newer, older, seconds=seconds)
 
     judge.relate = pin_and_relate  # type: ignore[method-assign]
-    engram.remember(NO_TEA)
+    engram.observe(NO_TEA)
+    engram.flush()
 
-    assert engram.get(old.id).status is Status.ACTIVE
+    assert engram.get(old.id).status is Status.CHALLENGED
 
 
 def test_confidential_words_are_not_sent_to_a_judge(engram: Engram, judge: FakeJudge) -> None:
@@ -293,12 +294,13 @@ def test_the_words_of_one_person_do_not_retire_those_of_another(engram: Engram, 
 
 
 def test_a_pinned_statement_outlives_a_judge(engram: Engram) -> None:
-    """Both stand, whatever the way in."""
+    """Both stand until the person says which."""
     old = engram.remember(TEA, pinned=True)
 
-    engram.remember(NO_TEA)
+    engram.observe(NO_TEA)
+    engram.flush()
 
-    assert engram.get(old.id).status is Status.ACTIVE
+    assert engram.get(old.id).status is Status.CHALLENGED
 
 
 def test_status_names_the_judge(engram: Engram) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from engramdb.lifecycle.candidates import candidate
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.pair_rules import conflict, understood
-from engramdb.lifecycle.settle import Neighbor, Settlement, Verdict, settle, surprise
+from engramdb.lifecycle.settle import MAX_RETIRED, Neighbor, Settlement, Verdict, settle, surprise
 from engramdb.models.calibration import Likeness
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.policy import CapturePolicy, choose
@@ -33,7 +34,12 @@ def memory(content: str, *, stated: int = 1, kind: Kind = Kind.NOTE) -> Memory:
 def verdict(new: str, old: str, *, alike: float, stated: int = 1, policy: CapturePolicy = POLICY) -> Verdict:
     """What becomes of a new statement beside an old one that is so much alike."""
     near = [Neighbor(memory(old, stated=stated), alike)]
-    return settle(statement(new), near, policy, likeness=LIKENESS).verdict
+    return outcome(settle(statement(new), near, policy, likeness=LIKENESS))
+
+
+def outcome(settlement: Settlement) -> Verdict:
+    """What a statement does to the one memory beside it, or else what becomes of the statement."""
+    return settlement.effects[0].verdict if settlement.effects else settlement.verdict
 
 
 @pytest.mark.parametrize(
@@ -132,9 +138,9 @@ def test_a_named_change_needs_no_likeness() -> None:
 @pytest.mark.parametrize(
     ("new", "old", "expected"),
     [
-        ("Ann lives in Paris", "Ann lives in Berlin and works at Bosch", Verdict.WEAKEN),
-        ("I live in Paris", "I live in Berlin and work as a nurse", Verdict.WEAKEN),
-        ("I moved to Paris", "I live in Berlin, but I grew up in Rome", Verdict.WEAKEN),
+        ("Ann lives in Paris", "Ann lives in Berlin and works at Bosch", Verdict.CHALLENGE),
+        ("I live in Paris", "I live in Berlin and work as a nurse", Verdict.CHALLENGE),
+        ("I moved to Paris", "I live in Berlin, but I grew up in Rome", Verdict.CHALLENGE),
         ("Ann moved to Paris and works at Siemens", "Ann lives in Berlin", Verdict.SUPERSEDE),
         (
             "Ann lives in Paris and works at Bosch",
@@ -153,7 +159,7 @@ def test_what_only_one_of_two_statements_says_does_not_go_with_the_other(
 
 
 def test_an_old_statement_that_comes_in_late_keeps_what_it_alone_says() -> None:
-    """Her home is known better by now; where she works is not."""
+    """Her home is known better by now, so it is marked; where she works is not, so it stays."""
     near = [Neighbor(memory("Ann lives in Paris"), 0.8)]
 
     whole = settle(
@@ -167,11 +173,11 @@ def test_an_old_statement_that_comes_in_late_keeps_what_it_alone_says() -> None:
         statement("Ann lives in Berlin"), near, POLICY, likeness=LIKENESS, is_later=lambda _: True
     )
 
-    assert (whole.verdict, whole.target) == (Verdict.CREATE, None)
+    assert whole.verdict is Verdict.YIELD
     assert single.verdict is Verdict.PRECEDE
 
 
-@pytest.mark.parametrize(("stated", "expected"), [(2, Verdict.SUPERSEDE), (3, Verdict.WEAKEN)])
+@pytest.mark.parametrize(("stated", "expected"), [(2, Verdict.SUPERSEDE), (3, Verdict.CHALLENGE)])
 def test_what_was_stated_three_times_is_weakened_and_stays(stated: int, expected: Verdict) -> None:
     """One voice against three does not silence them."""
     assert verdict("Ann works at Bosch", "Ann works at Siemens", alike=0.8, stated=stated) is expected
@@ -210,9 +216,9 @@ def test_what_the_rules_cannot_see_a_judge_may() -> None:
 
     settlement = judged(statement("Ann had a steak and loved it"), old, PairRelation.CONFLICT)
 
-    assert settlement.verdict is Verdict.SUPERSEDE
-    assert settlement.target == old
-    assert settlement.reason == "contradicted, says a judge"
+    (effect,) = settlement.effects
+    assert (effect.verdict, effect.target) == (Verdict.SUPERSEDE, old)
+    assert effect.reason == "contradicted, says a judge"
 
 
 def test_a_judge_recognizes_a_repetition_in_other_words() -> None:
@@ -223,21 +229,80 @@ def test_a_judge_recognizes_a_repetition_in_other_words() -> None:
 
 
 def test_a_judge_keeps_the_rules_from_retiring_a_lookalike() -> None:
-    """The rules see another home; the judge sees that both hold."""
+    """The rules see another home; the judge sees that both hold: no more than a doubt is left."""
     new, old = statement("Ann lives in Paris"), memory("Ann lives in Oslo")
 
-    assert settle(new, [Neighbor(old, 0.9)], POLICY, likeness=LIKENESS).verdict is Verdict.SUPERSEDE
-    assert judged(new, old, PairRelation.RELATED, alike=0.9).verdict is Verdict.CREATE
+    assert outcome(settle(new, [Neighbor(old, 0.9)], POLICY, likeness=LIKENESS)) is Verdict.SUPERSEDE
+    assert outcome(judged(new, old, PairRelation.RELATED, alike=0.9)) is Verdict.CHALLENGE
 
 
-def test_a_judge_alone_retires_nothing_that_is_pinned_or_better_founded() -> None:
-    """Both stay, the older one with less confidence."""
-    new = statement("Ann had a steak and loved it")
-    pinned = memory("Ann is a vegetarian").evolve(pinned=True)
-    agents = new.evolve(provenance=Provenance(source=Source.ASSISTANT))
+GUARDED = (
+    memory("Ann is a vegetarian").evolve(pinned=True),
+    memory("Ann is allergic to meat, says her doctor"),
+)
 
-    assert judged(new, pinned, PairRelation.CONFLICT).verdict is Verdict.WEAKEN
-    assert judged(agents, memory("Ann is a vegetarian"), PairRelation.CONFLICT).verdict is Verdict.WEAKEN
+
+@pytest.mark.parametrize("old", GUARDED, ids=["pinned", "health"])
+def test_only_a_persons_own_act_retires_what_is_guarded(old: Memory) -> None:
+    """And only words that tell of a change; what was heard in conversation challenges it."""
+    new = statement("Ann eats meat now")
+    near = [Neighbor(old, 0.75, PairJudgment.certain(PairRelation.CONFLICT, by="a judge"))]
+
+    heard = settle(new, near, POLICY, likeness=LIKENESS)
+    asked_for = settle(new, near, POLICY, likeness=LIKENESS, is_persons_act=True)
+
+    assert outcome(heard) is Verdict.CHALLENGE
+    assert outcome(asked_for) is Verdict.SUPERSEDE
+    vague = settle(statement("Ann had a steak"), near, POLICY, likeness=LIKENESS, is_persons_act=True)
+    assert outcome(vague) is Verdict.CHALLENGE
+
+
+@pytest.mark.parametrize("source", [Source.ASSISTANT, Source.INGEST])
+def test_a_weaker_source_challenges_at_most(source: Source) -> None:
+    """And with a mere doubt it does nothing at all."""
+    new = statement("Ann had a steak and loved it").evolve(provenance=Provenance(source=source))
+    old = memory("Ann is a vegetarian")
+    sure = PairJudgment.certain(PairRelation.CONFLICT, by="a judge")
+
+    assert outcome(judged(new, old, PairRelation.CONFLICT)) is Verdict.CHALLENGE
+    unsure = settle(new, [Neighbor(old, 0.75, doubt(sure))], POLICY, likeness=LIKENESS)
+    assert outcome(unsure) is Verdict.CREATE
+
+
+def doubt(judgment: PairJudgment) -> PairJudgment:
+    """A judgment of which the judge is not sure enough to act."""
+    return replace(judgment, is_conflict=False, conflict=0.6, is_doubt=True)
+
+
+def test_another_speaker_challenges_at_most() -> None:
+    """Bob's word does not end what Ann said of herself."""
+    new = statement("Ann lives in Paris").evolve(provenance=Provenance(speaker="Bob"))
+
+    assert outcome(settle(new, [Neighbor(memory("Ann lives in Oslo"), 0.9)], POLICY, likeness=LIKENESS)) in (
+        Verdict.CHALLENGE,
+        Verdict.CREATE,
+    )
+
+
+def test_a_doubt_leaves_both_and_marks_the_older_one() -> None:
+    """Uncertain means that nothing is retired."""
+    sure = PairJudgment.certain(PairRelation.CONFLICT, by="a judge")
+    near = [Neighbor(memory("Ann is a vegetarian"), 0.75, doubt(sure))]
+
+    settled = settle(statement("Ann had a steak and loved it"), near, POLICY, likeness=LIKENESS)
+
+    assert (settled.verdict, outcome(settled)) == (Verdict.CREATE, Verdict.CHALLENGE)
+
+
+def test_one_statement_supersedes_three_others_at_most() -> None:
+    """What ends more than that is more likely misunderstood; the rest is asked about."""
+    sure = PairJudgment.certain(PairRelation.CONFLICT, by="a judge")
+    near = [Neighbor(memory(f"Ann has a room on floor {floor}"), 0.75, sure) for floor in range(5)]
+
+    settled = settle(statement("Ann has left the building for good"), near, POLICY, likeness=LIKENESS)
+
+    verdicts = [effect.verdict for effect in settled.effects]
+    assert verdicts == [Verdict.SUPERSEDE] * MAX_RETIRED + [Verdict.CHALLENGE] * 2
 
 
 def test_the_same_fact_in_other_words_is_recognised_by_its_relation() -> None:

@@ -30,6 +30,7 @@ from engramdb.text.identity import fingerprint_of
 from engramdb.text.normalize import clean
 from engramdb.text.terms import passage
 from engramdb.values import (
+    BELIEVED,
     Action,
     Actor,
     ActorKind,
@@ -178,7 +179,7 @@ class StepWrite(Struct, frozen=True):
     def standing(self, *seen: Memory) -> list[Memory]:
         """Return the memories as they are now; drops the proposal unless all of them are active."""
         found = self.again(*seen)
-        if any(one.status is not Status.ACTIVE for one in found):
+        if any(one.status not in BELIEVED for one in found):
             raise Dropped("a memory is not active")
         return found
 
@@ -213,6 +214,7 @@ def _supersede(write: StepWrite, proposal: Supersede) -> Result:
     winner, loser = write.standing(proposal.winner, proposal.loser)
     write.refuse_protected(loser)
     write.supersede(loser, winner, proposal.reason)
+    winner = write.tx.memories.get(winner.id, scope=winner.scope) or winner  # no longer disputed, maybe
     write.writer.update(winner, Action.SUPERSEDE, reason=proposal.reason, **inherited(winner, loser))
     return Result(is_changed=True, made=winner.id)
 

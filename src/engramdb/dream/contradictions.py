@@ -1,11 +1,11 @@
 """
 The step `contradictions`: decide what capture left open, by evidence and by how fresh it is.
 
-Capture leaves two statements side by side where the older one was well supported. Here each weighs what it
-was stated, halved for every half-life without confirmation: a clear winner supersedes, equals become
-challenged and a question. What says more than its winner stays beside it. Under a policy that settles nothing
-at capture, contradictions among notes are looked for as well, and the newer note wins. A pinned memory always
-wins; two of them are a question.
+Capture leaves two statements side by side where it is not sure, or where the older one was well supported:
+the older one is challenged. Here each weighs what it was stated, halved for every half-life without
+confirmation: a clear winner supersedes, unless the loser is guarded or better trusted; otherwise a question
+is asked, and both stay. What says more than its winner stays beside it. Under a policy that settles nothing
+at capture, contradictions among notes are looked for as well, and the newer note wins.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from engramdb.dream.neighbors import MAX_BUCKET, ScopeStatements, changed_scopes
 from engramdb.dream.step import Dreaming, Proposal, Restatus, Supersede
 from engramdb.lifecycle.pair_rules import contradicts
 from engramdb.lifecycle.questions import CONTRADICTED, contradiction_question
+from engramdb.lifecycle.settle import is_weaker
 from engramdb.policy import DreamPolicy
 from engramdb.text.normalize import normalize_text
 from engramdb.text.relations import says_more
-from engramdb.values import Kind, Memory, Status
+from engramdb.values import BELIEVED, Kind, Memory, Status
 
 DAY_SECONDS = 86_400
 
@@ -45,7 +46,7 @@ class ContradictionsStep(Struct, frozen=True):
         for keys in map(sorted, pairs):
             with dreaming.store.read() as tx:
                 read = tx.memories.by_keys(keys)
-            both = [read[key] for key in keys if key in read and read[key].status is Status.ACTIVE]
+            both = [read[key] for key in keys if key in read and read[key].status in BELIEVED]
             if len(both) == len(keys):
                 yield from _settle_pair(both[0], both[1], dreaming)
 
@@ -60,28 +61,24 @@ def evidence_weight(memory: Memory, policy: DreamPolicy, now: datetime) -> float
 
 def _settle_pair(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Proposal]:
     policy, now = dreaming.policy.dream, dreaming.now
-    if one.pinned and other.pinned:
-        gap = contradiction_question(one, other, priority=CONTRADICTED, now=now)
-        with dreaming.store.read() as tx:
-            is_news = tx.gaps.is_news(gap)
-        if is_news:
-            yield ask_question(gap)
-        return
     heavier, lighter = sorted(
         (one, other), key=lambda m: (m.pinned, evidence_weight(m, policy, now), m.when, m.id), reverse=True
     )
     is_clear = evidence_weight(heavier, policy, now) >= policy.clear_winner * evidence_weight(
         lighter, policy, now
     )
-    if says_more(lighter.told, heavier.told):
-        return  # its confidence is lower already; the rest of what it says stays
-    if heavier.pinned or is_clear:
+    may_lose = not lighter.is_guarded and not is_weaker(heavier, lighter)
+    if is_clear and may_lose and not says_more(lighter.told, heavier.told):
         yield Supersede(winner=heavier, loser=lighter, reason="stated more often or more lately")
         return
-    yield ask_question(contradiction_question(one, other, priority=CONTRADICTED, now=now))
-    yield Restatus(
-        memory=heavier, along=(lighter,), status=Status.CHALLENGED, reason="an equal contradicts it"
-    )
+    gap = contradiction_question(one, other, priority=CONTRADICTED, now=now)
+    with dreaming.store.read() as tx:
+        is_news = tx.gaps.is_news(gap)
+    if is_news:
+        yield ask_question(gap)
+    older = min(one, other, key=lambda m: (m.last_stated_at, m.id))
+    if Status.CHALLENGED not in (one.status, other.status) and not older.pinned:
+        yield Restatus(memory=older, status=Status.CHALLENGED, reason="a newer statement contradicts it")
 
 
 def _supersede_older_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterator[Proposal]:

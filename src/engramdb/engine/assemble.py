@@ -26,7 +26,15 @@ from engramdb.models.e5 import NAME
 from engramdb.models.embedder import AbsentEmbedder, Embedder
 from engramdb.models.reader import Judge, Reader, Utterance
 from engramdb.models.reader_chat import ChatReader
-from engramdb.models.registry import E5_READER, HEAD_READER, Endpoint, open_chat, open_embedder, open_reader
+from engramdb.models.registry import (
+    E5_READER,
+    HEAD_READER,
+    Endpoint,
+    has_reader,
+    open_chat,
+    open_embedder,
+    open_reader,
+)
 from engramdb.models.static import StatementEmbedder, StaticEmbedder
 from engramdb.settings import Settings
 from engramdb.store.contract import Store
@@ -111,8 +119,8 @@ def choose_judge(parts: JudgeParts) -> WatchedModel[Judge] | None:
     if choice in ("auto", "chat") and chat is not None:
         judge = ChatReader(chat, parts.calls)
         return WatchedModel[Judge](lambda: judge, parts.health, CHAT, name=judge.name)
-    if choice == "pack":
-        home = parts.settings.home
+    home = parts.settings.home
+    if choice == "pack" or (choice == "auto" and has_reader(home)):
         return WatchedModel[Judge](lambda: open_reader(home), parts.health, JUDGE, name=E5_READER)
     return None
 

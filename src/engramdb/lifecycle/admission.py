@@ -124,6 +124,7 @@ def prepare(
             index=pipeline.index,
             floor=near_floor(pipeline.embedder.similarity_floor),
             likeness=pipeline.likeness,
+            is_judged=pipeline.judge is not None and enrich,
         )
     neighbors, unjudged = _judged(candidates, neighbors, pipeline, at_once=enrich)
     siblings = _siblings(candidates, pipeline, most=most_siblings)

@@ -18,7 +18,7 @@ from engramdb.lifecycle.settle import Neighbor, StatementOrder
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Write, settle_again
 from engramdb.text.terms import passage
-from engramdb.values import Actor, ActorKind, Memory, Status
+from engramdb.values import BELIEVED, Actor, ActorKind, Memory
 
 JUDGING = Actor(name="judge", kind=ActorKind.RULE)
 BATCH = 8
@@ -67,7 +67,7 @@ def _settle(key: int, memory: Memory, near: list[Neighbor], pipeline: WritePipel
     with pipeline.store.atomic() as tx:
         tx.memories.mark_judged(key)
         current = tx.memories.get(memory.id, scope=memory.scope)
-        if current is None or current.status is not Status.ACTIVE:
+        if current is None or current.status not in BELIEVED:
             return
         writer = MemoryWriter(tx, JUDGING, now)
         write = Write(writer, pipeline.policy, pipeline.likeness, StatementOrder(tx), pipeline.merging)
@@ -90,6 +90,7 @@ def _earlier(waiting: Mapping[int, Memory], pipeline: WritePipeline) -> dict[int
             index=pipeline.index,
             floor=near_floor(pipeline.embedder.similarity_floor),
             likeness=pipeline.likeness,
+            is_judged=True,
         )
     return {
         key: [one for one in near if _came_before(one.memory, waiting[key])] for key, near in found.items()
@@ -98,7 +99,7 @@ def _earlier(waiting: Mapping[int, Memory], pipeline: WritePipeline) -> dict[int
 
 def _came_before(one: Memory, other: Memory) -> bool:
     """Return whether a memory came in first; ids are made in the order of time."""
-    return one.status is Status.ACTIVE and one.id < other.id
+    return one.status in BELIEVED and one.id < other.id
 
 
 def _candidate(memory: Memory) -> Candidate:

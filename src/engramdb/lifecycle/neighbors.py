@@ -124,13 +124,16 @@ def gather(
     index: NeighborIndex,
     floor: float,
     likeness: ComparesPairs,
+    is_judged: bool = False,
 ) -> tuple[dict[int, list[Neighbor]], dict[int, int]]:
     """
     Return each candidate's neighbors by its place, and how many of the nearest were too far to look at.
 
     A cosine below the `floor` is as far as any: reading such a memory would cost time and decide nothing.
+    A judge looks at the nearest however far they are: what ends a fact need not sound like it.
     """
-    nearest = _nearest(tx, candidates, vectors, index)
+    floor, limit = (-1.0, MAX_JUDGED) if is_judged else (floor, SURPRISE_NEIGHBORS)
+    nearest = _nearest(tx, candidates, vectors, index, limit=limit)
     keys = {place: [one.key for one in found if one.score >= floor] for place, found in nearest.items()}
     far = {place: len(found) - len(keys[place]) for place, found in nearest.items()}
     for place, candidate in candidates.items():
@@ -187,13 +190,12 @@ def ask_judge(
     seconds: float | None = None,
 ) -> tuple[list[Neighbor], bool]:
     """
-    Return the neighbors with what the judge says of the closest, and whether it got through with them.
+    Return the neighbors with what the judge says of the first, and whether it got through with them.
 
-    The closest are judged first; with `seconds` the rest is left for later when the time is up. What is
-    confidential is never given to a judge that is asked over the network.
+    They are judged in their order, the nearest first; with `seconds` the rest is left for later when the time
+    is up. What is confidential is never given to a judge that is asked over the network.
     """
-    close = sorted((one for one in neighbors if _may_judge(memory, one, judge, policy)), key=_by_likeness)
-    close = close[:MAX_JUDGED]
+    close = [one for one in neighbors if _may_judge(memory, one, judge, policy)][:MAX_JUDGED]
     if not close:
         return list(neighbors), True
     said = judge.relate(as_utterance(memory), [as_utterance(one.memory) for one in close], seconds=seconds)
@@ -202,15 +204,10 @@ def ask_judge(
 
 
 def _may_judge(memory: Memory, near: Neighbor, judge: JudgesPairs, policy: CapturePolicy) -> bool:
-    """Return whether two statements are close enough, by one speaker, and may be shown to the judge."""
+    """Return whether two statements are by one speaker and may be shown to the judge."""
     is_secret = SecurityTier.CONFIDENTIAL in (memory.security, near.memory.security)
     is_by_one = memory.provenance.speaker == near.memory.provenance.speaker
-    is_close = policy.conflict_above < 1 and near.similarity > policy.link_above
-    return is_close and is_by_one and not (is_secret and judge.is_remote)
-
-
-def _by_likeness(one: Neighbor) -> float:
-    return -one.similarity
+    return policy.conflict_above < 1 and is_by_one and not (is_secret and judge.is_remote)
 
 
 def as_utterance(memory: Memory) -> Utterance:
@@ -225,6 +222,8 @@ def _nearest(
     candidates: Mapping[int, Candidate],
     vectors: Mapping[int, NDArray[np.float32]],
     index: NeighborIndex,
+    *,
+    limit: int,
 ) -> dict[int, list[ScoredKey]]:
     """Return the nearest memories by vector, scope by scope, so that many are looked up in one pass."""
     places: defaultdict[Scope, list[int]] = defaultdict(list)
@@ -233,7 +232,7 @@ def _nearest(
     found: dict[int, list[ScoredKey]] = {}
     for scope, wanted in places.items():
         rows = np.stack([vectors[place] for place in wanted])
-        answers = index.neighbors(tx, rows, scope=scope, limit=SURPRISE_NEIGHBORS)
+        answers = index.neighbors(tx, rows, scope=scope, limit=limit)
         found.update(zip(wanted, answers, strict=True))
     return found
 

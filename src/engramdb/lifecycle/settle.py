@@ -1,4 +1,10 @@
-"""Settle a new statement against what is known: weigh what contradicts or repeats it, say what follows."""
+"""
+Settle a new statement against what is known: judge each close pair, weigh it, and say what follows.
+
+Belief revision. Rules and a judge say what two statements are to each other; who says it, how surely, how
+often and of what time decides what follows. Uncertain means that both stay, the newer one first and the older
+one challenged. Pure: it returns a decision and changes nothing. docs/decisions/0021-belief-revision.md.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +16,7 @@ from msgspec import Struct
 
 from engramdb.lifecycle.pair_rules import (
     ComparesStatements,
+    changes_value,
     conflict,
     is_change,
     is_single,
@@ -24,11 +31,13 @@ from engramdb.models.calibration import overlap
 from engramdb.policy import CapturePolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.relations import says_more
-from engramdb.values import Memory, MemoryId
+from engramdb.values import Kind, Memory, MemoryId
 from engramdb.values.reading import PairJudgment
 
 MAX_LINKS = 3
 """To how many of its neighbors a new memory is linked."""
+MAX_RETIRED = 3
+"""How many memories one statement may supersede; what else it contradicts is challenged."""
 SURPRISE_NEIGHBORS = 5
 """How many neighbors say how new a statement is."""
 
@@ -66,26 +75,23 @@ def _held_from(memory: Memory) -> datetime:
     return memory.valid_from or memory.when
 
 
-# Decide what a new statement does to what is already known: reinforce, replace, weaken, or stand beside it.
-#
-# Called by admission for each candidate with its neighbors. Pure: it returns a decision and changes nothing.
-# Similarity finds the neighbors; `conflict` decides. A statement that says things have changed replaces the
-# old one however well that was supported, because the old one was true in its time; a plain contradiction is
-# weighed by evidence. Of two that contradict each other the one that was made later holds, in whatever order
-# they come in: docs/decisions/0011-moments.md.
+# What a statement does to what is already known.
 
 
 class Verdict(StrEnum):
-    """What becomes of the new statement and of its neighbor."""
+    """What becomes of a new statement and of one that is known."""
 
     CREATE = "create"
     REINFORCE = "reinforce"
     REPEAT = "repeat"
     """It says the same in other words, in a judge's view: kept, as evidence of its neighbor."""
     SUPERSEDE = "supersede"
-    WEAKEN = "weaken"
+    CHALLENGE = "challenge"
+    """Both stay, and the known one is marked as possibly outdated."""
     PRECEDE = "precede"
     """It was made before its neighbor, which holds: it comes in as history."""
+    YIELD = "yield"
+    """It was made before its neighbor, which may contradict it: it comes in challenged."""
 
 
 class Neighbor(Struct, frozen=True):
@@ -96,13 +102,39 @@ class Neighbor(Struct, frozen=True):
     judgment: PairJudgment | None = None
 
 
+class Effect(Struct, frozen=True):
+    """What a new statement does to one known memory, and why."""
+
+    verdict: Verdict
+    target: Memory
+    reason: str
+    chance: float = 1.0
+    """How likely it is that both cannot hold."""
+
+
 class Settlement(Struct, frozen=True):
-    """The decision, the neighbor that it is about, and the neighbors to link to."""
+    """What becomes of the statement, the neighbor that decides that, and what it does to others."""
 
     verdict: Verdict
     target: Memory | None = None
     reason: str = ""
+    chance: float = 1.0
+    effects: tuple[Effect, ...] = ()
     links: tuple[Neighbor, ...] = ()
+
+    @property
+    def targets(self) -> list[Memory]:
+        """The known memories that it decides about."""
+        return [*([self.target] if self.target else []), *(one.target for one in self.effects)]
+
+
+class Conflict(Struct, frozen=True):
+    """That two statements cannot both hold, as far as can be told."""
+
+    chance: float
+    is_sure: bool
+    """Whether it may retire the older one; otherwise it is a doubt."""
+    reason: str
 
 
 def settle(
@@ -112,15 +144,41 @@ def settle(
     *,
     likeness: ComparesStatements,
     is_later: Callable[[Memory], bool] = lambda _: False,
+    is_persons_act: bool = False,
 ) -> Settlement:
-    """Return what to do with the statement; `is_later` says which neighbors were stated after it."""
+    """
+    Return what to do with the statement; `is_later` says which neighbors were stated after it.
+
+    A `is_persons_act` is one that a person asked for by name, in place of words read out of a conversation.
+    """
     nearest = [(one, understood(one.memory)) for one in sorted(neighbors, key=lambda one: -one.similarity)]
-    against = _contradicted(new, nearest, policy, is_later)
     links = _links([one for one, _ in nearest], policy)
-    if against is not None:
-        old, reason, by_judge = against
-        verdict = _against(new, old, policy, is_later, by_judge=by_judge)
-        return Settlement(verdict, None if verdict is Verdict.CREATE else old, reason, links)
+    against = _contradicted(new, nearest, policy, is_later)
+    for one, found in against:
+        if is_later(one.memory):
+            verdict = weigh_against_later(new, one.memory, found)
+            if verdict is not Verdict.CREATE:
+                return Settlement(verdict, one.memory, found.reason, found.chance, links=links)
+    effects = tuple(_effects(new, against, policy, is_later, is_persons_act=is_persons_act))
+    if not any(effect.verdict is Verdict.SUPERSEDE for effect in effects):
+        apart = {effect.target.id for effect in effects}
+        repeated = _repeated(
+            new, [pair for pair in nearest if pair[0].memory.id not in apart], policy, likeness
+        )
+        if repeated is not None:
+            return repeated
+    if effects:
+        return Settlement(Verdict.CREATE, effects=effects, links=links)
+    return _version(new, nearest, policy, is_later, links)
+
+
+def _repeated(
+    new: Memory,
+    nearest: Sequence[tuple[Neighbor, Memory]],
+    policy: CapturePolicy,
+    likeness: ComparesStatements,
+) -> Settlement | None:
+    """Return which known memory says the same, where one does."""
     settles = policy.conflict_above < 1
     may_repeat = settles and is_single(new)
     for one, known in nearest:
@@ -132,40 +190,138 @@ def settle(
         is_near = one.similarity > policy.same_above and may_share_subject(new, one.memory)
         if is_near and same_specifics(new, known, likeness):
             return Settlement(Verdict.REINFORCE, one.memory, f"says the same, {one.similarity:.2f} alike")
-        if policy.version_overlap_above < 1 and _is_version(new, one, policy):
-            verdict = Verdict.PRECEDE if is_later(one.memory) else Verdict.SUPERSEDE
-            return Settlement(verdict, one.memory, "a new version", links)
+    return None
+
+
+def _version(
+    new: Memory,
+    nearest: Sequence[tuple[Neighbor, Memory]],
+    policy: CapturePolicy,
+    is_later: Callable[[Memory], bool],
+    links: tuple[Neighbor, ...],
+) -> Settlement:
+    """Return the statement as a new version of a near one, where the policy knows versions, or by itself."""
+    for one, _ in nearest if policy.version_overlap_above < 1 else ():
+        may_replace = not one.memory.pinned and not is_weaker(new, one.memory)
+        if may_replace and overlap(new.told, one.memory.told) > policy.version_overlap_above:
+            if is_later(one.memory):
+                return Settlement(Verdict.PRECEDE, one.memory, "a new version", links=links)
+            effect = Effect(Verdict.SUPERSEDE, one.memory, "a new version")
+            return Settlement(Verdict.CREATE, effects=(effect,), links=links)
     return Settlement(Verdict.CREATE, links=links)
 
 
-def _against(
+# Judge: what rules and a judge make of a pair.
+
+
+def _contradicted(
     new: Memory,
-    old: Memory,
+    nearest: Sequence[tuple[Neighbor, Memory]],
+    policy: CapturePolicy,
+    is_later: Callable[[Memory], bool],
+) -> list[tuple[Neighbor, Conflict]]:
+    """Return the neighbors that the statement contradicts or is contradicted by, the surest first."""
+    if policy.conflict_above >= 1:
+        return []
+    found = []
+    for one, known in nearest:
+        later, earlier = (known, new) if is_later(one.memory) else (new, known)
+        judged = judge_pair(later, earlier, one, policy)
+        if judged is not None:
+            found.append((one, judged))
+    return sorted(found, key=lambda pair: (not pair[1].is_sure, -pair[1].chance))
+
+
+def judge_pair(later: Memory, earlier: Memory, near: Neighbor, policy: CapturePolicy) -> Conflict | None:
+    """
+    Return whether two statements contradict each other, by rules and by what a judge made of them.
+
+    Each may be wrong alone: what the judge finds harmless is no more than a doubt, whatever the rules say.
+    """
+    if later.kind is Kind.EPISODE and earlier.kind is Kind.EPISODE:
+        return None  # what happened, happened
+    judgment = near.judgment
+    # A named replacement needs no likeness: "moved to Paris" and "lives in Berlin" need not sound alike.
+    # Nor does what can have one value only: an employer, a deadline.
+    is_close = near.similarity > policy.conflict_above or is_change(later) or same_slot(later, earlier)
+    ruled = conflict(later, earlier) if is_close else None
+    if judgment is not None and judgment.is_conflict:
+        return Conflict(judgment.conflict, is_sure=True, reason=f"contradicted, says {judgment.by}")
+    if ruled is not None:
+        is_denied = judgment is not None and judgment.is_harmless
+        return Conflict(0.5 if is_denied else 1.0, is_sure=not is_denied, reason=ruled)
+    if judgment is not None and judgment.is_doubt:
+        return Conflict(judgment.conflict, is_sure=False, reason=f"may be outdated, says {judgment.by}")
+    if judgment is None and changes_value(later, earlier):
+        return Conflict(0.5, is_sure=False, reason="said with another value, as a change")
+    return None
+
+
+# Weigh: what a contradiction may do.
+
+
+def _effects(
+    new: Memory,
+    against: Sequence[tuple[Neighbor, Conflict]],
     policy: CapturePolicy,
     is_later: Callable[[Memory], bool],
     *,
-    by_judge: bool,
+    is_persons_act: bool,
+) -> list[Effect]:
+    """Return what the statement does to each older one that it contradicts."""
+    found: list[Effect] = []
+    retired = 0
+    for one, conflict_ in against:
+        if is_later(one.memory):
+            continue
+        verdict = weigh(new, one.memory, conflict_, policy, is_persons_act=is_persons_act)
+        if verdict is Verdict.SUPERSEDE:
+            retired += 1
+            verdict = Verdict.SUPERSEDE if retired <= MAX_RETIRED else Verdict.CHALLENGE
+        if verdict is not Verdict.CREATE:
+            found.append(Effect(verdict, one.memory, conflict_.reason, conflict_.chance))
+    return found
+
+
+def weigh(
+    new: Memory, old: Memory, found: Conflict, policy: CapturePolicy, *, is_persons_act: bool = False
 ) -> Verdict:
     """
-    Return what becomes of two statements that contradict each other; what only one says stays.
+    Return what becomes of an older statement that a newer one contradicts: superseded, challenged, or left.
 
-    A judge's word alone does not retire what is pinned, or what a more trusted source has said.
+    A weaker source and another speaker may at most challenge, and a mere doubt of theirs does nothing. What
+    is pinned or about health gives way only to a person who asks for it in words that tell of a change, what
+    was stated often only to such words. What says more than is contradicted stays.
     """
-    mine, theirs = new.told, old.told
-    if is_later(old):
-        stays = says_more(mine, theirs) or (by_judge and (new.pinned or _is_weaker(old, new)))
-        return Verdict.CREATE if stays else Verdict.PRECEDE
-    stays = old.evidence_count >= policy.evidence_to_coexist and not is_change(new)
-    stays = stays or (by_judge and (old.pinned or _is_weaker(new, old)))
-    return Verdict.WEAKEN if stays or says_more(theirs, mine) else Verdict.SUPERSEDE
+    is_guarded = old.is_guarded and not (is_persons_act and is_change(new))
+    if is_weaker(new, old) or is_guarded or not _is_by_same(new, old):
+        return Verdict.CHALLENGE if found.is_sure else Verdict.CREATE
+    is_supported = old.evidence_count >= policy.evidence_to_coexist and not is_change(new)
+    if not found.is_sure or is_supported or says_more(old.told, new.told):
+        return Verdict.CHALLENGE
+    return Verdict.SUPERSEDE
 
 
-def _is_weaker(new: Memory, old: Memory) -> bool:
+def weigh_against_later(new: Memory, later: Memory, found: Conflict) -> Verdict:
+    """Return what becomes of a statement that comes in after one that was made later and contradicts it."""
+    if is_weaker(later, new) or not _is_by_same(new, later) or (new.is_guarded and not later.is_guarded):
+        return Verdict.CREATE
+    if not found.is_sure or says_more(new.told, later.told):
+        return Verdict.YIELD
+    return Verdict.PRECEDE
+
+
+def is_weaker(new: Memory, old: Memory) -> bool:
+    """Return whether a memory comes from a source that is trusted less than that of another."""
     return new.provenance.source.trust < old.provenance.source.trust
 
 
-def _is_version(new: Memory, near: Neighbor, policy: CapturePolicy) -> bool:
-    return overlap(new.told, near.memory.told) > policy.version_overlap_above
+def _is_by_same(new: Memory, old: Memory) -> bool:
+    """Return whether nobody else speaks: a memory without a speaker is the user's own."""
+    return new.provenance.speaker == old.provenance.speaker or None in (
+        new.provenance.speaker,
+        old.provenance.speaker,
+    )
 
 
 def surprise(nearness: Sequence[float]) -> float | None:
@@ -174,30 +330,6 @@ def surprise(nearness: Sequence[float]) -> float | None:
         return None
     nearest = sorted(nearness, reverse=True)[:SURPRISE_NEIGHBORS]
     return 1 - sum(nearest) / len(nearest)
-
-
-def _contradicted(
-    new: Memory,
-    nearest: Sequence[tuple[Neighbor, Memory]],
-    policy: CapturePolicy,
-    is_later: Callable[[Memory], bool],
-) -> tuple[Memory, str, bool] | None:
-    """Return the memory that the statement contradicts or is contradicted by, why, and if a judge says so."""
-    if policy.conflict_above >= 1:
-        return None
-    for one, known in nearest:
-        later, earlier = (known, new) if is_later(one.memory) else (new, known)
-        # A named replacement needs no likeness: "moved to Paris" and "lives in Berlin" need not sound alike.
-        # Nor does what can have one value only: an employer, a deadline.
-        if one.similarity > policy.conflict_above or is_change(later) or same_slot(later, earlier):
-            reason = conflict(later, earlier)
-            is_harmless = one.judgment is not None and one.judgment.is_harmless
-            if reason is not None and not is_harmless:
-                return one.memory, reason, False
-    for one, _ in nearest:
-        if one.judgment is not None and one.judgment.is_conflict:
-            return one.memory, f"contradicted, says {one.judgment.by}", True
-    return None
 
 
 def _links(nearest: Sequence[Neighbor], policy: CapturePolicy) -> tuple[Neighbor, ...]:

@@ -48,6 +48,11 @@ SOURCE_UNDONE = "something that it was made of no longer holds"
 WITHDRAWING = Actor(name="forgetting", kind=ActorKind.RULE)
 UNDOING = frozenset({Status.SUPERSEDED, Status.INVALIDATED})
 """Statuses that say a memory does not hold: what was derived from it does not hold either."""
+DISPUTING = (EdgeType.CONTRADICTS, EdgeType.DOUBTS)
+"""Links from a memory to what is challenged because of it."""
+WITHDRAWN = frozenset({Status.INVALIDATED, Status.FORGOTTEN, Status.PRUNED})
+"""Statuses of what never held or must not count: it disputes nothing any more."""
+UNDISPUTED = "what disputed it no longer counts"
 INHERIT_CONFIDENCE = 0.2
 """The share of the superseded statement's confidence that its successor is given."""
 RECORDED = (
@@ -90,7 +95,6 @@ def inherited(new: Memory, old: Memory) -> dict[str, Any]:
     return {
         "confidence": min(1.0, new.confidence + INHERIT_CONFIDENCE * old.confidence),
         "importance": max(new.importance, old.importance),
-        "pinned": new.pinned or old.pinned,
         "supersedes": new.supersedes or old.id,
         "version": max(new.version, old.version + 1),
     }
@@ -195,7 +199,34 @@ class MemoryWriter(Struct, frozen=True):
             valid_to=ended_at(old, new),
             updated_at=self.now,
         )
+        self._pass_on_disputes(old, new)
         return self.write(old, gone, action=action, reason=reason)
+
+    def _pass_on_disputes(self, old: Memory, new: Memory) -> None:
+        """Let the successor of a memory dispute what that disputed; where that is itself, nothing does."""
+        for edge in self.tx.edges.of(old.id):
+            if edge.source != old.id or edge.type not in DISPUTING:
+                continue
+            self.unlink(edge.source, edge.target, edge.type)
+            if edge.target != new.id:
+                self.copy_link(edge, source=new.id, target=edge.target)
+            else:
+                self._release(new.id, new.scope)
+
+    def _release_disputed(self, memory: Memory) -> None:
+        """Let what a memory disputed that no longer counts hold again, unless something else disputes it."""
+        for edge in self.tx.edges.of(memory.id):
+            if edge.source == memory.id and edge.type in DISPUTING:
+                self.unlink(edge.source, edge.target, edge.type)
+                self._release(edge.target, memory.scope)
+
+    def _release(self, memory_id: MemoryId, scope: Scope) -> None:
+        disputed = self.tx.memories.get(memory_id, scope=scope)
+        if disputed is None or disputed.status is not Status.CHALLENGED:
+            return
+        edges = self.tx.edges.of(memory_id)
+        if not any(edge.target == memory_id and edge.type in DISPUTING for edge in edges):
+            self._by_rule().set_status(disputed, Status.ACTIVE, action=Action.SET_STATUS, reason=UNDISPUTED)
 
     def make_way(self, old: Memory) -> None:
         """
@@ -213,6 +244,7 @@ class MemoryWriter(Struct, frozen=True):
 
     def erase(self, memory: Memory, *, reason: str) -> Memory:
         """Take the words of a memory, and of what was derived from it, out of the file for good."""
+        self._release_disputed(memory)
         gone = memory.evolve(status=Status.ERASED, content="", updated_at=self.now)
         key = self.tx.memories.replace(gone)
         self.tx.terms.remove(key)
@@ -301,6 +333,8 @@ class MemoryWriter(Struct, frozen=True):
         self._note(old, new, action, reason)
         if new.status is not old.status:
             self._withdraw_derived(new)
+            if new.status in WITHDRAWN:
+                self._release_disputed(new)
             if new.status is Status.FORGOTTEN:
                 for one in self._stood_for(new):
                     self._withdraw_words(one)

@@ -17,18 +17,29 @@ from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.merging import may_absorb, merge
 from engramdb.lifecycle.neighbors import echoes
 from engramdb.lifecycle.pair_rules import ComparesStatements, contradicts
-from engramdb.lifecycle.settle import Neighbor, Settlement, StatementOrder, Verdict, settle, surprise
+from engramdb.lifecycle.settle import (
+    Neighbor,
+    Settlement,
+    StatementOrder,
+    Verdict,
+    is_weaker,
+    settle,
+    surprise,
+)
 from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.traits import overlap
 from engramdb.values import (
+    BELIEVED,
     Action,
+    ActorKind,
     Box,
     EdgeType,
     Memory,
     Provenance,
     Scope,
+    Source,
     Status,
     new_id,
 )
@@ -149,8 +160,9 @@ class AdmissionOutcome(StrEnum):
 
 _OUTCOMES = {
     Verdict.SUPERSEDE: AdmissionOutcome.REPLACED,
-    Verdict.WEAKEN: AdmissionOutcome.DISPUTED,
+    Verdict.CHALLENGE: AdmissionOutcome.DISPUTED,
     Verdict.PRECEDE: AdmissionOutcome.PRECEDED,
+    Verdict.YIELD: AdmissionOutcome.DISPUTED,
 }
 
 
@@ -232,7 +244,7 @@ def _settled(
 
 
 def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -> Settlement:
-    """Settle against memories that are active now: one that has gone since it was found does not count."""
+    """Settle against memories that hold now: one that has gone since it was found does not count."""
     left = list(near)
     while True:
         settlement = settle(
@@ -241,29 +253,47 @@ def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neigh
             write.policy,
             likeness=write.likeness,
             is_later=lambda known: write.order.is_later(known, candidate.said_at),
+            is_persons_act=_is_persons_act(write, candidate.memory),
         )
-        if settlement.target is None:
+        stale = [target for target in settlement.targets if _current(write, target) != target]
+        if not stale:
             return settlement
-        target = settlement.target
-        current = write.tx.memories.get(target.id, scope=target.scope)
-        if current == target:
-            return settlement
-        others = [one for one in left if one.memory.id != target.id]
-        if current is not None and current.status is Status.ACTIVE:  # changed meanwhile: look at it again
-            others += [replace(one, memory=current) for one in left if one.memory.id == target.id]
+        gone = {target.id for target in stale}
+        others = [one for one in left if one.memory.id not in gone]
+        for target in stale:
+            current = _current(write, target)
+            if current is not None and current.status in BELIEVED:  # changed meanwhile: look at it again
+                others += [replace(one, memory=current) for one in left if one.memory.id == target.id]
         left = others
 
 
-def settle_again(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -> None:
-    """Settle a memory that is stored already, as if it came in now; what was judged since is in `near`."""
-    memory = candidate.memory
-    settlement = _settle_with_active(write, candidate, near)
-    old = settlement.target
-    if old is None:
-        return
-    if settlement.verdict is Verdict.SUPERSEDE:
-        memory = write.writer.update(memory, Action.LINK, **inherited(memory, old))
-    _join(write, memory, old, settlement, said=candidate.said_at)
+def _current(write: Write, memory: Memory) -> Memory | None:
+    return write.tx.memories.get(memory.id, scope=memory.scope)
+
+
+def _is_persons_act(write: Write, memory: Memory) -> bool:
+    """Return whether a person asked by name to remember it, so that it may change what is guarded."""
+    is_stated = memory.extractor is None and memory.provenance.source is Source.HUMAN
+    return is_stated and write.writer.actor.kind is ActorKind.PERSON
+
+
+def settle_again(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -> Memory:
+    """
+    Settle a memory that is stored already, as if it came in now; return what stands for it.
+
+    What was judged since is in `near`.
+    """
+    memory, settlement = candidate.memory, _settle_with_active(write, candidate, near)
+    heirs = inherited_from(memory, settlement)
+    if heirs:
+        memory = write.writer.update(memory, Action.LINK, **heirs)
+    return _join(write, memory, settlement, said=candidate.said_at)
+
+
+def inherited_from(memory: Memory, settlement: Settlement) -> dict[str, Any]:
+    """Return what a memory takes over from the first that it supersedes, if it supersedes any."""
+    retired = [one.target for one in settlement.effects if one.verdict is Verdict.SUPERSEDE]
+    return inherited(memory, retired[0]) if retired else {}
 
 
 def _create(
@@ -282,9 +312,7 @@ def _create(
             write.tx, candidate.topics, scope=memory.scope, policy=write.policy, now=write.now
         )
     memory = memory.evolve(**learnt) if learnt else memory
-    old = settlement.target
-    if old is not None and settlement.verdict is Verdict.SUPERSEDE:
-        memory = memory.evolve(**inherited(memory, old))
+    memory = memory.evolve(**inherited_from(memory, settlement))
     key = write.writer.create(
         memory,
         fingerprint=candidate.fingerprint,
@@ -294,13 +322,13 @@ def _create(
     )
     if vector is not None:
         write.vectors[key] = vector
-    if old is not None:
-        memory = _join(write, memory, old, settlement, said=candidate.said_at)
-        if memory.id == old.id:
-            return Admission(memory, AdmissionOutcome.REINFORCED, is_embedded=vector is not None)
-    write.writer.link_related(memory, {one.memory.id: min(1.0, one.similarity) for one in settlement.links})
-    became = _OUTCOMES.get(settlement.verdict, AdmissionOutcome.CREATED)
-    return Admission(memory, became, is_embedded=vector is not None, is_judged=is_judged)
+    joined = _join(write, memory, settlement, said=candidate.said_at)
+    if joined.id != memory.id:
+        return Admission(joined, AdmissionOutcome.REINFORCED, is_embedded=vector is not None)
+    write.writer.link_related(joined, {one.memory.id: min(1.0, one.similarity) for one in settlement.links})
+    verdicts = [one.verdict for one in settlement.effects] or [settlement.verdict]
+    became = next((_OUTCOMES[one] for one in _OUTCOMES if one in verdicts), AdmissionOutcome.CREATED)
+    return Admission(joined, became, is_embedded=vector is not None, is_judged=is_judged)
 
 
 def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePolicy) -> dict[str, Any]:
@@ -320,31 +348,51 @@ def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePol
     return {"surprise": found, "flags": flags, "importance": importance}
 
 
-def _join(write: Write, new: Memory, old: Memory, settlement: Settlement, *, said: datetime) -> Memory:
-    """Let the new memory supersede, dispute, precede or repeat a known one; return what stands for it."""
-    if settlement.verdict in (Verdict.REINFORCE, Verdict.REPEAT):
-        if not may_absorb(write.tx, old, new):
-            return new
-        return merge(write.writer, old, [new], policy=write.merging, reason=settlement.reason)
-    if settlement.verdict is Verdict.PRECEDE:
-        return precede(write, new, old, settlement.reason, said=said)
-    if settlement.verdict is Verdict.SUPERSEDE:
-        write.writer.supersede(old, new, reason=settlement.reason)
-    else:
-        _dispute(write, new, old, settlement.reason)
+def _join(write: Write, new: Memory, settlement: Settlement, *, said: datetime) -> Memory:
+    """Let the new memory repeat, precede, supersede or challenge known ones; return what stands for it."""
+    old = settlement.target
+    if old is not None:
+        if settlement.verdict in (Verdict.REINFORCE, Verdict.REPEAT):
+            if not may_absorb(write.tx, old, new):
+                return new
+            return merge(write.writer, old, [new], policy=write.merging, reason=settlement.reason)
+        if settlement.verdict is Verdict.PRECEDE:
+            return precede(write, new, old, settlement.reason, said=said)
+        if settlement.verdict is Verdict.YIELD:
+            return challenge(write.writer, new, by=old, reason=settlement.reason, chance=settlement.chance)
+    for effect in settlement.effects:
+        if effect.verdict is Verdict.SUPERSEDE:
+            write.writer.supersede(effect.target, new, reason=effect.reason)
+        else:
+            challenge(write.writer, effect.target, by=new, reason=effect.reason, chance=effect.chance)
     return new
 
 
-def _dispute(write: Write, new: Memory, old: Memory, reason: str) -> None:
-    """Let both stand; the old one loses confidence."""
-    weaker = max(min(MIN_WEAKENED, old.confidence), old.confidence - WEAKEN_BY)
-    write.writer.update(old, Action.WEAKEN, reason=reason, confidence=weaker)
-    write.writer.link(new, old, EdgeType.CONTRADICTS)
+def challenge(writer: MemoryWriter, memory: Memory, *, by: Memory, reason: str, chance: float) -> Memory:
+    """Mark a memory as disputed by a newer one, and return it; it loses confidence, and both stay."""
+    weaker = max(min(MIN_WEAKENED, memory.confidence), memory.confidence - WEAKEN_BY)
+    writer.link(by, memory, EdgeType.CONTRADICTS, weight=chance)
+    changed = memory.evolve(status=Status.CHALLENGED, confidence=weaker, updated_at=writer.now)
+    return writer.write(memory, changed, action=Action.WEAKEN, reason=reason)
+
+
+def _acknowledge(write: Write, memory: Memory) -> None:
+    """Let a disputed memory that was stated again hold; what disputed it is now the older of the two."""
+    for edge in write.tx.edges.of(memory.id):
+        if edge.target != memory.id or edge.type not in (EdgeType.CONTRADICTS, EdgeType.DOUBTS):
+            continue
+        write.writer.unlink(edge.source, edge.target, edge.type)
+        other = write.tx.memories.get(edge.source, scope=memory.scope)
+        is_open = other is not None and other.status is Status.ACTIVE and not other.is_guarded
+        if other is not None and is_open and edge.type is EdgeType.CONTRADICTS:
+            challenge(write.writer, other, by=memory, reason="the other was stated again", chance=edge.weight)
 
 
 def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str) -> Admission:
     """Strengthen the memory that says the same, and keep the new evidence with it."""
     new = candidate.memory
+    is_own_word = new.is_believed and not is_weaker(new, known)
+    is_revived = known.status is Status.CHALLENGED and is_own_word
     stronger = known.evolve(
         confidence=min(1.0, known.confidence + write.policy.reinforce_confidence_by),
         importance=max(known.importance, new.importance if candidate.has_importance else 0.0),
@@ -352,11 +400,14 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         confirmed_at=_confirmed(known, candidate.said_at, write.now),
         pinned=known.pinned or new.pinned,
         provenance=_with_evidence(known.provenance, new.provenance),
+        status=Status.ACTIVE if is_revived else known.status,
         updated_at=write.now,
     )
     if known.extractor == DOCUMENT_EXTRACTOR != new.extractor:
         stronger = _own_statement(stronger, new)
     write.writer.write(known, stronger, action=Action.REINFORCE, reason=reason)
+    if is_revived:
+        _acknowledge(write, stronger)
     return Admission(stronger, AdmissionOutcome.REINFORCED)
 
 

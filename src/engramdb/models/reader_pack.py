@@ -40,6 +40,10 @@ MAX_TOKENS: Final = 160
 """Of one input; longer texts are cut."""
 HARMLESS_BELOW: Final = 0.1
 """Below this chance of a conflict the rules may not see one. Not fitted: far below any threshold."""
+WORTH_A_SECOND_LOOK: Final = 0.2
+"""From this chance of a conflict a pair is read the other way round, too."""
+DOUBT_FROM: Final = 0.5
+"""From this chance of a conflict a person is asked, where nothing was fitted: evals.beliefs, open half."""
 META: Final = "meta"
 HEAD: Final = "head."
 
@@ -96,6 +100,11 @@ def asked(question: str) -> str:
 def remembered(memory: str) -> str:
     """Return a memory as the model has learnt to read it beside a question."""
     return f"memory: {memory}"
+
+
+def changed(old: str, new: str) -> str:
+    """Return a change as the model has learnt to read it, beside a question or a memory."""
+    return f"was: {old} now: {new}"
 
 
 class Heads:
@@ -265,8 +274,10 @@ class PackReader:
         conflict, same = (
             float(found["relation"][classes.index(one)]) for one in (PairRelation.CONFLICT, PairRelation.SAME)
         )
-        if conflict >= fitted.thresholds["conflict"] or same >= fitted.thresholds["same"]:
+        likely = conflict
+        if conflict >= WORTH_A_SECOND_LOOK or same >= fitted.thresholds["same"]:
             back = network.probabilities(newer, older)["relation"]
+            likely = (conflict + float(back[classes.index(PairRelation.CONFLICT)])) / 2
             conflict = min(conflict, float(back[classes.index(PairRelation.CONFLICT)]))
             same = min(same, float(back[classes.index(PairRelation.SAME)]))
         return PairJudgment(
@@ -276,6 +287,7 @@ class PackReader:
             same=same,
             is_conflict=conflict >= fitted.thresholds["conflict"],
             is_same=same >= fitted.thresholds["same"],
+            is_doubt=likely >= fitted.thresholds.get("doubt", DOUBT_FROM),
             is_harmless=conflict < HARMLESS_BELOW,
         )
 

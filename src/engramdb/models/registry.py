@@ -194,6 +194,15 @@ def open_reader(home: Path) -> PackReader:
     return PackReader(pack)
 
 
+def has_reader(home: Path) -> bool:
+    """Return whether the pack with this release's reader is installed, without loading anything."""
+    try:
+        pack = find_pack(e5.NAME, home)
+    except ModelPackBroken:  # the reader of single sentences says so
+        return False
+    return pack is not None and pack.manifest.reader == READER_VERSION and _runtime_is_installed()
+
+
 def _runtime_is_installed() -> bool:
     return importlib.util.find_spec("onnxruntime") is not None
 

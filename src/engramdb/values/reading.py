@@ -85,6 +85,8 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
     """Whether it may be acted on as a conflict: above the judge's threshold for its stated precision."""
     is_same: bool
     """Whether it may be acted on as a repetition."""
+    is_doubt: bool = False
+    """Whether a conflict is likely enough to ask about it."""
     is_harmless: bool = False
     """Whether the judge is sure that both hold, whatever the rules say."""
 
@@ -99,5 +101,6 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
             same=float(is_same),
             is_conflict=is_conflict,
             is_same=is_same,
+            is_doubt=is_conflict,
             is_harmless=is_harmless,
         )

@@ -54,8 +54,9 @@ _OUTLINES = (
 )
 _CONTRADICTIONS = (
     "SELECT e.source, e.target FROM edges e JOIN memories a ON a.key = e.source "
-    "JOIN memories b ON b.key = e.target WHERE e.type = 'contradicts' AND a.status = 'active' "
-    "AND b.status = 'active' AND a.scope = b.scope AND instr(a.flags || b.flags, '\"injection\"') = 0 "
+    "JOIN memories b ON b.key = e.target WHERE e.type = 'contradicts' "
+    "AND a.status IN ('active', 'challenged') AND b.status IN ('active', 'challenged') AND a.scope = b.scope "
+    "AND instr(a.flags || b.flags, '\"injection\"') = 0 "
     "ORDER BY max(e.source, e.target), e.source, e.target"
 )
 _OLD = {
