@@ -59,6 +59,8 @@ def _describe_fields(owner: type[Struct], defined: dict[str, Any]) -> None:
     for one in fields_of(owner):
         if one.name in shown and one.description:
             shown[one.name]["description"] = one.description
+        if one.name in shown and isinstance(one.default, frozenset):
+            shown[one.name]["default"] = msgspec.to_builtins(one.default, order="deterministic")
         if one.name in shown and is_struct(one.item):
             _describe_fields(one.item, defined)
 
@@ -74,7 +76,7 @@ def flat_schema(field: Field) -> dict[str, Any]:
     if field.description:
         inlined["description"] = field.description
     if field.default is not NODEFAULT and field.default is not None:
-        inlined["default"] = msgspec.to_builtins(field.default)
+        inlined["default"] = msgspec.to_builtins(field.default, order="deterministic")
     return inlined | dict(field.told)
 
 
