@@ -152,13 +152,15 @@ def _what_became(engram: Engram, scope: PairScope, harmless: Tally, conflict: Ta
             if not fates[place].stands
         )
         if pair.is_harmless:
-            _note_harmless(harmless, old, new, f"{pair.row['id']} {blame}")
+            is_own = pair.new in old.by or pair.old in new.by
+            _note_harmless(harmless, old, new, f"{pair.row['id']} {blame}", is_own=is_own)
         else:
             _note_conflict(conflict, pair, old, new, blame)
 
 
-def _note_harmless(tally: Tally, old: Fate, new: Fate, example: str) -> None:
+def _note_harmless(tally: Tally, old: Fate, new: Fate, example: str, *, is_own: bool) -> None:
     tally.note("wrongly retired", old.is_retired or new.is_retired, held=example)
+    tally.note("… by the other of the pair", is_own and (old.is_retired or new.is_retired))
     tally.note("wrongly challenged", old.is_challenged or new.is_challenged, held=example)
     tally.note("one of the two not stored by itself", not (old.is_kept and new.is_kept), held=example)
 
