@@ -47,6 +47,12 @@ class FakeJudge:
         """Say that nothing answers."""
         return [0.0 for _ in memories if question]
 
+    def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None:
+        """It does not say."""
+
+    def makes_doubtful(self, change: tuple[str, str], statements: Sequence[str]) -> list[bool] | None:
+        """It does not say."""
+
 
 SYLLABLES = ("ka", "lu", "mi", "no", "pe", "ra", "si", "tu", "vo", "wa", "xe", "zu")
 TEA = "User drinks two cups of green tea every morning"

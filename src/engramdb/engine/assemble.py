@@ -95,6 +95,24 @@ class WatchedModel(Generic[ModelT]):
         except EngramError:  # what is not judged waits
             return []
 
+    def rests_on(
+        self: WatchedModel[Judge], question: str, changes: Sequence[tuple[str, str]]
+    ) -> list[bool] | None:
+        """Return whether a question takes for granted what each change has ended; None if it cannot say."""
+        try:
+            return self._use(lambda judge: judge.rests_on(question, changes))
+        except EngramError:  # noted in health; the rules answer
+            return None
+
+    def makes_doubtful(
+        self: WatchedModel[Judge], change: tuple[str, str], statements: Sequence[str]
+    ) -> list[bool] | None:
+        """Return whether a change makes each statement doubtful; None where it cannot say."""
+        try:
+            return self._use(lambda judge: judge.makes_doubtful(change, statements))
+        except EngramError:
+            return None
+
     def _use(self, use: Callable[[ModelT], ResultT]) -> ResultT:
         with self._health.watch(self._part):
             try:

@@ -292,6 +292,7 @@ class Parts:
             graph=self.graph,
             policy=self.policy.recall,
             reranker=self._own.reranker,
+            premises=self.judge,
             date_order=self.settings.date_order,
         )
 

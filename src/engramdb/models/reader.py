@@ -64,3 +64,11 @@ class Judge(Protocol):
     def answers(self, question: str, memories: Sequence[str]) -> list[float]:
         """Return for each memory the chance that it answers the question."""
         ...
+
+    def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None:
+        """Return whether a question takes for granted what each change, from old to new, has ended."""
+        ...
+
+    def makes_doubtful(self, change: tuple[str, str], statements: Sequence[str]) -> list[bool] | None:
+        """Return whether a change makes each statement doubtful that was true before it."""
+        ...

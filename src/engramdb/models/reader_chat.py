@@ -90,3 +90,11 @@ class ChatReader:
             asked = which_answer.question(question, memories[begin : begin + TEXTS_PER_QUESTION])
             found += [float(one) for one in ask(self._chat, asked, log=self._log).value]
         return found
+
+    def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None:  # noqa: ARG002
+        """No chat model is asked while somebody waits for an answer; the rules tell."""
+        return None
+
+    def makes_doubtful(self, change: tuple[str, str], statements: Sequence[str]) -> list[bool] | None:  # noqa: ARG002
+        """It has no opinion: what depends on what is not asked of a chat model yet."""
+        return None

@@ -242,6 +242,24 @@ class PackReader:
         wanted = asked(question)
         return [float(network.probabilities(wanted, remembered(one))["answers"][1]) for one in memories]
 
+    def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None:
+        """Return whether a question takes for granted what each change has ended."""
+        wanted = asked(question)
+        return self._flags("premise", [(wanted, changed(old, new)) for old, new in changes])
+
+    def makes_doubtful(self, change: tuple[str, str], statements: Sequence[str]) -> list[bool] | None:
+        """Return whether a change makes each statement doubtful."""
+        told = changed(*change)
+        return self._flags("doubtful", [(remembered(one), told) for one in statements])
+
+    def _flags(self, task: str, pairs: Sequence[tuple[str, str]]) -> list[bool] | None:
+        network = self._open()
+        least = network.heads.fitted.thresholds.get(task)
+        if least is None:
+            return None
+        chances = [float(network.probabilities(first, second)[task][1]) for first, second in pairs]
+        return [chance >= least for chance in chances]
+
     def _reading(self, said: Utterance) -> Reading:
         network = self._open()
         found = network.probabilities(spoken_by(said.by, said.text), said.before)

@@ -30,6 +30,13 @@ from engramdb.values import EdgeType, EmbedderIdentity, Filters, Level, Memory, 
 if TYPE_CHECKING:
     from engramdb.recall.pipeline import Asking
 
+
+class FindsPremises(Protocol):
+    """The part of a judge that tells what a question takes for granted; None where it has no opinion."""
+
+    def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None: ...
+
+
 SESSION_CROWD = 50
 """Only what scores above this rank lends to its neighbors in the session: docs/lab/0018-recall.md."""
 MIN_HITS = 3
@@ -227,6 +234,8 @@ class Sources(Struct, frozen=True, kw_only=True):
     graph: FindsByLinks
     policy: RecallPolicy
     reranker: Reranker | None = None
+    premises: FindsPremises | None = None
+    """What tells whether a question takes something outdated for granted, where there is such a judge."""
     date_order: DateOrder = "auto"
 
 

@@ -45,6 +45,14 @@ from engramdb.recall.gather import (
 )
 from engramdb.recall.period import resolve_anchor
 from engramdb.recall.plan import RecallPlan, plan
+from engramdb.recall.revision import (
+    REPLACED,
+    Succession,
+    both_sides,
+    outdated_premises,
+    succeed,
+    with_past,
+)
 from engramdb.recall.said import TURNS, falls_short, find_said
 from engramdb.recall.signals import SUBJECT, belief_score, signals, trust
 from engramdb.store.contract import ScoredKey, Transaction
@@ -76,10 +84,15 @@ class Asking(Struct, frozen=True, kw_only=True):
         return self.sources.policy
 
     @property
+    def current(self) -> Query:
+        """What may be added beside what the indexes found."""
+        return self.query if self.as_of is None else self.search
+
+    @property
     def search(self) -> Query:
-        """What the indexes are asked: of the past, also what has another status or layer today."""
+        """What the indexes are asked: also what was replaced since, and of the past, what is other today."""
         if self.as_of is None:
-            return self.query
+            return replace(self.query, filters=with_past(self.query.filters))
         return replace(self.query, filters=widened(self.query.filters))
 
 
@@ -92,6 +105,8 @@ class Ranked(Struct, frozen=True, kw_only=True):
     signals: Sequence[RankingSignal]
     words: str
     """What the text index was asked."""
+    succession: Succession
+    """Which candidates answer for what they replaced."""
 
     def reasons(self, keys: Sequence[int]) -> dict[int, tuple[Reason, ...]]:
         """Return what each index and signal gave to each of these memories."""
@@ -190,6 +205,8 @@ def recall(
             disputed = contradicted(tx, asking, best)
         with notes.timed("weigh"):
             hits = _weighed(asking, ranked, best, disputed)
+            hits = both_sides(tx, asking, hits, lambda memory, beside: _other_side(asking, memory, beside))
+            premises = outdated_premises(tx, asking, hits[: query.limit], ranked.succession)
         said = _said(tx, asking, hits) if with_turns and falls_short(asking, hits) else None
     elapsed = (time.perf_counter() - started) * 1000
     shown = tuple(hits[: query.limit])
@@ -200,6 +217,7 @@ def recall(
         query=query,
         hits=shown,
         said=said or (),
+        premises=premises,
         quality=quality,
         also_considered=tuple(hits[query.limit :]),
     )
@@ -254,10 +272,18 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
     )
     with notes.timed("fuse"):
         fused = fuse(answers, weights)
-    added = signals(tx, fused, query, asking.sources, plan=asking.plan, entities=entities, notes=notes)
+    with notes.timed(REPLACED):
+        succession = succeed(tx, fused, asking, unfound=crowd_score(fused))
+        fused = succession.living
+    added = signals(
+        tx, fused, asking.current, asking.sources, plan=asking.plan, entities=entities, notes=notes
+    )
+    added = [*added, succession.signal] if succession.signal.gained else added
     with notes.timed("add"):
         order = with_signals(fused, added, unfound=crowd_score(fused))
-    return Ranked(order=order, answers=answers, weights=weights, signals=added, words=words)
+    return Ranked(
+        order=order, answers=answers, weights=weights, signals=added, words=words, succession=succession
+    )
 
 
 def _without_unhelpful(tx: Transaction, asking: Asking, ranked: Ranked) -> Ranked:
@@ -324,6 +350,13 @@ def _weighed(
     reasons = {one.key: named_truly(given[one.key], memory, asked=asked) for one, memory in best}
     hits = [_hit(asking, one, memory, reasons[one.key], disputed) for one, memory in best]
     return hits if asking.policy.formula == "relevance" else sorted(hits, key=lambda hit: -hit.score)
+
+
+def _other_side(asking: Asking, memory: Memory, beside: Hit) -> Hit:
+    """Return what disputes a hit as one that fits as well, whatever its own words are."""
+    score = beside.trust.relevance
+    hit = _hit(asking, Fused(0, score), memory, beside.reasons, {memory.id, beside.memory.id})
+    return replace(hit, score=max(hit.score, beside.score))
 
 
 def _hit(asking: Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...], disputed: set[str]) -> Hit:

@@ -51,6 +51,8 @@ from engramdb.values.recall import (
     Sufficiency,
 )
 from engramdb.values.recall import (
+    Dispute,
+    OutdatedPremise,
     BusyPeriod,
     Hit,
     KnowledgeChange,
@@ -118,6 +120,7 @@ __all__ = [
     "ConfidenceTier",
     "Detail",
     "DetailLevel",
+    "Dispute",
     "DoctorReport",
     "Document",
     "DocumentHit",
@@ -167,6 +170,7 @@ __all__ = [
     "NotebookChange",
     "NotebookReport",
     "Origin",
+    "OutdatedPremise",
     "Outlook",
     "PartHealth",
     "Provenance",

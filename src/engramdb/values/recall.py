@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from engramdb.values.entity import EdgeType
 from engramdb.values.memory import Memory, MemoryId, TurnId
 from engramdb.values.query import Query
 from engramdb.values.turn import Role
@@ -57,6 +58,19 @@ class Reason(Struct, frozen=True, kw_only=True):
     """Its share of the whole score."""
 
 
+class Dispute(Struct, frozen=True, kw_only=True):
+    """What speaks against a hit that is challenged, and what to ask the person about it."""
+
+    by: MemoryId
+    """The newer memory: one that contradicts it, or a change that makes it doubtful."""
+    kind: EdgeType
+    """`contradicts` or `doubts`."""
+    question_id: str | None = None
+    """The open question about it, for `answer`."""
+    question: str | None = None
+    """The same in words."""
+
+
 class Hit(Struct, frozen=True, kw_only=True):
     """One memory that fits, with its score in [0, 1]."""
 
@@ -68,6 +82,19 @@ class Hit(Struct, frozen=True, kw_only=True):
     """How far to believe it."""
     reasons: tuple[Reason, ...] = ()
     """Why it was found."""
+    disputes: tuple[Dispute, ...] = ()
+    """What speaks against it, where it is challenged: it may be outdated."""
+
+
+class OutdatedPremise(Struct, frozen=True, kw_only=True):
+    """Something that the question takes for granted and that has changed since."""
+
+    was: Memory
+    """What the question rests on."""
+    now: Memory
+    """What was said since."""
+    is_certain: bool
+    """Whether the change is settled; otherwise it is open which of the two holds."""
 
 
 class SaidTurn(Struct, frozen=True, kw_only=True):
@@ -145,6 +172,8 @@ class Recall(Struct, frozen=True, kw_only=True):
     """The memories that fit, best first."""
     said: tuple[SaidTurn, ...] = ()
     """Where memories fall short: what was said and not kept as a memory, best first."""
+    premises: tuple[OutdatedPremise, ...] = ()
+    """What the question takes for granted though it has changed; tell the person before answering."""
     quality: Quality = Quality()
     """How the answer came about."""
     also_considered: tuple[Hit, ...] = ()

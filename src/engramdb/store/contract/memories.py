@@ -181,6 +181,14 @@ class Memories(Protocol):
         """Return the memories that exist, by key."""
         ...
 
+    def heirs(self, keys: Sequence[int]) -> dict[int, tuple[int, bool]]:
+        """
+        Return what stands now in the place of each of these memories that was superseded or merged.
+
+        With it, whether all on the way say the same: merged, and superseded by nothing.
+        """
+        ...
+
     def active_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         """Return the active memory of exactly this scope with this fingerprint."""
         ...

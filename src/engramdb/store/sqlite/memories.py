@@ -68,6 +68,20 @@ _BEFORE = f"{_SESSION_NEIGHBORS} < ? ORDER BY key DESC LIMIT ?"
 _AFTER = f"{_SESSION_NEIGHBORS} > ? ORDER BY key LIMIT ?"
 
 
+MAX_SUCCESSORS = 50
+"""How far a chain of what took the place of what is followed."""
+_HEIRS = (
+    "WITH RECURSIVE chain (start, next, is_same, depth) AS ("
+    "SELECT key, superseded_by, status = 'merged', 1 FROM memories "
+    "WHERE key IN (SELECT value FROM json_each(?)) AND status IN ('superseded', 'merged') "
+    "UNION ALL SELECT c.start, m.superseded_by, c.is_same AND m.status = 'merged', c.depth + 1 "
+    "FROM chain c JOIN memories m ON m.id = c.next "
+    "WHERE m.status IN ('superseded', 'merged') AND c.depth < ?) "
+    "SELECT c.start, m.key, c.is_same FROM chain c JOIN memories m ON m.id = c.next "
+    "WHERE m.status IN ('active', 'challenged')"
+)
+
+
 class CandidatesTable:
     """Memories by key, as far as ranking needs them."""
 
@@ -277,6 +291,11 @@ class MemoriesTable:
         sql = f"{_SELECT_KEYED} WHERE m.key IN (SELECT value FROM json_each(?))"
         rows = self._connection.execute(sql, (to_json(list(keys)),))
         return {row[-1]: from_row(row) for row in rows}
+
+    def heirs(self, keys: Sequence[int]) -> dict[int, tuple[int, bool]]:
+        """Return what stands now in the place of each of these memories that was superseded or merged."""
+        rows = self._connection.execute(_HEIRS, (to_json(list(keys)), MAX_SUCCESSORS))
+        return {start: (key, bool(is_same)) for start, key, is_same in rows}
 
     def active_twin(self, fingerprint: bytes, *, scope: Scope) -> Memory | None:
         """Return the active memory of exactly this scope with this fingerprint."""

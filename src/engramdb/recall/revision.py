@@ -1,0 +1,173 @@
+"""
+Answers where beliefs were revised: successors, both sides of a dispute, and questions that rest on the past.
+
+What was superseded or merged is searched too, and lends its fit to what stands in its place: whatever
+question found the old statement finds the new one. A disputed memory comes with what disputes it, that one
+first. A question that takes something outdated for granted is answered with the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from engramdb.lifecycle.questions import open_question_for
+from engramdb.lifecycle.transitions import DISPUTING
+from engramdb.recall.fuse import Fused, RankingSignal
+from engramdb.store.contract import Transaction
+from engramdb.text.changes import WordSort, difference
+from engramdb.text.force import has_cue
+from engramdb.text.terms import query_terms
+from engramdb.values import BELIEVED, Dispute, EdgeType, Filters, Hit, Memory, OutdatedPremise, Status
+
+if TYPE_CHECKING:
+    from engramdb.recall.pipeline import Asking
+
+REPLACED: Final = "replaced"
+"""The signal of what stands in the place of a memory that fits."""
+GONE: Final = frozenset({Status.SUPERSEDED, Status.MERGED})
+SUPERSEDED_LENDS: Final = 0.95
+"""The share of its fit that a superseded memory lends: what says the same itself stands before its heir."""
+MAX_CHANGES: Final = 4
+"""Changes that a question is held against."""
+MAX_LOOKED_AT: Final = 5
+"""Hits whose own past is looked at."""
+
+
+def with_past(filters: Filters) -> Filters:
+    """Return the filters to search with, where only what counts now is asked for."""
+    return replace(filters, statuses=BELIEVED | GONE) if filters.statuses == BELIEVED else filters
+
+
+class Succession(Struct, frozen=True):
+    """The candidates that count now, what their predecessors lend them, and which those are."""
+
+    living: list[Fused]
+    signal: RankingSignal
+    heirs: dict[int, int]
+    """By the key of what is gone, best first."""
+
+
+def succeed(tx: Transaction, fused: Sequence[Fused], asking: Asking, *, unfound: float) -> Succession:
+    """Let what stands in the place of each candidate that is gone answer for it."""
+    query = asking.query
+    if asking.as_of is not None or query.filters.statuses != BELIEVED:
+        return Succession(list(fused), RankingSignal(name=REPLACED), {})
+    keys = [one.key for one in fused]
+    heirs = tx.memories.heirs(keys)
+    shown = tx.candidates.filter_keys(
+        [*keys, *(heir for heir, _ in heirs.values())], scope=query.scope, filters=query.filters
+    )
+    own = {one.key: one.score for one in fused}
+    gained: dict[int, float] = {}
+    for key, (heir, is_same) in heirs.items():
+        lent = own[key] * (1.0 if is_same else SUPERSEDED_LENDS) - own.get(heir, unfound)
+        if heir in shown and lent > gained.get(heir, 0.0):
+            gained[heir] = lent
+    living = [one for one in fused if one.key in shown]
+    left = {key: heir for key, (heir, is_same) in heirs.items() if heir in shown and not is_same}
+    ordered = {one.key: left[one.key] for one in fused if one.key in left}
+    return Succession(living, RankingSignal(name=REPLACED, gained=gained), ordered)
+
+
+# Both sides of a dispute.
+
+
+def both_sides(
+    tx: Transaction, asking: Asking, hits: Sequence[Hit], weigh: Callable[[Memory, Hit], Hit]
+) -> list[Hit]:
+    """Return the hits with what disputes each of them, that one before it, and the question that is open."""
+    doubted = [hit.memory.id for hit in hits if hit.memory.status is Status.CHALLENGED]
+    if not doubted:
+        return list(hits)
+    questions = open_question_for(tx, doubted, asking.query.scope)
+    given = {hit.memory.id: hit for hit in hits}
+    ordered: dict[str, Hit] = {}
+    for hit in hits:
+        disputes = []
+        for kind, other in _disputing(tx, asking, hit.memory):
+            question = questions.get(hit.memory.id)
+            told = None if question is None else question.question
+            disputes.append(
+                Dispute(by=other.id, kind=kind, question_id=question.id if question else None, question=told)
+            )
+            if kind is EdgeType.CONTRADICTS and other.id not in ordered:
+                ordered[other.id] = given.get(other.id) or weigh(other, hit)
+        ordered.setdefault(hit.memory.id, replace(hit, disputes=tuple(disputes)) if disputes else hit)
+    return list(ordered.values())
+
+
+def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tuple[EdgeType, Memory]]:
+    """Yield the memories that dispute one or make it doubtful, as far as this question may see them."""
+    if memory.status is not Status.CHALLENGED:
+        return
+    until = asking.as_of or asking.now
+    for edge in tx.edges.of(memory.id):
+        if edge.target == memory.id and edge.type in DISPUTING and edge.created_at <= until:
+            other = tx.memories.get(edge.source, scope=asking.query.scope)
+            if other is not None and other.status in asking.query.filters.statuses:
+                yield edge.type, other
+
+
+# Questions that take for granted what no longer holds.
+
+
+def outdated_premises(
+    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession
+) -> tuple[OutdatedPremise, ...]:
+    """Return the changes that the question overlooks: it takes for granted what was so before."""
+    changes = list(_changes(tx, asking, hits, succession))[:MAX_CHANGES]
+    if not changes or asking.as_of is not None:
+        return ()
+    judge = asking.sources.premises
+    said = [(old.told, new.told) for old, new in changes]
+    judged = None if judge is None else judge.rests_on(asking.query.text, said)
+    if judged is None:
+        judged = [_names_the_past(asking.query.text, old, new) for old, new in said]
+    return tuple(
+        OutdatedPremise(was=old, now=new, is_certain=old.status is not Status.CHALLENGED)
+        for (old, new), rests in zip(changes, judged, strict=False)
+        if rests
+    )
+
+
+def _changes(
+    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession
+) -> Iterator[tuple[Memory, Memory]]:
+    """Yield what was and what is now, of what fits the question, best first and each once."""
+    seen: set[str] = set()
+    for old, new in _all_changes(tx, asking, hits, succession):
+        if old.id not in seen and asking.query.scope.sees(old.scope) and "injection" not in old.flags:
+            seen.add(old.id)
+            yield old, new
+
+
+def _all_changes(
+    tx: Transaction, asking: Asking, hits: Sequence[Hit], succession: Succession
+) -> Iterator[tuple[Memory, Memory]]:
+    scope = asking.query.scope
+    best = list(succession.heirs.items())[:MAX_LOOKED_AT]
+    read = tx.memories.by_keys([key for pair in best for key in pair])
+    for gone, heir in best:
+        if gone in read and heir in read:
+            yield read[gone], read[heir]
+    given = {hit.memory.id: hit.memory for hit in hits}
+    for hit in hits[:MAX_LOOKED_AT]:
+        for dispute in hit.disputes:
+            other = given.get(dispute.by) or tx.memories.get(dispute.by, scope=scope)
+            if dispute.kind is EdgeType.CONTRADICTS and other is not None:
+                yield hit.memory, other
+        if hit.memory.supersedes is not None:
+            old = tx.memories.get(hit.memory.supersedes, scope=scope)
+            if old is not None and old.status is Status.SUPERSEDED:
+                yield old, hit.memory
+
+
+def _names_the_past(question: str, old: str, new: str) -> bool:
+    """Return whether a question names a value that only the old statement has, and asks not of the past."""
+    asked = set(query_terms(question))
+    values = {term for term, sort in difference(old, new).only_old.items() if sort is not WordSort.WORD}
+    return bool(asked & values) and not has_cue("of_the_past", question.casefold())
