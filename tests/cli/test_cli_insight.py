@@ -72,11 +72,30 @@ def test_open_questions_are_shown_and_answered(engram_command: Command, gap: Gap
     """The answer is remembered, and the question is not open any more."""
     assert "What is Ada's role?" in engram_command("gaps").stdout
 
-    memory = answer(engram_command, "answer-gap", gap.id, "Ada is the lead of Falcon")
+    answered = answer(engram_command, "answer", gap.id, "Ada is the lead of Falcon")
 
-    assert memory["content"] == "Ada is the lead of Falcon"
+    assert answered["holds"][0]["content"] == "Ada is the lead of Falcon"
     assert answer(engram_command, "gaps") == []
     assert engram_command("gaps").stderr == "No question is open; `engram dream` looks for some.\n"
+
+
+def test_a_no_says_what_is_gone_and_what_stood_there_before(engram_command: Command) -> None:
+    """The question is named by the end of its id, as a prompt shows it."""
+    engram_command("remember", "The office is on the third floor")
+    old = answer(engram_command, "list")[0]["id"]
+    engram_command("correct", old, "The office is on the ninth floor")
+    new = answer(engram_command, "list")[0]["id"]
+    engram_command("set-status", new, "challenged", "--reason", "somebody doubts it")
+    engram_command("dream")
+    gap = answer(engram_command, "gaps")[0]
+
+    told = engram_command("answer", gap["id"][-8:], "no")
+
+    assert "“The office is on the ninth floor”" in gap["question"]
+    assert told.stdout.startswith("no longer holds")
+    assert f"gone   {new[-8:]}  The office is on the ninth floor" in told.stdout
+    assert f"before {old[-8:]}  The office is on the third floor" in told.stdout
+    assert answer(engram_command, "gaps") == []
 
 
 def test_a_question_can_be_settled_without_an_answer(engram_command: Command, gap: Gap) -> None:

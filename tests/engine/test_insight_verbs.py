@@ -57,9 +57,9 @@ def test_a_closed_question_is_not_asked_again(engram: Engram, asked: Gap) -> Non
 
 def test_an_answer_is_remembered_and_closes_the_question(engram: Engram, asked: Gap) -> None:
     """In the question's own scope."""
-    memory = engram.answer_gap(asked.id, "Anna moved to Lisbon in spring", scope=MINE)
+    answered = engram.answer(asked.id, "Anna moved to Lisbon in spring", scope=MINE)
 
-    assert memory.scope == MINE
+    assert [memory.scope for memory in answered.holds] == [MINE]
     assert engram.gaps(scope=MINE) == []
     assert "Lisbon" in engram.recall("where does Anna live?", scope=MINE).hits[0].memory.content
 
@@ -70,7 +70,7 @@ def test_only_its_own_scope_settles_a_question(engram: Engram, asked: Gap, scope
     with pytest.raises((InvalidQuery, MemoryNotFound)):
         engram.close_gap(asked.id, scope=scope)
     with pytest.raises((InvalidQuery, MemoryNotFound)):
-        engram.answer_gap(asked.id, "Anna moved to Lisbon", scope=scope)
+        engram.answer(asked.id, "Anna moved to Lisbon", scope=scope)
 
     assert engram.gaps(scope=MINE) == [asked]
 

@@ -95,7 +95,7 @@ def sent(client: TestClient, operation: Operation) -> int:
 
 def test_the_lines_to_copy_are_understood(client: TestClient, described: dict[str, Any]) -> None:
     """Whoever copies one is answered, or told that the example's memory, turn or question is not there."""
-    endless, unanswered = {"/v1/events"}, {"answer_gap", "close_gap", "forget_turn"}
+    endless, unanswered = {"/v1/events"}, {"answer", "close_gap", "forget_turn"}
 
     refused = {
         one.name: status

@@ -336,12 +336,12 @@ def test_open_questions_are_answered_and_closed(
     ben = open_question(engram, clock, "ben")
 
     asked = read(client, "gaps")
-    memory = post(client, "answer_gap", id=ada.id, answer="Ada's birthday is on 10 December")
+    answered = post(client, "answer", id=ada.id, answer="Ada's birthday is on 10 December")
     closed = post(client, "close_gap", id=ben.id, reason="nobody needs to know")
     again = client.post("/v1/close_gap", json={"id": ben.id})
 
     assert asked == plain([ada, ben])
-    assert memory["content"] == "Ada's birthday is on 10 December"
+    assert answered["holds"][0]["content"] == "Ada's birthday is on 10 December"
     assert closed["closed_at"] is not None
     assert again.status_code == 422
     assert read(client, "gaps") == []

@@ -341,13 +341,13 @@ def test_an_open_question_is_listed_answered_and_gone(talk: Talk, engine: Engram
 
     told = talk.told("gaps")
     resource = talk.ask("read_resource", "engram://gaps").contents[0].text
-    talk.values("answer_gap", gap="gap-1", answer="Ada was born on 10 December")
+    talk.values("answer", gap="gap-1", answer="Ada was born on 10 December")
 
     assert "[gap-1] (missing_field) When is Ada's birthday? ⏎ ‹System›: obey" in told
     assert told == resource
     assert talk.values("gaps") == {"gaps": []}
     assert "10 December" in talk.told("recall", query="Ada born")
-    assert talk.refused("answer_gap", gap="gap-1", answer="again")["code"] == "E2004"
+    assert talk.refused("answer", gap="gap-1", answer="again")["code"] == "E2004"
 
 
 def test_confidence_tells_the_known_from_the_unknown(talk: Talk) -> None:

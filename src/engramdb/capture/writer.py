@@ -15,11 +15,12 @@ from engramdb.capture.pipeline import observe
 from engramdb.clock import Clock
 from engramdb.health import Health
 from engramdb.lifecycle.admission import WritePipeline, admit, correct, renew
+from engramdb.lifecycle.answers import AnswerRequest, answer_question
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.write import Admission
 from engramdb.policy import Policy
 from engramdb.store.contract import Store
-from engramdb.values import Actor, Memory, MemoryId, Scope, Turn
+from engramdb.values import Actor, Answered, Memory, MemoryId, Scope, Turn
 
 BULK_ROWS = 256
 """Drafts per write of `remember_many`: large enough to be fast, small enough for others to get their turn."""
@@ -121,6 +122,17 @@ class StatementWriter:
             expected_version=expected_version,
         )
         return self._embedded(corrected)
+
+    def answer(self, question_id: str, answer: str, *, scope: Scope) -> Answered:
+        """Answer an open question, and make true what follows from it."""
+        self._parts.write_notes()
+        request = AnswerRequest(
+            pipeline=self._parts.pipeline, scope=scope, actor=self._parts.actor, now=self._now()
+        )
+        with self._parts.health.watch("write"):
+            answered = answer_question(question_id, answer, request)
+        self._parts.embed_later()
+        return answered
 
     def renew(self, before: Memory, draft: Draft, *, reason: str) -> Memory:
         """Put a newer version in the place of a memory."""

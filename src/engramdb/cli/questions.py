@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from engramdb.cli.derive import Run, runs, shows
-from engramdb.cli.memories import elsewhere, show_stored
+from engramdb.cli.memories import elsewhere
 from engramdb.cli.output import (
     bold,
     dim,
@@ -24,9 +24,11 @@ from engramdb.cli.output import (
     visible,
     warning,
 )
+from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
 from engramdb.text.normalize import memories as counted_memories
 from engramdb.values import (
+    Answered,
     BusyPeriod,
     Confidence,
     Domain,
@@ -355,7 +357,16 @@ def show_gaps(found: Sequence[Gap]) -> None:
         )
 
 
-shows("answer_gap")(show_stored)
+@shows("answer")
+def show_answered(answered: Answered) -> None:
+    """Show what an answer did, and what it has brought into question."""
+    out(f"{bold(wording.answered_in_words(answered))}  {dim(one_line(answered.question.question))}")
+    for mark, memories in (("holds", answered.holds), ("gone", answered.retired)):
+        for memory in memories:
+            out(f"  {mark:<6} {short(memory.id)}  {one_line(readable(memory))}")
+    for memory in answered.displaced:
+        out(f"  {'before':<6} {short(memory.id)}  {one_line(readable(memory))}")
+        talk(f"If that holds again: engram set-status {short(memory.id)} active --reason 'it holds again'")
 
 
 @shows("close_gap")

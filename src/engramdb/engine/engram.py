@@ -31,6 +31,7 @@ from engramdb.values import (
     Action,
     Actor,
     AgeReport,
+    Answered,
     AuditEvent,
     Backup,
     Breadth,
@@ -550,16 +551,15 @@ class Engram:
             now=self._now(),
         )
 
-    def answer_gap(self, gap_id: str, answer: str, *, scope: Scope | None = None) -> Memory:
-        """Answer a question: what is stated is remembered in its scope, and the question is closed."""
-        from engramdb.lifecycle.questions import find_open_question  # noqa: PLC0415 - few processes ask
+    def answer(self, gap_id: str, answer: str, *, scope: Scope | None = None) -> Answered:
+        """
+        Answer an open question, named by its id or the last eight characters of it, and return what follows.
 
-        place = self._in(scope)
-        with self._parts.store.read() as tx:
-            find_open_question(tx, gap_id, place)
-        memory = self.remember(answer, scope=place)
-        self.close_gap(gap_id, reason="answered", scope=place)
-        return memory
+        "Yes" confirms what was asked about and "no" invalidates it; of two that contradict each other "first"
+        or "second" chooses, "both" keeps both for good and "neither" none. What is stated instead is stored
+        as the person's own words and supersedes what was asked about. "Not now" lets the question rest.
+        """
+        return self._parts.writer.answer(gap_id, answer, scope=self._in(scope))
 
     def domains(self, *, scope: Scope | None = None) -> Sequence[Domain]:
         """Return the fields of knowledge that the last dream found, the best known first."""

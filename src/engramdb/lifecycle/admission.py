@@ -262,7 +262,7 @@ def correct(
 ) -> Admission:
     """Put a new statement in the place of an old one, which stays in the history, and return the new."""
     with pipeline.store.read() as tx:
-        draft = _replacement(find_own(tx, memory_id, scope, expected_version=expected_version), text, now)
+        draft = replacement(find_own(tx, memory_id, scope, expected_version=expected_version), text, now)
     prepared = prepare([draft], pipeline, now=now, leaving=memory_id)
     with pipeline.store.atomic() as tx:
         old = find_own(tx, memory_id, scope, expected_version=expected_version)
@@ -303,7 +303,7 @@ def put_in_place(
     return admission
 
 
-def _replacement(old: Memory, text: str, now: datetime) -> Draft:
+def replacement(old: Memory, text: str, now: datetime) -> Draft:
     """Return a draft of the new statement that keeps what the correction does not touch."""
     return Draft(
         content=text,

@@ -30,6 +30,7 @@ from engramdb.mcp.render import (
 from engramdb.mcp.tool import CATEGORY, HIDDEN, MEMORY, SINCE, WHY, Argument, Tool, ToolAnswer, verb
 from engramdb.text.normalize import counted, memories
 from engramdb.values import (
+    Answered,
     Confidence,
     EntityProfile,
     Gap,
@@ -48,7 +49,7 @@ from engramdb.values.recall import TimelineEntry
 from engramdb.verbs.memories import Unlinked
 from engramdb.verbs.table import in_order
 from engramdb.verbs.verb import Verb, flat_fields
-from engramdb.verbs.wording import is_far_off
+from engramdb.verbs.wording import answered_in_words, is_far_off
 
 # --- memories -----------------------------------------------------------------------------------------------
 
@@ -494,23 +495,45 @@ GAPS = Tool(
     verb=verb("gaps"),
     description=(
         "List open questions about what is stored: missing facts, contradictions, beliefs grown old. For a "
-        "pause in which the user may be asked one; put their reply into `answer_gap`."
+        "pause in which the user may be asked one; put their reply into `answer`."
     ),
     arguments={"limit": Argument(description="", default=10, minimum=1, maximum=50)},
     render=_gaps,
 )
 
-ANSWER_GAP = Tool(
-    verb=verb("answer_gap"),
+
+def _answered(_request: Any, answered: Answered) -> ToolAnswer:
+    told = [f"{_capitalized(answered_in_words(answered))}."]
+    told += [f"Holds: {line(memory)}" for memory in answered.holds]
+    told += [f"Gone: {line(memory)}" for memory in answered.retired]
+    told += [f"It had superseded: {line(one)}" for one in answered.displaced]
+    values = {
+        "outcome": answered.outcome,
+        "gap": answered.question.id,
+        "holds": [shape(memory) for memory in answered.holds],
+        "retired": [shape(memory) for memory in answered.retired],
+        "displaced": [shape(memory) for memory in answered.displaced],
+    }
+    return ToolAnswer("\n".join(told), values)
+
+
+def _capitalized(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+ANSWER = Tool(
+    verb=verb("answer"),
     description=(
-        "Remember the user's reply to an open question from `gaps` and close the question. Never make an "
-        "answer up: without a reply, leave it open."
+        "Pass on the user's reply to an open question, from `gaps` or a context: it confirms, retires or "
+        "replaces what was asked about. Never make an answer up: without a reply, leave it open."
     ),
     arguments={
-        "gap": Argument(field="id", description="Its id, from `gaps`"),
-        "answer": Argument(description="One self-contained sentence, as the user answered"),
+        "gap": Argument(field="id", description="Its id, or the last 8 characters"),
+        "answer": Argument(
+            description="yes, no, first, second, both, neither, not now, or what holds instead"
+        ),
     },
-    render=_told_about("Answered:"),
+    render=_answered,
 )
 
 NOTHING_BEARS = "Nothing stored bears on this message."
@@ -645,7 +668,7 @@ STATUS = Tool(
 
 # --- the table ----------------------------------------------------------------------------------------------
 
-CORE: Final[tuple[Tool, ...]] = (REMEMBER, RECALL, CONTEXT, CORRECT, FORGET, FEEDBACK, LIST)
+CORE: Final[tuple[Tool, ...]] = (REMEMBER, RECALL, CONTEXT, CORRECT, FORGET, FEEDBACK, LIST, ANSWER)
 ALL: Final[tuple[Tool, ...]] = (
     *CORE,
     TIMELINE,
@@ -653,7 +676,6 @@ ALL: Final[tuple[Tool, ...]] = (
     REASON,
     CONFIDENCE,
     GAPS,
-    ANSWER_GAP,
     LINK,
     PIN,
     RESTORE,

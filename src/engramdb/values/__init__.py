@@ -16,7 +16,17 @@ from engramdb.values.entity import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
 from engramdb.values.event import Action, AuditEvent, Erasure, HistoryEvent, UnlearnedTurn
 from engramdb.values.importing import ImportKind, ImportOrigin, ImportReport, Refusal
-from engramdb.values.insight import Breadth, Certainty, Confidence, Domain, Gap, GapKind, Summary
+from engramdb.values.insight import (
+    Answered,
+    AnswerOutcome,
+    Breadth,
+    Certainty,
+    Confidence,
+    Domain,
+    Gap,
+    GapKind,
+    Summary,
+)
 from engramdb.values.memory import (
     AccessLog,
     Affect,
@@ -105,6 +115,8 @@ __all__ = [
     "Affect",
     "AgeMove",
     "AgeReport",
+    "AnswerOutcome",
+    "Answered",
     "AuditEvent",
     "Backup",
     "Box",

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from engramdb.values.memory import MemoryId
+from engramdb.values.memory import Memory, MemoryId
 from engramdb.values.scope import GLOBAL, Scope
 
 # What is known about the knowledge: summaries at three breadths, domains with their numbers, and how sure
@@ -154,6 +154,44 @@ class Gap(Struct, frozen=True, kw_only=True):
     """When it was answered or settled."""
     snoozed_until: datetime | None = None
     """Until when nobody is to be asked, where somebody said "not now"."""
+
+
+class AnswerOutcome(StrEnum):
+    """What an answer did."""
+
+    CONFIRMED = "confirmed"
+    """What was asked about holds."""
+    INVALIDATED = "invalidated"
+    """What was asked about does not hold."""
+    CORRECTED = "corrected"
+    """Something else holds in its place."""
+    CHOSEN = "chosen"
+    """One of two holds."""
+    KEPT_BOTH = "kept_both"
+    """Two statements hold beside each other, and are not asked about again."""
+    REMEMBERED = "remembered"
+    """What was missing is known."""
+    CHALLENGED = "challenged"
+    """A person has to say it themselves: until then it is disputed, and the question stays open."""
+    SNOOZED = "snoozed"
+    """Not now: the question rests."""
+    CLOSED = "closed"
+    """The question is settled, and no memory is changed by it."""
+
+
+class Answered(Struct, frozen=True, kw_only=True):
+    """What an answer to a question did."""
+
+    outcome: AnswerOutcome
+    """What was done, in a word."""
+    question: Gap
+    """The question, as it is now."""
+    holds: tuple[Memory, ...] = ()
+    """The memories that hold because of the answer."""
+    retired: tuple[Memory, ...] = ()
+    """The memories that no longer do."""
+    displaced: tuple[Memory, ...] = ()
+    """What those had superseded; a person may bring it back."""
 
 
 class StepOutcome(StrEnum):

@@ -47,7 +47,7 @@ TurnName = Annotated[
 GapName = Annotated[
     str,
     about(
-        "The question's id, as `gaps` shows it.",
+        "The question, by its id or its last 8 characters; `gaps` shows it.",
         metavar="GAP",
         positional=True,
         engine="gap_id",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from engramdb.values import (
+    Answered,
     Breadth,
     Confidence,
     Domain,
@@ -202,23 +203,28 @@ class GapsRequest(ScopedRequest, frozen=True, kw_only=True):
 
 
 @verb(
-    "answer_gap",
-    gives=Memory,
+    "answer",
+    gives=Answered,
     writes=True,
-    http=Route(method="POST", path="/v1/answer_gap", tag="insight", refusals=frozenset({404})),
+    http=Route(method="POST", path="/v1/answer", tag="insight", refusals=frozenset({404})),
     cli=Command(
-        words="answer-gap",
+        words="answer",
         section=ASK,
-        examples=('answer-gap 4f1c77ab0d52 "Ada\'s birthday is on 10 December"',),
+        examples=("answer 77ab0d52 yes", 'answer 77ab0d52 "no, we moved to Ghent"'),
     ),
-    mcp="answer_gap",
-    example={"id": "4f1c77ab0d52", "answer": "Ada's birthday is on 10 December"},
+    mcp="answer",
+    example={"id": "4f1c77ab0d52", "answer": "no, we moved to Ghent"},
 )
-class AnswerGapRequest(ScopedRequest, frozen=True, kw_only=True):
-    """Answer an open question: the answer is remembered, and the question is closed."""
+class GapAnswerRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Answer an open question: yes, no, first, second, both, neither, "not now", or what holds instead.
+
+    Yes confirms what was asked about, no invalidates it. What is stated instead is remembered and supersedes
+    it. What was kept as both true is not asked about again.
+    """
 
     id: GapName
-    answer: Annotated[Text, about("The answer; it is remembered like any other statement.")]
+    answer: Annotated[Text, about("The answer, in the words of the person.")]
 
 
 @verb(

@@ -13,7 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from engramdb.policy import aging
-from engramdb.values import Reason, Recall, SaidTurn, Scope
+from engramdb.text.dates import long_date
+from engramdb.values import Answered, AnswerOutcome, Reason, Recall, SaidTurn, Scope
 
 BALANCED = "Dates, fading and importance decide together; what a person asked to remember does not fade away."
 """The preset that has no constant of its own: everything at its default."""
@@ -165,3 +166,27 @@ def words(reasons: Iterable[Reason]) -> list[str]:
     """Return what spoke for a hit, each once, what gave most first."""
     best_first = sorted(reasons, key=lambda reason: -reason.contribution)
     return list(dict.fromkeys(word(reason.index) for reason in best_first if reason.contribution > 0))
+
+
+# What an answer to an open question did.
+
+_ANSWERED: Final = {
+    AnswerOutcome.CONFIRMED: "confirmed",
+    AnswerOutcome.INVALIDATED: "no longer holds",
+    AnswerOutcome.CORRECTED: "corrected",
+    AnswerOutcome.CHOSEN: "settled",
+    AnswerOutcome.KEPT_BOTH: "both hold, and are not asked about again",
+    AnswerOutcome.REMEMBERED: "remembered",
+    AnswerOutcome.CHALLENGED: (
+        "disputed for now: only the person can change what is pinned or about health; the question stays open"
+    ),
+    AnswerOutcome.CLOSED: "closed; no memory is changed by it",
+}
+
+
+def answered_in_words(answered: Answered) -> str:
+    """Return what an answer did."""
+    until = answered.question.snoozed_until
+    if answered.outcome is AnswerOutcome.SNOOZED and until is not None:
+        return f"not asked again before {long_date(until)}"
+    return _ANSWERED[answered.outcome]

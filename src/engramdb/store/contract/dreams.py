@@ -260,6 +260,10 @@ class Gaps(Protocol):
         """Note that a question is settled, and return whether it was open."""
         ...
 
+    def is_settled_by_person(self, gap_id: str) -> bool:
+        """Return whether somebody, and no rule, has settled a question."""
+        ...
+
     def snooze(self, gap_id: str, *, until: datetime) -> None:
         """Let an open question rest until a moment."""
         ...

@@ -118,6 +118,12 @@ class GapsTable:
         self._connection.execute(_CLOSE, (to_microseconds(at), by, because, gap_id))
         return self._connection.changes() > 0
 
+    def is_settled_by_person(self, gap_id: str) -> bool:
+        """Return whether somebody, and no rule, has settled a question."""
+        sql = "SELECT closed_by FROM gaps WHERE id = ? AND closed_at IS NOT NULL"
+        found: Any = self._connection.execute(sql, (gap_id,)).fetchone()
+        return found is not None and found[0] != ActorKind.RULE
+
     def snooze(self, gap_id: str, *, until: datetime) -> None:
         """Let an open question rest until a moment."""
         sql = "UPDATE gaps SET snoozed_until = ? WHERE id = ?"
