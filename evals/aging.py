@@ -81,7 +81,7 @@ def made_up(size: int, *, seed: int = 1) -> Population:
     np.maximum.at(recalled, rows, moments)
     return Population(
         keys=np.arange(1, size + 1),
-        created=created,
+        said=created,
         confirmed=created,
         recalled=recalled,
         forget_after=np.full(size, NEVER),
@@ -181,7 +181,7 @@ def _rows(population: Population, is_due: NDArray[np.bool_]) -> Iterator[tuple[A
         recent.setdefault(row, []).append(moment)
     for row in range(len(population)):
         values = template.copy()
-        made = MOMENT - 60 * YEAR // 365 if is_due[row] else int(population.created[row])
+        made = MOMENT - 60 * YEAR // 365 if is_due[row] else int(population.said[row])
         known = sorted(recent.get(row, [])) if not is_due[row] else []
         changes = {
             "id": new_id(NOW),

@@ -9,7 +9,7 @@ import pytest
 
 from engramdb.errors import EdgeNotAllowed
 from engramdb.store.sqlite.store import SqliteStore
-from engramdb.values import GLOBAL, Edge, EdgeType, Memory, Role, Scope, Turn, new_id
+from engramdb.values import Edge, EdgeType, Memory, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,24 +84,3 @@ def test_links_that_together_close_a_circle_of_inference_are_refused(
 
     with store.read() as tx:
         assert tx.edges.of(a.id) == []
-
-
-def test_when_a_turn_was_said_is_told_only_to_who_may_see_it(store: SqliteStore) -> None:
-    """Its own scope and those inside it are told; a wider or another one is not."""
-    said = datetime(2024, 5, 6, tzinfo=UTC)
-    home, inside, other = Scope(project="p"), Scope(project="p", user="u"), Scope(project="q")
-    turn = Turn(
-        id=new_id(NOW),
-        content="I moved",
-        role=Role.USER,
-        scope=home,
-        occurred_at=said,
-        created_at=NOW,
-    )
-
-    with store.atomic() as tx:
-        tx.turns.add(turn)
-
-        told = {scope: tx.turns.time_of(turn.id, scope=scope) for scope in (home, inside, other, GLOBAL)}
-        assert told == {home: said, inside: said, other: None, GLOBAL: None}
-        assert tx.turns.time_of(new_id(NOW), scope=home) is None

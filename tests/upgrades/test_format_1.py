@@ -114,3 +114,17 @@ def test_opening_again_changes_nothing(old_file: Path) -> None:
     SqliteStore.open(str(old_file), now=NOW).close()
 
     assert old_file.read_bytes() == after_first
+
+
+def test_what_was_read_from_a_turn_was_said_with_it(old_file: Path) -> None:
+    """A memory that somebody stated was said when it held from, or else when it was stored."""
+    connection = apsw.Connection(str(old_file))
+    connection.execute("UPDATE turns SET occurred_at = :at", {"at": AT - 5})
+    connection.execute("UPDATE memories SET valid_from = :at", {"at": AT - 9})
+    connection.close()
+
+    with SqliteStore.open(str(old_file), now=NOW).read() as tx:
+        memory = tx.memories.get("m1", scope=SCOPE)
+
+    assert memory is not None
+    assert memory.said_at == memory.valid_from

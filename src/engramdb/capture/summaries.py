@@ -159,7 +159,7 @@ class SessionSummarizer:
         if len(spoken) < least or not stated:
             return None
         content = _listed(stated, session=session, count=len(spoken))
-        draft = _summary(content, turns, session=session, scope=scope, occurred_at=self._parts.clock.now())
+        draft = _summary(content, turns, session=session, scope=scope, occurred_at=turns[-1].occurred_at)
         if before is None:
             return self._parts.writer.admit([draft])[0]
         if draft.content == before.content:

@@ -100,7 +100,7 @@ class _BriefPage:
         taken, misfits = dict[str, Memory](), 0
         days = set()
         for memory in memories:
-            day = memory.vouched_at.date()
+            day = memory.last_stated_at.date()
             cost = self._measure.of(f"{brief_line(memory)}\n")
             cost += self._measure.of(f"{day_line(day)}\n") if by_day and day not in days else 0
             if cost > room:
@@ -130,9 +130,9 @@ def _written(memories: Iterable[Memory], *, by_day: bool) -> Iterable[str]:
         yield from map(brief_line, memories)
         return
     last = None
-    for memory in sorted(memories, key=lambda one: (one.vouched_at, one.id)):
-        if memory.vouched_at.date() != last:
-            last = memory.vouched_at.date()
+    for memory in sorted(memories, key=lambda one: (one.last_stated_at, one.id)):
+        if memory.last_stated_at.date() != last:
+            last = memory.last_stated_at.date()
             yield day_line(last)
         yield brief_line(memory)
 
@@ -162,7 +162,7 @@ def _is_usable(memory: Memory, session: str | None, now: datetime) -> bool:
         return False
     if memory.is_session_summary or (session is not None and memory.provenance.session == session):
         return False
-    is_passed = memory.lasting is Lasting.PASSING and (now - memory.vouched_at).days >= PASSING_DAYS
+    is_passed = memory.lasting is Lasting.PASSING and (now - memory.last_stated_at).days >= PASSING_DAYS
     return memory.pinned or (memory.is_believed and not is_passed)
 
 
@@ -171,7 +171,7 @@ def _stands(memory: Memory) -> bool:
 
 
 def _rule_order(memory: Memory) -> tuple[bool, bool, datetime]:
-    return memory.pinned, memory.force is Force.RULE, memory.created_at
+    return memory.pinned, memory.force is Force.RULE, memory.stated_at
 
 
 _REASON = lazy(
@@ -196,7 +196,7 @@ def weight(memory: Memory, now: datetime) -> float:
     What gives a rule or a reason weighs more than its importance says, what only reports progress or is a
     scrap of talk less: without a reader, importance hardly tells them apart.
     """
-    age_days = max(0.0, (now - memory.vouched_at).total_seconds() / 86_400)
+    age_days = max(0.0, (now - memory.last_stated_at).total_seconds() / 86_400)
     newness: float = 0.5 ** (age_days / HALF_LIFE_DAYS)
     share = 1 - NEWNESS_SHARE + NEWNESS_SHARE * newness
     return memory.importance * share * _telling_factor(memory)

@@ -146,7 +146,7 @@ def order_standing(memories: Iterable[Memory]) -> list[Memory]:
     """Return standing memories in the order that they get tokens: pinned, rules, weighty, proven, newest."""
     return sorted(
         memories,
-        key=lambda one: (one.pinned, one.is_rule, standing_weight(one), one.created_at),
+        key=lambda one: (one.pinned, one.is_rule, standing_weight(one), one.stated_at),
         reverse=True,
     )
 
@@ -334,7 +334,7 @@ def today_candidates(
     Nor are sessions summed up here: what was stated in them is there itself.
     """
     newest = tx.memories.list(scope=scope, filters=Filters(), limit=NEWEST, before=None)
-    fresh = [one for one in newest if one.created_at.date() == now.date() and may_be_standing(one)]
+    fresh = [one for one in newest if one.stated_at.date() == now.date() and may_be_standing(one)]
     told = [one for one in fresh if not one.is_session_summary]
     stored = [one for one in told if session is None or one.provenance.session != session]
     return [SectionCandidate(one, 0.2 + 0.8 * one.importance) for one in stored]

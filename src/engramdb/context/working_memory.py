@@ -507,7 +507,7 @@ def _newest(tx: Transaction, scope: Scope, filters: Filters) -> Sequence[Memory]
 
 def _due_date(promise: Memory) -> datetime | None:
     """Return when a promise is due, where it says so: a date of its own, or a moment after it was made."""
-    if promise.occurred_at is not None and promise.occurred_at > promise.created_at:
+    if promise.occurred_at is not None and promise.occurred_at > promise.stated_at:
         return promise.occurred_at
     return promise.valid_to or promise.forget_after
 
@@ -515,4 +515,4 @@ def _due_date(promise: Memory) -> datetime | None:
 def _time_until_due(promise: Memory, now: datetime) -> tuple[timedelta, timedelta]:
     """Return how far away a promise is due, those without a date last, and among these the newest first."""
     due = _due_date(promise)
-    return (_FAR if due is None else abs(due - now), now - promise.created_at)
+    return (_FAR if due is None else abs(due - now), now - promise.stated_at)

@@ -97,6 +97,6 @@ def _lowered_confidence(tx: Transaction, memory: Memory, policy: InsightPolicy) 
     lowered = max(MIN_PROBED_CONFIDENCE, memory.confidence - policy.probe_weaken_by)
     if memory.pinned or lowered >= memory.confidence:
         return None
-    since = memory.vouched_at
+    since = memory.last_stated_at
     events = tx.history.since([memory.id], since).get(memory.id, [])
     return None if any(event.reason == PROBE_REASON for event in events) else lowered

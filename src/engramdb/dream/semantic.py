@@ -32,7 +32,7 @@ _SMALLEST = 1e-6
 
 def faded_strengths(population: Population, policy: KnowledgePolicy, *, now: int) -> dict[int, float]:
     """Return the strength that each memory has left, by key, where that is less than it has now."""
-    anchor = np.maximum(np.maximum(population.created, population.confirmed), population.recalled)
+    anchor = np.maximum(np.maximum(population.said, population.confirmed), population.recalled)
     period = policy.idle_days * _DAY
     due = _idle_periods(now - anchor, period) - _idle_periods(population.changed - anchor, period)
     left = population.strength * policy.idle_factor ** np.maximum(due, 0)

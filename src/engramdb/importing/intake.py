@@ -455,8 +455,9 @@ def draft_of(record: SourceStatement, scope: Scope) -> Draft:
             source=Source.INGEST, speaker=record.speaker, session=record.session, voice=record.voice
         ),
         occurred_at=record.occurred_at,
-        said_at=record.valid_from or record.occurred_at,
+        said_at=record.said_at or record.valid_from or record.occurred_at,
         valid_from=record.valid_from,
+        valid_to=record.valid_to,
         moments=record.moments,
         confidence=record.confidence,
         importance=record.importance,

@@ -51,8 +51,12 @@ class SourceStatement(Struct, frozen=True, kw_only=True):
     speaker: str | None = None
     session: str | None = None
     occurred_at: datetime | None = None
+    said_at: datetime | None = None
+    """When it was said, where the source knows that to be another moment."""
     valid_from: datetime | None = None
     """From when on it held there, where that is another moment."""
+    valid_to: datetime | None = None
+    """Until when it holds there, where it does not hold for good."""
     moments: tuple[Moment, ...] = ()
     """The times that it names, where the source has read them."""
     confidence: float | None = None

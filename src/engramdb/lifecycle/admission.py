@@ -18,7 +18,7 @@ from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.neighbors import JudgesPairs, NeighborIndex, ask_judge, gather
 from engramdb.lifecycle.pair_rules import may_settle
-from engramdb.lifecycle.settle import Neighbor, StatementOrder
+from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Admission, Write, store_candidate
 from engramdb.models.calibration import Likeness
@@ -164,7 +164,7 @@ def save(
 ) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
     writer = MemoryWriter(tx, actor, now)
-    write = Write(writer, pipeline.policy, pipeline.likeness, StatementOrder(tx), pipeline.merging)
+    write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging)
     admissions = [
         store_candidate(
             write,

@@ -27,7 +27,9 @@ from engramdb.text.moments import named_times
 from engramdb.text.pii import classify, conceal_secrets, holds_more
 from engramdb.text.relations import read_statement
 from engramdb.text.traits import infer_traits, topic_terms
+from engramdb.text.validity import read_validity
 from engramdb.values import (
+    Kind,
     Memory,
     Provenance,
     SecurityTier,
@@ -47,11 +49,14 @@ class Candidate(Struct, frozen=True):
     fingerprint: bytes
     topics: frozenset[str]
     entities: tuple[str, ...]
-    said_at: datetime
-    """When the statement was made: of two that contradict each other the later one holds."""
     has_importance: bool
     """Whether the importance was given, which surprise must then leave alone."""
     is_enriched: bool = True
+
+    @property
+    def said_at(self) -> datetime:
+        """When the statement was made: of two that contradict each other the later one holds."""
+        return self.memory.last_stated_at
 
 
 class _Claim(NamedTuple):
@@ -91,7 +96,6 @@ def candidate(
         fingerprint=fingerprint_of(memory),
         topics=topic_terms(content) if memory.provenance.session is not None else frozenset(),
         entities=draft.entities,
-        said_at=min(in_utc("said_at", draft.said_at) or memory.valid_from or now, now),
         is_enriched=enrich,
         has_importance=draft.importance is not None and draft.extractor is None,
     )
@@ -115,32 +119,45 @@ def _claim(draft: Draft, memory: Memory) -> _Claim:
 
 def _times(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrder) -> dict[str, Any]:
     """
-    Return the times that a draft names, as it was given or else as its words have them, and its moment.
+    Return when a draft was said, when that is true, and the times that it names.
 
-    The words stay as they are. A moment that was only read is not the one from which the statement holds:
-    "I moved last month" was said today, and replaces what was said yesterday. It does count more than a
-    moment that is only that of saying it.
+    What is given stands; the rest is read from the words, which stay as they are. Who says "I moved last
+    month" today replaces what was said yesterday, because the order of saying decides what holds, and it is
+    true since last month. A moment that was read counts more than one that is only that of saying it.
     """
-    if draft.moments:
-        return {}
-    said = in_utc("said_at", draft.said_at) or _said_at(memory, now=now, date_order=date_order)
-    said = said if memory.provenance.voice is Voice.OWN else None
-    moments, told = named_times(memory.content, now=said or now, date_order=date_order)
+    known = _said_at(draft, memory, now=now, date_order=date_order)
+    said = min(known or now, now)
     is_own = memory.provenance.voice is Voice.OWN
-    if said is None or not is_own:  # whoever wrote a pasted "tomorrow" wrote it on another day
-        return {"moments": tuple(one for one in moments if not one.is_relative)}
-    is_of_saying = draft.said_at is not None and draft.occurred_at == draft.said_at
-    occurred_at = told or memory.occurred_at if is_of_saying else memory.occurred_at or told
-    return {"moments": moments, "occurred_at": occurred_at}
+    is_dated = known is not None and is_own  # whoever wrote a pasted "tomorrow" wrote it on another day
+    moments, occurred_at = draft.moments, memory.occurred_at
+    if not moments:
+        moments, told = named_times(memory.content, now=said, date_order=date_order)
+        if is_dated:
+            is_of_saying = draft.said_at is not None and draft.occurred_at == draft.said_at
+            occurred_at = told or occurred_at if is_of_saying else occurred_at or told
+        else:
+            moments = tuple(one for one in moments if not one.is_relative)
+    if occurred_at is None and said < now:
+        occurred_at = said
+    times = {"said_at": said, "occurred_at": occurred_at, "moments": moments}
+    if draft.valid_from is not None or not is_own:
+        return times | {"valid_from": in_utc("valid_from", draft.valid_from) or said}
+    validity = read_validity(memory.content, now=said, date_order=date_order, is_dated=is_dated)
+    has_happened = memory.kind is Kind.EPISODE and occurred_at is not None and occurred_at <= said
+    begun = validity.start or (occurred_at if has_happened else said)
+    return times | {"valid_from": begun, "valid_to": memory.valid_to or validity.end}
 
 
-def _said_at(memory: Memory, *, now: datetime, date_order: DateOrder) -> datetime | None:
+def _said_at(draft: Draft, memory: Memory, *, now: datetime, date_order: DateOrder) -> datetime | None:
     """
-    Return when a draft was said that does not tell: now, or at the past moment that it was given.
+    Return when a draft was said: where it does not tell, now, or at the past moment that it was given.
 
     That moment is when it happened where the words, said now, name it ("we met yesterday"). Nobody knows
-    when imported text without a moment was said, nor words of somebody else.
+    when imported text without a moment was said.
     """
+    given = in_utc("said_at", draft.said_at) or in_utc("valid_from", draft.valid_from)
+    if given is not None:
+        return given
     occurred = memory.occurred_at
     if occurred is None:
         return None if memory.provenance.source is Source.INGEST else now
@@ -183,7 +200,7 @@ def born(
         kind=filing.kind,
         provenance=_with_source(draft.provenance),
         occurred_at=occurred_at,
-        valid_from=in_utc("valid_from", draft.valid_from) or occurred_at or now,
+        valid_to=in_utc("valid_to", draft.valid_to),
         forget_after=in_utc("forget_after", draft.forget_after),
         confidence=policy.default_confidence if draft.confidence is None else draft.confidence,
         importance=policy.default_importance if draft.importance is None else draft.importance,

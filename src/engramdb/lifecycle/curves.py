@@ -173,7 +173,7 @@ def _reinforced(population: Population, policy: AgingPolicy, now: Moment) -> Flo
     boost = population.sum_of_recalls(policy.sigma_days / days_ago)
     gained = np.minimum(RECALLS_ADD_MOST, RECALL_ADDS_SALIENCE * population.recalls)
     return reinforced(
-        population.days_since(np.maximum(population.created, population.confirmed), now),
+        population.days_since(np.maximum(population.said, population.confirmed), now),
         salience=type_weights(population) + gained,
         boost=boost,
         lambda_per_day=policy.lambda_per_day / lasting(population.strength),
@@ -276,7 +276,7 @@ def factors(population: Population, policy: AgingPolicy, now: Moment) -> dict[st
 
 def activation(population: Population, now: Moment) -> FloatsImportance:
     """Return ACT-R's base-level activation of each memory, squeezed into [0, 1]; birth counts as a use."""
-    born = _use(population.days_since(population.created, now))
+    born = _use(population.days_since(population.said, now))
     uses = _use(population.days_since_recalls(now))
     total = born + population.sum_of_recalls(uses)
     squeezed: FloatsImportance = total / (1 + total)  # the logistic function of ln(total)

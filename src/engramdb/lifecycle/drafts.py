@@ -51,6 +51,9 @@ class Draft(Struct, frozen=True, kw_only=True):
     said_at: datetime | None = None
     """When it was said, where that is another moment than the one that it is about."""
     valid_from: datetime | None = None
+    """From when on it is true; read from the words where nobody says, or else when it was said."""
+    valid_to: datetime | None = None
+    """Until when it is true, where that is known."""
     forget_after: datetime | None = None
     confidence: float | None = None
     importance: float | None = None

@@ -115,7 +115,7 @@ def refiled(memory: Memory) -> Memory:
         lasting=memory.lasting,
         extractor=memory.extractor,
     )
-    filing = file_draft(draft, memory.content, now=memory.created_at)
+    filing = file_draft(draft, memory.content, now=memory.stated_at)
     return memory.evolve(
         layer=filing.layer,
         type=filing.type,

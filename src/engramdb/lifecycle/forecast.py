@@ -187,7 +187,7 @@ def _settled(population: Population, policy: AgingPolicy, now: int) -> tuple[Int
 
     minutes = int(policy.working_minutes * 60e6)
     waits = (first.layers == _WORKING) & ~first.held & first.has(*LIVING)
-    over_at = np.where(waits, first.created + minutes, now)
+    over_at = np.where(waits, first.said + minutes, now)
     last = first.in_layers(next_layers(first, policy, over_at))
     return np.where(waits, over_at, layer_at), last
 

@@ -14,7 +14,7 @@ from engramdb.errors import EmbeddingError, EngramError
 from engramdb.lifecycle.admission import WritePipeline, near_floor
 from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.neighbors import ask_judge, gather
-from engramdb.lifecycle.settle import Neighbor, StatementOrder
+from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Write, settle_again
 from engramdb.text.terms import passage
@@ -70,7 +70,7 @@ def _settle(key: int, memory: Memory, near: list[Neighbor], pipeline: WritePipel
         if current is None or current.status not in BELIEVED:
             return
         writer = MemoryWriter(tx, JUDGING, now)
-        write = Write(writer, pipeline.policy, pipeline.likeness, StatementOrder(tx), pipeline.merging)
+        write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging)
         settle_again(write, _candidate(current), near)
 
 
@@ -103,12 +103,11 @@ def _came_before(one: Memory, other: Memory) -> bool:
 
 
 def _candidate(memory: Memory) -> Candidate:
-    """Return a stored memory as what is settled; only itself and when it was said are of use here."""
+    """Return a stored memory as what is settled; nothing but itself is of use here."""
     return Candidate(
         memory=memory,
         fingerprint=b"",
         topics=frozenset(),
         entities=(),
-        said_at=memory.last_stated_at,
         has_importance=True,
     )

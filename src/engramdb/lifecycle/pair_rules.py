@@ -58,12 +58,13 @@ def may_settle(memory: Memory) -> bool:
     """
     Return whether a memory may repeat, replace or contradict another one.
 
-    Not what was supposed, asked, quoted or pasted, and no "yes, the second one": it was said of something
-    else.
+    Not what was supposed, asked, quoted or pasted, nor what was over when it was said ("I lived in Paris in
+    2019"), and no "yes, the second one": it was said of something else.
     """
     is_leaning = bool(memory.answers or memory.refers_to) and memory.statement is None
     is_short = len(memory.content.split()) < MIN_SETTLED_WORDS or opens_with_pronoun(memory.content)
-    return memory.is_believed and not (is_leaning and is_short)
+    is_of_now = memory.valid_to is None or memory.valid_to > memory.stated_at
+    return memory.is_believed and is_of_now and not (is_leaning and is_short)
 
 
 def understood(memory: Memory) -> Memory:

@@ -58,7 +58,7 @@ def gap_id(scope: Scope, kind: GapKind, *parts: str) -> str:
 
 def stale_question(memory: Memory, *, priority: float, now: datetime) -> Gap:
     """Return the question whether an old belief still holds; once confirmed it may be asked again later."""
-    since = memory.vouched_at.isoformat()
+    since = memory.last_stated_at.isoformat()
     return _question(GapKind.STALE, [memory], memory.id, since, priority=priority, now=now)
 
 
@@ -140,25 +140,17 @@ def put_into_words(tx: Transaction, gaps: Iterable[Gap]) -> list[Gap]:
         about = [one for one in read if one is not None]
         if about and len(about) == len(gap.memories):
             about = _in_order(tx, gap, about)
-            words = _words(gap.kind, about, [said_at(tx, one) for one in about])
+            words = _words(gap.kind, about, [one.stated_at for one in about])
             found.append(replace(gap, question=words, memories=tuple(one.id for one in about)))
     return found
-
-
-def said_at(tx: Transaction, memory: Memory) -> datetime:
-    """Return when a memory was said: the time of its turn, or of what it was imported from."""
-    turns = memory.provenance.turns
-    said = tx.turns.time_of(turns[0], scope=memory.scope) if turns else None
-    is_dated = memory.occurred_at is not None and not memory.moments
-    return min(said or (memory.when if is_dated else memory.created_at), memory.created_at)
 
 
 def _in_order(tx: Transaction, gap: Gap, about: Sequence[Memory]) -> list[Memory]:
     """Return the change before what it makes doubtful, and otherwise what was said first before the rest."""
     if gap.kind is GapKind.DOUBT and len(about) > 1:
         changes = {edge.source for edge in tx.edges.of(about[0].id) if edge.type is EdgeType.DOUBTS}
-        return sorted(about, key=lambda one: (one.id not in changes, -said_at(tx, one).timestamp()))
-    return sorted(about, key=lambda one: (said_at(tx, one), one.id))
+        return sorted(about, key=lambda one: (one.id not in changes, -one.stated_at.timestamp()))
+    return sorted(about, key=lambda one: (one.stated_at, one.id))
 
 
 # Look one up, and settle it.

@@ -71,7 +71,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     def age_days(self) -> Floats:
         """Days since a memory was made or last confirmed; bringing one back confirms it."""
         return self.population.days_since(
-            np.maximum(self.population.created, self.population.confirmed), self.now
+            np.maximum(self.population.said, self.population.confirmed), self.now
         )
 
     @property
@@ -185,7 +185,7 @@ def _evicted(measured: Measured) -> Flags:
 def _crowded_out(measured: Measured) -> Flags:
     """Who may leave a full project: not, for one half-life, what was stated again or brought back."""
     population = measured.population
-    is_renewed = population.confirmed > population.created
+    is_renewed = population.confirmed > population.said
     is_spared = is_renewed & (measured.age_days <= measured.policy.half_life_days)
     return population.is_in(*PASSING) & ~is_spared
 
@@ -281,7 +281,7 @@ def judge(population: Population, policy: AgingPolicy, now: Moment) -> Verdicts:
 
 def next_layers(population: Population, policy: AgingPolicy, now: Moment) -> NDArray[np.int8]:
     """Return the layer that each memory belongs to: working ones become episodes, used ones knowledge."""
-    minutes = population.days_since(population.created, now) * _MINUTES_PER_DAY
+    minutes = population.days_since(population.said, now) * _MINUTES_PER_DAY
     may_move = ~population.held & population.has(*LIVING)
     is_over = (minutes >= policy.working_minutes) | (population.recalls >= WORKING_RECALLS)
     layers = np.where(

@@ -9,7 +9,6 @@ one challenged. Pure: it returns a decision and changes nothing. docs/decisions/
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
@@ -29,9 +28,8 @@ from engramdb.lifecycle.pair_rules import (
 )
 from engramdb.models.calibration import overlap
 from engramdb.policy import CapturePolicy
-from engramdb.store.contract import Transaction
 from engramdb.text.relations import says_more
-from engramdb.values import Kind, Memory, MemoryId
+from engramdb.values import Kind, Memory
 from engramdb.values.reading import PairJudgment
 
 MAX_LINKS = 3
@@ -40,40 +38,6 @@ MAX_RETIRED = 3
 """How many memories one statement may supersede; what else it contradicts is challenged."""
 SURPRISE_NEIGHBORS = 5
 """How many neighbors say how new a statement is."""
-
-# Which of two statements was made later?
-
-
-class StatementOrder:
-    """Says what was stated after what, inside one write; remembers the turns that it looked up."""
-
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
-        self._said: dict[MemoryId, datetime] = {}
-
-    def is_later(self, memory: Memory, than: datetime) -> bool:
-        """Return whether a memory was stated, or stated again, after a moment."""
-        confirmed = memory.confirmed_at
-        if memory.created_at <= than and (confirmed is None or confirmed <= than):
-            return False  # so it is for all that is said now: nothing needs to be looked up
-        said = self._said_at(memory)
-        return max(said, confirmed or said) > than
-
-    def _said_at(self, memory: Memory) -> datetime:
-        if memory.id not in self._said:
-            self._said[memory.id] = min(self._turn_of(memory) or _held_from(memory), memory.created_at)
-        return self._said[memory.id]
-
-    def _turn_of(self, memory: Memory) -> datetime | None:
-        """Return when the turn was said that a memory was read out of; a correction of it has none."""
-        if memory.extractor is None or not memory.provenance.turns:
-            return None
-        return self._tx.turns.time_of(memory.provenance.turns[0], scope=memory.scope)
-
-
-def _held_from(memory: Memory) -> datetime:
-    return memory.valid_from or memory.when
-
 
 # What a statement does to what is already known.
 

@@ -59,7 +59,8 @@ RECORDED = (
     *("layer", "layer_held", "type", "kind", "category", "lasting", "pinned", "security"),
     *("confidence", "importance", "stability"),
     *("strength", "reinforcements", "successes", "failures", "helped", "unhelpful"),
-    *("confirmed_at", "valid_to", "forget_after", "supersedes", "superseded_by", "version"),
+    *("said_at", "confirmed_at", "valid_from", "valid_to", "forget_after"),
+    *("supersedes", "superseded_by", "version"),
 )
 """What the history notes of a change: enough to undo it, and never a word of text."""
 

@@ -20,7 +20,6 @@ from engramdb.lifecycle.pair_rules import ComparesStatements, contradicts
 from engramdb.lifecycle.settle import (
     Neighbor,
     Settlement,
-    StatementOrder,
     Verdict,
     is_weaker,
     settle,
@@ -80,7 +79,7 @@ def _place(write: Write, memory: Memory, later: Memory, said: datetime) -> tuple
         before = _replaced(write, heir)
         if before is None or before.id in seen:
             return heir, None
-        if not write.order.is_later(before, said) or not contradicts(before, memory):
+        if before.last_stated_at <= said or not contradicts(before, memory):
             return heir, before
         seen.add(before.id)
         heir = before
@@ -183,7 +182,6 @@ class Write(Struct):
     writer: MemoryWriter
     policy: CapturePolicy
     likeness: ComparesStatements
-    order: StatementOrder
     merging: DreamPolicy
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     fresh: dict[int, Memory] = field(default_factory=dict)
@@ -252,7 +250,7 @@ def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neigh
             left,
             write.policy,
             likeness=write.likeness,
-            is_later=lambda known: write.order.is_later(known, candidate.said_at),
+            is_later=lambda known: known.last_stated_at > candidate.said_at,
             is_persons_act=_is_persons_act(write, candidate.memory),
         )
         stale = [target for target in settlement.targets if _current(write, target) != target]
@@ -397,7 +395,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         confidence=min(1.0, known.confidence + write.policy.reinforce_confidence_by),
         importance=max(known.importance, new.importance if candidate.has_importance else 0.0),
         reinforcements=known.reinforcements + 1,
-        confirmed_at=_confirmed(known, candidate.said_at, write.now),
+        confirmed_at=max(known.confirmed_at or candidate.said_at, candidate.said_at),
         pinned=known.pinned or new.pinned,
         provenance=_with_evidence(known.provenance, new.provenance),
         status=Status.ACTIVE if is_revived else known.status,
@@ -418,11 +416,6 @@ def _own_statement(memory: Memory, new: Memory) -> Memory:
         memory.provenance, source=said.source, session=said.session or memory.provenance.session
     )
     return memory.evolve(extractor=new.extractor, forget_after=new.forget_after, provenance=provenance)
-
-
-def _confirmed(known: Memory, said: datetime, now: datetime) -> datetime:
-    """Return when it was last stated again: what is older than the memory itself does not make it fresh."""
-    return now if said >= known.created_at else max(known.confirmed_at or said, said)
 
 
 def _with_evidence(known: Provenance, new: Provenance) -> Provenance:

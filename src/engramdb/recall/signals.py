@@ -145,7 +145,7 @@ def trust(
 ) -> Trust:
     """Return the parts, each in [0, 1], and their weighted sum."""
     right = accuracy(memory, is_contradicted=is_contradicted)
-    fresh = 0.5 ** (_days_since(memory.vouched_at, now) / policy.freshness_half_life_days)
+    fresh = 0.5 ** (_days_since(memory.last_stated_at, now) / policy.freshness_half_life_days)
     useful = utility(memory)
     composite = (
         TRUST_RELEVANCE * relevance
@@ -180,7 +180,7 @@ def utility(memory: Memory) -> float:
 
 def belief_score(memory: Memory, *, relevance: float, is_subject: bool, now: datetime) -> float:
     """Return the score of the preset `beliefs`: meaning, importance, recency, stability and subject."""
-    used = memory.access.last_at or memory.created_at
+    used = memory.access.last_at or memory.stated_at
     recency = math.exp(-_BELIEF_DECAY_PER_DAY * _days_since(used, now))
     return (
         0.50 * relevance

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from engramdb.text import calendar
 from engramdb.text import moment_words as words
@@ -68,12 +69,16 @@ def _ahead(seen: Seen) -> Stretch | None:
 
 
 _THIRDS = {"early": 1, "middle": 2, "end": 3}
+_SINCE_THE_LAST = ("seit", "seit dem", "depuis", "desde", "da", "dal", "с")
+"""Words after which a month has been; after others of the kind, as in "ab Juni", it may lie ahead."""
 
 
 def _month(seen: Seen) -> Stretch | None:
-    """Im März, début mars, a finales de marzo: a month or a third of it."""
+    """Im März, début mars, a finales de marzo: a month or a third of it; seit März the last one."""
     if seen.direction == "unknown" and not seen["year"]:
-        return None
+        if seen["is_since"] not in _SINCE_THE_LAST:
+            return None
+        seen = replace(seen, direction="past")
     found, third = month_of(seen), _third_said(seen)
     return calendar.portion(found, third, of=3) if third else found.unnamed()
 

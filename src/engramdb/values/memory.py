@@ -406,6 +406,8 @@ class Memory(Struct, frozen=True, kw_only=True):
     """Where it came from."""
     occurred_at: datetime | None = None
     """When what it says happened, where that is known."""
+    said_at: datetime | None = None
+    """When it was said first, which may be long before it was stored; None: when it was stored."""
     confirmed_at: datetime | None = None
     """When it was last stated again, maybe before it was stored; None while one statement is all there is."""
     valid_from: datetime | None = None
@@ -525,15 +527,23 @@ class Memory(Struct, frozen=True, kw_only=True):
         return self.occurred_at or self.created_at
 
     @property
-    def vouched_at(self) -> datetime:
-        """The latest moment that speaks for it: when it was stored, or stated again after that."""
-        return max(self.created_at, self.confirmed_at or self.created_at)
+    def stated_at(self) -> datetime:
+        """When it was said first."""
+        return self.said_at or self.created_at
 
     @property
     def last_stated_at(self) -> datetime:
-        """When it was last said: never after it was stored, unless someone said it again."""
-        said = min(self.valid_from or self.when, self.created_at)
-        return max(said, self.confirmed_at or said)
+        """When it was last said; of two that contradict each other the one that was said last holds."""
+        return max(self.stated_at, self.confirmed_at or self.stated_at)
+
+    @property
+    def holds_from(self) -> datetime:
+        """From when on it is true, as far as anybody said."""
+        return self.valid_from or self.when
+
+    def holds_at(self, moment: datetime) -> bool:
+        """Return whether what it says was true at a moment, as far as anybody said."""
+        return self.holds_from <= moment and (self.valid_to is None or moment < self.valid_to)
 
     @property
     def evidence_count(self) -> int:

@@ -41,11 +41,12 @@ class Population(Struct, frozen=True, kw_only=True):
     """Memories as columns; row `i` of every array is the same memory."""
 
     keys: Ints
-    created: Ints
+    said: Ints
+    """When it was said first; a conversation of ten years ago that is imported today is ten years old."""
     confirmed: Ints
     """When evidence last came in: the statement itself, or a repetition of it."""
     recalled: Ints
-    """When it was last recalled; its creation if it never was."""
+    """When it was last recalled; when it was said, if it never was."""
     forget_after: Ints
     changed: Ints
     """When it was last changed in any way, such as superseded or archived."""
@@ -143,9 +144,9 @@ def population_of(memories: Sequence[Memory], *, keys: Sequence[int] | None = No
     ]
     return Population(
         keys=_ints(keys if keys is not None else range(len(memories))),
-        created=_moments([memory.created_at for memory in memories]),
-        confirmed=_moments([memory.vouched_at for memory in memories]),
-        recalled=_moments([memory.access.last_at or memory.created_at for memory in memories]),
+        said=_moments([memory.stated_at for memory in memories]),
+        confirmed=_moments([memory.last_stated_at for memory in memories]),
+        recalled=_moments([memory.access.last_at or memory.stated_at for memory in memories]),
         forget_after=_ints(
             [to_microseconds(one.forget_after) if one.forget_after else NEVER for one in memories]
         ),

@@ -341,10 +341,6 @@ class Turns(Protocol):
         """Note again which memories were read out of which turns, from the memories' own lists."""
         ...
 
-    def time_of(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
-        """Return when a turn was said, where this scope may see it."""
-        ...
-
     def ids_ending_with(self, ending: str, *, scope: Scope) -> Sequence[TurnId]:
         """Return the ids that end in these eight characters: what people copy from a list."""
         ...

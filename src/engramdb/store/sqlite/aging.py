@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 # neither marks a memory as changed nor touches an index: being read is no news about what it says.
 
 _AGING = to_json([Status.ACTIVE, Status.CHALLENGED, Status.SUPERSEDED, Status.ARCHIVED])
+_SAID = "coalesce(m.said_at, m.created_at)"
 _SELECT = (
-    "SELECT m.key, m.created_at, max(m.created_at, coalesce(m.confirmed_at, 0)), "
-    f"coalesce(m.access_last_at, m.created_at), coalesce(m.forget_after, {NEVER}), m.updated_at, "
+    f"SELECT m.key, {_SAID}, max({_SAID}, coalesce(m.confirmed_at, {_SAID})), "
+    f"coalesce(m.access_last_at, {_SAID}), coalesce(m.forget_after, {NEVER}), m.updated_at, "
     "m.access_count, m.access_sessions, m.reinforcements, m.confidence, m.importance, m.stability, "
     "m.strength, m.arousal, m.source, m.layer, m.status, m.category, m.scope, m.pinned, m.layer_held, "
     "m.extractor IS NOT NULL, m.kind = 'episode', "
@@ -45,8 +46,8 @@ _SELECT = (
 )
 _PROJECTS = "SELECT id, min(id) OVER (PARTITION BY project) FROM scopes"
 _SESSION_ENDS = (
-    "SELECT t.scope, t.session, max(t.created_at) FROM turns t WHERE t.session IS NOT NULL "
-    "GROUP BY t.session, t.scope HAVING max(t.created_at) < ? AND NOT EXISTS (SELECT 1 FROM memories m "
+    "SELECT t.scope, t.session, max(t.occurred_at) FROM turns t WHERE t.session IS NOT NULL "
+    "GROUP BY t.session, t.scope HAVING max(t.occurred_at) < ? AND NOT EXISTS (SELECT 1 FROM memories m "
     "WHERE m.session = t.session AND m.scope = t.scope AND m.extractor LIKE 'session-%')"
 )
 _RECENT = "SELECT key, access_recent FROM memories WHERE id = ? AND status <> 'erased'"
@@ -137,7 +138,7 @@ def _population(
     ends = session_ends.get
     return Population(
         keys=np.array(columns[0], np.int64),
-        created=np.array(columns[1], np.int64),
+        said=np.array(columns[1], np.int64),
         confirmed=np.array(columns[2], np.int64),
         recalled=np.array(columns[3], np.int64),
         forget_after=np.array(columns[4], np.int64),

@@ -48,7 +48,6 @@ _WITHOUT_MEMORIES = (
     "SELECT count(*) FROM turns t WHERE t.extracted_at IS NOT NULL "
     "AND NOT EXISTS (SELECT 1 FROM memory_turns x WHERE x.turn = t.key)"
 )
-_TIME_OF = "SELECT occurred_at, scope FROM turns WHERE id = ?"
 _UNREAD = "extracted_at IS NULL AND coalesce(claimed_until, 0) <= ?"
 _CLAIM = (
     f"UPDATE turns SET claimed_until = ? WHERE key IN (SELECT key FROM turns WHERE {_UNREAD} "
@@ -117,16 +116,6 @@ class TurnsTable:
         """Note again which memories were read out of which turns, from the memories' own lists."""
         self._connection.execute("DELETE FROM memory_turns")
         self._connection.execute("INSERT INTO memory_turns SELECT turn, memory FROM turns_read")
-
-    def time_of(self, turn_id: TurnId, *, scope: Scope) -> datetime | None:
-        """Return when a turn was said that this scope may see; asked for each neighbor of a statement."""
-        row: Any = self._connection.execute(_TIME_OF, (turn_id,)).fetchone()
-        if row is None:
-            return None
-        moment, home = row
-        is_visible = home == self._scopes.find(scope) or home in self._scopes.visible(scope)
-        with corrupt_on_error("turns"):
-            return from_microseconds(moment) if is_visible else None
 
     def ids_ending_with(self, ending: str, *, scope: Scope) -> Sequence[TurnId]:
         """Return the ids that end in these eight characters: what people copy from a list."""

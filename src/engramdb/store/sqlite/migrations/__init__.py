@@ -28,6 +28,7 @@ from engramdb.store.sqlite.migrations import m015_own_words
 from engramdb.store.sqlite.migrations import m016_filing
 from engramdb.store.sqlite.migrations import m017_summarized_turns
 from engramdb.store.sqlite.migrations import m018_askings
+from engramdb.store.sqlite.migrations import m019_said_at
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -56,6 +57,7 @@ MIGRATIONS = (
     m016_filing,
     m017_summarized_turns,
     m018_askings,
+    m019_said_at,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
