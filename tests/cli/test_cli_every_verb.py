@@ -38,6 +38,7 @@ NOT_FOR_A_SHELL = {
     "changes": "`GET /v1/events` follows them",
     "hear": "`engram hook` listens in on an agent",
     "read_due": "what `engram hook` does when the agent has gone on",
+    "questions_about": "`engram hook` and `engram context` bring them up",
     "note_success": "how `engram hook` fared, for `engram status`",
     "note_failures": "how `engram hook` fared, for `engram status`",
     "documents": "documents of other programs, through an integration",

@@ -1,16 +1,19 @@
-"""Old beliefs that much rests on are questioned, and lose no status by it."""
+"""Old beliefs that much rests on are questioned, and by some policies disputed until somebody answers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
 from msgspec.structs import replace
 
+from engramdb.dream.gaps import GapsStep
 from engramdb.dream.probe import PROBE_REASON, ProbeStep
 from engramdb.policy import PRESETS, InsightPolicy
-from engramdb.values import GapKind, Status
+from engramdb.values import GapKind, Kind, Status
+from engramdb.values.reading import Lasting
 
-from .insighted import counts, take, used
+from .insighted import counts, rewritten, take, used
 
 if TYPE_CHECKING:
     from engramdb import Engram
@@ -84,3 +87,52 @@ def test_no_more_are_asked_than_the_policy_allows(engram: Engram, clock: ManualC
     assert len(first) == 2
     assert len(engram.gaps()) == 2
     assert first[0].id not in [gap.id for gap in engram.gaps()]
+
+
+def test_the_policy_may_mark_what_is_questioned_as_disputed_until_somebody_answers(
+    engram: Engram, clock: ManualClock
+) -> None:
+    """It is asked about once, counts again after a yes, and is then left in peace."""
+    memory = used(engram, engram.remember("Anna works at Siemens"), 30)
+    clock.advance(days=100)
+    layered = PRESETS["layered"]
+
+    take(engram, ProbeStep(), GapsStep(), policy=layered)
+    asked = engram.gaps()
+    status = engram.get(memory.id).status
+    engram.answer(asked[0].id, "yes")
+    clock.advance(days=100)
+    take(engram, ProbeStep(), GapsStep(), policy=layered)
+
+    assert [gap.question for gap in asked] == [
+        "On 1 January 2026 you said “Anna works at Siemens”. Is that still so?"
+    ]
+    assert status is Status.CHALLENGED
+    assert engram.get(memory.id).status is Status.ACTIVE
+    assert engram.gaps() == []
+
+
+@pytest.mark.parametrize(
+    "lasting", [{"pinned": True}, {"lasting": Lasting.PERMANENT}, {"kind": Kind.EPISODE}], ids=str
+)
+def test_what_time_does_not_change_is_not_disputed(
+    engram: Engram, clock: ManualClock, lasting: dict[str, Any]
+) -> None:
+    """A birthday, what a person pinned and what happened are asked about at most."""
+    memory = used(engram, engram.remember("Anna works at Siemens"), 30)
+    rewritten(engram, memory, **lasting)
+    clock.advance(days=100)
+
+    take(engram, ProbeStep(), policy=PRESETS["layered"])
+
+    assert engram.get(memory.id).status is Status.ACTIVE
+
+
+def test_by_default_a_question_changes_no_status(engram: Engram, clock: ManualClock) -> None:
+    """Being asked about is no reason to believe something less."""
+    memory = used(engram, engram.remember("Anna works at Siemens"), 30)
+    clock.advance(days=100)
+
+    take(engram, ProbeStep())
+
+    assert engram.get(memory.id).status is Status.ACTIVE

@@ -11,6 +11,8 @@ from engramdb import Engram, Settings
 from engramdb.hooks import respond
 from engramdb.hooks.events import parse
 from engramdb.hooks.state import PART, deliver_failures, note_failure
+from engramdb.lifecycle.questions import stale_question
+from engramdb.values import Status
 
 from .test_hooks_parts import line, write
 
@@ -62,6 +64,30 @@ def test_a_prompt_is_answered_with_what_fits_it(memory: Engram, home: Path) -> N
     assert first.startswith("<memories>\n")
     assert "Helix" in first
     assert second == ""
+
+
+def test_a_prompt_brings_up_one_question_and_the_reply_answers_it(memory: Engram, home: Path) -> None:
+    """The agent asks where it fits; what the person then says settles it."""
+    told = memory.remember("The gym around the corner costs 30 euros")
+    with memory._parts.store.atomic() as tx:
+        tx.gaps.put(stale_question(told, priority=0.5, now=told.created_at))
+    prompt = "is the gym around the corner cheap? it costs 30 euros"
+
+    given = respond.answer(visit(memory, home, "UserPromptSubmit", prompt=prompt))
+    again = respond.answer(visit(memory, home, "UserPromptSubmit", prompt=prompt + " really"))
+    for name, said in (
+        ("UserPromptSubmit", {"prompt": prompt}),
+        ("Stop", {"last_assistant_message": "The gym around the corner costs 30 euros. Is that still so?"}),
+        ("UserPromptSubmit", {"prompt": "no, not any more"}),
+    ):
+        event = visit(memory, home, name, **said)
+        respond.afterwards(event, respond.keep(event))
+
+    (gap_line,) = [one for one in given.splitlines() if "open question" in one]
+    assert "“The gym around the corner costs 30 euros”. Is that still so?" in gap_line
+    assert "open question" not in again
+    assert memory.get(told.id).status is Status.INVALIDATED
+    assert memory.gaps() == []
 
 
 def test_a_session_begins_with_what_stands(memory: Engram, home: Path) -> None:

@@ -44,6 +44,7 @@ OUTSIDE = {
     "notebook_mark": "works on folders of the machine",
     "hear": "for the hooks of agents",
     "read_due": "for the hooks of agents",
+    "questions_about": "for the hooks of agents; a context brings them up by itself",
     "note_success": "for the hooks of agents",
     "note_failures": "for the hooks of agents",
 }

@@ -7,17 +7,19 @@ A turn is in the store before this hears of it, and the next process that opens 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
+from engramdb.capture.answering import answer_in_turn
 from engramdb.capture.pipeline import Capture, read_turns
 from engramdb.capture.signals import SmartBuffer, is_urgent, scan, sets_rule
 from engramdb.clock import Clock
 from engramdb.health import Health
+from engramdb.lifecycle.answers import AnswerRequest
 from engramdb.lifecycle.person_rules import take_back
 from engramdb.text.withdrawals import Withdrawal, withdrawals
-from engramdb.values import Actor, ActorKind, Role, Scope, Turn
+from engramdb.values import Actor, ActorKind, Provenance, Role, Scope, Turn
 from engramdb.worker import Worker
 
 READING = "reading"
@@ -77,6 +79,8 @@ class TurnReader:
         conversation = (turn.scope, turn.session)
         if turn.role is Role.USER and (found := withdrawals(turn.content)):
             self._withdraw(turn, found)
+        if turn.role is Role.USER and turn.session is not None:
+            self._later(lambda: self._answer(turn), key=(conversation, turn.id))
         is_now = is_urgent(scan(turn.content)) or (turn.role is Role.USER and sets_rule(turn.content))
         trigger = self._buffer().add(turn, is_urgent=is_now)
         if self._worker is not None:
@@ -90,6 +94,27 @@ class TurnReader:
         self.read((turn.scope, turn.session))
         with self._parts.capture.pipeline.store.atomic() as tx:
             take_back(tx, turn, found, actor=READER, now=self._parts.clock.now())
+
+    def _answer(self, turn: Turn) -> None:
+        """Apply what a message plainly answers of what was asked in its session."""
+        said = Provenance(speaker=turn.speaker, session=turn.session, turns=(turn.id,))
+        request = AnswerRequest(
+            pipeline=self._parts.capture.pipeline,
+            scope=turn.scope,
+            actor=READER,
+            now=self._parts.clock.now(),
+            provenance=said,
+            closed_by=ActorKind.PERSON,
+        )
+        with self._parts.health.watch(READING):
+            answer_in_turn(turn, request, read=lambda: self.read((turn.scope, turn.session)))
+
+    def _later(self, work: Callable[[], object], *, key: Hashable) -> None:
+        """Have something done by the worker, or at once where there is none."""
+        if self._worker is not None:
+            self._worker.submit(READING, work, key=key)
+        else:
+            work()
 
     def flush(self, conversation: Conversation | None = None) -> int:
         """Read everything that waits, of one conversation or of all, and return how many turns there were."""

@@ -216,9 +216,16 @@ def _contradiction_questions(tx: Transaction, scope: Scope, dreaming: Dreaming) 
         if not _is_flagged(memories[change], memories[doubtful])
     ]
     disputed = [memories[key] for key in sorted(alone) if not _is_flagged(memories[key])]
+    disputed = [one for one in disputed if not _is_asked_otherwise(tx, one)]
     return found + [
         contradiction_question(one, None, priority=DISPUTED, now=dreaming.now) for one in disputed
     ]
+
+
+def _is_asked_otherwise(tx: Transaction, memory: Memory) -> bool:
+    """Return whether another kind of question asks already whether a memory holds."""
+    open_ones = tx.gaps.open_about([memory.id], scope=memory.scope)
+    return any(gap.kind.is_about_words and gap.kind is not GapKind.CONTRADICTION for gap in open_ones)
 
 
 def _is_flagged(*memories: Memory) -> bool:

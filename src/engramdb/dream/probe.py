@@ -2,8 +2,9 @@
 Challenge old beliefs that much rests on: asked for often, said once, and never confirmed since.
 
 Looks at the columns of the whole store a page at a time, and questions the most used
-few. The policy may also let a questioned belief lose some confidence, once for each questioning; a pinned one
-is only asked about. Being used is what makes a wrong belief dear, so use decides the order.
+few. The policy may also let a questioned belief lose some confidence, once for each questioning, or mark it
+as disputed until somebody answers; a pinned one is only asked about. Being used is what makes a wrong belief
+dear, so use decides the order.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from engramdb.dream.gaps import ask_question
-from engramdb.dream.step import Adjust, Dreaming, Proposal
+from engramdb.dream.step import Adjust, Dreaming, Proposal, Restatus
 from engramdb.lifecycle.questions import INJECTION, stale_question
 from engramdb.policy import InsightPolicy
 from engramdb.store.contract import Transaction
-from engramdb.values import Memory, Status
+from engramdb.values import Kind, Memory, Status
 from engramdb.values.population import to_microseconds
+from engramdb.values.reading import Lasting
 
 PROBE_RECALLS = 10
 """An old belief is worth a question where it was used so often."""
@@ -61,6 +63,8 @@ class ProbeStep:
                 yield ask_question(gap)
             if weaker is not None:
                 yield Adjust(memory=memory, changes={"confidence": weaker}, reason=PROBE_REASON)
+            if policy.probe_challenges and _may_be_outdated(memory):
+                yield Restatus(memory=memory, status=Status.CHALLENGED, reason=PROBE_REASON)
 
 
 def _most_used(dreaming: Dreaming) -> list[int]:
@@ -85,6 +89,12 @@ def _most_used(dreaming: Dreaming) -> list[int]:
 def _is_questionable(memory: Memory) -> bool:
     is_single = memory.reinforcements == 0 and len(memory.provenance.episodes) <= 1
     return memory.status is Status.ACTIVE and is_single and INJECTION not in memory.flags
+
+
+def _may_be_outdated(memory: Memory) -> bool:
+    """Return whether time alone may have made it untrue: no birthday, no rule, nothing a person guards."""
+    is_lasting = memory.lasting is Lasting.PERMANENT or memory.is_rule or memory.is_guarded
+    return not is_lasting and memory.kind is Kind.NOTE
 
 
 def _question_priority(memory: Memory) -> float:

@@ -643,6 +643,23 @@ class Engram:
         """
         return self._parts.contexts.brief(self._in(scope), budget=budget, session=session)
 
+    def questions_about(
+        self,
+        memory_ids: Iterable[MemoryId],
+        *,
+        session: str | None = None,
+        limit: int = 1,
+        scope: Scope | None = None,
+    ) -> Sequence[Gap]:
+        """
+        Return open questions about memories that may be put to the person now; they count as asked.
+
+        None that was asked in the last week, and no more in a `session` than the policy allows.
+        """
+        return self._parts.contexts.questions_about(
+            frozenset(memory_ids), scope=self._in(scope), session=session, most=limit
+        )
+
     def turn(
         self,
         message: str,

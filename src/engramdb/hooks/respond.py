@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from engramdb.capture.actions import CANCELLED, FAILED, SUCCEEDED, TaskReport
 from engramdb.context.budget import Measure, fill_section
 from engramdb.context.lines import BLOCK, NOTICE, frame_block
-from engramdb.context.sections import recalled_candidates
+from engramdb.context.sections import question_line, recalled_candidates
 from engramdb.engine.engram import Engram
 from engramdb.hooks import events, filters, transcript
 from engramdb.hooks.events import CLAUDE_CODE, CODEX, OPENCODE, AgentProgram, HookEvent
@@ -34,6 +34,8 @@ from engramdb.values import ImportKind, MemoryId, Role, SectionName, Turn
 from engramdb.values.window import BRIEF_TOKENS
 
 MAX_HITS: Final = 10
+QUESTION_TOKENS: Final = 120
+"""What an open question may take; with less left, none is brought up."""
 
 
 class GivenBlock(Struct, frozen=True):
@@ -54,8 +56,12 @@ def memory_block(
     section, _ = fill_section(SectionName.RECALLED, recalled_candidates(hits), budget, measure=measure)
     if section is None:
         return None
-    text = frame_block(section.text, tag=BLOCK, notice=NOTICE)
-    return GivenBlock(text, [held.memory_id for held in section.holds])
+    memories = [held.memory_id for held in section.holds]
+    body = section.text
+    if budget - measure.of(body) >= QUESTION_TOKENS:
+        asked = engram.questions_about(memories, session=session, limit=1)
+        body = "\n".join([body, *(question_line(gap) for gap in asked)])
+    return GivenBlock(frame_block(body, tag=BLOCK, notice=NOTICE), memories)
 
 
 SESSION_TOKENS: Final = BRIEF_TOKENS

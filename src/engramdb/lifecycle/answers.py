@@ -76,6 +76,11 @@ class AnswerRequest(Struct, frozen=True, kw_only=True):
     closed_by: ActorKind | None = None
     """Who settles the question, where a rule has read the words of a person."""
 
+    @property
+    def is_persons_word(self) -> bool:
+        """Whether a person says so, in a verb or in a conversation."""
+        return (self.closed_by or self.actor.kind) is ActorKind.PERSON
+
     def may_retire(self, memory: Memory) -> bool:
         """Return whether a memory may go on this actor's word."""
         return self.actor.kind is ActorKind.PERSON or not memory.is_guarded
@@ -282,12 +287,11 @@ class _Settling(Struct, frozen=True):
         if memory.status is Status.CHALLENGED and not self.tx.memories.has_active_twin(memory.id):
             memory = self.writer.set_status(memory, Status.ACTIVE, action=Action.REINFORCE, reason=REASON)
         gain = self.request.pipeline.policy.reinforce_confidence_by
-        is_person = self.request.actor.kind is ActorKind.PERSON
         memory = self.writer.update(
             memory,
             Action.REINFORCE,
             reason=REASON,
-            confidence=1.0 if is_person else min(1.0, memory.confidence + gain),
+            confidence=1.0 if self.request.is_persons_word else min(1.0, memory.confidence + gain),
             reinforcements=memory.reinforcements + 1,
             confirmed_at=self.request.now,
         )

@@ -65,6 +65,8 @@ class InsightPolicy(Struct, frozen=True, kw_only=True):
     """So many beliefs are questioned a run."""
     probe_weaken_by: float = 0.0
     """What a questioned belief loses of its confidence; 0 only asks."""
+    probe_challenges: bool = False
+    """Whether a questioned belief is disputed until somebody answers; what lasts for good never is."""
     replay_most: int = 50
     """So many memories are replayed a run."""
     replay_link_above: float = 0.75

@@ -49,6 +49,7 @@ PRESETS: dict[str, Policy] = {
             capture=CapturePolicy(conflict_above=0.8),
             aging=aging.LAYERED,
             dream=dream.LAYERED,
+            insight=InsightPolicy(probe_challenges=True),  # a challenged belief is flagged for review
         ),
         Policy(
             name="cortex",

@@ -282,6 +282,8 @@ class ReplyWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Opens what takes back a part of the answer."""
     subjects: list[str] = []
     """After "no" and without a comma, one of these begins what holds instead: no we moved."""
+    asks: list[str] = []
+    """Is in a question about whether something holds: still, which, correct."""
 
 
 class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

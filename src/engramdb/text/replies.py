@@ -85,6 +85,11 @@ def _stands_apart(whole: str, kind: ReplyKind, left: str) -> bool:
     return kind in (ReplyKind.YES, ReplyKind.NO) and bool(_subjects().match(left) or _but().match(left))
 
 
+def asks_what_holds(question: str) -> bool:
+    """Return whether a sentence asks if something holds, or which of several does."""
+    return question.rstrip().endswith(("?", "？")) and _asks().search(question) is not None
+
+
 def _next_phrase(left: str) -> tuple[ReplyKind | None, str]:
     """Return the longest phrase of an answer that a text begins with, as its kind, and what follows it."""
     best: tuple[ReplyKind | None, str] = (None, left)
@@ -97,14 +102,8 @@ def _next_phrase(left: str) -> tuple[ReplyKind | None, str]:
 
 @cache
 def _phrases(kind: ReplyKind) -> re.Pattern[str]:
-    spaced = _alternatives(kind, is_spaced=True)
-    unspaced = _alternatives(kind, is_spaced=False)
+    spaced, unspaced = (_rows(kind, is_spaced=one) for one in (True, False))
     return re.compile(rf"(?:(?:{spaced})(?![\w'])|(?:{unspaced})){_BETWEEN}*", re.IGNORECASE)
-
-
-def _alternatives(kind: ReplyKind, *, is_spaced: bool) -> str:
-    spoken = (one.replies for one in LANGUAGES.values() if one.spaced is is_spaced)
-    return any_pattern([row for one in spoken for row in getattr(one, kind)])
 
 
 @cache
@@ -122,6 +121,16 @@ def _subjects() -> re.Pattern[str]:
     return _words("subjects")
 
 
+@cache
+def _asks() -> re.Pattern[str]:
+    spaced, unspaced = (_rows("asks", is_spaced=one) for one in (True, False))
+    return re.compile(rf"(?<!\w)(?:{spaced})(?!\w)|{unspaced}", re.IGNORECASE)
+
+
 def _words(name: str) -> re.Pattern[str]:
-    words = any_pattern([row for one in LANGUAGES.values() for row in getattr(one.replies, name)])
-    return re.compile(rf"(?:{words})(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?:{_rows(name, is_spaced=True)})(?!\w)", re.IGNORECASE)
+
+
+def _rows(name: str, *, is_spaced: bool) -> str:
+    spoken = (one.replies for one in LANGUAGES.values() if one.spaced is is_spaced)
+    return any_pattern([row for one in spoken for row in getattr(one, name)])
