@@ -28,7 +28,7 @@ from engramdb.policy import PRESETS
 from engramdb.store.sqlite.rows import COLUMNS, to_row
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.values import GLOBAL, Layer, Memory, new_id
-from engramdb.values.aging import LAYERS, NEVER, SOURCES
+from engramdb.values.aging import LASTINGS, LAYERS, NEVER, SOURCES
 from engramdb.values.population import Population, to_microseconds
 from evals.report import keep, show
 
@@ -85,6 +85,7 @@ def made_up(size: int, *, seed: int = 1) -> Population:
         confirmed=created,
         recalled=recalled,
         forget_after=np.full(size, NEVER),
+        due=np.zeros(size, np.int64),
         changed=created,
         recalls=recalls,
         sessions=np.minimum(recalls, 4),
@@ -99,12 +100,15 @@ def made_up(size: int, *, seed: int = 1) -> Population:
             [LAYERS.index(Layer.EPISODIC), LAYERS.index(Layer.SEMANTIC)], size, p=[0.8, 0.2]
         ).astype(np.int8),
         statuses=np.zeros(size, np.int8),
+        lastings=chance.integers(0, len(LASTINGS), size).astype(np.int8),
         categories=np.array(CATEGORIES)[chance.integers(0, len(CATEGORIES), size)],
         projects=chance.integers(0, 1 + size // PROJECT_SIZE, size),
         pinned=chance.random(size) < 0.01,
         held=np.zeros(size, np.bool_),
         extracted=chance.random(size) < 0.7,
         derived=np.zeros(size, np.bool_),
+        summaries=np.zeros(size, np.bool_),
+        enduring=chance.random(size) < 0.1,
         episodes=chance.random(size) < 0.5,
         session_ended=np.full(size, NEVER),
         recent_rows=rows,

@@ -15,12 +15,12 @@ FEW_BITS = {"aging": {"embedding_bits_cold": 4, "embedding_bits_evictable": 2}}
 
 
 def test_cold_vectors_shrink_and_still_answer(store_path: Path, clock: ManualClock) -> None:
-    """A year later the vectors hold fewer bits, questions find the memory, and the doctor is content."""
+    """Three years later the vectors hold fewer bits, questions find the memory, and the doctor is content."""
     settings = Settings(overrides=FEW_BITS, embedder="static")
     with Engram.open(store_path, settings=settings, clock=clock, background=False) as engram:
         kept = engram.remember("The gate code of the old harbour is on the blue card")
         fresh = engram.age()
-        clock.advance(days=365)
+        clock.advance(days=3 * 365)
 
         aged = engram.age()
 

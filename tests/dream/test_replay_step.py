@@ -97,7 +97,7 @@ def test_what_is_used_and_fades_is_strengthened_and_then_rests(engram: Engram, c
     """A second run at the same moment, or an hour later, replays nobody again; the next day may."""
     memory = used(engram, engram.remember("The deployment key rotates on Mondays"), 8)
     engram.remember("Nobody ever asks for this remark")
-    clock.advance(days=60)
+    clock.advance(days=600)
 
     take(engram, ReplayStep())
     once = engram.get(memory.id)
@@ -116,7 +116,7 @@ def test_what_is_used_and_fades_is_strengthened_and_then_rests(engram: Engram, c
 def test_an_interrupted_run_goes_on_with_its_own_choice(engram: Engram, clock: ManualClock) -> None:
     """Killed after the choice or in the middle, the same memories end as strong as without a kill."""
     some = [used(engram, engram.remember(f"Fact {name} about the harbour"), 8) for name in ("A7", "B9", "C4")]
-    clock.advance(days=60)
+    clock.advance(days=600)
     steps = 0
 
     def stops() -> bool:
@@ -225,7 +225,7 @@ def test_what_came_from_others_is_replayed_first(engram: Engram, clock: ManualCl
     """With room for one, a delivered memory goes before a fading one."""
     used(engram, engram.remember("The deployment key rotates on Mondays"), 8)
     received = engram.remember("The partner team freezes its release in May", source=Source.INGEST)
-    clock.advance(days=60)
+    clock.advance(days=600)
     one = replace(PRESETS["balanced"], insight=InsightPolicy(replay_most=1))
 
     take(engram, ReplayStep(), policy=one)

@@ -16,7 +16,9 @@ from engramdb.testing import TinyEmbedder
 from engramdb.text.terms import index_terms
 from engramdb.values import AccessLog, Affect, Memory, Role, Turn, new_id
 from engramdb.values.aging import LAYERS
+from engramdb.values.memory import Moment
 from engramdb.values.population import population_of, to_microseconds
+from engramdb.values.reading import Lasting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +46,13 @@ def extracted(**fields: Any) -> Memory:
 def aroused(arousal: float) -> Affect:
     """A feeling of this arousal."""
     return Affect(arousal=arousal)
+
+
+def promised(*, day: float = 0.0, **fields: Any) -> Memory:
+    """A promise that is due so many days after birth, in the memory of who gave it."""
+    at = BORN + timedelta(days=day)
+    named = Moment(words="that day", start=at - timedelta(days=1), end=at)
+    return stated(**({"category": "commitment", "lasting": Lasting.DATED, "moments": (named,)} | fields))
 
 
 def recalls(count: int, *, days: float = 0.0, sessions: int = 0) -> AccessLog:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from engramdb.policy import PRESETS
 from engramdb.policy.aging import LAYERED
 from engramdb.values import Layer, Provenance, Source
+from engramdb.values.reading import Lasting
 
-from .made import BORN, SECOND, days, extracted, leaves, left, recalls, stated
+from .made import BORN, SECOND, aroused, days, extracted, leaves, left, promised, recalls, stated
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -51,14 +52,40 @@ def test_protected_categories_do_not_fade_away(category: str) -> None:
 
 
 def test_dates_hold_for_the_stated_too() -> None:
-    """A doubt that nobody confirmed and a promise that nobody spoke of are over, whoever said them."""
+    """A doubt that nobody confirmed and a promise whose day is long past are over, whoever said them."""
     assert leaves(stated(confidence=0.3), BALANCED, days(30) + SECOND) == "speculative"
-    assert leaves(stated(category="commitment"), BALANCED, days(90) + SECOND) == "commitment"
+    assert leaves(promised(day=20), BALANCED, days(110)) is None
+    assert leaves(promised(day=20), BALANCED, days(110) + SECOND) == "commitment"
 
 
-def test_knowledge_stays() -> None:
-    """What became knowledge is not archived for want of use."""
-    assert leaves(extracted(importance=0.0, layer=Layer.SEMANTIC), BALANCED, days(1000)) is None
+def test_a_promise_without_a_date_stays() -> None:
+    """Nobody has kept it yet; `notebook` alone takes it after ninety days, as its source says."""
+    assert leaves(stated(category="commitment"), BALANCED, days(3650)) is None
+    assert leaves(stated(category="commitment"), PRESETS["notebook"].aging, days(91)) == "commitment"
+
+
+def test_procedures_and_unread_knowledge_stay() -> None:
+    """How to do something is not archived for want of use, nor is knowledge of an earlier version."""
+    unread = extracted(importance=0.0, layer=Layer.SEMANTIC)
+    how = extracted(importance=0.0, layer=Layer.PROCEDURAL, lasting=Lasting.STABLE)
+
+    assert leaves(unread, BALANCED, days(3650)) is None
+    assert leaves(how, BALANCED, days(3650)) is None
+
+
+def test_what_holds_until_replaced_fades_six_times_slower() -> None:
+    """Half is left after sixty days where it was read out of talk, and after half a year where stated."""
+    assert left(extracted(lasting=Lasting.STABLE), BALANCED, 60) == pytest.approx(0.5)
+    assert left(stated(lasting=Lasting.STABLE), BALANCED, 180) == pytest.approx(0.5)
+    assert left(extracted(lasting=Lasting.PASSING), BALANCED, 10) == pytest.approx(0.5)
+
+
+def test_what_moved_deeply_fades_more_slowly() -> None:
+    """At full arousal twice as long as what left nobody moved."""
+    moving = extracted(affect=aroused(1.0))
+
+    assert left(moving, BALANCED, 20) == pytest.approx(0.5)
+    assert left(extracted(), BALANCED, 10) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +100,7 @@ def test_a_date_of_the_users_own_is_kept_to_the_second(after: timedelta, rule: s
 
 def test_the_first_rule_that_is_due_is_the_one_named() -> None:
     """A speculative promise that is long over leaves by the rule that is asked first."""
-    both = stated(confidence=0.1, category="commitment")
+    both = promised(confidence=0.1)
 
     assert leaves(both, BALANCED, days(200)) == "speculative"
     assert leaves(both, replace(BALANCED, rules=("commitment", "faded")), days(200)) == "commitment"

@@ -13,7 +13,7 @@ from engramdb.policy import PRESETS
 from engramdb.values import Layer, Status
 
 from .cases import CASES, Case, live, opened
-from .made import BORN, EXTRACTOR, SECOND, days, extracted, keep, open_aging, recalls, stated
+from .made import BORN, EXTRACTOR, SECOND, days, extracted, keep, open_aging, promised, recalls, stated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ def test_what_leaves_soonest_is_shown_first(store_path: Path, clock: ManualClock
     """With the rule that takes each, and no memory that stays."""
     clock.set(BORN)
     with open_aging(store_path, clock, "balanced") as engram:
-        promise = stated(category="commitment")
+        promise = promised(day=1)
         doubt = stated(confidence=0.2)
         trial = stated(forget_after=BORN + days(5))
         keep(engram, promise, doubt, trial, stated())
@@ -87,10 +87,10 @@ def test_an_episode_of_a_stale_session_is_shown_to_leave(store_path: Path, clock
 
 
 def test_tiers_are_entered_when_foreseen(store_path: Path, clock: ManualClock) -> None:
-    """A stated memory under `layered` is warm, cold and evictable on its days."""
+    """A stated episode under `layered` is warm, cold and evictable on its days."""
     clock.set(BORN)
     with open_aging(store_path, clock, "layered") as engram:
-        memory = engram.remember("I like tea", importance=0.9)
+        memory = engram.remember("I like tea", importance=0.9, layer=Layer.EPISODIC)
         changes = [one for one in outlook(engram, memory.id).changes if one.kind == "tier"]
 
         seen = []
@@ -108,7 +108,7 @@ def test_a_tier_that_is_passed_at_once_is_not_named(store_path: Path, clock: Man
     """Where two thresholds are one, the tier between them is never entered."""
     clock.set(BORN)
     with open_aging(store_path, clock, "layered", warm=0.7) as engram:
-        memory = engram.remember("I like tea", importance=0.9)
+        memory = engram.remember("I like tea", importance=0.9, layer=Layer.EPISODIC)
 
         tiers = [one.what for one in outlook(engram, memory.id).changes if one.kind == "tier"]
 

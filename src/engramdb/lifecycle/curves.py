@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from engramdb.policy import AgingPolicy
 from engramdb.values import Importance, Layer, Memory, Tier
-from engramdb.values.aging import LAYERS, SOURCES
-from engramdb.values.population import Moment, Population, population_of, to_microseconds
+from engramdb.values.aging import LAYERS, NEVER, SOURCES
+from engramdb.values.population import Ints, Moment, Population, population_of, to_microseconds
+from engramdb.values.reading import Lasting
 
 EXTRACTED_SPEED = 3.0
 """What was extracted fades so many times faster than what was stated (l2, huber, elastic; seed 001)."""
@@ -63,6 +64,18 @@ REPLAY_SLOWS_BY = 4 / 3
 """What is stronger than at first lasts longer, by so much for every replay's worth of strength."""
 SHORTEST_DAYS = 1 / 24
 """A recall counts as at least an hour ago, so that one of this very moment is not worth infinitely much."""
+
+
+def held_until(population: Population, policy: AgingPolicy) -> Ints:
+    """
+    Return until when each memory does not fade: for ever, or to the end of the last time that it names.
+
+    What it is decides: see `Memory.endures`. From there on it fades as if it had been stated then.
+    """
+    is_open = population.is_about("commitment") & (population.due <= population.said)
+    is_open &= ~(population.lasts(Lasting.DATED) & (population.due > 0))
+    is_held = population.enduring | population.is_in(*map(Layer, policy.permanent_layers))
+    return np.where(is_held | (is_open & policy.keeps_promises), NEVER, population.due)
 
 
 def retention(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
@@ -137,12 +150,12 @@ def _whole(population: Population, _policy: AgingPolicy, _now: Moment) -> Floats
 
 def _ebbinghaus(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
     return ebbinghaus(
-        _idle_days(population, now),
+        _idle_days(population, policy, now),
         first=np.clip(population.strength, 0, 1),
         recalls=population.recalls.astype(np.float64),
         sessions=population.sessions.astype(np.float64),
-        arousal=population.arousal,
-        tau_days=policy.half_life_days / math.log(2) * lasting(population.strength),
+        arousal=policy.arousal_slows * population.arousal,
+        tau_days=policy.half_life_days / math.log(2) * replay_slows(population.strength),
     )
 
 
@@ -161,7 +174,7 @@ def _elastic(population: Population, policy: AgingPolicy, now: Moment) -> Floats
 
 def _half_life(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
     return half_life(
-        population.days_since(population.confirmed, now),
+        population.days_since(np.maximum(population.confirmed, held_until(population, policy)), now),
         confidence=population.confidence,
         stability=np.maximum(population.stability, 0.1),
         half_life_days=policy.half_life_days,
@@ -172,11 +185,12 @@ def _reinforced(population: Population, policy: AgingPolicy, now: Moment) -> Flo
     days_ago = np.maximum(population.days_since_recalls(now), SHORTEST_DAYS)
     boost = population.sum_of_recalls(policy.sigma_days / days_ago)
     gained = np.minimum(RECALLS_ADD_MOST, RECALL_ADDS_SALIENCE * population.recalls)
+    last = np.maximum(population.confirmed, held_until(population, policy))
     return reinforced(
-        population.days_since(np.maximum(population.said, population.confirmed), now),
+        population.days_since(np.maximum(population.said, last), now),
         salience=type_weights(population) + gained,
         boost=boost,
-        lambda_per_day=policy.lambda_per_day / lasting(population.strength),
+        lambda_per_day=policy.lambda_per_day / replay_slows(population.strength),
     )
 
 
@@ -188,22 +202,25 @@ def type_weights(population: Population) -> Floats:
     return weights
 
 
-def _idle_days(population: Population, now: Moment) -> Floats:
-    """Days since a memory was last recalled, confirmed or made."""
-    return population.days_since(np.maximum(population.recalled, population.confirmed), now)
+def _idle_days(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
+    """Days since a memory was last recalled, confirmed or made, or since the day that it waits for."""
+    last = np.maximum(population.recalled, population.confirmed)
+    return population.days_since(np.maximum(last, held_until(population, policy)), now)
 
 
 def _half_lives(population: Population, policy: AgingPolicy, now: Moment) -> Floats:
-    return _idle_days(population, now) / half_lives_days(population, policy)
+    return _idle_days(population, policy, now) / half_lives_days(population, policy)
 
 
 def half_lives_days(population: Population, policy: AgingPolicy) -> Floats:
-    """Return each memory's half-life: what was extracted fades faster, what was replayed more slowly."""
+    """Return each memory's half-life: the extracted fade faster; the replayed, stable and moving slower."""
     days = np.where(population.extracted, policy.half_life_days / EXTRACTED_SPEED, policy.half_life_days)
-    return days * lasting(population.strength)
+    is_slow = population.lasts(Lasting.STABLE, Lasting.DATED) & ~population.episodes
+    days = np.where(is_slow, policy.stable_slower * days, days)
+    return days * replay_slows(population.strength) * (1 + policy.arousal_slows * population.arousal)
 
 
-def lasting(strength: Floats) -> Floats:
+def replay_slows(strength: Floats) -> Floats:
     """Return how many times as long a memory lasts for having been replayed; 1 for one that never was."""
     return REPLAY_SLOWS_BY ** (np.maximum(strength - 1, 0) / REPLAY_ADDS_STRENGTH)
 
@@ -259,8 +276,7 @@ def importance_of(memory: Memory, policy: AgingPolicy, now: datetime) -> Importa
 
 def factors(population: Population, policy: AgingPolicy, now: Moment) -> dict[str, FloatsImportance]:
     """Return what each factor adds to or takes from each memory's importance."""
-    used = population.days_since(np.maximum(population.recalled, population.confirmed), now)
-    recency = l2(used / half_lives_days(population, policy))
+    recency = l2(_half_lives(population, policy, now))
     return {
         "base": population.importance,
         "frequency": FREQUENCY_ADDS * _log_share(population.recalls, FREQUENCY_FULL_RECALLS),

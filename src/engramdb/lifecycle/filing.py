@@ -49,7 +49,7 @@ def file_draft(draft: Draft, content: str, *, now: datetime) -> Filing:
     if draft.category is None:
         sort = replace(sort, category=_trusted_category(sort.category, draft.provenance))
     layer, type_, kind = _given(draft)
-    lasting = draft.lasting or sort.lasting
+    lasting = _lasting(draft, sort)
     is_own = draft.provenance.voice is Voice.OWN
     type_ = type_ or _type(sort, layer, kind, is_own=is_own)
     if layer is None:
@@ -64,6 +64,14 @@ def file_draft(draft: Draft, content: str, *, now: datetime) -> Filing:
         force=sort.force,
         lasting=lasting,
     )
+
+
+def _lasting(draft: Draft, sort: StatementSort) -> Lasting:
+    """Return for how long a draft holds: a reader that finds an allergy passing is not believed."""
+    is_read = draft.extractor is not None
+    if draft.lasting is None or (is_read and sort.is_permanent):
+        return sort.lasting
+    return draft.lasting
 
 
 def _given(draft: Draft) -> tuple[Layer | None, MemoryType | None, Kind | None]:

@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from engramdb.lifecycle.curves import importance, retention, tiers
+from engramdb.lifecycle.curves import held_until, importance, retention, tiers
 from engramdb.policy import AgingPolicy
 from engramdb.values import Layer, Status
-from engramdb.values.aging import LAYERS
+from engramdb.values.aging import LAYERS, UNREAD
 from engramdb.values.population import Moment, Population
 
 WORKING_RECALLS = 2
@@ -43,11 +43,14 @@ LOW_VALUE_IMPORTANCE = 0.3
 # The rules by which memories leave, each with a name that its history rows carry.
 #
 # Asked by the verdict in the order below; the first that is due decides. A rule that is due stays due while
-# nothing happens to the memory, which is what lets a forecast find its day. Pinned memories are spared before
-# any rule is asked. `evicted` and `crowded_out` look at the whole store and choose among those that are due.
+# nothing happens to the memory, which is what lets a forecast find its day. Pinned memories, and those of a
+# kind that does not fade or not yet, are spared before any rule is asked; only a date to forget after, and
+# doubt, count for more than what a memory is. `evicted` and `crowded_out` look at the whole store and choose
+# among those that are due.
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 LIVING = (Status.ACTIVE, Status.CHALLENGED)
 PASSING = (Layer.WORKING, Layer.EPISODIC)
@@ -61,6 +64,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     policy: AgingPolicy
     now: Moment
     retention: Floats
+    held: Ints
+    """Until when each does not fade."""
 
     @property
     def importance(self) -> Floats:
@@ -69,10 +74,9 @@ class Measured(Struct, frozen=True, kw_only=True):
 
     @property
     def age_days(self) -> Floats:
-        """Days since a memory was made or last confirmed; bringing one back confirms it."""
-        return self.population.days_since(
-            np.maximum(self.population.said, self.population.confirmed), self.now
-        )
+        """Days since a memory was made or last confirmed, or its day came; bringing one back confirms it."""
+        last = np.maximum(self.population.said, self.population.confirmed)
+        return self.population.days_since(np.maximum(last, self.held), self.now)
 
     @property
     def is_open(self) -> Flags:
@@ -90,6 +94,8 @@ class AgingRule(Struct, frozen=True, kw_only=True):
     to: Status
     due: Callable[[Measured], Flags]
     of: tuple[Status, ...] = LIVING
+    heeds_kind: bool = True
+    """Whether it leaves alone what does not fade because of what it says."""
     chooses: bool = False
     """Whether being due is not enough, because the rule takes only some of those."""
 
@@ -100,9 +106,11 @@ def _forget_after(measured: Measured) -> Flags:
 
 
 def _speculative(measured: Measured) -> Flags:
-    policy = measured.policy
-    is_unsure: Flags = measured.population.confidence < SPECULATIVE_BELOW
-    is_due: Flags = is_unsure & (measured.age_days > policy.speculative_days)
+    """What nobody has confirmed, after the day that it names: a guess at a birthday is no birthday."""
+    population, policy = measured.population, measured.policy
+    last = np.maximum(np.maximum(population.said, population.confirmed), population.due)
+    is_unsure: Flags = population.confidence < SPECULATIVE_BELOW
+    is_due: Flags = is_unsure & (population.days_since(last, measured.now) > policy.speculative_days)
     return is_due
 
 
@@ -125,14 +133,15 @@ def _unused(measured: Measured) -> Flags:
 
 def _faded(measured: Measured) -> Flags:
     policy, population = measured.policy, measured.population
-    return (
+    is_due: Flags = (
         (measured.age_days > policy.faded_days)
         & (measured.retention < policy.faded_retention)
         & (measured.importance < FADED_IMPORTANCE)
         & (population.recalls < FADED_RECALLS)
-        & ~population.is_in(Layer.SEMANTIC, Layer.PROCEDURAL, Layer.CODEBASE)
+        & ~(population.is_in(Layer.SEMANTIC) & (population.lastings == UNREAD))
         & measured.is_open
     )
+    return is_due
 
 
 def _weak(measured: Measured) -> Flags:
@@ -156,13 +165,15 @@ def _low_value(measured: Measured) -> Flags:
         (measured.age_days > policy.low_value_days)
         & (population.importance < LOW_VALUE_IMPORTANCE)
         & population.episodes
+        & ~population.summaries
         & measured.is_open
     )
 
 
 def _stale_session(measured: Measured) -> Flags:
     policy, population = measured.policy, measured.population
-    idle = population.days_since(np.maximum(population.session_ended, population.confirmed), measured.now)
+    last = np.maximum(population.session_ended, population.confirmed)
+    idle = population.days_since(np.maximum(last, measured.held), measured.now)
     is_due: Flags = (
         (idle > policy.stale_session_days)
         & population.episodes
@@ -179,7 +190,8 @@ def _old_version(measured: Measured) -> Flags:
 
 
 def _evicted(measured: Measured) -> Flags:
-    return (measured.retention < measured.policy.cold) & measured.is_open
+    is_low: Flags = (measured.retention < measured.policy.cold) & ~measured.population.summaries
+    return is_low & measured.is_open
 
 
 def _crowded_out(measured: Measured) -> Flags:
@@ -187,7 +199,7 @@ def _crowded_out(measured: Measured) -> Flags:
     population = measured.population
     is_renewed = population.confirmed > population.said
     is_spared = is_renewed & (measured.age_days <= measured.policy.half_life_days)
-    return population.is_in(*PASSING) & ~is_spared
+    return population.is_in(*PASSING) & ~is_spared & ~population.summaries
 
 
 def _archive_ended(measured: Measured) -> Flags:
@@ -198,8 +210,8 @@ def _archive_ended(measured: Measured) -> Flags:
 RULES = {
     rule.name: rule
     for rule in (
-        AgingRule(name="forget_after", to=Status.FORGOTTEN, due=_forget_after),
-        AgingRule(name="speculative", to=Status.ARCHIVED, due=_speculative),
+        AgingRule(name="forget_after", to=Status.FORGOTTEN, due=_forget_after, heeds_kind=False),
+        AgingRule(name="speculative", to=Status.ARCHIVED, due=_speculative, heeds_kind=False),
         AgingRule(name="commitment", to=Status.ARCHIVED, due=_commitment),
         AgingRule(name="unused", to=Status.ARCHIVED, due=_unused, of=(Status.ACTIVE,)),
         AgingRule(name="faded", to=Status.ARCHIVED, due=_faded),
@@ -207,18 +219,34 @@ RULES = {
         AgingRule(name="decayed", to=Status.PRUNED, due=_decayed),
         AgingRule(name="low_value", to=Status.ARCHIVED, due=_low_value),
         AgingRule(name="stale_session", to=Status.ARCHIVED, due=_stale_session),
-        AgingRule(name="old_version", to=Status.ARCHIVED, due=_old_version, of=(Status.SUPERSEDED,)),
+        AgingRule(
+            name="old_version",
+            to=Status.ARCHIVED,
+            due=_old_version,
+            of=(Status.SUPERSEDED,),
+            heeds_kind=False,
+        ),
         AgingRule(name="evicted", to=Status.ARCHIVED, due=_evicted, chooses=True),
         AgingRule(name="crowded_out", to=Status.ARCHIVED, due=_crowded_out, chooses=True),
-        AgingRule(name="archive_ended", to=Status.PRUNED, due=_archive_ended, of=(Status.ARCHIVED,)),
+        AgingRule(
+            name="archive_ended",
+            to=Status.PRUNED,
+            due=_archive_ended,
+            of=(Status.ARCHIVED,),
+            heeds_kind=False,
+        ),
     )
 }
 """Every rule that columns can decide, by name, in the order in which they are asked."""
 
 
 def is_due(rule: AgingRule, measured: Measured) -> Flags:
-    """Return which memories a rule wants: of the right status, not pinned, and due."""
-    return measured.population.has(*rule.of) & ~measured.population.pinned & rule.due(measured)
+    """Return which memories a rule wants: of the right status, not pinned, free to fade, and due."""
+    population = measured.population
+    may_leave = population.has(*rule.of) & ~population.pinned
+    if rule.heeds_kind:
+        may_leave &= measured.held <= measured.now
+    return may_leave & rule.due(measured)
 
 
 def chosen_rules(policy: AgingPolicy) -> list[AgingRule]:
@@ -259,7 +287,13 @@ def judge(population: Population, policy: AgingPolicy, now: Moment) -> Verdicts:
     living = population.has(*LIVING)
     layers = next_layers(population, policy, now)
     settled = population.in_layers(layers)
-    measured = Measured(population=settled, policy=policy, now=now, retention=retention(settled, policy, now))
+    measured = Measured(
+        population=settled,
+        policy=policy,
+        now=now,
+        retention=retention(settled, policy, now),
+        held=held_until(settled, policy),
+    )
     rules = chosen_rules(policy)
     leaving = np.full(len(population), STAYS, np.int16)
     due = {}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from msgspec import Struct
 
 from engramdb.errors import InvalidSettings
 from engramdb.policy.ranges import require_positive, require_share
 
+LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 CURVES = ("none", "ebbinghaus", "l2", "huber", "elastic", "half_life", "reinforced")
 """How memories fade; `none` leaves it to the rules about dates."""
 RULES = (
@@ -21,6 +24,7 @@ _COUNTS = (
     *("stale_session_days", "old_version_days", "evict_most", "project_most", "archive_days"),
 )
 _SHARES = ("hot", "warm", "cold", "semantic_importance", "faded_retention")
+_NOT_NEGATIVE = ("stability_by_spacing", "arousal_slows")
 _BITS = ("embedding_bits_hot", "embedding_bits_warm", "embedding_bits_cold", "embedding_bits_evictable")
 _PROTECTED = ("commitment", "preference", "decision", "principle")
 
@@ -32,8 +36,18 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
     """How retention falls: none, ebbinghaus, l2, huber, elastic, half_life or reinforced."""
     half_life_days: float = 30.0
     """After so much idle time half is left of what a person stated."""
+    stable_slower: float = 6.0
+    """What holds until replaced, or is past, fades so many times slower than what passes."""
+    arousal_slows: float = 1.0
+    """What moved deeply fades so many times slower, and one."""
+    permanent_layers: tuple[str, ...] = ("procedural", "codebase")
+    """Layers in which nothing fades."""
+    keeps_promises: bool = True
+    """Whether a promise without a date stays until it is kept."""
     stability_per_recall: float = 0.1
-    """What one recall adds to stability."""
+    """What one recall adds to stability; those within an hour of the one before add nothing."""
+    stability_by_spacing: float = 0.25
+    """What each doubling of the days since the recall before adds to that, as a share of it."""
     stability_most: float = 5.0
     """And up to where."""
     lambda_per_day: float = 0.01
@@ -59,7 +73,7 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
     speculative_days: float = 30.0
     """Within so many days."""
     commitment_days: float = 90.0
-    """A promise that nobody spoke of for so long is over."""
+    """A promise whose day was so long ago is over; where promises are not kept, any that is so old."""
     unused_days: float = 90.0
     """`unused` archives what is older than this,"""
     faded_days: float = 90.0
@@ -93,6 +107,11 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
         require_positive(self, *_COUNTS)
         require_share(self, *_SHARES)
         self._require_known()
+        for name in _NOT_NEGATIVE:
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InvalidSettings(f"policy aging: {name}={getattr(self, name)} must not be negative")
+        if not self.stable_slower >= 1:
+            raise InvalidSettings(f"policy aging: stable_slower={self.stable_slower} must be 1 or more")
         if not self.stability_most > 1:
             raise InvalidSettings(f"policy aging: stability_most={self.stability_most} must be above 1")
         if not self.cold <= self.warm <= self.hot:
@@ -106,6 +125,11 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
             raise InvalidSettings(
                 f"policy aging: curve={self.curve!r}", hint=f"Choose one of {', '.join(CURVES)}."
             )
+        for layer in self.permanent_layers:
+            if layer not in LAYERS:
+                raise InvalidSettings(
+                    f"policy aging: no layer is called {layer!r}", hint=f"Choose among {', '.join(LAYERS)}."
+                )
         for rule in self.rules:
             if rule not in RULES:
                 raise InvalidSettings(
@@ -116,17 +140,41 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
 NOTEBOOK = AgingPolicy(
     curve="none",
     rules=("forget_after", "speculative", "commitment", "unused"),
+    permanent_layers=(),
+    keeps_promises=False,
     spares_stated=False,
 )
 """Dates alone decide, and nothing is ever deleted."""
-LAYERED = AgingPolicy(rules=("forget_after", "faded"), protected=(), spares_stated=False)
-"""Retention, importance and use together decide, after ninety days; knowledge and procedures stay."""
-CORTEX = AgingPolicy(curve="ebbinghaus", rules=("forget_after", "weak", "archive_ended"))
+LAYERED = AgingPolicy(
+    stable_slower=1.0,
+    arousal_slows=0.0,
+    permanent_layers=("semantic", "procedural", "codebase"),
+    rules=("forget_after", "faded"),
+    protected=(),
+    spares_stated=False,
+)
+"""Retention, importance and use together decide, after ninety days; three layers are permanent."""
+CORTEX = AgingPolicy(
+    curve="ebbinghaus",
+    stable_slower=1.0,
+    permanent_layers=(),
+    rules=("forget_after", "weak", "archive_ended"),
+)
 """Strength follows the forgetting curve; what is stated, important or moving is never collected."""
-BELIEFS = AgingPolicy(curve="half_life", rules=("forget_after", "decayed"))
+BELIEFS = AgingPolicy(
+    curve="half_life",
+    stable_slower=1.0,
+    arousal_slows=0.0,
+    permanent_layers=(),
+    stability_by_spacing=0.0,
+    rules=("forget_after", "decayed"),
+)
 """Confidence halves every thirty days times stability, and what nobody believes any more is pruned."""
 TIERED = AgingPolicy(
     curve="reinforced",
+    stable_slower=1.0,
+    arousal_slows=0.0,
+    permanent_layers=(),
     rules=("forget_after", "low_value", "stale_session", "old_version", "evicted", "crowded_out"),
     protected=(),
     spares_stated=False,

@@ -52,6 +52,7 @@ _CUES: Final = (
     _Cue("imagined", Force.HYPOTHETICAL),
     _Cue("reported", Force.QUOTED),
     _Cue("hedge", Force.HEDGED),
+    _Cue("promise", Force.ASSERTED),
     _Cue("wished", Force.HYPOTHETICAL),
     _Cue("how_to", Force.ASSERTED),
     _Cue("request", Force.REQUEST),

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from engramdb.text.clauses import Clause, clauses, read
-from engramdb.text.force import MAX_CHARACTERS, has_cue, read_force
+from engramdb.text.force import MAX_CHARACTERS, bare_words, has_cue, read_force
 from engramdb.text.grammar import STATE_CHANGES
 from engramdb.text.lexicons import word_set
 from engramdb.text.moments import MomentRange, TimeRelation, find_moments
@@ -30,6 +30,8 @@ HAPPENED: Final = word_set("moment event episode milestone experience")
 """Categories of what happens once."""
 KNOWN: Final = word_set("fact preference decision entity relationship person skill correction")
 """Categories of what holds until something replaces it; others name a topic, and the words decide."""
+_HOLDING: Final = KNOWN | {"commitment"}
+"""What was promised holds, though promising it has happened once."""
 BINDING: Final = frozenset({"preference", "decision", "correction"})
 """Those of them that may be said as a rule: "from now on, quote prices in francs"."""
 
@@ -55,6 +57,8 @@ class StatementSort(Struct, frozen=True, kw_only=True):
     """Whether it tells what to do, or how."""
     is_of_now: bool
     """Whether it says that it holds today, or at this moment."""
+    is_permanent: bool
+    """Whether its words speak of what does not end by itself: an identity, health, a number, a yearly day."""
 
 
 def sort_statement(
@@ -69,10 +73,16 @@ def sort_statement(
         force=told,
         category=chosen,
         lasting=words.lasting(told, chosen),
-        is_event=chosen not in KNOWN and (is_event or (chosen in HAPPENED and not words.is_ahead())),
+        is_event=chosen not in _HOLDING and (is_event or (chosen in HAPPENED and not words.is_ahead())),
         is_acting=_is_acting(words, told, chosen),
         is_of_now=words.has("now"),
+        is_permanent=words.is_permanent(),
     )
+
+
+def is_of_health(text: str) -> bool:
+    """Return whether a text speaks of somebody's health: a condition, a medicine, an operation."""
+    return has_cue("health", bare_words(text))
 
 
 def read_lasting(text: str, *, now: datetime) -> Lasting:
@@ -114,7 +124,7 @@ class _StatementWords:
             ("procedure", False, "how_to"),
             ("preference", False, "taste"),
             ("instruction", force is Force.RULE, ""),
-            ("commitment", False, "commitment" if is_ahead else ""),
+            ("commitment", False, "commitment" if is_ahead else "promise"),
             ("moment", is_event, "appointment" if is_ahead else ""),
             ("relationship", False, "relationship"),
             ("skill", False, "skill"),
@@ -123,7 +133,7 @@ class _StatementWords:
         return next(found, "fact")
 
     def lasting(self, force: Force, category: str) -> Lasting:
-        if self.has("permanent"):
+        if self.is_permanent():
             return Lasting.PERMANENT
         if self.has("now") or self.has("passing"):
             return Lasting.PASSING
@@ -131,6 +141,10 @@ class _StatementWords:
             return Lasting.DATED
         is_open = force in (Force.HEDGED, Force.HYPOTHETICAL) and category == "decision"
         return Lasting.PASSING if is_open else Lasting.STABLE
+
+    def is_permanent(self) -> bool:
+        """Return whether it does not end by itself: who somebody is, their health, a number, a yearly day."""
+        return self.has("permanent") or self.has("health") or self.has("yearly")
 
     def is_event(self) -> bool:
         """Return whether the text only tells of something that has happened."""

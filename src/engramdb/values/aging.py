@@ -9,12 +9,16 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from engramdb.values.memory import Layer, Memory, MemoryId, Source, Status
+from engramdb.values.reading import Lasting
 
 LAYERS = tuple(Layer)
 STATUSES = tuple(Status)
 SOURCES = tuple(Source)
+LASTINGS = tuple(Lasting)
 NEVER = 2**63 - 1
 """A moment that does not come, in microseconds: no date to forget after."""
+UNREAD = -1
+"""Stands for the `lasting` of what nobody has read for that."""
 MAX_RECENT = 20
 """How many recalls are remembered one by one."""
 

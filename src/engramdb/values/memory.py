@@ -260,6 +260,8 @@ SUMMED_UP = "session-"
 """How the extractor of a memory begins that sums up a session."""
 DREAMT = "dream."
 """How the extractor of a memory begins that a dream has stated."""
+DIGESTS = (f"{DREAMT}crystals", f"{DREAMT}profiles")
+"""How the extractor of a memory begins that stands for many others, and is kept up to date by the dreams."""
 DOCUMENT_EXTRACTOR = "shelf"
 """The extractor of a memory that only stored documents state."""
 
@@ -515,6 +517,24 @@ class Memory(Struct, frozen=True, kw_only=True):
     def is_guarded(self) -> bool:
         """Whether only a person's own act may replace it: pinned, or about health."""
         return self.pinned or HEALTH_TOPIC in self.traits.topics
+
+    @property
+    def endures(self) -> bool:
+        """
+        Whether it is of a kind that does not fade: who somebody is, their health, a secret, a rule.
+
+        What was only asked, supposed or quoted is none of it, and so is a guess: that has to be confirmed.
+        """
+        is_digest = (self.extractor or "").startswith(DIGESTS)
+        is_secret = self.security is SecurityTier.CONFIDENTIAL
+        is_permanent = self.lasting is Lasting.PERMANENT and self.is_believed
+        return is_permanent or is_secret or self.is_rule or is_digest
+
+    @property
+    def due_at(self) -> datetime | None:
+        """The end of the last time that it names, or was given, up to which it does not fade."""
+        given = (at for at in (self.occurred_at, self.valid_to) if at is not None and at > self.stated_at)
+        return max((*(one.end for one in self.moments), *given), default=None)
 
     @property
     def confidence_tier(self) -> ConfidenceTier:

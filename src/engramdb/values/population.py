@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.values import AccessLog, Kind, Layer, Memory, Source, Status
-from engramdb.values.aging import LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES
+from engramdb.values.aging import LASTINGS, LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES, UNREAD
+from engramdb.values.reading import Lasting
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,6 +49,8 @@ class Population(Struct, frozen=True, kw_only=True):
     recalled: Ints
     """When it was last recalled; when it was said, if it never was."""
     forget_after: Ints
+    due: Ints
+    """The end of the last time that it names; 0 where it names none."""
     changed: Ints
     """When it was last changed in any way, such as superseded or archived."""
     recalls: Ints
@@ -61,6 +64,8 @@ class Population(Struct, frozen=True, kw_only=True):
     sources: Codes
     layers: Codes
     statuses: Codes
+    lastings: Codes
+    """For how long it can be expected to hold; `UNREAD` where nobody has read it for that."""
     categories: NDArray[np.str_]
     projects: Ints
     """A number for each project; what belongs to none is together, too."""
@@ -71,6 +76,10 @@ class Population(Struct, frozen=True, kw_only=True):
     """Whether it was read out of a turn; otherwise someone asked to remember it."""
     derived: Flags
     """Whether a dream concluded it."""
+    summaries: Flags
+    """Whether it sums up a session."""
+    enduring: Flags
+    """Whether it is of a kind that does not fade, whatever the policy."""
     episodes: Flags
     session_ended: Ints
     """When the last turn of its session was; never, where the session has a summary or there is none."""
@@ -93,6 +102,10 @@ class Population(Struct, frozen=True, kw_only=True):
     def has(self, *statuses: Status) -> Flags:
         """Which rows have one of these statuses."""
         return is_one_of(self.statuses, [STATUSES.index(status) for status in statuses])
+
+    def lasts(self, *lastings: Lasting) -> Flags:
+        """Which rows can be expected to hold for so long."""
+        return is_one_of(self.lastings, [LASTINGS.index(lasting) for lasting in lastings])
 
     def is_about(self, *categories: str) -> Flags:
         """Which rows have one of these categories."""
@@ -150,6 +163,7 @@ def population_of(memories: Sequence[Memory], *, keys: Sequence[int] | None = No
         forget_after=_ints(
             [to_microseconds(one.forget_after) if one.forget_after else NEVER for one in memories]
         ),
+        due=_ints([to_microseconds(at) if (at := memory.due_at) else 0 for memory in memories]),
         changed=_moments([memory.updated_at for memory in memories]),
         recalls=_ints([memory.access.count for memory in memories]),
         sessions=_ints([memory.access.sessions for memory in memories]),
@@ -162,12 +176,15 @@ def population_of(memories: Sequence[Memory], *, keys: Sequence[int] | None = No
         sources=_codes([SOURCES.index(memory.provenance.source) for memory in memories]),
         layers=_codes([LAYERS.index(memory.layer) for memory in memories]),
         statuses=_codes([STATUSES.index(memory.status) for memory in memories]),
+        lastings=_codes([LASTINGS.index(one.lasting) if one.lasting else UNREAD for one in memories]),
         categories=np.array([memory.category for memory in memories], np.str_),
         projects=_ints([projects.index(memory.scope.project or "") for memory in memories]),
         pinned=_flags([memory.pinned for memory in memories]),
         held=_flags([memory.layer_held for memory in memories]),
         extracted=_flags([memory.extractor is not None for memory in memories]),
         derived=_flags([memory.is_derived for memory in memories]),
+        summaries=_flags([memory.is_session_summary for memory in memories]),
+        enduring=_flags([memory.endures for memory in memories]),
         episodes=_flags([memory.kind is Kind.EPISODE for memory in memories]),
         session_ended=_ints([NEVER] * len(memories)),
         recent_rows=_ints([row for row, _ in recent]),

@@ -17,8 +17,8 @@ from engramdb.store.sqlite.rows import (
     to_microseconds,
 )
 from engramdb.values import Scope, Status
-from engramdb.values.aging import LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES
-from engramdb.values.memory import DREAMT
+from engramdb.values.aging import LASTINGS, LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES, UNREAD
+from engramdb.values.memory import DIGESTS, DREAMT, RULE_CATEGORIES, SUMMED_UP
 
 if TYPE_CHECKING:
     import apsw
@@ -33,6 +33,21 @@ if TYPE_CHECKING:
 
 _AGING = to_json([Status.ACTIVE, Status.CHALLENGED, Status.SUPERSEDED, Status.ARCHIVED])
 _SAID = "coalesce(m.said_at, m.created_at)"
+_OWN = "m.voice = 'own' AND m.force IN ('asserted', 'rule')"
+_CATEGORIES = ", ".join(f"'{name}'" for name in sorted(RULE_CATEGORIES))
+_ENDURES = (
+    f"m.security = 'confidential' OR (m.lasting = 'permanent' AND {_OWN}) OR "
+    f"((m.force = 'rule' OR m.category IN ({_CATEGORIES})) AND m.source = 'human' AND m.voice = 'own' "
+    f"AND coalesce(m.extractor, '') NOT LIKE '{DREAMT}%') OR "
+    + " OR ".join(f"coalesce(m.extractor, '') LIKE '{maker}%'" for maker in DIGESTS)
+)
+"""What `Memory.endures` says."""
+_DUE = (
+    f"max(CASE WHEN m.occurred_at > {_SAID} THEN m.occurred_at ELSE 0 END, "
+    f"CASE WHEN m.valid_to > {_SAID} THEN m.valid_to ELSE 0 END, CASE WHEN m.moments = '[]' THEN 0 ELSE "
+    "(SELECT coalesce(max(unixepoch(j.value ->> 'end')), 0) * 1000000 FROM json_each(m.moments) j) END)"
+)
+"""What `Memory.due_at` says, to the second."""
 _SELECT = (
     f"SELECT m.key, {_SAID}, max({_SAID}, coalesce(m.confirmed_at, {_SAID})), "
     f"coalesce(m.access_last_at, {_SAID}), coalesce(m.forget_after, {NEVER}), m.updated_at, "
@@ -41,7 +56,8 @@ _SELECT = (
     "m.extractor IS NOT NULL, m.kind = 'episode', "
     "CASE WHEN coalesce(m.extractor, '') LIKE 'session-%' THEN NULL ELSE m.session END, "
     "CASE WHEN m.access_count > 0 THEN m.access_recent END, "
-    f"coalesce(m.extractor, '') LIKE '{DREAMT}%' FROM memories m "
+    f"coalesce(m.extractor, '') LIKE '{DREAMT}%', {_DUE}, m.lasting, {_ENDURES}, "
+    f"coalesce(m.extractor, '') LIKE '{SUMMED_UP}%' FROM memories m "
     "WHERE m.status IN (SELECT value FROM json_each(?))"
 )
 _PROJECTS = "SELECT id, min(id) OVER (PARTITION BY project) FROM scopes"
@@ -61,7 +77,8 @@ _SEEN = "INSERT OR IGNORE INTO recall_sessions (memory, session) VALUES (?, ?)"
 _LAYER_CODES = {layer.value: code for code, layer in enumerate(LAYERS)}
 _STATUS_CODES = {status.value: code for code, status in enumerate(STATUSES)}
 _SOURCE_CODES = {source.value: code for code, source in enumerate(SOURCES)}
-_COLUMNS = 26
+_LASTING_CODES = {None: UNREAD} | {lasting.value: code for code, lasting in enumerate(LASTINGS)}
+_COLUMNS = 30
 
 
 class AgesTable:
@@ -142,6 +159,7 @@ def _population(
         confirmed=np.array(columns[2], np.int64),
         recalled=np.array(columns[3], np.int64),
         forget_after=np.array(columns[4], np.int64),
+        due=np.array(columns[26], np.int64),
         changed=np.array(columns[5], np.int64),
         recalls=np.array(columns[6], np.int64),
         sessions=np.array(columns[7], np.int64),
@@ -154,12 +172,15 @@ def _population(
         sources=np.array([_SOURCE_CODES[source] for source in columns[14]], np.int8),
         layers=np.array([_LAYER_CODES[layer] for layer in columns[15]], np.int8),
         statuses=np.array([_STATUS_CODES[status] for status in columns[16]], np.int8),
+        lastings=np.array([_LASTING_CODES[lasting] for lasting in columns[27]], np.int8),
         categories=np.array(columns[17], np.str_),
         projects=np.array([projects[scope] for scope in scopes], np.int64),
         pinned=np.array(columns[19], np.bool_),
         held=np.array(columns[20], np.bool_),
         extracted=np.array(columns[21], np.bool_),
         derived=np.array(columns[25], np.bool_),
+        summaries=np.array(columns[29], np.bool_),
+        enduring=np.array(columns[28], np.bool_),
         episodes=np.array(columns[22], np.bool_),
         session_ended=np.array(
             [ends((scope, session), NEVER) for scope, session in zip(scopes, sessions, strict=True)], np.int64
