@@ -98,6 +98,19 @@ def test_a_no_says_what_is_gone_and_what_stood_there_before(engram_command: Comm
     assert answer(engram_command, "gaps") == []
 
 
+def test_a_look_at_the_knowledge_is_told_in_lines(engram_command: Command) -> None:
+    """What was found, by the short ids that other commands take."""
+    engram_command("remember", "The lift is broken")
+    memory = answer(engram_command, "list")[0]["id"]
+    engram_command("set-status", memory, "challenged", "--reason", "somebody doubts it")
+
+    told = engram_command("reflect").stdout
+
+    assert told.startswith("1 memory, 100% of them never recalled\n")
+    assert f"disputed (1)\n  [{memory[-8:]}] “The lift is broken”" in told
+    assert answer(engram_command, "reflect")["counts"]["disputed"] == 1
+
+
 def test_a_question_can_be_settled_without_an_answer(engram_command: Command, gap: Gap) -> None:
     """It is closed once; a second time is an error."""
     closed = engram_command("close-gap", gap.id, "--reason", "nobody needs to know")

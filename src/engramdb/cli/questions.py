@@ -41,6 +41,7 @@ from engramdb.values import (
     Quality,
     Reasoned,
     Recall,
+    Reflection,
     SaidTurn,
     Summary,
     Timeline,
@@ -373,6 +374,28 @@ def show_answered(answered: Answered) -> None:
 def show_closed(gap: Gap) -> None:
     """Show the question that is closed."""
     out(f"{bold('closed')} {gap.id}  {one_line(gap.question)}")
+
+
+@runs("reflect")
+def reflect(run: Run) -> None:
+    """Show what a look at the knowledge has found, and how much it saw."""
+    found: Reflection = run.answer()
+    run.present(found, show_reflection)
+    if not found.is_whole and not run.shared.json:
+        talk(f"Only the newest {counted_memories(found.memories)} were looked at.")
+
+
+def show_reflection(found: Reflection) -> None:
+    """Show what is there twice, old, disputed, doubtful, open and unused."""
+    out(f"{counted_memories(found.memories)}, {found.never_recalled:.0%} of them never recalled")
+    for name, lines in wording.reflection_lines(found).items():
+        more = found.counts[name] - len(lines)
+        out()
+        out(f"{bold(name)} ({found.counts[name]})" + (f" {dim(f'and {more} more')}" if more > 0 else ""))
+        for line in lines:
+            out(f"  {one_line(line)}")
+    if found.withheld:
+        talk(f"{counted_memories(found.withheld)} of these are confidential or flagged and in no list.")
 
 
 @runs("domains")

@@ -21,7 +21,6 @@ from engramdb.policy import InsightPolicy
 from engramdb.store.contract import Transaction
 from engramdb.values import Kind, Memory, Status
 from engramdb.values.population import to_microseconds
-from engramdb.values.reading import Lasting
 
 PROBE_RECALLS = 10
 """An old belief is worth a question where it was used so often."""
@@ -93,8 +92,7 @@ def _is_questionable(memory: Memory) -> bool:
 
 def _may_be_outdated(memory: Memory) -> bool:
     """Return whether time alone may have made it untrue: no birthday, no rule, nothing a person guards."""
-    is_lasting = memory.lasting is Lasting.PERMANENT or memory.is_rule or memory.is_guarded
-    return not is_lasting and memory.kind is Kind.NOTE
+    return memory.kind is Kind.NOTE and not memory.endures and not memory.is_guarded
 
 
 def _question_priority(memory: Memory) -> float:

@@ -64,6 +64,7 @@ from engramdb.values import (
     Query,
     Reasoned,
     Recall,
+    Reflection,
     Role,
     Scope,
     SecurityTier,
@@ -560,6 +561,26 @@ class Engram:
         as the person's own words and supersedes what was asked about. "Not now" lets the question rest.
         """
         return self._parts.writer.answer(gap_id, answer, scope=self._in(scope))
+
+    def reflect(self, *, limit: int = 10, scope: Scope | None = None) -> Reflection:
+        """
+        Return what is there twice, old, disputed, doubtful after a change, open, or never recalled.
+
+        Changes nothing. Of each finding the weightiest `limit` are told, and how many there are.
+        """
+        from engramdb.dream.reflect import ReflectRequest, reflect  # noqa: PLC0415 - few processes ask
+
+        check_limit(limit)
+        self._parts.write_notes()
+        request = ReflectRequest(
+            scope=self._in(scope),
+            policy=self._parts.policy,
+            likeness=self._parts.pipeline.likeness,
+            now=self._now(),
+            limit=limit,
+        )
+        with self._parts.store.read() as tx:
+            return reflect(tx, request)
 
     def domains(self, *, scope: Scope | None = None) -> Sequence[Domain]:
         """Return the fields of knowledge that the last dream found, the best known first."""

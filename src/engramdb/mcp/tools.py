@@ -38,6 +38,7 @@ from engramdb.values import (
     Missing,
     Reasoned,
     Recall,
+    Reflection,
     Source,
     StatusReport,
     Timeline,
@@ -49,7 +50,7 @@ from engramdb.values.recall import TimelineEntry
 from engramdb.verbs.memories import Unlinked
 from engramdb.verbs.table import in_order
 from engramdb.verbs.verb import Verb, flat_fields
-from engramdb.verbs.wording import answered_in_words, is_far_off
+from engramdb.verbs.wording import answered_in_words, is_far_off, reflection_lines
 
 # --- memories -----------------------------------------------------------------------------------------------
 
@@ -521,6 +522,36 @@ def _capitalized(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def _reflected(_request: Any, found: Reflection) -> ToolAnswer:
+    lines = reflection_lines(found)
+    rest = {name: found.counts[name] - len(told) for name, told in lines.items()}
+    told = [
+        f"({name}) {one_line(line)}"
+        for name, group in lines.items()
+        for line in [*group, *([f"and {rest[name]} more"] if rest[name] else [])]
+    ]
+    seen = memories(found.memories) + ("" if found.is_whole else ", the newest")
+    head = f"Looked at {seen}; {found.never_recalled:.0%} were never recalled."
+    values = {
+        "memories": found.memories,
+        "is_whole": found.is_whole,
+        "never_recalled": found.never_recalled,
+        "withheld": found.withheld,
+        **{name: list(group) for name, group in lines.items()},
+    }
+    return ToolAnswer("\n".join([head, as_data(told)] if told else [head]), values)
+
+
+REFLECT = Tool(
+    verb=verb("reflect"),
+    description=(
+        "Look at the memory itself: what is stored twice, old and unconfirmed, disputed, doubtful after a "
+        "change, open as a question, never recalled. For tidying up with the user; it changes nothing."
+    ),
+    arguments={"limit": Argument(description="", default=5, minimum=1, maximum=50)},
+    render=_reflected,
+)
+
 ANSWER = Tool(
     verb=verb("answer"),
     description=(
@@ -676,6 +707,7 @@ ALL: Final[tuple[Tool, ...]] = (
     REASON,
     CONFIDENCE,
     GAPS,
+    REFLECT,
     LINK,
     PIN,
     RESTORE,

@@ -194,6 +194,56 @@ class Answered(Struct, frozen=True, kw_only=True):
     """What those had superseded; a person may bring it back."""
 
 
+# What a look at the knowledge itself has found.
+
+
+class Disagreement(Struct, frozen=True, kw_only=True):
+    """Two memories that cannot both hold, or one that is disputed otherwise."""
+
+    memory: Memory
+    """The one that is disputed."""
+    other: Memory | None = None
+    """The one that disputes it."""
+
+
+class Doubt(Struct, frozen=True, kw_only=True):
+    """A memory that a change may have made untrue."""
+
+    memory: Memory
+    """What may be outdated."""
+    change: Memory
+    """The change."""
+
+
+class Reflection(Struct, frozen=True, kw_only=True):
+    """What is there twice, old, disputed, doubtful, open or unused; of each the weightiest."""
+
+    scope: Scope = GLOBAL
+    """Whose knowledge was looked at."""
+    memories: int = 0
+    """How many memories that hold were looked at, the newest."""
+    is_whole: bool = True
+    """Whether those are all that there are."""
+    never_recalled: float = 0.0
+    """The share of them that was never recalled, from 0 to 1."""
+    withheld: int = 0
+    """How many of them are confidential or flagged, and so in no list."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many there are of each, also where fewer are shown."""
+    duplicates: tuple[tuple[Memory, ...], ...] = ()
+    """Groups that look the same and were not merged."""
+    stale: tuple[Memory, ...] = ()
+    """Important, old, and never said again."""
+    disputed: tuple[Disagreement, ...] = ()
+    """What cannot hold together."""
+    doubtful: tuple[Doubt, ...] = ()
+    """What a change may have made untrue."""
+    questions: tuple[Gap, ...] = ()
+    """Open questions, the weightiest first."""
+    least_known: tuple[Domain, ...] = ()
+    """The fields of knowledge that the last dream found, the least known first."""
+
+
 class StepOutcome(StrEnum):
     """How a step ended."""
 

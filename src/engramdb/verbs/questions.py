@@ -16,6 +16,7 @@ from engramdb.values import (
     Mode,
     Reasoned,
     Recall,
+    Reflection,
     Summary,
     Timeline,
 )
@@ -242,6 +243,21 @@ class CloseGapRequest(ScopedRequest, frozen=True, kw_only=True):
 
     id: GapName
     reason: Annotated[Why, about("Why, for the record.")] = ""
+
+
+@verb(
+    "reflect",
+    gives=Reflection,
+    writes=False,
+    idempotent=True,
+    http=Route(method="GET", path="/v1/reflect", tag="insight"),
+    cli=Command(words="reflect", section=ASK, examples=("reflect --limit 5",)),
+    mcp="reflect",
+)
+class ReflectionRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Look at the knowledge itself: what is there twice, old, disputed, doubtful, open, never recalled."""
+
+    limit: Annotated[Limit, about("The maximum number of each finding.")] = 10
 
 
 @verb(

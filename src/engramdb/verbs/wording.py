@@ -13,9 +13,20 @@ from typing import Final
 from msgspec import Struct
 
 from engramdb.policy import aging
-from engramdb.text.dates import long_date
-from engramdb.values import Answered, AnswerOutcome, Reason, Recall, SaidTurn, Scope
+from engramdb.text.dates import long_date, readable
+from engramdb.values import (
+    Answered,
+    AnswerOutcome,
+    Memory,
+    Reason,
+    Recall,
+    Reflection,
+    SaidTurn,
+    Scope,
+)
 
+SHORT_ID = 8
+"""The characters at the end of an id that stand for the whole."""
 BALANCED = "Dates, fading and importance decide together; what a person asked to remember does not fade away."
 """The preset that has no constant of its own: everything at its default."""
 
@@ -190,3 +201,29 @@ def answered_in_words(answered: Answered) -> str:
     if answered.outcome is AnswerOutcome.SNOOZED and until is not None:
         return f"not asked again before {long_date(until)}"
     return _ANSWERED[answered.outcome]
+
+
+# What a look at the knowledge has found, as lines.
+
+
+def reflection_lines(found: Reflection) -> dict[str, list[str]]:
+    """Return the findings of a reflection by name, each as a line; what was not found is left out."""
+    lines = {
+        "duplicates": [" = ".join(map(_named_memory, group)) for group in found.duplicates],
+        "stale": [f"{_named_memory(one)}, said {long_date(one.last_stated_at)}" for one in found.stale],
+        "disputed": [
+            f"{_named_memory(one.memory)} against {_named_memory(one.other)}"
+            if one.other
+            else _named_memory(one.memory)
+            for one in found.disputed
+        ],
+        "doubtful": [
+            f"{_named_memory(one.memory)} since {_named_memory(one.change)}" for one in found.doubtful
+        ],
+        "questions": [f"[{gap.id[-SHORT_ID:]}] {gap.question}" for gap in found.questions],
+    }
+    return {name: told for name, told in lines.items() if told}
+
+
+def _named_memory(memory: Memory) -> str:
+    return f"[{memory.id[-SHORT_ID:]}] “{readable(memory)}”"
