@@ -12,6 +12,7 @@ from engramdb.dream.step import Dreaming
 from engramdb.erasable_cache import cached
 from engramdb.store.contract import Outline
 from engramdb.text.normalize import lazy, normalize_text
+from engramdb.text.specifics import SPELLED
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import STOP_WORDS, terms
 from engramdb.values import Scope
@@ -67,18 +68,6 @@ _CLASSES = {
     "WORK": "work works working employed",
 }
 _CLASS_OF = {word: name for name, words in _CLASSES.items() for word in words.split()}
-_NUMBERS = {
-    word: str(number)
-    for numbers, words in (
-        (
-            range(20),
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-            "fifteen sixteen seventeen eighteen nineteen",
-        ),
-        (range(20, 100, 10), "twenty thirty forty fifty sixty seventy eighty ninety"),
-    )
-    for number, word in zip(numbers, words.split(), strict=True)
-}
 _STOPS = STOP_WORDS - {"like", "over", "under", "up", "down", "off", "out", "against", "more", "most", "than"}
 _SHORTEST_PAST = 5
 _MOOD, _NAME, _PAST, _WAY = "mood", "name", "past", "way"
@@ -163,7 +152,7 @@ def _classify_word(word: str) -> tuple[tuple[str, ...], str]:
         return (), _WAY
     if plain in _EMPTY or plain in _STOPS or plain.endswith("n't"):
         return (), ""
-    keys = (_NUMBERS[plain],) if plain in _NUMBERS else tuple(term.casefold() for term in terms(plain))
+    keys = (str(SPELLED[plain]),) if plain in SPELLED else tuple(term.casefold() for term in terms(plain))
     if any(key.isdigit() for key in keys) or technology_class(plain) is not None:
         return keys, _NAME
     is_past = plain.endswith("ed") and len(plain) >= _SHORTEST_PAST and plain not in _BECAME

@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Protocol
 
 from engramdb.erasable_cache import cached
-from engramdb.text.changes import WordSort, difference, tells_change, word_sorts
+from engramdb.text.changes import WordSort, difference, tells_change, tells_end, word_sorts
 from engramdb.text.grammar import is_exclusive, opens_with_pronoun
 from engramdb.text.normalize import lazy, normalize_text
 from engramdb.text.relations import read_statement
 from engramdb.text.sentences import sentences
+from engramdb.text.specifics import swap_specifics
 from engramdb.text.technologies import technology_class
 from engramdb.text.terms import query_terms, terms
 from engramdb.values import Kind, Memory
@@ -39,7 +40,8 @@ _MAX_VALUE_WORDS = 3
 _LEAST_WORDS = 2
 _EMPTY = frozenset(
     {"a", "an", "the", "is", "are", "was", "were", "be", "been", "i", "it", "that", "this", "and", "of"}
-    | {"veri", "realli", "just", "also", "so", "each", "everi"}
+    | {"veri", "realli", "just", "also", "so", "each", "everi", "still", "too", "inde", "definit"}
+    | {"absolut", "simpli", "truli"}
 )
 """Stems that add nothing. Before and after, to and from, not and no do."""
 
@@ -147,8 +149,13 @@ def same_relation(new: Memory, old: Memory) -> bool:
     if new.predicate != old.predicate or not new.object or not old.object:
         return False
     same_subject = _plain(new.subject or "") == _plain(old.subject or "")
-    same_object = _plain(new.object) == _plain(old.object)
+    same_object = _plain(new.object) == _plain(old.object) and not _is_over(new, old)
     return same_subject and same_object and _days_in(new, new.object) == _days_in(old, old.object)
+
+
+def _is_over(new: Memory, old: Memory) -> bool:
+    """Return whether one of two statements tells of what was and no longer is, and the other does not."""
+    return tells_end(new.told) != tells_end(old.told)
 
 
 def _days_in(memory: Memory, words: str) -> list[datetime]:
@@ -171,7 +178,7 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
     must mean the same as those that only the old one has.
     """
     mine, theirs = new.told, old.told
-    if new.is_negated != old.is_negated or new.days_meant != old.days_meant:
+    if new.is_negated != old.is_negated or new.days_meant != old.days_meant or _is_over(new, old):
         return False
     if _numbers(mine) != _numbers(theirs):
         return False
@@ -181,24 +188,42 @@ def same_specifics(new: Memory, old: Memory, likeness: ComparesStatements) -> bo
 
 
 def may_be_same(new: Memory, old: Memory) -> bool:
-    """Return whether a judge may be believed that both are the same: short ones with equal specifics."""
+    """
+    Return whether a judge may be believed that both are the same.
+
+    Only of short ones that deny alike, mean no other days, and of which not each names what the other does
+    not.
+    """
     mine, theirs = new.told, old.told
-    if any(len(text.split()) > MAX_REPEATED_WORDS or len(sentences(text)) != 1 for text in (mine, theirs)):
+    if not (_is_one_short_sentence(mine) and _is_one_short_sentence(theirs)):
         return False
-    if new.is_negated != old.is_negated or new.days_meant != old.days_meant or is_reversed(mine, theirs):
+    if new.is_negated != old.is_negated or _is_over(new, old) or is_reversed(mine, theirs):
         return False
-    are_numbers_equal = sorted(_numbers(mine)) == sorted(_numbers(theirs))
-    return are_numbers_equal and _names(mine) == _names(theirs)
+    return not _mean_other_days(new, old) and not swap_specifics(mine, theirs)
+
+
+def _is_one_short_sentence(text: str) -> bool:
+    """Return whether it is; a question and its answer are one: "My dotfiles? In a private repo."."""
+    said = sentences(text)
+    is_answered = len(said) == 2 and said[0].rstrip().endswith("?")
+    return len(text.split()) <= MAX_REPEATED_WORDS and (len(said) == 1 or is_answered)
+
+
+def _mean_other_days(new: Memory, old: Memory) -> bool:
+    """Return whether both name times of which none overlap: "on Tuesday", said in another week."""
+    if not new.moments or not old.moments:
+        return False
+    return not any(
+        one.start < other.end and other.start < one.end for one in new.moments for other in old.moments
+    )
 
 
 def _adds_nothing(mine: str, theirs: str, likeness: ComparesStatements) -> bool:
     my_words, their_words = ([one for one in terms(text) if one not in _EMPTY] for text in (mine, theirs))
     added = [word for word in my_words if word not in their_words]
-    if not added:
-        return True
     dropped = [word for word in their_words if word not in my_words]
-    if not dropped:
-        return False
+    if not added or not dropped:
+        return added == dropped
     (alike,) = likeness.between(" ".join(added), [" ".join(dropped)])
     return alike > _SAME_MEANING
 

@@ -67,6 +67,12 @@ def tells_change(text: str) -> bool:
     return has_cue("change", text.casefold())
 
 
+@cached(512)
+def tells_end(text: str) -> bool:
+    """Return whether the words tell of what was and no longer is."""
+    return has_cue("ended", text.casefold())
+
+
 def difference(old: str, new: str) -> Difference:
     """Return in which words two statements differ; words that only tell of a change are not counted."""
     mine, theirs = word_sorts(new), word_sorts(old)
