@@ -29,6 +29,8 @@ SECOND_LABELS = "second.json"
 """What a second reader, who did not see the first labels, made of the rows of a folder."""
 FAR_NEGATIVES = 2
 """Memories of other topics per question."""
+BESIDE_NEWS, BESIDE_NEAR, BESIDE_FAR = 2, 2, 1
+"""Of each row so many newer statements stand beside so many older ones of others, near in words and not."""
 NOISE_NEGATIVES = 4
 """Sentences that tell nothing, per question."""
 
@@ -68,11 +70,31 @@ def _pairs(file: Rows, _chance: random.Random) -> Iterator[Example]:
         yield _pair(row, row, file.name, file.label("relation", row["relation"], place))
 
 
-def _quads(file: Rows, _chance: random.Random) -> Iterator[Example]:
+def _quads(file: Rows, chance: random.Random) -> Iterator[Example]:
+    told = [(row["old"], [one["new"] for one in row["news"]]) for row in file.rows]
+    yield from _beside(told, file.name, chance)
     for place, row in enumerate(file.rows):
         for number, new in enumerate(row["news"]):
             yield _pair(row, new, file.name, file.label("relation", new["relation"], f"{place}:{number}"))
         yield from _implied({one["relation"]: one for one in row["news"]}, file.name)
+
+
+def _beside(told: Sequence[tuple[str, Sequence[str]]], name: str, chance: random.Random) -> Iterator[Example]:
+    """
+    Yield statements of one row beside those of others: nobody ends what another speaks of.
+
+    A store holds the lives of many things, and what is near in it is mostly about something else. Half are
+    those that share most words, half are drawn by lot.
+    """
+    words = [set(old.casefold().split()) for old, _ in told]
+    for place, (_, news) in enumerate(told):
+        others = [one for one in range(len(told)) if one != place]
+        for new in chance.sample(list(news), min(BESIDE_NEWS, len(news))):
+            mine = set(new.casefold().split())
+            near = sorted(others, key=lambda one: -len(words[one] & mine))[:BESIDE_NEAR]
+            for other in {*near, *chance.sample(others, min(BESIDE_FAR, len(others)))}:
+                labels = label("relation", "related", "unrelated")
+                yield replace(_pair({"old": told[other][0]}, {"new": new}, name, labels), kind="beside")
 
 
 _IMPLIED = (
@@ -257,6 +279,8 @@ def _story_change(row: dict[str, Any]) -> dict[str, Any] | None:
 
 def _changes(file: Rows, chance: random.Random) -> Iterator[Example]:
     """Yield the two sides of each change, and what stands beside it; then what it makes of other texts."""
+    told = [(row["old"], [row["new"], *row["standing"]]) for row in file.rows]
+    yield from _beside(told, file.name, chance)
     for row in file.rows:
         yield _pair({"old": row["old"]}, {"new": row["new"]}, file.name, label("relation", "conflict"))
         for standing in row["standing"]:

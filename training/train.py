@@ -45,7 +45,7 @@ WEIGHTS = {
     "doubtful": 0.7,
 }
 """How much the loss of each task counts."""
-SHARES = {"near": 0.35, "far": 0.3, "noise": 0.3, "weak": 0.25, "implied": 0.5}
+SHARES = {"near": 0.35, "far": 0.3, "noise": 0.3, "weak": 0.25, "implied": 0.5, "beside": 0.4}
 """How much of the plentiful kinds an epoch sees: wrong answers, pairs known only to be harmless, and pairs
 that follow from others."""
 REPORT_EVERY = 200
@@ -132,7 +132,8 @@ def _epoch(examples: Sequence[Example], chance: random.Random) -> list[Example]:
     """Return what one epoch looks at: everything that is rare, and a fresh sample of what is plentiful."""
     chosen = []
     for one in examples:
-        share = SHARES.get(one.kind, 1.0) if len(one.labels.get("relation", [0])) == 1 else SHARES["weak"]
+        is_sure = len(one.labels.get("relation", [0])) == 1
+        share = SHARES.get(one.kind, 1.0 if is_sure else SHARES["weak"])
         if chance.random() < share:
             chosen.append(one)
     return chosen

@@ -124,7 +124,7 @@ def test_a_challenged_memory_is_marked(maker: Maker) -> None:
 
     records, _ = read_block(maker.window(4_000, [hit(doubted), hit(gone)]).present)
 
-    assert [(one.marks, one.words) for one in records] == [("inferred, disputed", PLAIN[0])]
+    assert [(one.marks, one.words) for one in records] == [("inferred, possibly outdated", PLAIN[0])]
 
 
 def test_scores_ids_and_vectors_are_not_shown(maker: Maker) -> None:

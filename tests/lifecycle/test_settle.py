@@ -210,6 +210,21 @@ def judged(new: Memory, old: Memory, relation: PairRelation, *, alike: float = 0
     return settle(new, [Neighbor(old, alike, judgment)], POLICY, likeness=LIKENESS)
 
 
+def test_a_small_network_needs_a_second_witness() -> None:
+    """Alone it leaves a doubt; with words that swap a value as a change it retires."""
+    sure = replace(
+        PairJudgment.certain(PairRelation.CONFLICT, by="a network"), is_certain=False, conflict=0.96
+    )
+    old = memory("The team meeting is on Monday")
+
+    for new, expected in (
+        ("See you all on Tuesday then, for the team meeting", Verdict.CHALLENGE),
+        ("The team meeting is on Tuesday now", Verdict.SUPERSEDE),
+    ):
+        near = [Neighbor(old, 0.75, sure)]
+        assert outcome(settle(statement(new), near, POLICY, likeness=LIKENESS)) is expected
+
+
 def test_what_the_rules_cannot_see_a_judge_may() -> None:
     """Its name is the reason that history keeps."""
     old = memory("Ann is a vegetarian")

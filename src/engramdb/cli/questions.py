@@ -31,13 +31,16 @@ from engramdb.values import (
     Answered,
     BusyPeriod,
     Confidence,
+    Dispute,
     Domain,
+    EdgeType,
     Entity,
     EntityProfile,
     EvidenceNode,
     Gap,
     Hit,
     Memory,
+    OutdatedPremise,
     Quality,
     Reasoned,
     Recall,
@@ -88,11 +91,29 @@ def _tell_quality(answer: Recall) -> None:
 
 def show_recall(answer: Recall) -> None:
     """Show the hits: score, id and content, and below them why."""
+    _show_premises(answer.premises)
     for hit in answer.hits:
         _show_hit(hit)
+        for dispute in hit.disputes:
+            out(_UNDER_CONTENT + warning(_disputed(dispute)))
         told = f"{_about(hit)} · {_why(hit)} · trust {hit.trust.composite:.2f}"
         out(dim(indented(_UNDER_CONTENT, told, indent=_UNDER_CONTENT)))
     _show_said(answer.said)
+
+
+def _show_premises(premises: Sequence[OutdatedPremise]) -> None:
+    """Show what the question takes for granted though it has changed, before any answer."""
+    for one in premises:
+        title = "outdated premise" if one.is_certain else "possibly outdated premise"
+        out(bold(f"{title}: ") + spoken(one.was) + dim(f"  {minute(one.was.when)}"))
+        out(f"{_UNDER_CONTENT}since then: {spoken(one.now)}" + dim(f"  {minute(one.now.when)}"))
+
+
+def _disputed(dispute: Dispute) -> str:
+    """Return what speaks against a hit, and how to settle it."""
+    told = "contradicted by" if dispute.kind is EdgeType.CONTRADICTS else "doubtful since"
+    ask = f"; engram answer {short(dispute.question_id)} settles it" if dispute.question_id else ""
+    return f"{told} {short(dispute.by)}{ask}"
 
 
 def _show_said(said: Sequence[SaidTurn]) -> None:

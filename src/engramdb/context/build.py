@@ -38,6 +38,7 @@ from engramdb.context.sections import (
     identity_candidates,
     knowledge_note,
     memories_to_recall,
+    premise_notes,
     question_line,
     recalled_candidates,
     schema_candidates,
@@ -244,7 +245,8 @@ def _collect_recalled(draft: WindowDraft, room: int) -> None:
             SectionName.SCHEMAS, schema_candidates(tx, request.message, hits, request.scope)
         )
     told = knowledge_note(hits, sources.policy)
-    draft.request_lines(SectionName.REFLECTION, [told] if told else [])
+    notes = premise_notes(draft.answer.premises)
+    draft.request_lines(SectionName.REFLECTION, [*notes, *([told] if told else [])])
     if sources.gaps is not None and sources.questions_left > 0:
         known = draft.needs.get(SectionName.REFLECTION, TITLE_TOKENS)
         draft.needs[SectionName.REFLECTION] = known + QUESTIONS_TOKENS

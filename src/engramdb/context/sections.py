@@ -16,6 +16,7 @@ from engramdb.context.lines import inline_name, may_be_standing, may_enter_windo
 from engramdb.lifecycle.questions import SHORT_ID_CHARACTERS
 from engramdb.policy import ContextPolicy
 from engramdb.store.contract import Transaction
+from engramdb.text.dates import long_date
 from engramdb.text.terms import query_terms
 from engramdb.values import (
     Entity,
@@ -25,6 +26,7 @@ from engramdb.values import (
     Layer,
     Memory,
     MemoryId,
+    OutdatedPremise,
     Scope,
     SecurityTier,
     Status,
@@ -232,6 +234,12 @@ UNKNOWN_NOTE = (
     "- note: nothing in memory fits this message well; what is left is general knowledge, or asking the user"
 )
 THIN_NOTE = "- note: little in memory fits this message well; it may be incomplete or out of date"
+_PREMISE = {
+    True: "outdated premise, tell the user before you go on",
+    False: "possibly outdated premise, ask the user before you rely on it",
+}
+MAX_PREMISES = 2
+"""How many changes that a message overlooks are told."""
 QUESTION_PREFIX = "- open question to ask the user, if it fits: "
 
 
@@ -244,6 +252,23 @@ def knowledge_note(hits: Sequence[Hit], policy: ContextPolicy) -> str | None:
         return UNKNOWN_NOTE
     good = sum(fit >= THIN_BELOW for fit in fits)
     return THIN_NOTE if good < THIN_HITS else None
+
+
+def premise_notes(premises: Sequence[OutdatedPremise]) -> list[str]:
+    """Return what to say where a message takes for granted what has changed; nothing of what is withheld."""
+    return [
+        f"- note: {_PREMISE[premise.is_certain]}: {_quoted(premise.was)}; since then: {_quoted(premise.now)}"
+        for premise in premises
+        if all(may_enter_window(one) and not _is_secret(one) for one in (premise.was, premise.now))
+    ][:MAX_PREMISES]
+
+
+def _is_secret(memory: Memory) -> bool:
+    return memory.security is SecurityTier.CONFIDENTIAL
+
+
+def _quoted(memory: Memory) -> str:
+    return f"“{one_line(memory.content)}” ({long_date(memory.when.date())})"
 
 
 def choose_questions(gaps: Sequence[Gap], shown: Set[MemoryId], *, left: int, now: datetime) -> list[Gap]:

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.index.vector import Nearest
-from engramdb.recall.gather import FindsByLinks, FindsByVector, FindsByWords, Sources
+from engramdb.lifecycle.neighbors import FindsByWords
+from engramdb.recall.gather import FindsByLinks, FindsByVector, Sources
 from engramdb.recall.pipeline import recall
 from engramdb.store.contract import Pointer, ScoredKey, Transaction
 from engramdb.values import Filters, Hit, Query, Recall, Scope, Status

@@ -22,11 +22,11 @@ from engramdb.dream.neighbors import MAX_BUCKET, ScopeStatements, changed_scopes
 from engramdb.dream.step import Dreaming, Proposal, Restatus, Supersede
 from engramdb.lifecycle.pair_rules import contradicts
 from engramdb.lifecycle.questions import CONTRADICTED, contradiction_question
-from engramdb.lifecycle.settle import is_weaker
+from engramdb.lifecycle.settle import MAX_UNSURE, is_weaker
 from engramdb.policy import DreamPolicy
 from engramdb.text.normalize import normalize_text
 from engramdb.text.relations import says_more
-from engramdb.values import BELIEVED, Kind, Memory, Status
+from engramdb.values import BELIEVED, EdgeType, Kind, Memory, Status
 
 DAY_SECONDS = 86_400
 
@@ -68,7 +68,7 @@ def _settle_pair(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Pro
         lighter, policy, now
     )
     may_lose = not lighter.is_guarded and not is_weaker(heavier, lighter)
-    if is_clear and may_lose and not says_more(lighter.told, heavier.told):
+    if is_clear and may_lose and _is_sure(one, other, dreaming) and not says_more(lighter.told, heavier.told):
         yield Supersede(winner=heavier, loser=lighter, reason="stated more often or more lately")
         return
     gap = contradiction_question(one, other, priority=CONTRADICTED, now=now)
@@ -79,6 +79,16 @@ def _settle_pair(one: Memory, other: Memory, dreaming: Dreaming) -> Iterator[Pro
     older = min(one, other, key=lambda m: (m.last_stated_at, m.id))
     if Status.CHALLENGED not in (one.status, other.status) and not older.pinned:
         yield Restatus(memory=older, status=Status.CHALLENGED, reason="a newer statement contradicts it")
+
+
+def _is_sure(one: Memory, other: Memory, dreaming: Dreaming) -> bool:
+    """Return whether it is sure that two cannot both hold; a doubt is for the person to settle."""
+    with dreaming.store.read() as tx:
+        return any(
+            edge.type is EdgeType.CONTRADICTS and other.id in (edge.source, edge.target)
+            for edge in tx.edges.of(one.id)
+            if edge.weight > MAX_UNSURE
+        )
 
 
 def _supersede_older_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterator[Proposal]:

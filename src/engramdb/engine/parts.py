@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engramdb.importing.service import ImportService
     from engramdb.index.foreign import ForeignBackend, ProposesRows
     from engramdb.index.graph import GraphIndex
+    from engramdb.index.lexical import LexicalIndex
     from engramdb.index.spaces import VectorSpaces
     from engramdb.lifecycle.access_log import AccessRecorder
     from engramdb.lifecycle.admission import WritePipeline
@@ -190,6 +191,13 @@ class Parts:
     # --- in: the write path ---------------------------------------------------------------------------------
 
     @lazy_property
+    def lexical(self) -> LexicalIndex:
+        """What finds memories by their words."""
+        from engramdb.index.lexical import LexicalIndex  # noqa: PLC0415
+
+        return LexicalIndex()
+
+    @lazy_property
     def pipeline(self) -> WritePipeline:
         """The write pipeline, which every memory goes through."""
         from engramdb.engine.assemble import statement_likeness  # noqa: PLC0415
@@ -202,6 +210,7 @@ class Parts:
             likeness=statement_likeness(),
             policy=self.policy.capture,
             judge=self.judge,
+            words=self.lexical,
             merging=self.policy.dream,
             date_order=self.settings.date_order,
         )
@@ -281,13 +290,12 @@ class Parts:
     @lazy_property
     def sources(self) -> Sources:
         """What a recall asks."""
-        from engramdb.index.lexical import LexicalIndex  # noqa: PLC0415
         from engramdb.recall.gather import Sources  # noqa: PLC0415
 
         return Sources(
             store=self.store,
             embedder=self.embedder,
-            lexical=LexicalIndex(),
+            lexical=self.lexical,
             vector=self.spaces,
             graph=self.graph,
             policy=self.policy.recall,

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from engramdb.capture.actions import CANCELLED, FAILED, SUCCEEDED, TaskReport
 from engramdb.context.budget import Measure, fill_section
 from engramdb.context.lines import BLOCK, NOTICE, frame_block
-from engramdb.context.sections import question_line, recalled_candidates
+from engramdb.context.sections import premise_notes, question_line, recalled_candidates
 from engramdb.engine.engram import Engram
 from engramdb.hooks import events, filters, transcript
 from engramdb.hooks.events import CLAUDE_CODE, CODEX, OPENCODE, AgentProgram, HookEvent
@@ -49,19 +49,20 @@ def memory_block(
     engram: Engram, prompt: str, *, session: str, tokens: int, is_known: Callable[[MemoryId], bool]
 ) -> GivenBlock | None:
     """Return the memories that fit a prompt and are not known there, framed as data, within a budget."""
-    found = fitting(prompt, engram.recall(prompt, limit=MAX_HITS, session=session, turns=False).hits)
-    hits = [hit for hit in found if not is_known(hit.memory.id)]
+    answer = engram.recall(prompt, limit=MAX_HITS, session=session, turns=False)
+    hits = [hit for hit in fitting(prompt, answer.hits) if not is_known(hit.memory.id)]
+    notes = "\n".join(premise_notes(answer.premises))
     measure = Measure(counter_for(USUAL))
-    budget = tokens - measure.of(frame_block(" ", tag=BLOCK, notice=NOTICE))
+    budget = tokens - measure.of(frame_block(f"{notes} ", tag=BLOCK, notice=NOTICE))
     section, _ = fill_section(SectionName.RECALLED, recalled_candidates(hits), budget, measure=measure)
-    if section is None:
+    told = "\n".join(part for part in (notes, section.text if section else "") if part)
+    if not told:
         return None
-    memories = [held.memory_id for held in section.holds]
-    body = section.text
-    if budget - measure.of(body) >= QUESTION_TOKENS:
-        asked = engram.questions_about(memories, session=session, limit=1)
-        body = "\n".join([body, *(question_line(gap) for gap in asked)])
-    return GivenBlock(frame_block(body, tag=BLOCK, notice=NOTICE), memories)
+    given = [held.memory_id for held in section.holds] if section else []
+    if given and budget - measure.of(told) >= QUESTION_TOKENS:
+        asked = engram.questions_about(given, session=session, limit=1)
+        told = "\n".join([told, *(question_line(gap) for gap in asked)])
+    return GivenBlock(frame_block(told, tag=BLOCK, notice=NOTICE), given)
 
 
 SESSION_TOKENS: Final = BRIEF_TOKENS

@@ -16,7 +16,7 @@ from engramdb.errors import EmbeddingError, EngramError, SecurityError, StatusNo
 from engramdb.lifecycle.candidates import Candidate, candidate
 from engramdb.lifecycle.change import find_own
 from engramdb.lifecycle.drafts import Draft
-from engramdb.lifecycle.neighbors import JudgesPairs, NeighborIndex, ask_judge, gather
+from engramdb.lifecycle.neighbors import FindsByWords, JudgesPairs, NeighborIndex, ask_judge, gather
 from engramdb.lifecycle.pair_rules import may_settle
 from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
@@ -55,6 +55,8 @@ class WritePipeline(Struct, frozen=True, kw_only=True):
     policy: CapturePolicy
     judge: JudgesPairs | None = None
     """What is asked beside the rules, where there is something stronger."""
+    words: FindsByWords | None = None
+    """What finds memories by rare words that they share with a statement, for the judge."""
     merging: DreamPolicy = DreamPolicy()
     """How what a judge finds repeated is merged."""
     date_order: DateOrder = "auto"
@@ -124,7 +126,7 @@ def prepare(
             index=pipeline.index,
             floor=near_floor(pipeline.embedder.similarity_floor),
             likeness=pipeline.likeness,
-            is_judged=pipeline.judge is not None and enrich,
+            words=pipeline.words if pipeline.judge is not None and enrich else None,
         )
     neighbors, unjudged = _judged(candidates, neighbors, pipeline, at_once=enrich)
     siblings = _siblings(candidates, pipeline, most=most_siblings)
@@ -164,7 +166,8 @@ def save(
 ) -> list[Admission]:
     """Settle and write the candidates, each against the store and against those before it."""
     writer = MemoryWriter(tx, actor, now)
-    write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging)
+    has_judge = pipeline.judge is not None
+    write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging, has_judge)
     admissions = [
         store_candidate(
             write,

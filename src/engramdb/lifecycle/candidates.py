@@ -265,3 +265,14 @@ def enriched(memory: Memory, *, outcome: TaskOutcome | None = None) -> Memory:
             category=memory.category,
         ),
     )
+
+
+def stored_candidate(memory: Memory) -> Candidate:
+    """Return a stored memory as what is settled; nothing but itself is of use there."""
+    return Candidate(
+        memory=memory,
+        fingerprint=b"",
+        topics=frozenset(),
+        entities=(),
+        has_importance=True,
+    )

@@ -12,8 +12,9 @@ from datetime import datetime
 
 from engramdb.errors import EmbeddingError, EngramError
 from engramdb.lifecycle.admission import WritePipeline, near_floor
-from engramdb.lifecycle.candidates import Candidate
+from engramdb.lifecycle.candidates import stored_candidate
 from engramdb.lifecycle.neighbors import ask_judge, gather
+from engramdb.lifecycle.ripples import follow_ripples
 from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import Write, settle_again
@@ -57,6 +58,7 @@ def _judge(waiting: Mapping[int, Memory], pipeline: WritePipeline, now: datetime
             return number
         try:
             _settle(key, memory, found, pipeline, now)
+            follow_ripples(memory, pipeline, now=now)
         except EngramError:  # a link that must not be drawn, say: this pair stays as it is
             with pipeline.store.atomic() as tx:
                 tx.memories.mark_judged(key)
@@ -71,7 +73,7 @@ def _settle(key: int, memory: Memory, near: list[Neighbor], pipeline: WritePipel
             return
         writer = MemoryWriter(tx, JUDGING, now)
         write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging)
-        settle_again(write, _candidate(current), near)
+        settle_again(write, stored_candidate(current), near)
 
 
 def _earlier(waiting: Mapping[int, Memory], pipeline: WritePipeline) -> dict[int, list[Neighbor]] | None:
@@ -85,12 +87,12 @@ def _earlier(waiting: Mapping[int, Memory], pipeline: WritePipeline) -> dict[int
     with pipeline.store.read() as tx:
         found, _ = gather(
             tx,
-            {key: _candidate(memory) for key, memory in waiting.items()},
+            {key: stored_candidate(memory) for key, memory in waiting.items()},
             dict(zip(waiting, rows, strict=True)),
             index=pipeline.index,
             floor=near_floor(pipeline.embedder.similarity_floor),
             likeness=pipeline.likeness,
-            is_judged=True,
+            words=pipeline.words,
         )
     return {
         key: [one for one in near if _came_before(one.memory, waiting[key])] for key, near in found.items()
@@ -100,14 +102,3 @@ def _earlier(waiting: Mapping[int, Memory], pipeline: WritePipeline) -> dict[int
 def _came_before(one: Memory, other: Memory) -> bool:
     """Return whether a memory came in first; ids are made in the order of time."""
     return one.status in BELIEVED and one.id < other.id
-
-
-def _candidate(memory: Memory) -> Candidate:
-    """Return a stored memory as what is settled; nothing but itself is of use here."""
-    return Candidate(
-        memory=memory,
-        fingerprint=b"",
-        topics=frozenset(),
-        entities=(),
-        has_importance=True,
-    )

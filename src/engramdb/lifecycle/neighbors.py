@@ -108,6 +108,14 @@ class ComparesPairs(Protocol):
     def pairwise(self, statements: Sequence[str], others: Sequence[str]) -> list[float]: ...
 
 
+class FindsByWords(Protocol):
+    """The part of the lexical index that gathering needs."""
+
+    def search(
+        self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
+    ) -> list[ScoredKey]: ...
+
+
 class NeighborIndex(Protocol):
     """The part of the vector index that the write pipeline needs."""
 
@@ -124,20 +132,22 @@ def gather(
     index: NeighborIndex,
     floor: float,
     likeness: ComparesPairs,
-    is_judged: bool = False,
+    words: FindsByWords | None = None,
 ) -> tuple[dict[int, list[Neighbor]], dict[int, int]]:
     """
     Return each candidate's neighbors by its place, and how many of the nearest were too far to look at.
 
     A cosine below the `floor` is as far as any: reading such a memory would cost time and decide nothing.
-    A judge looks at the nearest however far they are: what ends a fact need not sound like it.
+    For a judge, which reads what it is given, those count that share rare `words`, and the nearest however
+    far they are: what ends a fact need not sound like it (docs/lab/0044-beliefs.md).
     """
-    floor, limit = (-1.0, MAX_JUDGED) if is_judged else (floor, SURPRISE_NEIGHBORS)
+    floor, limit = (-1.0, MAX_NEAREST) if words is not None else (floor, SURPRISE_NEIGHBORS)
     nearest = _nearest(tx, candidates, vectors, index, limit=limit)
     keys = {place: [one.key for one in found if one.score >= floor] for place, found in nearest.items()}
     far = {place: len(found) - len(keys[place]) for place, found in nearest.items()}
     for place, candidate in candidates.items():
-        keys.setdefault(place, []).extend(_structured(tx, candidate))
+        found_by_words = _sharing_words(tx, candidate, words) if words is not None else []
+        keys[place] = [*found_by_words, *keys.get(place, []), *_structured(tx, candidate)]
     own = _of_own_scope(tx, candidates, keys)
     alike = likeness.pairwise(
         [candidates[place].memory.told for place, _ in own], [memory.told for _, memory in own]
@@ -179,8 +189,12 @@ class JudgesPairs(Protocol):
     def makes_doubtful(self, change: tuple[str, str], statements: Sequence[str]) -> list[bool] | None: ...
 
 
-MAX_JUDGED = 8
-"""How many neighbors of a statement are judged: 65 ms of a pack's time."""
+MAX_NEAREST = 8
+"""How many of the nearest a judge is shown,"""
+MAX_SHARING_WORDS = 6
+"""how many of those that share rare words,"""
+MAX_JUDGED = 16
+"""and how many in all: 130 ms of a pack's time, mostly after the write."""
 
 
 def ask_judge(
@@ -237,6 +251,15 @@ def _nearest(
         answers = index.neighbors(tx, rows, scope=scope, limit=limit)
         found.update(zip(wanted, answers, strict=True))
     return found
+
+
+def _sharing_words(tx: Transaction, candidate: Candidate, words: FindsByWords) -> list[int]:
+    """Return the memories that share most words with a statement, rare ones counting for more."""
+    memory = candidate.memory
+    found = words.search(
+        tx, memory.content, scope=memory.scope, filters=Filters(), limit=MAX_SHARING_WORDS + 1
+    )
+    return [one.key for one in found]
 
 
 def _structured(tx: Transaction, candidate: Candidate) -> list[int]:

@@ -51,6 +51,12 @@ class RulesJudge:
         asked = set(query_terms(question))
         return [len(asked & set(terms(one))) / len(asked) if asked else 0.0 for one in memories]
 
+    def rests_on(self, question: str, changes: Sequence[tuple[str, str]]) -> list[bool] | None:
+        """Recall has a rule of its own for what a question takes for granted."""
+
+    def makes_doubtful(self, change: tuple[str, str], statements: Sequence[str]) -> list[bool] | None:
+        """Rules do not know what rests on what."""
+
     def _relation(self, new: Memory, old: Memory) -> PairRelation:
         if conflict(new, old) is not None:
             return PairRelation.CONFLICT

@@ -36,6 +36,13 @@ MAX_LINKS = 3
 """To how many of its neighbors a new memory is linked."""
 MAX_RETIRED = 3
 """How many memories one statement may supersede; what else it contradicts is challenged."""
+MAX_DOUBTED = 2
+"""How many memories one statement may challenge on a mere doubt, the likeliest: what seems to end many things
+is more often about none of them."""
+UNSURE = 0.5
+"""The chance of a conflict that rules suspect and nothing confirms."""
+MAX_UNSURE = 0.85
+"""A conflict that may not retire anything is never surer than this, so that a dream can tell."""
 SURPRISE_NEIGHBORS = 5
 """How many neighbors say how new a statement is."""
 
@@ -200,7 +207,8 @@ def judge_pair(later: Memory, earlier: Memory, near: Neighbor, policy: CapturePo
     """
     Return whether two statements contradict each other, by rules and by what a judge made of them.
 
-    Each may be wrong alone: what the judge finds harmless is no more than a doubt, whatever the rules say.
+    Each may be wrong alone. What the judge finds harmless is no more than a doubt, whatever the rules say;
+    what only a small model finds contradicted is one, too, unless the words swap a value as a change.
     """
     if later.kind is Kind.EPISODE and earlier.kind is Kind.EPISODE:
         return None  # what happened, happened
@@ -209,15 +217,20 @@ def judge_pair(later: Memory, earlier: Memory, near: Neighbor, policy: CapturePo
     # Nor does what can have one value only: an employer, a deadline.
     is_close = near.similarity > policy.conflict_above or is_change(later) or same_slot(later, earlier)
     ruled = conflict(later, earlier) if is_close else None
-    if judgment is not None and judgment.is_conflict:
-        return Conflict(judgment.conflict, is_sure=True, reason=f"contradicted, says {judgment.by}")
     if ruled is not None:
         is_denied = judgment is not None and judgment.is_harmless
-        return Conflict(0.5 if is_denied else 1.0, is_sure=not is_denied, reason=ruled)
-    if judgment is not None and judgment.is_doubt:
-        return Conflict(judgment.conflict, is_sure=False, reason=f"may be outdated, says {judgment.by}")
-    if judgment is None and changes_value(later, earlier):
-        return Conflict(0.5, is_sure=False, reason="said with another value, as a change")
+        return Conflict(UNSURE if is_denied else 1.0, is_sure=not is_denied, reason=ruled)
+    is_swapped = changes_value(later, earlier)
+    if judgment is None:
+        reason = "said with another value, as a change"
+        return Conflict(UNSURE, is_sure=False, reason=reason) if is_swapped else None
+    if judgment.is_conflict:
+        is_sure = judgment.is_certain or is_swapped
+        chance = judgment.conflict if is_sure else min(judgment.conflict, MAX_UNSURE)
+        return Conflict(chance, is_sure=is_sure, reason=f"contradicted, says {judgment.by}")
+    if judgment.is_doubt:
+        chance = min(judgment.conflict, MAX_UNSURE)
+        return Conflict(chance, is_sure=False, reason=f"may be outdated, says {judgment.by}")
     return None
 
 
@@ -234,9 +247,10 @@ def _effects(
 ) -> list[Effect]:
     """Return what the statement does to each older one that it contradicts."""
     found: list[Effect] = []
-    retired = 0
+    retired = doubted = 0
     for one, conflict_ in against:
-        if is_later(one.memory):
+        doubted += not conflict_.is_sure
+        if is_later(one.memory) or doubted > MAX_DOUBTED:
             continue
         verdict = weigh(new, one.memory, conflict_, policy, is_persons_act=is_persons_act)
         if verdict is Verdict.SUPERSEDE:

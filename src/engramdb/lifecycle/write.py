@@ -183,6 +183,8 @@ class Write(Struct):
     policy: CapturePolicy
     likeness: ComparesStatements
     merging: DreamPolicy
+    has_judge: bool = False
+    """Whether something stronger than the rules looks at what was written later."""
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     fresh: dict[int, Memory] = field(default_factory=dict)
     """What this write has made of its candidates, by place: later ones are settled against them too."""
@@ -238,6 +240,8 @@ def _settled(
     if settlement.verdict is Verdict.REINFORCE and settlement.target is not None:
         return _reinforce(write, settlement.target, candidate, reason=settlement.reason)
     nearness = [one.similarity for one in near] + [0.0] * far
+    # What rests on what it ends is looked at after the write, with what is left to judge.
+    is_judged = is_judged and not (settlement.effects and write.has_judge)
     return _create(write, candidate, settlement, nearness, vector, is_judged=is_judged)
 
 

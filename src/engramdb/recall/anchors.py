@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from engramdb.recall.gather import FindsByWords
+from engramdb.lifecycle.neighbors import FindsByWords
 from engramdb.store.contract import Transaction
 from engramdb.text.moment_rules import COUNT, PAST_VERB, count_of
 from engramdb.text.moments import TimeRelation

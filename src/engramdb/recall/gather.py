@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from engramdb.errors import EmbeddingError
 from engramdb.index.vector import Nearest
+from engramdb.lifecycle.neighbors import FindsByWords
 from engramdb.models.calibration import Calibration
 from engramdb.policy import RecallPolicy
 from engramdb.recall.as_of import believed
@@ -179,14 +180,6 @@ class EmbedsQueries(Protocol):
     @property
     def calibration(self) -> Calibration: ...
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
-
-
-class FindsByWords(Protocol):
-    """The part of the lexical index that recall needs."""
-
-    def search(
-        self, tx: Transaction, text: str, *, scope: Scope, filters: Filters, limit: int
-    ) -> list[ScoredKey]: ...
 
 
 class FindsByVector(Protocol):

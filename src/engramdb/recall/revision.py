@@ -21,7 +21,7 @@ from engramdb.store.contract import Transaction
 from engramdb.text.changes import WordSort, difference
 from engramdb.text.force import has_cue
 from engramdb.text.terms import query_terms
-from engramdb.values import BELIEVED, Dispute, EdgeType, Filters, Hit, Memory, OutdatedPremise, Status
+from engramdb.values import BELIEVED, Dispute, Edge, EdgeType, Filters, Hit, Memory, OutdatedPremise, Status
 
 if TYPE_CHECKING:
     from engramdb.recall.pipeline import Asking
@@ -31,6 +31,10 @@ REPLACED: Final = "replaced"
 GONE: Final = frozenset({Status.SUPERSEDED, Status.MERGED})
 SUPERSEDED_LENDS: Final = 0.95
 """The share of its fit that a superseded memory lends: what says the same itself stands before its heir."""
+LIKELY_OUTDATED: Final = 0.8
+"""From this chance of a conflict the newer side stands first, however well each fits;"""
+FITS_AS_WELL: Final = 0.8
+"""below it, where it has so much of the other's score: a lookalike rarely fits the question."""
 MAX_CHANGES: Final = 4
 """Changes that a question is held against."""
 MAX_LOOKED_AT: Final = 5
@@ -88,19 +92,32 @@ def both_sides(
     ordered: dict[str, Hit] = {}
     for hit in hits:
         disputes = []
-        for kind, other in _disputing(tx, asking, hit.memory):
+        behind: list[Memory] = []
+        for edge, other in _disputing(tx, asking, hit.memory):
+            kind = edge.type
             question = questions.get(hit.memory.id)
             told = None if question is None else question.question
             disputes.append(
                 Dispute(by=other.id, kind=kind, question_id=question.id if question else None, question=told)
             )
             if kind is EdgeType.CONTRADICTS and other.id not in ordered:
-                ordered[other.id] = given.get(other.id) or weigh(other, hit)
+                if _goes_before(edge, hit, given.get(other.id)):
+                    ordered[other.id] = given.get(other.id) or weigh(other, hit)
+                else:
+                    behind.append(other)
         ordered.setdefault(hit.memory.id, replace(hit, disputes=tuple(disputes)) if disputes else hit)
+        for other in behind:
+            ordered.setdefault(other.id, given.get(other.id) or weigh(other, hit))
     return list(ordered.values())
 
 
-def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tuple[EdgeType, Memory]]:
+def _goes_before(edge: Edge, hit: Hit, other: Hit | None) -> bool:
+    """Return whether what disputes a hit stands before it: it is likely right, or fits about as well."""
+    is_likely = edge.weight >= LIKELY_OUTDATED
+    return is_likely or (other is not None and other.score >= FITS_AS_WELL * hit.score)
+
+
+def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tuple[Edge, Memory]]:
     """Yield the memories that dispute one or make it doubtful, as far as this question may see them."""
     if memory.status is not Status.CHALLENGED:
         return
@@ -109,7 +126,7 @@ def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tupl
         if edge.target == memory.id and edge.type in DISPUTING and edge.created_at <= until:
             other = tx.memories.get(edge.source, scope=asking.query.scope)
             if other is not None and other.status in asking.query.filters.statuses:
-                yield edge.type, other
+                yield edge, other
 
 
 # Questions that take for granted what no longer holds.

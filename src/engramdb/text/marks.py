@@ -35,8 +35,8 @@ _CONFIDENCE: Final = {
 
 
 def belief_mark(memory: Memory) -> str:
-    """Return what speaks against taking the words for granted, such as `supposed, disputed`, if anything."""
+    """Return what speaks against taking the words for granted, such as `possibly outdated`, if anything."""
     meant = _VOICES.get(memory.provenance.voice) or _FORCES.get(memory.force)
     mark = meant or _CONFIDENCE[memory.confidence_tier]
     is_disputed = memory.status is Status.CHALLENGED
-    return ", ".join(one for one in (mark, "disputed" if is_disputed else "") if one)
+    return ", ".join(one for one in (mark, "possibly outdated" if is_disputed else "") if one)

@@ -85,6 +85,8 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
     """Whether it may be acted on as a conflict: above the judge's threshold for its stated precision."""
     is_same: bool
     """Whether it may be acted on as a repetition."""
+    is_certain: bool = False
+    """Whether a conflict needs no second witness: the word of a chat model, not of a small network."""
     is_doubt: bool = False
     """Whether a conflict is likely enough to ask about it."""
     is_harmless: bool = False
@@ -101,6 +103,7 @@ class PairJudgment(Struct, frozen=True, kw_only=True):
             same=float(is_same),
             is_conflict=is_conflict,
             is_same=is_same,
+            is_certain=is_conflict,
             is_doubt=is_conflict,
             is_harmless=is_harmless,
         )
