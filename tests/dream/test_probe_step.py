@@ -112,6 +112,21 @@ def test_the_policy_may_mark_what_is_questioned_as_disputed_until_somebody_answe
     assert engram.gaps() == []
 
 
+def test_a_question_that_was_closed_without_an_answer_is_not_asked_in_other_words(
+    engram: Engram, clock: ManualClock
+) -> None:
+    """Whoever does not want to say is left in peace; the belief stays marked."""
+    memory = used(engram, engram.remember("Anna works at Siemens"), 30)
+    clock.advance(days=100)
+    take(engram, ProbeStep(), GapsStep(), policy=PRESETS["layered"])
+    engram.close_gap(engram.gaps()[0].id, reason="none of your business")
+
+    take(engram, ProbeStep(), GapsStep(), policy=PRESETS["layered"])
+
+    assert engram.gaps() == []
+    assert engram.get(memory.id).status is Status.CHALLENGED
+
+
 @pytest.mark.parametrize(
     "lasting", [{"pinned": True}, {"lasting": Lasting.PERMANENT}, {"kind": Kind.EPISODE}], ids=str
 )

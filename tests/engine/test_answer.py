@@ -8,8 +8,8 @@ import pytest
 
 from engramdb import Engram, Scope
 from engramdb.errors import InvalidQuery
-from engramdb.lifecycle.answers import SNOOZE_DAYS, hold_both
-from engramdb.lifecycle.questions import stale_question
+from engramdb.lifecycle.answers import SNOOZE_DAYS
+from engramdb.lifecycle.questions import hold_both, stale_question
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.values import (
     Action,

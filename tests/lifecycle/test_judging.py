@@ -133,6 +133,20 @@ def test_bulk_that_repeats_is_merged_when_it_is_judged(engram: Engram) -> None:
     assert kept.evidence_count == 2
 
 
+def test_a_later_judgment_does_not_overrule_that_both_hold(engram: Engram, judge: FakeJudge) -> None:
+    """Somebody was asked before the judge had its say."""
+    old = engram.remember(TEA)
+    judge.most = 0
+    new = engram.remember(NO_TEA)
+    engram.link(new.id, old.id, EdgeType.CONTRADICTS)
+    engram.answer(engram.gaps()[0].id, "both")
+
+    engram.judge_pending()
+
+    assert {one.content for one in engram.list()} == {TEA, NO_TEA}
+    assert engram.gaps() == []
+
+
 def test_what_there_was_no_time_for_is_judged_later(engram: Engram, judge: FakeJudge) -> None:
     """A write does not wait for a slow judge."""
     engram.remember(TEA)

@@ -21,7 +21,7 @@ from engramdb.dream.gaps import ask_question
 from engramdb.dream.neighbors import MAX_BUCKET, ScopeStatements, changed_scopes
 from engramdb.dream.step import Dreaming, Proposal, Restatus, Supersede
 from engramdb.lifecycle.pair_rules import contradicts
-from engramdb.lifecycle.questions import CONTRADICTED, contradiction_question
+from engramdb.lifecycle.questions import CONTRADICTED, contradiction_question, hold_both
 from engramdb.lifecycle.settle import MAX_UNSURE, is_weaker
 from engramdb.policy import DreamPolicy
 from engramdb.text.normalize import normalize_text
@@ -113,9 +113,15 @@ def _supersede_older_notes(scene: ScopeStatements, dreaming: Dreaming) -> Iterat
         both = sorted(
             (memory for memory in read.values() if memory.id not in gone), key=lambda one: one.last_stated_at
         )
-        if _is_contradicted(both):
+        if _is_contradicted(both) and not _are_kept(dreaming, both):
             gone.add(both[0].id)
             yield Supersede(winner=both[1], loser=both[0], reason="a newer note contradicts it")
+
+
+def _are_kept(dreaming: Dreaming, both: Sequence[Memory]) -> bool:
+    """Return whether somebody has said that both hold."""
+    with dreaming.store.read() as tx:
+        return hold_both(tx, *both)
 
 
 def _is_contradicted(both: Sequence[Memory]) -> bool:

@@ -18,6 +18,7 @@ from engramdb.lifecycle.questions import (
     doubt_question,
     gap_id,
     shorten_name,
+    stale_question,
 )
 from engramdb.store.contract import Transaction
 from engramdb.text.lexicons import registry
@@ -223,9 +224,11 @@ def _contradiction_questions(tx: Transaction, scope: Scope, dreaming: Dreaming) 
 
 
 def _is_asked_otherwise(tx: Transaction, memory: Memory) -> bool:
-    """Return whether another kind of question asks already whether a memory holds."""
+    """Return whether another kind of question asks already whether a memory holds, or was not answered."""
     open_ones = tx.gaps.open_about([memory.id], scope=memory.scope)
-    return any(gap.kind.is_about_words and gap.kind is not GapKind.CONTRADICTION for gap in open_ones)
+    if any(gap.kind.is_about_words and gap.kind is not GapKind.CONTRADICTION for gap in open_ones):
+        return True
+    return tx.gaps.is_settled_by_person(stale_question(memory, priority=0.0, now=memory.created_at).id)
 
 
 def _is_flagged(*memories: Memory) -> bool:

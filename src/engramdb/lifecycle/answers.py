@@ -20,7 +20,7 @@ from engramdb.errors import InvalidQuery
 from engramdb.lifecycle.admission import Prepared, WritePipeline, prepare, put_in_place, replacement, save
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.pair_rules import is_negation
-from engramdb.lifecycle.questions import asked_about, find_open_question, gap_id, is_quotable, topic_of
+from engramdb.lifecycle.questions import asked_about, find_open_question, is_quotable, topic_of
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.write import challenge
 from engramdb.store.contract import Transaction
@@ -360,8 +360,7 @@ class _Settling(Struct, frozen=True):
         if self.gap.kind is not GapKind.DOUBT:
             return self.request.now
         change = self.tx.memories.get(self.gap.memories[0], scope=self.gap.scope)
-        begun = memory.valid_from or memory.when
-        return self.request.now if change is None else max(begun, change.valid_from or change.when)
+        return self.request.now if change is None else max(memory.holds_from, change.holds_from)
 
     def _correct(self, decision: Decision, asked: Sequence[Memory]) -> Answered:
         """Put what the answer states in the place of what was asked about."""
@@ -426,9 +425,3 @@ def displaced_by(tx: Transaction, memory: Memory) -> list[Memory]:
     old = None if memory.supersedes is None else tx.memories.get(memory.supersedes, scope=memory.scope)
     is_displaced = old is not None and old.status is Status.SUPERSEDED and old.superseded_by == memory.id
     return [old] if old is not None and is_displaced else []
-
-
-def hold_both(tx: Transaction, one: Memory, other: Memory) -> bool:
-    """Return whether somebody has said that two memories hold beside each other, or not to ask again."""
-    pair = gap_id(one.scope, GapKind.CONTRADICTION, *sorted([one.id, other.id]))
-    return tx.gaps.is_settled_by_person(pair)

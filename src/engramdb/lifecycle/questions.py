@@ -95,6 +95,12 @@ def question_of_link(source: Memory, target: Memory, kind: EdgeType, *, now: dat
     return doubt_question(source, target, now=now) if kind is EdgeType.DOUBTS else None
 
 
+def hold_both(tx: Transaction, one: Memory, other: Memory) -> bool:
+    """Return whether somebody has said that two memories hold beside each other, or not to ask again."""
+    pair = gap_id(one.scope, GapKind.CONTRADICTION, *sorted([one.id, other.id]))
+    return tx.gaps.is_settled_by_person(pair)
+
+
 def _question(kind: GapKind, about: Sequence[Memory], *parts: str, priority: float, now: datetime) -> Gap:
     scope = about[0].scope
     return Gap(

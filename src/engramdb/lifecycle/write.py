@@ -17,6 +17,7 @@ from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.merging import may_absorb, merge
 from engramdb.lifecycle.neighbors import echoes
 from engramdb.lifecycle.pair_rules import ComparesStatements, contradicts
+from engramdb.lifecycle.questions import hold_both
 from engramdb.lifecycle.settle import (
     Neighbor,
     Settlement,
@@ -283,9 +284,11 @@ def settle_again(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -
     """
     Settle a memory that is stored already, as if it came in now; return what stands for it.
 
-    What was judged since is in `near`.
+    What was judged since is in `near`; what somebody said holds beside it is left alone.
     """
-    memory, settlement = candidate.memory, _settle_with_active(write, candidate, near)
+    memory = candidate.memory
+    undecided = [one for one in near if not hold_both(write.tx, memory, one.memory)]
+    settlement = _settle_with_active(write, candidate, undecided)
     heirs = inherited_from(memory, settlement)
     if heirs:
         memory = write.writer.update(memory, Action.LINK, **heirs)
