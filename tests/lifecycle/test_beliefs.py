@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from engramdb.lifecycle.curves import recalled_at
 from engramdb.policy.aging import BELIEFS
 from engramdb.values import AccessLog
-from engramdb.values.population import recalled_at
 
 from .made import BORN, SECOND, days, leaves, left, recalls, stated
 
@@ -25,16 +25,10 @@ def test_confidence_halves_every_thirty_days_times_stability(stability: float, h
 
 
 def test_each_read_adds_a_tenth_of_stability_and_forty_reach_the_most() -> None:
-    """From 1 to 5 in forty reads; the next ones add nothing."""
+    """From 1 to 5 in forty reads on different days; the next ones add nothing."""
     belief, grown = stated(), []
-    for _ in range(45):
-        belief = recalled_at(
-            belief,
-            BORN,
-            is_new_session=False,
-            stability_per_recall=BELIEFS.stability_per_recall,
-            stability_most=BELIEFS.stability_most,
-        )
+    for number in range(45):
+        belief = recalled_at(belief, BELIEFS, BORN + days(number), is_new_session=False)
         grown.append(belief.stability)
 
     assert grown[0] == pytest.approx(1.1)
@@ -45,9 +39,7 @@ def test_each_read_adds_a_tenth_of_stability_and_forty_reach_the_most() -> None:
 
 def test_a_stability_above_the_most_is_not_taken_away() -> None:
     """A belief that was given more keeps it."""
-    read = recalled_at(
-        stated(stability=7.0), BORN, is_new_session=False, stability_per_recall=0.1, stability_most=5.0
-    )
+    read = recalled_at(stated(stability=7.0), BELIEFS, BORN, is_new_session=False)
 
     assert read.stability == 7.0
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from engramdb.lifecycle.curves import recalled_at
 from engramdb.policy.aging import CORTEX
 from engramdb.values import Source, Status
-from engramdb.values.population import recalled_at
 
 from .made import BORN, SECOND, aroused, days, extracted, leaves, left, recalls, stated
 
@@ -41,9 +41,7 @@ def test_recalls_stretch_the_time_constant(count: int) -> None:
 
 def test_time_counts_from_the_last_recall() -> None:
     """A memory that is recalled after fifty days is as strong as a new one then."""
-    memory = recalled_at(
-        stated(), BORN + days(50), is_new_session=True, stability_per_recall=0.1, stability_most=5
-    )
+    memory = recalled_at(stated(), CORTEX, BORN + days(50), is_new_session=True)
 
     assert left(memory, CORTEX, 50) == 1
     assert left(memory, CORTEX, 80) == pytest.approx(0.5)

@@ -10,17 +10,22 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from engramdb import Draft
 from engramdb.lifecycle.curves import tier_of
 from engramdb.lifecycle.rules import choose_crowded, choose_evicted
 from engramdb.policy.aging import TIERED
 from engramdb.values import AccessLog, Kind, Layer, Status, Tier
 from engramdb.values.population import population_of, to_microseconds
 
-from .made import BORN, SECOND, days, extracted, is_due, leaves, left, recalls, stated
+from .made import BORN, SECOND, days, extracted, is_due, leaves, left, open_aging, recalls, stated
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from datetime import datetime
+    from pathlib import Path
 
+    from engramdb import Engram
+    from engramdb.testing import ManualClock
     from engramdb.values import Memory
     from engramdb.values.population import Population
 
@@ -246,3 +251,43 @@ def of_session(ended: datetime, memory: Memory | None = None) -> Population:
     """An episode read out of a session that ended then."""
     one = memory or extracted(kind=Kind.EPISODE, importance=0.9)
     return replace(population_of([one]), session_ended=np.array([to_microseconds(ended)]))
+
+
+# --- versions -----------------------------------------------------------------------------------------------
+
+SAID = "The freezer in the harbour lab was set to minus twenty by Ines"
+
+
+@pytest.mark.parametrize(
+    ("extractor", "is_version"),
+    [(None, True), ("heuristic-1", True), ("session-1", False), ("dream.crystals/1", False)],
+)
+@pytest.mark.parametrize("is_newer", [True, False])
+def test_what_sums_up_is_no_version_of_what_it_sums_up(
+    engram_of: Callable[[str], Engram], extractor: str | None, is_version: bool, is_newer: bool
+) -> None:
+    """Neither takes a summary the place of a statement that it repeats, nor a statement that of a summary."""
+    engram = engram_of("tiered")
+    plain, other = Draft(content=f"{SAID}."), Draft(content=f"{SAID} today", extractor=extractor)
+    first, second = (plain, other) if is_newer else (other, plain)
+
+    (before,) = engram.remember_many([first])
+    (after,) = engram.remember_many([second])
+
+    assert (engram.get(before.id).status is Status.SUPERSEDED) is is_version
+    assert (after.supersedes == before.id) is is_version
+
+
+@pytest.fixture
+def engram_of(store_path: Path, clock: ManualClock) -> Iterator[Callable[[str], Engram]]:
+    """Opens a memory under a preset."""
+    opened: list[Engram] = []
+
+    def opens(preset: str) -> Engram:
+        clock.set(BORN)
+        opened.append(open_aging(store_path, clock, preset))
+        return opened[0]
+
+    yield opens
+    for one in opened:
+        one.close()

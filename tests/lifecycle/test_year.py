@@ -251,9 +251,7 @@ def _recall(engram: Engram, lived: Year, chance: random.Random, now: datetime) -
         recalled.append(RecallCount(one, tuple(moments), frozenset({f"s{chance.randint(0, 30)}"})))
     policy = engram._parts.policy.aging
     with engram._parts.store.atomic() as tx:
-        tx.ages.count_recalls(
-            recalled, stability_per_recall=policy.stability_per_recall, stability_most=policy.stability_most
-        )
+        tx.ages.count_recalls(recalled, policy)
 
 
 def _sweep(engram: Engram, lived: Year) -> None:

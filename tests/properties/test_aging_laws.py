@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from engramdb import Engram, Settings
-from engramdb.lifecycle.curves import TIERS, importance, retention, tiers
+from engramdb.lifecycle.curves import TIERS, importance, recalled_at, retention, tiers
 from engramdb.lifecycle.forecast import DAY, foresee, simulate
 from engramdb.lifecycle.rules import LIVING, STAYS, judge
 from engramdb.lifecycle.sweep import Sweeper, sweep
@@ -25,7 +25,7 @@ from engramdb.policy.aging import CURVES
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import AccessLog, Affect, Kind, Layer, Memory, Provenance, Scope, Source, Status, new_id
-from engramdb.values.population import population_of, recalled_at, to_microseconds
+from engramdb.values.population import population_of, to_microseconds
 
 if TYPE_CHECKING:
     from engramdb.lifecycle.forecast import Future
@@ -91,7 +91,7 @@ def later(seconds: int) -> datetime:
 
 def recalled(memory: Memory, *, at: datetime = NOW) -> Memory:
     """The memory after one more recall."""
-    return recalled_at(memory, at, is_new_session=True, stability_per_recall=0.1, stability_most=5.0)
+    return recalled_at(memory, PRESETS["balanced"].aging, at, is_new_session=True)
 
 
 # --- curves -------------------------------------------------------------------------------------------------

@@ -28,12 +28,12 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from engramdb.errors import SystemError_
-from engramdb.lifecycle.curves import retention
+from engramdb.lifecycle.curves import recalled_at, retention
 from engramdb.lifecycle.forecast import DAY, foresee
 from engramdb.policy import PRESETS
 from engramdb.values import Census, Forecast, Memory, Tier
 from engramdb.values.aging import NEVER
-from engramdb.values.population import population_of, recalled_at, to_microseconds
+from engramdb.values.population import population_of, to_microseconds
 
 if TYPE_CHECKING:
     from engramdb.policy import AgingPolicy, Policy
@@ -232,13 +232,7 @@ def _stretches(
     if not recalls or recalls[0] > 0:
         yield memory, 0.0, recalls[0] if recalls else days
     for begin, end in itertools.pairwise([*recalls, days]):
-        memory = recalled_at(
-            memory,
-            start + timedelta(days=begin),
-            is_new_session=True,
-            stability_per_recall=policy.stability_per_recall,
-            stability_most=policy.stability_most,
-        )
+        memory = recalled_at(memory, policy, start + timedelta(days=begin), is_new_session=True)
         yield memory, begin, end
 
 

@@ -104,11 +104,7 @@ class AccessRecorder:
         ]
         try:
             with self._parts.health.watch(READ_NOTES), self._parts.store.atomic() as tx:
-                tx.ages.count_recalls(
-                    recalled,
-                    stability_per_recall=policy.aging.stability_per_recall,
-                    stability_most=policy.aging.stability_most,
-                )
+                tx.ages.count_recalls(recalled, policy.aging)
                 for (scope, session, memory_id), at in handed_out.items():
                     tx.handed_out.add([memory_id], scope=scope, session=session, at=at)
                 tx.handed_out.prune(oldest)

@@ -21,7 +21,7 @@ from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError, EngramError, InvalidQuery
 from engramdb.health import Health
 from engramdb.lifecycle.change import find
-from engramdb.lifecycle.curves import TIERS, importance_of, retention, tier_of
+from engramdb.lifecycle.curves import TIERS, importance_of, recalled_at, retention, tier_of
 from engramdb.lifecycle.forecast import DAY, Future, after_leaving, census, foresee
 from engramdb.lifecycle.lease import held
 from engramdb.lifecycle.rules import LIVING
@@ -41,7 +41,7 @@ from engramdb.values import (
     Scope,
 )
 from engramdb.values.aging import LAYERS, NEVER
-from engramdb.values.population import Population, concatenate, population_of, recalled_at, to_microseconds
+from engramdb.values.population import Population, concatenate, population_of, to_microseconds
 
 Ints = NDArray[np.int64]
 
@@ -228,16 +228,7 @@ def outlooks(
     """Return each memory's future, as it is and as it would be after one more recall."""
     if not memories:
         return []
-    recalled = [
-        recalled_at(
-            memory,
-            now,
-            is_new_session=True,
-            stability_per_recall=policy.stability_per_recall,
-            stability_most=policy.stability_most,
-        )
-        for memory in memories
-    ]
+    recalled = [recalled_at(memory, policy, now, is_new_session=True) for memory in memories]
     left = retention(population_of(memories), policy, to_microseconds(now))
     plain = _changes(_columns(memories, ends), policy, now=now, days=days)
     better = _changes(_columns(recalled, ends), policy, now=now, days=days)

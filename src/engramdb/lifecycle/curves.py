@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engramdb.policy import AgingPolicy
-from engramdb.values import Importance, Layer, Memory, Tier
-from engramdb.values.aging import LAYERS, NEVER, SOURCES
+from engramdb.policy.aging import BURST_DAYS
+from engramdb.values import AccessLog, Importance, Layer, Memory, Tier
+from engramdb.values.aging import LAYERS, MAX_RECENT, NEVER, SOURCES
 from engramdb.values.population import Ints, Moment, Population, population_of, to_microseconds
 from engramdb.values.reading import Lasting
 
@@ -96,6 +97,23 @@ def retention(population: Population, policy: AgingPolicy, now: Moment) -> Float
 def retention_of(memory: Memory, policy: AgingPolicy, now: datetime) -> float:
     """Return how much is left of one memory."""
     return float(retention(population_of([memory]), policy, to_microseconds(now))[0])
+
+
+def recalled_at(memory: Memory, policy: AgingPolicy, now: datetime, *, is_new_session: bool) -> Memory:
+    """Return the memory as it would be after one more recall."""
+    log = memory.access
+    idle_days = (now - (log.last_at or memory.stated_at)) / timedelta(days=1)
+    if log.last_at is None:
+        idle_days = max(BURST_DAYS, idle_days)  # the first recall counts, however soon
+    return memory.evolve(
+        access=AccessLog(
+            count=log.count + 1,
+            last_at=now,
+            recent=(*log.recent, now)[-MAX_RECENT:],
+            sessions=log.sessions + is_new_session,
+        ),
+        stability=policy.stability_after(memory.stability, idle_days=idle_days),
+    )
 
 
 def ebbinghaus(

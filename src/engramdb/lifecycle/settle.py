@@ -172,8 +172,10 @@ def _version(
     links: tuple[Neighbor, ...],
 ) -> Settlement:
     """Return the statement as a new version of a near one, where the policy knows versions, or by itself."""
-    for one, _ in nearest if policy.version_overlap_above < 1 else ():
-        may_replace = not one.memory.pinned and not is_weaker(new, one.memory)
+    has_versions = policy.version_overlap_above < 1 and not new.is_restatement
+    for one, _ in nearest if has_versions else ():
+        is_free = not (one.memory.pinned or one.memory.is_restatement)
+        may_replace = is_free and not is_weaker(new, one.memory)
         if may_replace and overlap(new.told, one.memory.told) > policy.version_overlap_above:
             if is_later(one.memory):
                 return Settlement(Verdict.PRECEDE, one.memory, "a new version", links=links)

@@ -56,7 +56,7 @@ UNDISPUTED = "what disputed it no longer counts"
 INHERIT_CONFIDENCE = 0.2
 """The share of the superseded statement's confidence that its successor is given."""
 RECORDED = (
-    *("layer", "layer_held", "type", "kind", "category", "lasting", "pinned", "security"),
+    *("layer", "layer_held", "type", "kind", "category", "lasting", "pinned", "security", "extractor"),
     *("confidence", "importance", "stability"),
     *("strength", "reinforcements", "successes", "failures", "helped", "unhelpful"),
     *("said_at", "confirmed_at", "valid_from", "valid_to", "forget_after"),

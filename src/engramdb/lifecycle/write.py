@@ -348,8 +348,8 @@ def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePol
     importance = memory.importance
     if not candidate.has_importance and policy.novelty_boost:
         gain = policy.novelty_boost * (2 * found - 1) if found > 0.5 else 0.0
-        loss = policy.novelty_boost / 3 if REDUNDANT in flags else 0.0
-        importance = min(1.0, max(0.0, importance + gain - loss))
+        change = -policy.novelty_boost / 3 if REDUNDANT in flags else gain
+        importance = min(1.0, max(0.0, importance + change))
     return {"surprise": found, "flags": flags, "importance": importance}
 
 
@@ -410,6 +410,8 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
     )
     if known.extractor == DOCUMENT_EXTRACTOR != new.extractor:
         stronger = _own_statement(stronger, new)
+    elif known.extractor is not None and _is_stated(new):
+        stronger = _stated(stronger, new)
     write.writer.write(known, stronger, action=Action.REINFORCE, reason=reason)
     if is_revived:
         _acknowledge(write, stronger)
@@ -423,6 +425,20 @@ def _own_statement(memory: Memory, new: Memory) -> Memory:
         memory.provenance, source=said.source, session=said.session or memory.provenance.session
     )
     return memory.evolve(extractor=new.extractor, forget_after=new.forget_after, provenance=provenance)
+
+
+def _is_stated(new: Memory) -> bool:
+    return new.extractor is None and new.provenance.source is Source.HUMAN and new.is_believed
+
+
+def _stated(memory: Memory, new: Memory) -> Memory:
+    """Return what was only heard, or concluded, as a person has now asked to remember it."""
+    return memory.evolve(
+        extractor=None,
+        confidence=max(memory.confidence, new.confidence),
+        force=new.force,
+        provenance=replace(memory.provenance, source=Source.HUMAN, voice=new.provenance.voice),
+    )
 
 
 def _with_evidence(known: Provenance, new: Provenance) -> Provenance:

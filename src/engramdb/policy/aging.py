@@ -23,6 +23,8 @@ _COUNTS = (
     *("speculative_days", "commitment_days", "unused_days", "faded_days", "low_value_days"),
     *("stale_session_days", "old_version_days", "evict_most", "project_most", "archive_days"),
 )
+BURST_DAYS = 1 / 24
+"""Recalls closer to the one before than this are one."""
 _SHARES = ("hot", "warm", "cold", "semantic_importance", "faded_retention")
 _NOT_NEGATIVE = ("stability_by_spacing", "arousal_slows")
 _BITS = ("embedding_bits_hot", "embedding_bits_warm", "embedding_bits_cold", "embedding_bits_evictable")
@@ -119,6 +121,13 @@ class AgingPolicy(Struct, frozen=True, kw_only=True):
         for name in _BITS:
             if getattr(self, name) not in (1, 2, 4, 8):
                 raise InvalidSettings(f"policy aging: {name}={getattr(self, name)} must be 1, 2, 4 or 8")
+
+    def stability_after(self, stability: float, *, idle_days: float) -> float:
+        """Return the stability after one more recall, so many days after the one before."""
+        if idle_days < BURST_DAYS:
+            return stability
+        gained = self.stability_per_recall * (1 + self.stability_by_spacing * math.log2(1 + idle_days))
+        return max(stability, min(self.stability_most, stability + gained))
 
     def _require_known(self) -> None:
         if self.curve not in CURVES:

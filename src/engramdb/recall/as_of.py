@@ -187,7 +187,7 @@ _TYPES: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("pinned", "layer_held"), bool),
     **dict.fromkeys(("said_at", "confirmed_at", "occurred_at", "valid_from", "valid_to"), _moment),
     "forget_after": _moment,
-    **dict.fromkeys(("supersedes", "superseded_by", "box"), _id),
+    **dict.fromkeys(("supersedes", "superseded_by", "box", "extractor"), _id),
     "layer": Layer,
     "type": MemoryType,
     "kind": Kind,

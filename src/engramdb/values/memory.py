@@ -492,6 +492,11 @@ class Memory(Struct, frozen=True, kw_only=True):
         return (self.extractor or "").startswith(SUMMED_UP)
 
     @property
+    def is_restatement(self) -> bool:
+        """Whether it puts other memories into words, and so is never a version of one of them."""
+        return self.is_derived or self.is_session_summary
+
+    @property
     def told(self) -> str:
         """What it says to one who was not there: the statement where there is one, otherwise its words."""
         return self.statement or self.content

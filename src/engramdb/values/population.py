@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from engramdb.values import AccessLog, Kind, Layer, Memory, Source, Status
-from engramdb.values.aging import LASTINGS, LAYERS, MAX_RECENT, NEVER, SOURCES, STATUSES, UNREAD
+from engramdb.values import Kind, Layer, Memory, Source, Status
+from engramdb.values.aging import LASTINGS, LAYERS, NEVER, SOURCES, STATUSES, UNREAD
 from engramdb.values.reading import Lasting
 
 Floats = NDArray[np.float64]
@@ -202,22 +202,6 @@ def concatenate(pages: Sequence[Population]) -> Population:
     }
     rows = [page.recent_rows + start for page, start in zip(pages, starts, strict=True)]
     return Population(**(columns | {"recent_rows": np.concatenate(rows)}))
-
-
-def recalled_at(
-    memory: Memory, now: datetime, *, is_new_session: bool, stability_per_recall: float, stability_most: float
-) -> Memory:
-    """Return the memory as it would be after one more recall."""
-    log = memory.access
-    return memory.evolve(
-        access=AccessLog(
-            count=log.count + 1,
-            last_at=now,
-            recent=(*log.recent, now)[-MAX_RECENT:],
-            sessions=log.sessions + is_new_session,
-        ),
-        stability=max(memory.stability, min(stability_most, memory.stability + stability_per_recall)),
-    )
 
 
 def _moments(moments: Sequence[datetime]) -> Ints:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from engramdb.policy import AgingPolicy
 from engramdb.store.contract.memories import (
     Changes,
     EdgeColumns,
@@ -358,10 +359,12 @@ class Ages(Protocol):
         """Return when the sessions without a summary ended, of those that ended before that moment."""
         ...
 
-    def count_recalls(
-        self, recalled: Sequence[RecallCount], *, stability_per_recall: float, stability_most: float
-    ) -> None:
-        """Add recalls to the logs of the memories; none is lost, however many processes count at once."""
+    def count_recalls(self, recalled: Sequence[RecallCount], policy: AgingPolicy) -> None:
+        """
+        Add recalls to the logs of the memories, and to their stability what the policy says.
+
+        None is lost, however many processes count at once.
+        """
         ...
 
 

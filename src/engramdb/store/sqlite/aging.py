@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from engramdb.policy import AgingPolicy
+from engramdb.policy.aging import BURST_DAYS
 from engramdb.store.contract import RecallCount, Sweep
 from engramdb.store.sqlite.connection import corrupt_on_error
 from engramdb.store.sqlite.filters import VISIBLE, scope_columns
@@ -66,11 +68,14 @@ _SESSION_ENDS = (
     "GROUP BY t.session, t.scope HAVING max(t.occurred_at) < ? AND NOT EXISTS (SELECT 1 FROM memories m "
     "WHERE m.session = t.session AND m.scope = t.scope AND m.extractor LIKE 'session-%')"
 )
-_RECENT = "SELECT key, access_recent FROM memories WHERE id = ? AND status <> 'erased'"
+_RECENT = (
+    f"SELECT m.key, m.access_recent, m.stability, m.access_last_at, {_SAID} FROM memories m "
+    "WHERE m.id = ? AND m.status <> 'erased'"
+)
 _COUNT = (
     "UPDATE memories SET access_count = access_count + ?, access_sessions = access_sessions + ?, "
     "access_last_at = max(coalesce(access_last_at, 0), ?), access_recent = ?, "
-    "stability = max(stability, min(?, stability + ?)) WHERE key = ?"
+    "stability = ? WHERE key = ?"
 )
 _SEEN = "INSERT OR IGNORE INTO recall_sessions (memory, session) VALUES (?, ?)"
 
@@ -79,6 +84,7 @@ _STATUS_CODES = {status.value: code for code, status in enumerate(STATUSES)}
 _SOURCE_CODES = {source.value: code for code, source in enumerate(SOURCES)}
 _LASTING_CODES = {None: UNREAD} | {lasting.value: code for code, lasting in enumerate(LASTINGS)}
 _COLUMNS = 30
+MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 class AgesTable:
@@ -115,29 +121,43 @@ class AgesTable:
         rows: list[Any] = self._connection.execute(_SESSION_ENDS, (before,)).fetchall()
         return {(scope, session): at for scope, session, at in rows}
 
-    def count_recalls(
-        self, recalled: Sequence[RecallCount], *, stability_per_recall: float, stability_most: float
-    ) -> None:
-        """Add recalls to the logs of the memories; none is lost, however many processes count at once."""
+    def count_recalls(self, recalled: Sequence[RecallCount], policy: AgingPolicy) -> None:
+        """
+        Add recalls to the logs of the memories, and to their stability what the policy says.
+
+        None is lost, however many processes count at once.
+        """
         for one in recalled:
             row: Any = self._connection.execute(_RECENT, (one.memory_id,)).fetchone()
             if row is None:
                 continue
             key, known = row[0], from_json(row[1])
-            moments = [to_microseconds(moment) for moment in one.moments]
+            moments = sorted(to_microseconds(moment) for moment in one.moments)
             new_sessions = 0
             for session in one.sessions:
                 self._connection.execute(_SEEN, (key, session))
                 new_sessions += self._connection.changes()
             recent = to_json(sorted([*known, *moments])[-MAX_RECENT:])
-            gained = stability_per_recall * len(moments)
-            counted = (len(moments), new_sessions, max(moments), recent, stability_most, gained, key)
+            stability = _stability_after(moments, policy, stability=row[2], last=row[3], said=row[4])
+            counted = (len(moments), new_sessions, moments[-1], recent, stability, key)
             self._connection.execute(_COUNT, counted)
 
     def _population(self, rows: list[Any], session_ends: Mapping[tuple[int, str], int]) -> Population:
         pairs: list[Any] = self._connection.execute(_PROJECTS).fetchall()
         with corrupt_on_error("memories"):
             return _population(rows, dict(pairs), session_ends)
+
+
+def _stability_after(
+    moments: Sequence[int], policy: AgingPolicy, *, stability: float, last: int | None, said: int
+) -> float:
+    """Return the stability after recalls at these moments, in their order."""
+    for moment in moments:
+        idle_days = (moment - (said if last is None else last)) / MICROSECONDS_PER_DAY
+        idle_days = max(BURST_DAYS, idle_days) if last is None else idle_days
+        stability = policy.stability_after(stability, idle_days=idle_days)
+        last = moment if last is None else max(last, moment)
+    return stability
 
 
 def _population(
