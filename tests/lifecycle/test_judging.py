@@ -138,7 +138,7 @@ def test_a_later_judgment_does_not_overrule_that_both_hold(engram: Engram, judge
     old = engram.remember(TEA)
     judge.most = 0
     new = engram.remember(NO_TEA)
-    engram.link(new.id, old.id, EdgeType.CONTRADICTS)
+    engram.link(new.id, old.id, type=EdgeType.CONTRADICTS)
     engram.answer(engram.gaps()[0].id, "both")
 
     engram.judge_pending()
