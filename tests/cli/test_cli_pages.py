@@ -26,7 +26,10 @@ def filled(home: Path) -> Path:
         with engram._parts.store.atomic() as tx:
             for number in range(3):
                 gap = Gap(
-                    id=f"gap{number}", kind=GapKind.STALE, question=f"Is {number} so?", found_at=engram._now()
+                    id=f"gap{number}",
+                    kind=GapKind.MISSING_FIELD,
+                    question=f"Is {number} so?",
+                    found_at=engram._now(),
                 )
                 tx.gaps.put(gap)
     return home

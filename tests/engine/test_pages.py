@@ -46,7 +46,7 @@ def add_gaps(tx: Transaction, numbers: Sequence[int]) -> None:
         tx.gaps.put(
             Gap(
                 id=f"gap{number * 7919 % 10_007}",
-                kind=GapKind.STALE,
+                kind=GapKind.MISSING_FIELD,
                 question=f"Is {number} so?",
                 priority=number % 3 / 4,
                 found_at=NOW + timedelta(seconds=number % 5),
@@ -189,7 +189,9 @@ def test_a_cursor_out_of_sight_is_refused(engram: Engram) -> None:
     turn = engram.observe("hello", scope=ANN)
     with engram._parts.store.atomic() as tx:
         tx.gaps.put(
-            Gap(id="hers", kind=GapKind.STALE, question="Is it so?", scope=ANN, found_at=engram._now())
+            Gap(
+                id="hers", kind=GapKind.MISSING_FIELD, question="Is it so?", scope=ANN, found_at=engram._now()
+            )
         )
 
     for look in (

@@ -44,7 +44,10 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         with engram._parts.store.atomic() as tx:
             for number in range(COUNT):
                 gap = Gap(
-                    id=f"gap{number}", kind=GapKind.STALE, question=f"Is {number} so?", found_at=clock.now()
+                    id=f"gap{number}",
+                    kind=GapKind.MISSING_FIELD,
+                    question=f"Is {number} so?",
+                    found_at=clock.now(),
                 )
                 tx.gaps.put(gap)
         yield client
@@ -70,7 +73,7 @@ def lengthen(tx: Transaction, number: int, now: datetime) -> None:
     tx.turns.add(
         Turn(id=new_id(now), content=f"turn {number}", role=Role.USER, occurred_at=now, created_at=now)
     )
-    tx.gaps.put(Gap(id=f"gap{number}", kind=GapKind.STALE, question=f"Is {number} so?", found_at=now))
+    tx.gaps.put(Gap(id=f"gap{number}", kind=GapKind.MISSING_FIELD, question=f"Is {number} so?", found_at=now))
     run = DreamRun(started_at=now, policy="balanced", steps=(), report=DreamReport(started_at=now))
     tx.dreams.put(run)
     tx.audit.add(AuditEvent(at=now, action=Action.PIN, target=str(number)))
