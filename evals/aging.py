@@ -86,6 +86,7 @@ def made_up(size: int, *, seed: int = 1) -> Population:
         recalled=recalled,
         forget_after=np.full(size, NEVER),
         due=np.zeros(size, np.int64),
+        asked=np.full(size, NEVER),
         changed=created,
         recalls=recalls,
         sessions=np.minimum(recalls, 4),

@@ -137,11 +137,12 @@ def test_one_memory_s_outlook_has_every_factor_and_both_futures(
     with Engram.open(
         settings=Settings(home=home), clock=past, embedder=TinyEmbedder(), background=False
     ) as engram:
-        memory_id = engram.remember("Helix is my editor", forget_after=past.now() + timedelta(days=300)).id
+        ends = past.now() + timedelta(days=300)
+        memory_id = engram.remember("I tried the Helix editor", forget_after=ends).id
 
     result = engram_command("forecast", memory_id[-8:])
 
-    assert "Helix is my editor" in result.stdout
+    assert "I tried the Helix editor" in result.stdout
     assert "retention       0." in result.stdout
     assert "recalled        never" in result.stdout
     for factor in FACTORS:

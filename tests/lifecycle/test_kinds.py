@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from engramdb.policy import PRESETS, Policy
 from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import ManualClock
 from engramdb.text.statements import is_of_health, sort_statement
-from engramdb.values import Layer, Memory, Provenance, SecurityTier, Source, Status
+from engramdb.values import GapKind, Layer, Memory, Provenance, SecurityTier, Source, Status
 from engramdb.values.memory import Moment, Voice
 from engramdb.values.population import Population, population_of, to_microseconds
 from engramdb.values.reading import Force, Lasting
@@ -132,6 +133,126 @@ def live(engram: Engram, clock: ManualClock, *, months: int) -> None:
         engram.age()
         if month % 4 == 3:
             engram.dream()
+
+
+# --- asking before knowledge goes ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("preset", "leaves_after"), [("balanced", 523), ("cortex", 130), ("beliefs", 108), ("tiered", 121)]
+)
+def test_knowledge_is_asked_about_before_it_goes(
+    preset: str, leaves_after: int, store_path: Path, clock: ManualClock
+) -> None:
+    """Two weeks ahead, so that it leaves when the rule says, and not before somebody could have answered."""
+    clock.set(BORN)
+    with open_aging(store_path, clock, preset) as engram:
+        fact = known()
+        keep(engram, fact)
+        asked, gone = None, None
+        for day in range(1, 600):
+            clock.set(BORN + days(day))
+            report = engram.age()
+            if report.asked:
+                assert asked is None
+                asked = day
+            if engram.get(fact.id).status is not Status.ACTIVE:
+                gone = day
+                break
+
+        assert (asked, gone) == (leaves_after - 14, leaves_after)
+
+
+def test_one_late_sweep_asks_and_takes_nothing(store_path: Path, clock: ManualClock) -> None:
+    """Who was away for years is asked first; the question is there, and the memory with it."""
+    clock.set(BORN)
+    with open_aging(store_path, clock, "beliefs") as engram:
+        fact = known()
+        keep(engram, fact)
+        clock.advance(days=1000)
+        told = engram.age(dry_run=True)
+        report = engram.age()
+
+        (gap,) = engram.gaps()
+        assert (told.asked, report.asked, report.by_rule) == (1, 1, {})
+        assert (gap.kind, gap.memories) == (GapKind.STALE, (fact.id,))
+        assert engram.get(fact.id).status is Status.ACTIVE
+
+        clock.advance(days=13)
+        assert engram.age().by_rule == {}
+        clock.advance(days=1)
+        assert engram.age().by_rule == {"decayed": 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"), [("yes", Status.ACTIVE), ("no", Status.INVALIDATED), ("not now", Status.ACTIVE)]
+)
+def test_an_answer_decides(answer: str, status: Status, store_path: Path, clock: ManualClock) -> None:
+    """Yes keeps it for another life, no ends it, and one that is put off waits for its time."""
+    clock.set(BORN)
+    with open_aging(store_path, clock, "beliefs") as engram:
+        fact = known()
+        keep(engram, fact)
+        clock.advance(days=200)
+        engram.age()
+        (gap,) = engram.gaps()
+
+        engram.answer(gap.id, answer)
+        clock.advance(days=14)
+        engram.age()
+
+        assert engram.get(fact.id).status is status
+
+
+def test_a_sweep_asks_about_twenty_the_most_faded_first(store_path: Path, clock: ManualClock) -> None:
+    """Nobody answers a hundred questions at once; those that are not asked about stay meanwhile."""
+    clock.set(BORN)
+    with open_aging(store_path, clock, "beliefs") as engram:
+        facts = [known(content=f"fact {number}", confidence=0.5 + number / 200) for number in range(50)]
+        keep(engram, *facts)
+        clock.advance(days=400)
+
+        reports = []
+        for _ in range(4):
+            reports.append(engram.age())
+            clock.advance(days=14)
+        here = {one.id for one in engram.list(limit=100)}
+
+        assert [(one.asked, one.by_rule) for one in reports] == [
+            (20, {}),
+            (20, {"decayed": 20}),
+            (10, {"decayed": 20}),
+            (0, {"decayed": 10}),
+        ]
+        assert here == set()
+
+
+def test_the_forecast_reckons_with_the_question(store_path: Path, clock: ManualClock) -> None:
+    """What could leave at once is foreseen to leave when there was time for an answer."""
+    clock.set(BORN)
+    with open_aging(store_path, clock, "beliefs") as engram:
+        fact = known()
+        keep(engram, fact)
+        early = engram.forecast(fact.id, days=400).soonest[0].leaves
+        clock.advance(days=300)
+        late = engram.forecast(fact.id, days=400).soonest[0].leaves
+        engram.age()
+        clock.advance(days=5)
+        asked = engram.forecast(fact.id, days=400).soonest[0].leaves
+
+        assert early is not None
+        assert late is not None
+        assert abs(early.at - (BORN + days(30 * math.log2(12)))) < timedelta(seconds=1)
+        assert late.at == BORN + days(314)
+        assert asked is not None
+        assert asked.at == BORN + days(314)
+
+
+def known(**fields: object) -> Memory:
+    """Knowledge that was read out of talk and holds until something replaces it."""
+    return extracted(
+        **{"lasting": Lasting.STABLE, "layer": Layer.SEMANTIC, "confidence": 0.6, "importance": 0.1, **fields}
+    )
 
 
 # --- which kinds there are ----------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import AccessLog, Affect, Kind, Layer, Memory, Provenance, Scope, Source, Status, new_id
 from engramdb.values.population import population_of, to_microseconds
+from engramdb.values.reading import Lasting
 
 if TYPE_CHECKING:
     from engramdb.lifecycle.forecast import Future
@@ -63,6 +64,7 @@ def memories(draw: st.DrawFn, /, **fixed: Any) -> Memory:
         "category": draw(st.sampled_from(["fact", "preference", "commitment", "correction", "bug"])),
         "provenance": Provenance(source=draw(st.sampled_from(Source))),
         "extractor": draw(st.sampled_from([None, "heuristic-1"])),
+        "lasting": draw(st.sampled_from([None, *Lasting])),
         "confidence": draw(shares),
         "importance": draw(shares),
         "strength": draw(shares),

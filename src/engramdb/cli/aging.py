@@ -125,6 +125,9 @@ def _show_counts(report: AgeReport) -> None:
         [[tier, str(report.by_tier.get(tier, 0))] for tier in Tier],
         numbers={1},
     )
+    if report.asked:
+        asked = counted(report.asked, "memory fades", "memories fade")
+        out(f"{asked}, and may leave in two weeks. Does it still hold? See engram gaps")
     if report.requantized:
         out(counted(report.requantized, "vector was", "vectors were") + " stored in another precision")
     out()

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -24,6 +25,7 @@ from engramdb.lifecycle.change import find
 from engramdb.lifecycle.curves import TIERS, importance_of, recalled_at, retention, tier_of
 from engramdb.lifecycle.forecast import DAY, Future, after_leaving, census, foresee
 from engramdb.lifecycle.lease import held
+from engramdb.lifecycle.questions import stale_question
 from engramdb.lifecycle.rules import LIVING
 from engramdb.lifecycle.sweep import Sweeper, sweep
 from engramdb.models.embedder import Embedder
@@ -132,8 +134,8 @@ def forecast_memory(parts: AgingParts, memory_id: MemoryId, *, scope: Scope, day
     policy = parts.policy
     with parts.store.read() as tx:
         memory = find(tx, memory_id, scope)
-        ends = session_ends(tx, [memory], policy.aging)
-    return forecast_one(memory, policy.aging, policy.name, now=parts.clock.now(), days=days, ends=ends)
+        around = surroundings(tx, [memory], policy.aging)
+    return forecast_one(memory, policy.aging, policy.name, now=parts.clock.now(), days=days, around=around)
 
 
 def forecast_scope(parts: AgingParts, scope: Scope | None, *, days: float) -> Forecast:
@@ -159,7 +161,7 @@ def forecast(
     with store.read() as tx:
         population = _living(tx, [policy], scope=scope)
         shown = [] if scope is None else _soonest(tx, population, policy, now=moment, days=days)
-        ends = session_ends(tx, shown, policy)
+        around = surroundings(tx, shown, policy)
     points = [moment + int(days * DAY * step / (POINTS - 1)) for step in range(POINTS)]
     return Forecast(
         made_at=now,
@@ -167,14 +169,14 @@ def forecast(
         policy=name,
         population=len(population),
         census=_census(population, policy, moment, points),
-        soonest=tuple(outlooks(shown, policy, now=now, days=days, ends=ends)),
+        soonest=tuple(outlooks(shown, policy, now=now, days=days, around=around)),
     )
 
 
 def forecast_one(
-    memory: Memory, policy: AgingPolicy, name: str, *, now: datetime, days: float, ends: Ints
+    memory: Memory, policy: AgingPolicy, name: str, *, now: datetime, days: float, around: Surroundings
 ) -> Forecast:
-    """Return what becomes of one memory, whose session ended then."""
+    """Return what becomes of one memory in such surroundings."""
     _check(days)
     moment = to_microseconds(now)
     points = [moment + int(days * DAY * step / (POINTS - 1)) for step in range(POINTS)]
@@ -183,8 +185,8 @@ def forecast_one(
         days=days,
         policy=name,
         population=1,
-        census=_census(_columns([memory], ends), policy, moment, points),
-        soonest=tuple(outlooks([memory], policy, now=now, days=days, ends=ends)),
+        census=_census(_columns([memory], around), policy, moment, points),
+        soonest=tuple(outlooks([memory], policy, now=now, days=days, around=around)),
     )
 
 
@@ -211,27 +213,44 @@ def presets_with(name: str, own: AgingPolicy) -> dict[str, AgingPolicy]:
     return {preset: own if preset == name else policy.aging for preset, policy in PRESETS.items()}
 
 
-def session_ends(tx: Transaction, memories: Sequence[Memory], policy: AgingPolicy) -> Ints:
-    """Return when the session of each memory ended, as the sweep sees it, where the policy asks for that."""
+class Surroundings(Struct, frozen=True):
+    """What the store knows of memories besides what they are, each at the same place."""
+
+    session_ended: Ints
+    """When the session of each ended, as the sweep sees it, where the policy asks for that."""
+    asked: Ints
+    """When somebody was asked whether it still holds."""
+
+
+def surroundings(tx: Transaction, memories: Sequence[Memory], policy: AgingPolicy) -> Surroundings:
+    """Return what the store knows of these memories besides what they are."""
     ends = tx.ages.session_ends(before=NEVER) if "stale_session" in policy.rules else {}
-    found = []
+    ended, asked = [], []
     for memory in memories:
         # A summary does not leave with its session.
         session = "" if memory.is_session_summary else memory.provenance.session or ""
-        found.append(ends.get((tx.scopes.find(memory.scope) or 0, session), NEVER))
-    return np.array(found, np.int64)
+        ended.append(ends.get((tx.scopes.find(memory.scope) or 0, session), NEVER))
+        gap = tx.gaps.get(stale_question(memory, priority=0, now=memory.updated_at).id, scope=memory.scope)
+        moments = () if gap is None else (gap.found_at, gap.snoozed_until or gap.found_at)
+        asked.append(to_microseconds(max(moments)) if moments else NEVER)
+    return Surroundings(np.array(ended, np.int64), np.array(asked, np.int64))
 
 
 def outlooks(
-    memories: Sequence[Memory], policy: AgingPolicy, *, now: datetime, days: float, ends: Ints
+    memories: Sequence[Memory],
+    policy: AgingPolicy,
+    *,
+    now: datetime,
+    days: float,
+    around: Surroundings,
 ) -> list[Outlook]:
     """Return each memory's future, as it is and as it would be after one more recall."""
     if not memories:
         return []
     recalled = [recalled_at(memory, policy, now, is_new_session=True) for memory in memories]
     left = retention(population_of(memories), policy, to_microseconds(now))
-    plain = _changes(_columns(memories, ends), policy, now=now, days=days)
-    better = _changes(_columns(recalled, ends), policy, now=now, days=days)
+    plain = _changes(_columns(memories, around), policy, now=now, days=days)
+    better = _changes(_columns(recalled, around), policy, now=now, days=days)
     return [
         Outlook(
             memory=memory,
@@ -245,8 +264,8 @@ def outlooks(
     ]
 
 
-def _columns(memories: Sequence[Memory], ends: Ints) -> Population:
-    return replace(population_of(memories), session_ended=ends)
+def _columns(memories: Sequence[Memory], around: Surroundings) -> Population:
+    return replace(population_of(memories), session_ended=around.session_ended, asked=around.asked)
 
 
 def _changes(

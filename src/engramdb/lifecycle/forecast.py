@@ -12,16 +12,21 @@ from numpy.typing import NDArray
 
 from engramdb.lifecycle.curves import TIERS, floor_of, retention, tiers
 from engramdb.lifecycle.rules import (
+    ANSWER_MICROSECONDS,
     LIVING,
+    MOST_ASKED,
     PASSING,
     STAYS,
     AgingRule,
     Verdicts,
+    answered,
     choose_crowded,
     choose_evicted,
     chosen_rules,
+    is_asked_about,
     judge,
     next_layers,
+    to_ask,
 )
 from engramdb.policy import AgingPolicy
 from engramdb.values import Layer, Tier
@@ -58,17 +63,40 @@ class Future(Struct, frozen=True, kw_only=True):
 def foresee(population: Population, policy: AgingPolicy, now: int, *, until: int) -> Future:
     """Return what will happen to each memory between now and the horizon."""
     layer_at, settled = _settled(population, policy, now)
-    leaves_at = first_moment(
-        lambda some, moments: _leaving(some, policy, moments) != STAYS, settled, now, until, precision=1
-    )
+    leaves_at, leaves_by = _left(settled, policy, now, until)
     return Future(
         settled=settled,
         layer_at=np.where(layer_at < until, layer_at, NEVER),
         below={tier: _falls_below(settled, policy, tier, now, until) for tier in TIERS[:-1]},
         leaves_at=leaves_at,
-        leaves_by=_leaving(settled, policy, np.minimum(leaves_at, until)),
+        leaves_by=leaves_by,
         rules=chosen_rules(policy),
     )
+
+
+def _left(settled: Population, policy: AgingPolicy, now: int, until: int) -> tuple[Ints, NDArray[np.int16]]:
+    """
+    Return when each memory leaves, and the place of the rule by which it does.
+
+    What is asked about first is foreseen to be asked about in time, and not to be answered.
+    """
+
+    def leaves_from(some: Population) -> Ints:
+        return first_moment(
+            lambda few, moments: _leaving(few, policy, moments) != STAYS, some, now, until, precision=1
+        )
+
+    leaves_at = leaves_from(settled)
+    leaves_by = _leaving(settled, policy, np.minimum(leaves_at, until))
+    rows = np.flatnonzero(is_asked_about(settled) & (settled.asked == NEVER))
+    free = answered(settled.take(rows))
+    due_at = leaves_from(free)
+    waited = np.where(due_at == NEVER, NEVER, np.maximum(due_at, now + ANSWER_MICROSECONDS))
+    is_first = (waited < leaves_at[rows]) & (waited <= until)
+    chosen = rows[is_first]
+    leaves_at[chosen] = waited[is_first]
+    leaves_by[chosen] = _leaving(free.take(is_first), policy, waited[is_first])
+    return leaves_at, leaves_by
 
 
 def census(
@@ -127,7 +155,18 @@ def simulate(
         left.update({name: int(rows.sum()) for name, rows in gone.items() if rows.any()})
         stays = ~np.logical_or.reduce([*gone.values(), np.zeros(len(here), np.bool_)])
         yield moment, verdicts.tiers[stays], left
-        here = here.take(stays)
+        here = _asked(here, policy, verdicts, stays, moment).take(stays)
+
+
+def _asked(
+    here: Population, policy: AgingPolicy, verdicts: Verdicts, stays: Flags, moment: int
+) -> Population:
+    """Return the memories after the questions of one sweep."""
+    places = np.flatnonzero(to_ask(here, policy, moment) & stays)
+    chosen = choose_evicted(verdicts.measured.retention[places], here.keys[places], most=MOST_ASKED)
+    asked = here.asked.copy()
+    asked[places[chosen]] = moment
+    return replace(here, asked=asked)
 
 
 def _census_by_sweeps(

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engramdb.lifecycle.curves import held_until, importance, retention, tiers
 from engramdb.policy import AgingPolicy
 from engramdb.values import Layer, Status
-from engramdb.values.aging import LAYERS, UNREAD
+from engramdb.values.aging import LAYERS, NEVER, UNREAD
 from engramdb.values.population import Moment, Population
+from engramdb.values.reading import Lasting
 
 WORKING_RECALLS = 2
 """After so many recalls a working memory becomes an episode."""
@@ -39,6 +41,12 @@ DECAYED_BELOW = 0.05
 """`decayed` prunes beliefs that are less sure than this by now (seed 003)."""
 LOW_VALUE_IMPORTANCE = 0.3
 """`low_value` archives old episodes less important than this (seed 004)."""
+
+ANSWER_DAYS = 14.0
+"""So long before stable knowledge may leave somebody is asked whether it still holds."""
+ANSWER_MICROSECONDS = int(ANSWER_DAYS * 86_400e6)
+MOST_ASKED = 20
+"""So many such questions a sweep, the most faded first; what is not asked about stays meanwhile."""
 
 # The rules by which memories leave, each with a name that its history rows carry.
 #
@@ -96,6 +104,8 @@ class AgingRule(Struct, frozen=True, kw_only=True):
     of: tuple[Status, ...] = LIVING
     heeds_kind: bool = True
     """Whether it leaves alone what does not fade because of what it says."""
+    asks: bool = False
+    """Whether it takes what is known only after somebody was asked if it still holds."""
     chooses: bool = False
     """Whether being due is not enough, because the rule takes only some of those."""
 
@@ -213,10 +223,10 @@ RULES = {
         AgingRule(name="forget_after", to=Status.FORGOTTEN, due=_forget_after, heeds_kind=False),
         AgingRule(name="speculative", to=Status.ARCHIVED, due=_speculative, heeds_kind=False),
         AgingRule(name="commitment", to=Status.ARCHIVED, due=_commitment),
-        AgingRule(name="unused", to=Status.ARCHIVED, due=_unused, of=(Status.ACTIVE,)),
-        AgingRule(name="faded", to=Status.ARCHIVED, due=_faded),
-        AgingRule(name="weak", to=Status.ARCHIVED, due=_weak),
-        AgingRule(name="decayed", to=Status.PRUNED, due=_decayed),
+        AgingRule(name="unused", to=Status.ARCHIVED, due=_unused, of=(Status.ACTIVE,), asks=True),
+        AgingRule(name="faded", to=Status.ARCHIVED, due=_faded, asks=True),
+        AgingRule(name="weak", to=Status.ARCHIVED, due=_weak, asks=True),
+        AgingRule(name="decayed", to=Status.PRUNED, due=_decayed, asks=True),
         AgingRule(name="low_value", to=Status.ARCHIVED, due=_low_value),
         AgingRule(name="stale_session", to=Status.ARCHIVED, due=_stale_session),
         AgingRule(
@@ -226,7 +236,7 @@ RULES = {
             of=(Status.SUPERSEDED,),
             heeds_kind=False,
         ),
-        AgingRule(name="evicted", to=Status.ARCHIVED, due=_evicted, chooses=True),
+        AgingRule(name="evicted", to=Status.ARCHIVED, due=_evicted, asks=True, chooses=True),
         AgingRule(name="crowded_out", to=Status.ARCHIVED, due=_crowded_out, chooses=True),
         AgingRule(
             name="archive_ended",
@@ -246,7 +256,34 @@ def is_due(rule: AgingRule, measured: Measured) -> Flags:
     may_leave = population.has(*rule.of) & ~population.pinned
     if rule.heeds_kind:
         may_leave &= measured.held <= measured.now
+    if rule.asks:
+        may_leave &= ~is_asked_about(population) | (population.asked <= measured.now - ANSWER_MICROSECONDS)
     return may_leave & rule.due(measured)
+
+
+def is_asked_about(population: Population) -> Flags:
+    """Return what does not fade away unasked: knowledge that holds until something replaces it."""
+    is_known = population.is_in(Layer.SEMANTIC) & population.lasts(Lasting.STABLE)
+    return is_known & ~population.derived & ~population.episodes
+
+
+def to_ask(population: Population, policy: AgingPolicy, now: Moment) -> Flags:
+    """Return about which memories to ask now, because a rule may take them once there is time to answer."""
+    found = np.zeros(len(population), np.bool_)
+    may_ask = is_asked_about(population) & (population.asked == NEVER) & population.has(*LIVING)
+    rows = np.flatnonzero(may_ask & ~population.pinned)
+    some = answered(population.take(rows))
+    later = np.broadcast_to(np.asarray(now, np.int64), (len(population),))[rows] + ANSWER_MICROSECONDS
+    measured = measure(some, policy, later)
+    for rule in chosen_rules(policy):
+        if rule.asks:
+            found[rows] |= is_due(rule, measured)
+    return found
+
+
+def answered(population: Population) -> Population:
+    """Return the memories as they are when somebody was asked about each, long ago."""
+    return replace(population, asked=np.zeros(len(population), np.int64))
 
 
 def chosen_rules(policy: AgingPolicy) -> list[AgingRule]:
@@ -282,18 +319,23 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     """Who is due for each rule that chooses among those."""
 
 
+def measure(population: Population, policy: AgingPolicy, now: Moment) -> Measured:
+    """Return a population at a moment, with what every rule asks for."""
+    return Measured(
+        population=population,
+        policy=policy,
+        now=now,
+        retention=retention(population, policy, now),
+        held=held_until(population, policy),
+    )
+
+
 def judge(population: Population, policy: AgingPolicy, now: Moment) -> Verdicts:
     """Return what one sweep at this moment does with each memory."""
     living = population.has(*LIVING)
     layers = next_layers(population, policy, now)
     settled = population.in_layers(layers)
-    measured = Measured(
-        population=settled,
-        policy=policy,
-        now=now,
-        retention=retention(settled, policy, now),
-        held=held_until(settled, policy),
-    )
+    measured = measure(settled, policy, now)
     rules = chosen_rules(policy)
     leaving = np.full(len(population), STAYS, np.int16)
     due = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import threading
 import time
 from collections import Counter
@@ -13,7 +14,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from engramdb.lifecycle.curves import TIERS, retention, tiers
-from engramdb.lifecycle.rules import STAYS, AgingRule, Contest, Verdicts, judge
+from engramdb.lifecycle.questions import stale_question
+from engramdb.lifecycle.rules import MOST_ASKED, STAYS, AgingRule, Contest, Verdicts, judge, to_ask
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.policy import AgingPolicy
 from engramdb.store.contract import Store, Sweep, Transaction
@@ -45,6 +47,8 @@ FIRST_WRITE_ROWS = 32
 MOST_WRITE_ROWS = 512
 MOVES_SHOWN = 1_000
 WHOLE_BITS = 8
+FADING_PRIORITY = 0.4
+"""How much an answer matters about what nobody has used for long."""
 AGER = Actor(name="aging", kind=ActorKind.RULE)
 
 
@@ -59,6 +63,8 @@ class _Tally(Struct):
     longest_write: float = 0.0
     write_rows: int = FIRST_WRITE_ROWS
     requantized: int = 0
+    fading: list[tuple[float, int]] = field(default_factory=list)
+    """What is left of the knowledge to ask about, and its keys; the most faded."""
 
     def note(self, moved: AgeMove) -> None:
         """Count a move, and keep it to show."""
@@ -115,6 +121,7 @@ def sweep(sweeper: Sweeper) -> AgeReport:
         _cool(sweeper, tally, page)
         if sweeper.progress is not None:
             sweeper.progress(len(page))
+    _ask(sweeper, tally)
     _hold_contests(sweeper, tally, ends)
     _finish(sweeper, tally)
     return _report(sweeper, tally, is_resumed, started)
@@ -158,6 +165,7 @@ def _age_page(sweeper: Sweeper, tally: _Tally, page: Population, ends: Mapping[t
     is_living = page.has(Status.ACTIVE, Status.CHALLENGED)
     for code, number in zip(*np.unique(verdicts.tiers[is_living], return_counts=True), strict=True):
         tally.by_tier[TIERS[code]] += int(number)
+    _note_fading(sweeper, tally, verdicts)
     changing = (verdicts.leaving != STAYS) | (verdicts.layers != page.layers)
     keys = page.keys[changing].tolist()
     before, end = tally.sweep.looked_at, int(page.keys[-1])
@@ -169,6 +177,25 @@ def _age_page(sweeper: Sweeper, tally: _Tally, page: Population, ends: Mapping[t
         apply(sweeper, tally, now_keys, lambda tx, chosen: _verdicts(sweeper, tx, chosen, ends))
     if not keys:
         tally.sweep = replace(tally.sweep, after_key=end, looked_at=before + len(page))
+
+
+def _note_fading(sweeper: Sweeper, tally: _Tally, verdicts: Verdicts) -> None:
+    measured = verdicts.measured
+    rows = to_ask(measured.population, sweeper.policy, sweeper.moment) & (verdicts.leaving == STAYS)
+    found = zip(measured.retention[rows].tolist(), measured.population.keys[rows].tolist(), strict=True)
+    tally.fading = heapq.nsmallest(MOST_ASKED, [*tally.fading, *found])
+
+
+def _ask(sweeper: Sweeper, tally: _Tally) -> None:
+    """Ask whether knowledge still holds that a rule may take once there was time for an answer."""
+    keys = [key for _, key in tally.fading]
+    if not keys or sweeper.dry_run or sweeper.is_stopped:
+        return
+    with sweeper.store.atomic() as tx:
+        for memory in tx.memories.by_keys(keys).values():
+            tx.gaps.put(stale_question(memory, priority=FADING_PRIORITY, now=sweeper.now))
+        detail = {"questions": len(keys)}
+        tx.audit.add(AuditEvent(at=sweeper.now, action=Action.AGE, actor=AGER, detail=detail))
 
 
 def _verdicts(
@@ -310,6 +337,7 @@ def _report(sweeper: Sweeper, tally: _Tally, is_resumed: bool, started: float) -
         by_rule=dict(tally.by_rule),
         by_tier=dict(tally.by_tier),
         moves=tuple(tally.moves),
+        asked=len(tally.fading),
         requantized=tally.requantized,
         resumed=is_resumed,
         finished=not sweeper.is_stopped,

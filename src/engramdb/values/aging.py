@@ -139,6 +139,8 @@ class AgeReport(Struct, frozen=True, kw_only=True):
     """How many memories there are in each tier."""
     moves: tuple[AgeMove, ...] = ()
     """The first thousand of them."""
+    asked: int = 0
+    """About how many memories somebody is now asked whether they still hold, before they may leave."""
     requantized: int = 0
     """How many vectors were stored in another precision."""
     resumed: bool = False

@@ -51,6 +51,8 @@ class Population(Struct, frozen=True, kw_only=True):
     forget_after: Ints
     due: Ints
     """The end of the last time that it names; 0 where it names none."""
+    asked: Ints
+    """When somebody was last asked whether it still holds, since it was last confirmed; never, if nobody."""
     changed: Ints
     """When it was last changed in any way, such as superseded or archived."""
     recalls: Ints
@@ -164,6 +166,7 @@ def population_of(memories: Sequence[Memory], *, keys: Sequence[int] | None = No
             [to_microseconds(one.forget_after) if one.forget_after else NEVER for one in memories]
         ),
         due=_ints([to_microseconds(at) if (at := memory.due_at) else 0 for memory in memories]),
+        asked=_ints([NEVER] * len(memories)),
         changed=_moments([memory.updated_at for memory in memories]),
         recalls=_ints([memory.access.count for memory in memories]),
         sessions=_ints([memory.access.sessions for memory in memories]),

@@ -50,6 +50,12 @@ _DUE = (
     "(SELECT coalesce(max(unixepoch(j.value ->> 'end')), 0) * 1000000 FROM json_each(m.moments) j) END)"
 )
 """What `Memory.due_at` says, to the second."""
+_ASKED = (
+    "coalesce((SELECT max(max(g.found_at, coalesce(g.snoozed_until, 0))) FROM gap_memories x "
+    "JOIN gaps g ON g.id = x.gap WHERE x.memory = m.key AND g.kind = 'stale' "
+    f"AND g.found_at >= max({_SAID}, coalesce(m.confirmed_at, 0))), {NEVER})"
+)
+"""A question that somebody let rest counts as asked when the rest is over."""
 _SELECT = (
     f"SELECT m.key, {_SAID}, max({_SAID}, coalesce(m.confirmed_at, {_SAID})), "
     f"coalesce(m.access_last_at, {_SAID}), coalesce(m.forget_after, {NEVER}), m.updated_at, "
@@ -59,7 +65,7 @@ _SELECT = (
     "CASE WHEN coalesce(m.extractor, '') LIKE 'session-%' THEN NULL ELSE m.session END, "
     "CASE WHEN m.access_count > 0 THEN m.access_recent END, "
     f"coalesce(m.extractor, '') LIKE '{DREAMT}%', {_DUE}, m.lasting, {_ENDURES}, "
-    f"coalesce(m.extractor, '') LIKE '{SUMMED_UP}%' FROM memories m "
+    f"coalesce(m.extractor, '') LIKE '{SUMMED_UP}%', {_ASKED} FROM memories m "
     "WHERE m.status IN (SELECT value FROM json_each(?))"
 )
 _PROJECTS = "SELECT id, min(id) OVER (PARTITION BY project) FROM scopes"
@@ -83,7 +89,7 @@ _LAYER_CODES = {layer.value: code for code, layer in enumerate(LAYERS)}
 _STATUS_CODES = {status.value: code for code, status in enumerate(STATUSES)}
 _SOURCE_CODES = {source.value: code for code, source in enumerate(SOURCES)}
 _LASTING_CODES = {None: UNREAD} | {lasting.value: code for code, lasting in enumerate(LASTINGS)}
-_COLUMNS = 30
+_COLUMNS = 31
 MICROSECONDS_PER_DAY = 86_400_000_000
 
 
@@ -180,6 +186,7 @@ def _population(
         recalled=np.array(columns[3], np.int64),
         forget_after=np.array(columns[4], np.int64),
         due=np.array(columns[26], np.int64),
+        asked=np.array(columns[30], np.int64),
         changed=np.array(columns[5], np.int64),
         recalls=np.array(columns[6], np.int64),
         sessions=np.array(columns[7], np.int64),
