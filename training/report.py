@@ -28,9 +28,9 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 TEMPERATURES = np.geomspace(0.5, 4.0, 40)
-PRECISION = {"conflict": 0.97, "same": 0.95, "keep": 0.95, "doubt": 0.8}
-FALSE_ALARMS = {"premise": 0.02, "doubtful": 0.04}
-"""Of the questions that rest on nothing outdated, and of the statements that stand: so many are flagged."""
+PRECISION = {"conflict": 0.97, "same": 0.95, "keep": 0.95}
+CHOSEN = {"doubt": 0.35, "premise": 0.7, "doubtful": 0.7}
+"""Chosen where candidates compete, on the open half of `evals.beliefs`: docs/lab/0048-reader-three.md."""
 LEAST_CHOSEN = 0.05
 """Of all that is right; a threshold that passes fewer is luck."""
 MAX_FALSE_ALARMS = 0.01
@@ -145,15 +145,12 @@ def fit(found: Predictions) -> dict[str, Any]:
     for name in ("conflict", "same"):
         scores, right = _scores(found, "relation", RELATIONS.index(name), temperatures)
         thresholds[name] = threshold_for_precision(scores, right, PRECISION[name])
-    thresholds["doubt"] = threshold_for_precision(*_likely_conflicts(found, temperatures), PRECISION["doubt"])
-    for name, allowed in FALSE_ALARMS.items():
-        thresholds[name] = threshold_for_false_alarms(*_scores(found, name, 1, temperatures), allowed)
     messages = _scores(found, "keep", 1, temperatures, where=_is_message)
     thresholds["keep"] = threshold_for_precision(*messages, PRECISION["keep"])
     thresholds["hostile"] = threshold_for_false_alarms(
         *_scores(found, "hostile", 1, temperatures), MAX_FALSE_ALARMS
     )
-    return {"temperatures": temperatures, "thresholds": thresholds}
+    return {"temperatures": temperatures, "thresholds": thresholds | CHOSEN}
 
 
 def _likely_conflicts(found: Predictions, temperatures: dict[str, float]) -> tuple[Floats, Flags]:
@@ -211,7 +208,7 @@ def describe(found: Predictions, fitted: dict[str, Any], likeness: Likeness | No
     lines.append(f"| doubt: precision at p ≥ {thresholds['doubt']:.2f} | {_share(right[doubted])} |")
     lines.append(f"| doubt: recall | {_share(doubted[right])} |")
     lines += _harmless(found, temperatures, thresholds)
-    for task in ("hostile", *FALSE_ALARMS):
+    for task in ("hostile", "premise", "doubtful"):
         scores, right = _scores(found, task, 1, temperatures)
         if right.any():
             flagged = scores >= thresholds[task]

@@ -46,7 +46,7 @@ def test_the_pack_sees_a_change_in_natural_words(engram: Engram) -> None:
 
     assert engram.get(old.id).status is Status.SUPERSEDED
     assert engram.get(other.id).status is Status.ACTIVE
-    assert any("says e5-small/2" in event.reason for event in engram.history(old.id))
+    assert any("says e5-small/3" in event.reason for event in engram.history(old.id))
 
 
 def test_the_pack_sees_a_repetition_in_natural_words(engram: Engram) -> None:
@@ -82,7 +82,7 @@ def test_by_default_the_pack_judges_where_it_is_installed(home: Path, clock: Man
         engram.remember(NEW)
 
         report = engram.status()
-        assert (report.reader, report.judge) == ("rules, e5-small/2", "rules, e5-small/2")
+        assert (report.reader, report.judge) == ("rules, e5-small/3", "rules, e5-small/3")
         assert engram.get(old.id).status is Status.SUPERSEDED
 
 
@@ -96,7 +96,7 @@ def test_a_reader_that_cannot_be_loaded_costs_no_write(home: Path, clock: Manual
         shutil.rmtree(folder)
     elif damage == "older":
         (folder / MANIFEST).write_text(
-            (folder / MANIFEST).read_text().replace('"reader": "2"', '"reader": "0"')
+            (folder / MANIFEST).read_text().replace('"reader": "3"', '"reader": "0"')
         )
     else:
         (folder / MANIFEST).write_text("{")
@@ -153,7 +153,7 @@ def test_a_judge_that_failed_is_asked_again_in_the_background(
     [
         ("rules", "", "rules", "rules"),
         ("auto", "", "rules, static-head", "rules"),
-        ("pack", "", "rules", "rules, e5-small/2"),
+        ("pack", "", "rules", "rules, e5-small/3"),
         ("auto", "openai:small", "rules, static-head, openai:small", "rules, openai:small/"),
     ],
 )
@@ -183,11 +183,11 @@ def test_adding_a_pack_again_brings_the_reader_of_this_release(home: Path) -> No
     """One that was added before there was a reader is built anew; nothing else changes."""
     folder = pack_folder("e5-small", home)
     manifest = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(manifest.replace('"reader": "2"', '"reader": ""'))
+    (folder / MANIFEST).write_text(manifest.replace('"reader": "3"', '"reader": ""'))
 
     pack = add_pack("e5-small", home)
 
-    assert pack.manifest.reader == "2"
+    assert pack.manifest.reader == "3"
 
 
 def test_a_pack_without_its_reader_is_named_and_costs_no_sentence(home: Path, clock: ManualClock) -> None:

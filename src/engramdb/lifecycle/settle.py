@@ -36,9 +36,9 @@ MAX_LINKS = 3
 """To how many of its neighbors a new memory is linked."""
 MAX_RETIRED = 3
 """How many memories one statement may supersede; what else it contradicts is challenged."""
-MAX_DOUBTED = 2
+MAX_DOUBTED = 1
 """How many memories one statement may challenge on a mere doubt, the likeliest: what seems to end many things
-is more often about none of them."""
+is more often about none of them (docs/lab/0048-reader-three.md)."""
 UNSURE = 0.5
 """The chance of a conflict that rules suspect and nothing confirms."""
 MAX_UNSURE = 0.85
