@@ -198,7 +198,7 @@ def has_reader(home: Path) -> bool:
     """Return whether the pack with this release's reader is installed, without loading anything."""
     try:
         pack = find_pack(e5.NAME, home)
-    except ModelPackBroken:  # the reader of single sentences says so
+    except (ModelPackBroken, OSError):  # the reader of single sentences says so
         return False
     return pack is not None and pack.manifest.reader == READER_VERSION and _runtime_is_installed()
 
