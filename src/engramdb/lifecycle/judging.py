@@ -22,6 +22,8 @@ from engramdb.text.terms import passage
 from engramdb.values import BELIEVED, Actor, ActorKind, Memory
 
 JUDGING = Actor(name="judge", kind=ActorKind.RULE)
+LATER_ONES = 4
+"""So many times as many neighbors are looked for, since those that came in later are left to their own turn."""
 BATCH = 8
 """Memories judged between two looks at whether to stop."""
 
@@ -93,6 +95,7 @@ def _earlier(waiting: Mapping[int, Memory], pipeline: WritePipeline) -> dict[int
             floor=near_floor(pipeline.embedder.similarity_floor),
             likeness=pipeline.likeness,
             words=pipeline.words,
+            reach=LATER_ONES,
         )
     return {
         key: [one for one in near if _came_before(one.memory, waiting[key])] for key, near in found.items()

@@ -133,20 +133,23 @@ def gather(
     floor: float,
     likeness: ComparesPairs,
     words: FindsByWords | None = None,
+    reach: int = 1,
 ) -> tuple[dict[int, list[Neighbor]], dict[int, int]]:
     """
     Return each candidate's neighbors by its place, and how many of the nearest were too far to look at.
 
     A cosine below the `floor` is as far as any: reading such a memory would cost time and decide nothing.
     For a judge, which reads what it is given, those count that share rare `words`, and the nearest however
-    far they are: what ends a fact need not sound like it (docs/lab/0044-beliefs.md).
+    far they are: what ends a fact need not sound like it (docs/lab/0044-beliefs.md). With `reach`, so many
+    times as many are found, where the caller will leave some out.
     """
-    floor, limit = (-1.0, MAX_NEAREST) if words is not None else (floor, SURPRISE_NEIGHBORS)
+    floor, limit = (-1.0, reach * MAX_NEAREST) if words is not None else (floor, SURPRISE_NEIGHBORS)
     nearest = _nearest(tx, candidates, vectors, index, limit=limit)
     keys = {place: [one.key for one in found if one.score >= floor] for place, found in nearest.items()}
     far = {place: len(found) - len(keys[place]) for place, found in nearest.items()}
     for place, candidate in candidates.items():
-        found_by_words = _sharing_words(tx, candidate, words) if words is not None else []
+        most = reach * MAX_SHARING_WORDS
+        found_by_words = _sharing_words(tx, candidate, words, most=most) if words is not None else []
         keys[place] = [*found_by_words, *keys.get(place, []), *_structured(tx, candidate)]
     own = _of_own_scope(tx, candidates, keys)
     alike = likeness.pairwise(
@@ -253,12 +256,10 @@ def _nearest(
     return found
 
 
-def _sharing_words(tx: Transaction, candidate: Candidate, words: FindsByWords) -> list[int]:
+def _sharing_words(tx: Transaction, candidate: Candidate, words: FindsByWords, *, most: int) -> list[int]:
     """Return the memories that share most words with a statement, rare ones counting for more."""
     memory = candidate.memory
-    found = words.search(
-        tx, memory.content, scope=memory.scope, filters=Filters(), limit=MAX_SHARING_WORDS + 1
-    )
+    found = words.search(tx, memory.content, scope=memory.scope, filters=Filters(), limit=most + 1)
     return [one.key for one in found]
 
 

@@ -273,9 +273,10 @@ def weigh(
     is pinned or about health gives way only to a person who asks for it in words that tell of a change, what
     was stated often only to such words. What says more than is contradicted stays.
     """
-    is_guarded = old.is_guarded and not (is_persons_act and is_change(new))
-    if is_weaker(new, old) or is_guarded or not _is_by_same(new, old):
+    if is_weaker(new, old) or not _is_by_same(new, old):
         return Verdict.CHALLENGE if found.is_sure else Verdict.CREATE
+    if old.is_guarded and not (is_persons_act and is_change(new)):
+        return Verdict.CHALLENGE
     is_supported = old.evidence_count >= policy.evidence_to_coexist and not is_change(new)
     if not found.is_sure or is_supported or says_more(old.told, new.told):
         return Verdict.CHALLENGE
