@@ -23,7 +23,7 @@ from engramdb.values import BELIEVED, Actor, ActorKind, Memory
 
 JUDGING = Actor(name="judge", kind=ActorKind.RULE)
 LATER_ONES = 4
-"""So many times as many neighbors are looked for, since those that came in later are left to their own turn."""
+"""So many times as many neighbors are looked for, since what came in later waits for its own turn."""
 BATCH = 8
 """Memories judged between two looks at whether to stop."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Protocol
@@ -150,7 +150,7 @@ def gather(
     for place, candidate in candidates.items():
         most = reach * MAX_SHARING_WORDS
         found_by_words = _sharing_words(tx, candidate, words, most=most) if words is not None else []
-        keys[place] = [*found_by_words, *keys.get(place, []), *_structured(tx, candidate)]
+        keys[place] = [*_in_turns(found_by_words, keys.get(place, [])), *_structured(tx, candidate)]
     own = _of_own_scope(tx, candidates, keys)
     alike = likeness.pairwise(
         [candidates[place].memory.told for place, _ in own], [memory.told for _, memory in own]
@@ -254,6 +254,12 @@ def _nearest(
         answers = index.neighbors(tx, rows, scope=scope, limit=limit)
         found.update(zip(wanted, answers, strict=True))
     return found
+
+
+def _in_turns(first: Sequence[int], second: Sequence[int]) -> Iterator[int]:
+    """Yield one of each in turn, so that the first few hold the best of both."""
+    for pair in itertools.zip_longest(first, second):
+        yield from (key for key in pair if key is not None)
 
 
 def _sharing_words(tx: Transaction, candidate: Candidate, words: FindsByWords, *, most: int) -> list[int]:
