@@ -338,7 +338,8 @@ def test_a_timeline_tells_how_knowledge_came_to_be(engram_command: Command, chan
     added, corrected, replaced, reason, again, _said_again, _, busiest = shown.splitlines()
     assert re.fullmatch(r"2026-01-01 00:00Z  addition +\S{8}  My editor is vim", added)
     assert re.fullmatch(rf"2026-03-01 00:00Z  correction +{changed[-8:]}  My editor is Helix", corrected)
-    assert re.fullmatch(r" {44}in place of \S{8}  My editor is vim", replaced)
+    held = r"\(true 2026-01-01 00:00Z to 2026-03-01 00:00Z\)"
+    assert re.fullmatch(rf" {{44}}in place of \S{{8}}  My editor is vim {held}", replaced)
     assert reason.strip() == "reason: switched"
     assert again.startswith("2026-03-02 00:00Z  reinforcement")
     assert corrected.index("My editor") == again.index("My editor") == 44

@@ -73,8 +73,8 @@ def test_an_old_statement_that_comes_late_is_linked_to_what_replaced_it(engram: 
     assert [event.new_status for event in engram.history(paris.id)] == [Status.ACTIVE, Status.SUPERSEDED]
 
 
-def test_a_timeline_tells_what_came_late_and_then_what_stands_for_it(tmp_path: Path) -> None:
-    """Paris is an addition first, and Lisbon in its place second."""
+def test_a_timeline_tells_what_came_late_at_its_own_time(tmp_path: Path) -> None:
+    """Paris of 2021 stands before Lisbon in its place of 2024, whichever the store heard of first."""
     clock = ManualClock(NOW)
     with Engram.open(tmp_path / "other.db", clock=clock, background=False) as engram:
         engram.remember("I live in Lisbon", occurred_at=year(2024))
@@ -83,11 +83,13 @@ def test_a_timeline_tells_what_came_late_and_then_what_stands_for_it(tmp_path: P
 
         told = engram.timeline("where I live").entries
 
-    assert [(one.change, one.memory.content) for one in told] == [
-        (KnowledgeChange.ADDITION, "I live in Lisbon"),
-        (KnowledgeChange.ADDITION, "I live in Paris"),
-        (KnowledgeChange.CORRECTION, "I live in Lisbon"),
+    assert [(one.change, one.memory.content, one.at) for one in told] == [
+        (KnowledgeChange.ADDITION, "I live in Paris", year(2021)),
+        (KnowledgeChange.CORRECTION, "I live in Lisbon", year(2024)),
     ]
+    assert told[1].learned_at == clock.now()
+    assert told[1].replaced is not None
+    assert (told[1].replaced.valid_from, told[1].replaced.valid_to) == (year(2021), year(2024))
 
 
 def test_an_old_session_does_not_overrule_a_new_one(engram: Engram) -> None:
@@ -133,12 +135,13 @@ def test_a_fact_that_was_said_again_later_is_not_replaced_by_what_lies_between(e
 
 
 def test_an_old_repetition_does_not_make_a_memory_fresh(engram: Engram) -> None:
-    """Evidence of 2020 counts as evidence, dated 2020."""
+    """Evidence of 2020 is dated 2020: it has been true for longer, and was last said in 2024."""
     engram.remember("I live in Berlin", occurred_at=year(2024))
 
     again = engram.remember("I live in Berlin", occurred_at=year(2020))
 
-    assert (again.reinforcements, again.confirmed_at) == (1, year(2020))
+    assert (again.reinforcements, again.said_at, again.last_stated_at) == (1, year(2020), year(2024))
+    assert again.valid_from == year(2020)
 
 
 def test_a_correction_holds_although_it_keeps_the_day_of_the_old_statement(engram: Engram) -> None:

@@ -404,6 +404,7 @@ def test_recall_can_be_narrowed_and_asked_of_the_past(talk: Talk) -> None:
     assert contents(since="2025-01-01") == {"Tea in the kitchen"}
     assert contents(until="2025-01-01") == {"Tea in the garden"}
     assert contents(as_of="2020-01-01") == set()
+    assert contents(valid_at="2020-01-01") == set()
 
 
 def test_a_timeline_tells_what_was_before(talk: Talk) -> None:
@@ -414,7 +415,9 @@ def test_a_timeline_tells_what_was_before(talk: Talk) -> None:
     entries = talk.values("timeline", topic="my editor")["entries"]
 
     assert [entry["change"] for entry in entries] == ["addition", "correction"]
-    assert entries[1]["replaced"] == entries[0]["memory"]["id"]
+    was = entries[1]["replaced"]
+    assert (was["id"], was["content"]) == (entries[0]["memory"]["id"], "My editor is vim")
+    assert was["valid_to"] == entries[1]["at"]
 
 
 def test_an_entity_is_shown_whole(talk: Talk) -> None:

@@ -19,6 +19,7 @@ from engramdb.recall.as_of import as_it_was, believed
 from engramdb.recall.timeline import timeline
 from engramdb.testing import ManualClock, TinyEmbedder
 from engramdb.values import GLOBAL
+from engramdb.values.query import Then
 from engramdb.values.recall import KnowledgeChange
 
 if TYPE_CHECKING:
@@ -211,7 +212,15 @@ def test_believed_is_the_listing_of_that_moment(
                 for one in held.values()
                 if one.id in findable and one.status in asked and scope.sees(one.scope)
             ]
-            found = believed(tx, range(200, 0, -1), moment=moment, scope=scope, statuses=asked, limit=100)
+            found = believed(
+                tx,
+                range(200, 0, -1),
+                then=Then(as_of=moment),
+                scope=scope,
+                filters=Filters(statuses=asked),
+                now=life.clock.now(),
+                limit=100,
+            )
 
             assert [comparable(memory) for _, memory in found] == expected
 

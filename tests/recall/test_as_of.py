@@ -14,6 +14,7 @@ from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.recall.as_of import as_it_was, believed, undo, widened
 from engramdb.store.sqlite.memories import HistoryTable
 from engramdb.values import GLOBAL, AccessLog, Action, Actor, HistoryEvent, Provenance, SecurityTier
+from engramdb.values.query import Then
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,9 +42,18 @@ def event(days: float, action: Action, **fields: Any) -> HistoryEvent:
 
 def then(engram: Engram, moment: datetime, **options: Any) -> list[Memory]:
     """What was believed at a moment, newest first."""
-    asked: dict[str, Any] = {"scope": GLOBAL, "statuses": ACTIVE, "limit": 100} | options
+    scope = options.pop("scope", GLOBAL)
+    filters = Filters(**{"statuses": ACTIVE} | options)
     with engram._parts.store.read() as tx:
-        found = believed(tx, range(300, 0, -1), moment=moment, **asked)
+        found = believed(
+            tx,
+            range(300, 0, -1),
+            then=Then(as_of=moment),
+            scope=scope,
+            filters=filters,
+            now=engram._now(),
+            limit=100,
+        )
     return [one for _, one in found]
 
 
@@ -405,8 +415,10 @@ def test_the_first_that_fit_are_found_page_by_page(engram: Engram, clock: Manual
     with engram._parts.store.read() as tx:
         history = CountingHistory(tx.history._connection)  # type: ignore[attr-defined]
         tx.history = history  # type: ignore[misc]
-        found = believed(tx, keys, moment=moment, scope=GLOBAL, statuses=ACTIVE, limit=3)
-        at_once = believed(tx, keys[::-1], moment=moment, scope=GLOBAL, statuses=ACTIVE, limit=3)
+        asked: dict[str, Any] = {"then": Then(as_of=moment), "filters": Filters(statuses=ACTIVE)}
+        asked |= {"scope": GLOBAL, "now": clock.now(), "limit": 3}
+        found = believed(tx, keys, **asked)
+        at_once = believed(tx, keys[::-1], **asked)
 
     assert [key for key, _ in found] == [3, 1, 5]
     assert [key for key, _ in at_once] == [4, 2, 5]

@@ -78,6 +78,8 @@ def recall(run: Run) -> None:
         talk(beyond)
     if run.asked.as_of is not None:
         talk(f"This is what was believed at {minute(run.asked.as_of)}.")
+    if run.asked.valid_at is not None:
+        talk(f"This is what was true at {minute(run.asked.valid_at)}.")
 
 
 def _tell_quality(answer: Recall) -> None:
@@ -265,7 +267,7 @@ def timeline(run: Run) -> None:
 
 
 def show_timeline(found: Timeline) -> None:
-    """Show how the knowledge of a topic changed; the times are those at which the store learned of it."""
+    """Show how the knowledge of a topic changed, each change at the time from which on it held."""
     for entry in found.entries:
         _show_entry(entry)
     if len(found.entries) > 1:
@@ -278,13 +280,20 @@ def _show_entry(entry: TimelineEntry) -> None:
     out(indented(first, spoken(entry.memory), indent=_UNDER_ENTRY))
     for relation, other in (("in place of", entry.replaced), ("against", entry.disputed)):
         if other is not None:
-            _show_below(f"{relation} {_quoted(other)}")
+            _show_below(f"{relation} {_quoted(other)}{_held(other)}")
     if entry.reason:
         _show_below(f"reason: {one_line(entry.reason)}")
 
 
 def _show_below(text: str) -> None:
     out(indented(_UNDER_ENTRY, text, indent=_UNDER_ENTRY))
+
+
+def _held(memory: Memory) -> str:
+    """Return from when to when a memory was true, once that is over."""
+    if memory.valid_to is None:
+        return ""
+    return dim(f" (true {minute(memory.holds_from)} to {minute(memory.valid_to)})")
 
 
 def _quoted(memory: Memory) -> str:

@@ -81,7 +81,7 @@ from engramdb.values import (
     WorkingMemory,
     new_id,
 )
-from engramdb.values.query import RECALL_LIMIT, check_limit, check_number, checked_filters, parse_enum
+from engramdb.values.query import RECALL_LIMIT, Then, check_limit, check_number, checked_filters, parse_enum
 from engramdb.values.window import BRIEF_TOKENS
 
 if TYPE_CHECKING:  # imported by the verbs that use them, so that a process loads only what it needs
@@ -404,6 +404,7 @@ class Engram:
         filters: Filters | None = None,
         session: str | None = None,
         as_of: datetime | None = None,
+        valid_at: datetime | None = None,
         strategy: str | None = None,
         explain: bool = False,
         turns: bool = True,
@@ -413,14 +414,16 @@ class Engram:
         Return the memories that fit the question, best first, with reasons, and how good the answer is.
 
         What is given and fits counts as recalled, in this `session` if named. With `as_of` the answer is
-        what was believed at that moment, and counts as nothing; what was forgotten since stays forgotten.
+        what was believed at that moment, with `valid_at` what was true at one, as known now or `as_of` then;
+        either counts as no recall, and what was forgotten since stays forgotten.
         `strategy` puts the candidates in another order than the policy does; `explain` also shows what was
         nearly given. Where memories fall short, `said` is what was said and not kept, unless `turns` is off.
         """
         narrowed = checked_filters(filters).in_mode(parse_enum(Mode, mode))
         asked = Query(text=query, scope=self._in(scope), filters=narrowed, limit=limit)
+        then = Then(as_of=as_of, valid_at=valid_at)
         return self._parts.recalls.recall(
-            asked, session=session, as_of=as_of, strategy=strategy, explain=explain, turns=turns
+            asked, session=session, then=then, strategy=strategy, explain=explain, turns=turns
         )
 
     def timeline(

@@ -20,7 +20,7 @@ from engramdb.lifecycle.neighbors import FindsByWords, JudgesPairs, NeighborInde
 from engramdb.lifecycle.pair_rules import may_settle
 from engramdb.lifecycle.settle import Neighbor
 from engramdb.lifecycle.transitions import MemoryWriter
-from engramdb.lifecycle.write import Admission, Write, store_candidate
+from engramdb.lifecycle.write import Admission, AdmissionOutcome, Write, store_candidate
 from engramdb.models.calibration import Likeness
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.settings import DateOrder
@@ -302,7 +302,9 @@ def put_in_place(
     writer = MemoryWriter(tx, actor, now)
     writer.make_way(old)
     (admission,) = save(tx, prepared, pipeline, actor=actor, now=now)
-    writer.supersede(old, admission.memory, action=Action.CORRECT, reason=reason)
+    is_known = admission.outcome is AdmissionOutcome.REINFORCED  # it may have begun long ago
+    until = max(now, old.holds_from) if is_known else None
+    writer.supersede(old, admission.memory, action=Action.CORRECT, reason=reason, until=until)
     return admission
 
 
@@ -319,7 +321,6 @@ def replacement(old: Memory, text: str, now: datetime) -> Draft:
         # The moment of the old words goes with them; one that somebody gave stays.
         occurred_at=None if any(one.start == old.occurred_at for one in old.moments) else old.occurred_at,
         said_at=now,
-        valid_from=now,
         # A document ends, but not what somebody has put in the place of what it says.
         forget_after=None if old.extractor == DOCUMENT_EXTRACTOR else old.forget_after,
         importance=old.importance,

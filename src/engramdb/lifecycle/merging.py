@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from engramdb.errors import StatusNotAllowed
 from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.transitions import MemoryWriter
+from engramdb.lifecycle.valid_time import restated, said_again
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import MergeRecord, Transaction
 from engramdb.values import Action, EdgeType, Kind, Layer, Memory, SecurityTier, Status
@@ -25,6 +26,7 @@ REINFORCE_BY = 0.1
 """What being said again in other words adds to confidence, once for each merge."""
 _EVIDENCE = ("turns", "episodes")
 _MEASURES = ("confidence", "importance")
+_TIMES = frozenset({"said_at", "confirmed_at", "valid_from", "valid_to"})
 
 
 def merge(
@@ -42,14 +44,18 @@ def merge(
     kept = keeper
     for number, loser in enumerate(losers, start=1):
         before = kept
-        kept = _with_evidence_of(before, loser, boost=REINFORCE_BY if number == 1 else 0.0)
+        kept = _with_evidence_of(writer.tx, before, loser, boost=REINFORCE_BY if number == 1 else 0.0)
         if said + number >= policy.pattern_least:
             kept = _as_knowledge(kept)
         given = _given(before, kept, loser) | {"edges": _take_over_disputes(writer, kept, loser)}
         gone = loser.evolve(status=Status.MERGED, superseded_by=keeper.id, updated_at=writer.now)
         writer.write(loser, gone, action=Action.MERGE, reason=reason)
         writer.tx.dreams.add_merge(MergeRecord(keeper=keeper.id, loser=loser.id, at=writer.now, given=given))
-    return writer.write(keeper, kept.evolve(updated_at=writer.now), action=Action.MERGE, reason=reason)
+    noted, kept = restated(keeper, kept), kept.evolve(updated_at=writer.now)
+    merged = writer.write(keeper, kept, action=Action.MERGE, reason=reason, noted=noted)
+    if merged.holds_from < keeper.holds_from:
+        writer.end_earlier(merged, merged.holds_from)
+    return merged
 
 
 def may_absorb(tx: Transaction, keeper: Memory, loser: Memory) -> bool:
@@ -106,9 +112,8 @@ def joined(*some: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for each in some for one in each))
 
 
-def _with_evidence_of(keeper: Memory, loser: Memory, *, boost: float) -> Memory:
+def _with_evidence_of(tx: Transaction, keeper: Memory, loser: Memory, *, boost: float) -> Memory:
     mine, theirs = keeper.provenance, loser.provenance
-    latest = max(keeper.last_stated_at, loser.last_stated_at)
     return keeper.evolve(
         provenance=replace(
             mine, turns=joined(mine.turns, theirs.turns), episodes=joined(mine.episodes, theirs.episodes)
@@ -116,7 +121,7 @@ def _with_evidence_of(keeper: Memory, loser: Memory, *, boost: float) -> Memory:
         reinforcements=keeper.reinforcements + 1 + loser.reinforcements,
         confidence=min(1.0, max(keeper.confidence, loser.confidence) + boost),
         importance=max(keeper.importance, loser.importance),
-        confirmed_at=latest if latest > keeper.last_stated_at else keeper.confirmed_at,
+        **said_again(tx, keeper, loser),
         security=SecurityTier.strictest((keeper.security, loser.security)),
         flags=joined(keeper.flags, (flag for flag in loser.flags if flag != REDUNDANT)),
     )
@@ -133,7 +138,7 @@ def _given(before: Memory, after: Memory, loser: Memory) -> dict[str, Any]:
         **pieces,
         **measures,
         "reinforcements": after.reinforcements - before.reinforcements,
-        "confirmed_at": (before.confirmed_at, after.confirmed_at),
+        **{name: (getattr(before, name), getattr(after, name)) for name in _TIMES},
         "security": (before.security, after.security),
         "layer": (before.layer, after.layer),
         "flags": [flag for flag in after.flags if flag not in before.flags],
@@ -156,8 +161,9 @@ def _without(keeper: Memory, given: Mapping[str, Any]) -> dict[str, Any]:
         before, after = given[name]
         now = getattr(keeper, name)
         changes[name] = before if now == after else min(1.0, max(0.0, now - (after - before)))
-    old, new = (None if at is None else datetime.fromisoformat(at) for at in given["confirmed_at"])
-    changes["confirmed_at"] = old if keeper.confirmed_at == new else keeper.confirmed_at
+    for name in _TIMES & given.keys():  # a merge of an older version gave fewer of them
+        old, new = (None if at is None else datetime.fromisoformat(at) for at in given[name])
+        changes[name] = old if getattr(keeper, name) == new else getattr(keeper, name)
     for name, kind in (("security", SecurityTier), ("layer", Layer)):
         was, became = map(kind, given[name])
         changes[name] = was if getattr(keeper, name) is became else getattr(keeper, name)

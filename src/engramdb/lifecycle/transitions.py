@@ -80,15 +80,9 @@ def differences(old: Memory, new: Memory) -> dict[str, tuple[Any, Any]]:
 
 
 def ended_at(old: Memory, new: Memory) -> datetime:
-    """
-    Return until when a memory held that another supersedes: the moment from which the other one holds.
-
-    Where the other one began earlier, it is the moment at which that was stated again; a memory never ends
-    before it began.
-    """
-    begun = old.valid_from or old.when
-    moments = (new.valid_from or new.when, new.confirmed_at)
-    return next((moment for moment in moments if moment is not None and moment >= begun), begun)
+    """Return until when a memory held that another supersedes: until that begins, never before itself."""
+    until = max(old.holds_from, new.holds_from)
+    return until if old.valid_to is None else min(until, old.valid_to)
 
 
 def inherited(new: Memory, old: Memory) -> dict[str, Any]:
@@ -186,22 +180,50 @@ class MemoryWriter(Struct, frozen=True):
         return self.write(memory, memory.evolve(**changes), action=action, reason=reason)
 
     def supersede(
-        self, old: Memory, new: Memory, *, reason: str, action: Action = Action.SUPERSEDE
+        self,
+        old: Memory,
+        new: Memory,
+        *,
+        reason: str,
+        action: Action = Action.SUPERSEDE,
+        until: datetime | None = None,
     ) -> Memory:
         """
         Let a stored memory take the place of another from the moment that it holds; return the other one.
 
-        Raises `EdgeNotAllowed` where that would close a circle.
+        What the other one had superseded ends there too, if it lasted longer; `until` says that something
+        else ended it. Raises `EdgeNotAllowed` where that would close a circle.
         """
         self.link(new, old, EdgeType.SUPERSEDES)
-        gone = old.evolve(
-            status=Status.SUPERSEDED,
-            superseded_by=new.id,
-            valid_to=ended_at(old, new),
-            updated_at=self.now,
-        )
+        until = until or ended_at(old, new)
+        gone = old.evolve(status=Status.SUPERSEDED, superseded_by=new.id, valid_to=until, updated_at=self.now)
         self._pass_on_disputes(old, new)
-        return self.write(old, gone, action=action, reason=reason)
+        self.write(old, gone, action=action, reason=reason)
+        self.end_earlier(gone, new.holds_from)
+        return gone
+
+    def end_earlier(self, memory: Memory, at: datetime) -> None:
+        """End what a memory had superseded, and what that had, at a moment, where it lasted longer."""
+        waiting = self.superseded_by(memory)
+        while waiting:
+            one = waiting.pop()
+            if one.valid_to is not None and one.valid_to <= at:
+                continue  # and so has whatever stands before it
+            one = self.update(one, Action.LINK, valid_to=max(at, one.holds_from))
+            waiting += self.superseded_by(one)
+
+    def superseded_by(self, memory: Memory) -> list[Memory]:
+        """Return what a memory took the place of, as far as it can still be found."""
+        taken = [
+            self.tx.memories.get(edge.target, scope=memory.scope)
+            for edge in self.tx.edges.of(memory.id)
+            if edge.source == memory.id and edge.type is EdgeType.SUPERSEDES
+        ]
+        return [
+            one
+            for one in taken
+            if one is not None and one.superseded_by == memory.id and one.status.is_indexed
+        ]
 
     def _pass_on_disputes(self, old: Memory, new: Memory) -> None:
         """Let the successor of a memory dispute what that disputed; where that is itself, nothing does."""
@@ -236,6 +258,10 @@ class MemoryWriter(Struct, frozen=True):
         A successor with the same words could not be stored beside it, or would be taken for a repetition.
         """
         self.tx.memories.replace(old.evolve(status=Status.SUPERSEDED))
+
+    def stand_again(self, memory: Memory) -> None:
+        """Take back `make_way`: what was stored meanwhile has found another place."""
+        self.tx.memories.replace(memory)
 
     def set_layer(self, memory: Memory, layer: Layer, *, reason: str, is_held: bool) -> Memory:
         """Put a memory into another layer; one that is held there is not moved by rules."""
@@ -311,9 +337,21 @@ class MemoryWriter(Struct, frozen=True):
         """Note in the audit that a rule linked two memories."""
         self._audit(source, Action.LINK, reason, {"type": kind, "to": target.id})
 
-    def write(self, old: Memory, new: Memory, *, action: Action, reason: str) -> Memory:
-        """Store a memory as it is now: row, indexes, history, audit, and what was derived from it."""
-        self._write(old, new, action, reason)
+    def write(
+        self,
+        old: Memory,
+        new: Memory,
+        *,
+        action: Action,
+        reason: str,
+        noted: Mapping[str, tuple[Any, Any]] | None = None,
+    ) -> Memory:
+        """
+        Store a memory as it is now: row, indexes, history, audit, and what was derived from it.
+
+        What is `noted` stands in the history beside what has changed.
+        """
+        self._write(old, new, action, reason, noted)
         return new
 
     def count_feedback(self, memory: Memory, *, is_helpful: bool) -> tuple[Memory, int]:
@@ -322,7 +360,14 @@ class MemoryWriter(Struct, frozen=True):
         counted = memory.evolve(**{name: getattr(memory, name) + 1})
         return counted, self._write(memory, counted, Action.FEEDBACK, "")
 
-    def _write(self, old: Memory, new: Memory, action: Action, reason: str) -> int:
+    def _write(
+        self,
+        old: Memory,
+        new: Memory,
+        action: Action,
+        reason: str,
+        noted: Mapping[str, tuple[Any, Any]] | None = None,
+    ) -> int:
         if new.status is not old.status:
             check_move(old.status, new.status, actor=self.actor, reason=reason)
         key = self.tx.memories.replace(new)
@@ -331,7 +376,7 @@ class MemoryWriter(Struct, frozen=True):
             self.tx.vectors.remove(key)
         elif new.status.is_indexed and not old.status.is_indexed:
             self.tx.terms.put(key, index_terms(new))
-        self._note(old, new, action, reason)
+        self._note(old, new, action, reason, noted)
         if new.status is not old.status:
             self._withdraw_derived(new)
             if new.status in WITHDRAWN:
@@ -465,7 +510,14 @@ class MemoryWriter(Struct, frozen=True):
     def _by_rule(self) -> MemoryWriter:
         return MemoryWriter(self.tx, WITHDRAWING, self.now)
 
-    def _note(self, old: Memory, new: Memory, action: Action, reason: str) -> None:
+    def _note(
+        self,
+        old: Memory,
+        new: Memory,
+        action: Action,
+        reason: str,
+        noted: Mapping[str, tuple[Any, Any]] | None = None,
+    ) -> None:
         is_moved = old.status is not new.status
         self._history(
             old,
@@ -473,7 +525,7 @@ class MemoryWriter(Struct, frozen=True):
             reason=reason,
             old_status=old.status if is_moved else None,
             new_status=new.status if is_moved else None,
-            changes=differences(old, new),
+            changes=differences(old, new) | dict(noted or {}),
         )
         moved = {"status": new.status} if is_moved else {}
         self._audit(old, action, reason, moved | ({"layer": new.layer} if old.layer is not new.layer else {}))

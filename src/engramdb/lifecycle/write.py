@@ -16,7 +16,7 @@ from engramdb.lifecycle.candidates import Candidate
 from engramdb.lifecycle.drafts import REDUNDANT
 from engramdb.lifecycle.merging import may_absorb, merge
 from engramdb.lifecycle.neighbors import echoes
-from engramdb.lifecycle.pair_rules import ComparesStatements, contradicts
+from engramdb.lifecycle.pair_rules import ComparesStatements
 from engramdb.lifecycle.questions import hold_both
 from engramdb.lifecycle.settle import (
     Neighbor,
@@ -26,7 +26,8 @@ from engramdb.lifecycle.settle import (
     settle,
     surprise,
 )
-from engramdb.lifecycle.transitions import MemoryWriter, ended_at, inherited
+from engramdb.lifecycle.transitions import MemoryWriter, inherited
+from engramdb.lifecycle.valid_time import find_place, put_in_chain, restated, said_again
 from engramdb.policy import CapturePolicy, DreamPolicy
 from engramdb.store.contract import Transaction
 from engramdb.text.traits import overlap
@@ -53,45 +54,6 @@ BOX_OVERLAP = 0.35
 """A statement that shares less with the open box's topics starts a new box (seed 000)."""
 BOX_MINUTES = 30.0
 """After so much silence a new box is started (seed 000)."""
-
-# What was stated before the one that holds, and only comes in later, is history: it takes its place in the
-# chain of what held, each link ending when the next one begins.
-
-
-def precede(write: Write, memory: Memory, later: Memory, reason: str, *, said: datetime) -> Memory:
-    """Put a memory that was just stored before the one that holds, into its place among what held earlier."""
-    writer = write.writer
-    heir, before = _place(write, memory, later, said)
-    retired = writer.supersede(memory, heir, reason=reason)
-    if before is not None and contradicts(memory, before):
-        writer.unlink(heir.id, before.id, EdgeType.SUPERSEDES)
-        retired = writer.update(retired, Action.LINK, supersedes=before.id)
-        until = ended_at(before, retired)
-        ended = writer.update(before, Action.LINK, superseded_by=memory.id, valid_to=until)
-        writer.link(retired, ended, EdgeType.SUPERSEDES)
-    writer.update(heir, Action.LINK, supersedes=memory.id)
-    return retired
-
-
-def _place(write: Write, memory: Memory, later: Memory, said: datetime) -> tuple[Memory, Memory | None]:
-    """Return the earliest that was stated after the memory and contradicts it, and what that replaced."""
-    seen, heir = {later.id}, later
-    while True:
-        before = _replaced(write, heir)
-        if before is None or before.id in seen:
-            return heir, None
-        if before.last_stated_at <= said or not contradicts(before, memory):
-            return heir, before
-        seen.add(before.id)
-        heir = before
-
-
-def _replaced(write: Write, memory: Memory) -> Memory | None:
-    if memory.supersedes is None:
-        return None
-    found = write.tx.memories.get(memory.supersedes, scope=memory.scope)
-    return found if found is not None and found.status is Status.SUPERSEDED else None
-
 
 # Put memories of one topic into one box, and follow a topic from box to box.
 
@@ -235,15 +197,41 @@ def _settled(
     twins = write.tx.memories
     twin = twins.active_twin(candidate.fingerprint, scope=memory.scope)
     twin = twin or twins.keeper_of_twin(candidate.fingerprint, scope=memory.scope)
-    if twin is not None:
-        return _reinforce(write, twin, candidate, reason="said again")
-    settlement = _settle_with_active(write, candidate, near)
-    if settlement.verdict is Verdict.REINFORCE and settlement.target is not None:
-        return _reinforce(write, settlement.target, candidate, reason=settlement.reason)
+    settlement = (
+        Settlement(Verdict.REINFORCE, twin, "said again")
+        if twin is not None
+        else _settle_with_active(write, candidate, near)
+    )
+    settlement, known = _in_order_of_saying(write, candidate, settlement)
+    if known is not None:
+        return _reinforce(write, known, candidate, reason=settlement.reason)
     nearness = [one.similarity for one in near] + [0.0] * far
     # What rests on what it ends is looked at after the write, with what is left to judge.
     is_judged = is_judged and not (settlement.effects and write.has_judge)
-    return _create(write, candidate, settlement, nearness, vector, is_judged=is_judged)
+    if twin is not None:
+        write.writer.make_way(twin)  # the same, said before something else held
+    admission = _create(write, candidate, settlement, nearness, vector, is_judged=is_judged)
+    if twin is not None:
+        write.writer.stand_again(twin)
+    return admission
+
+
+def _in_order_of_saying(
+    write: Write, candidate: Candidate, settlement: Settlement
+) -> tuple[Settlement, Memory | None]:
+    """
+    Return the settlement, and the memory that says the same, with regard to what was said in between.
+
+    What is said again may have been said before something else held, and is history then; what is history
+    may have been said already.
+    """
+    known, is_same = settlement.target, settlement.verdict is Verdict.REINFORCE
+    if known is None or not (is_same or settlement.verdict is Verdict.PRECEDE):
+        return settlement, None
+    if is_same and candidate.said_at >= known.stated_at:
+        return settlement, known
+    place = find_place(write.writer, candidate.memory, known, is_same=is_same)
+    return replace(settlement, verdict=Verdict.PRECEDE), place.same
 
 
 def _settle_with_active(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -> Settlement:
@@ -292,7 +280,7 @@ def settle_again(write: Write, candidate: Candidate, near: Sequence[Neighbor]) -
     heirs = inherited_from(memory, settlement)
     if heirs:
         memory = write.writer.update(memory, Action.LINK, **heirs)
-    return _join(write, memory, settlement, said=candidate.said_at)
+    return _join(write, memory, settlement)
 
 
 def inherited_from(memory: Memory, settlement: Settlement) -> dict[str, Any]:
@@ -327,7 +315,7 @@ def _create(
     )
     if vector is not None:
         write.vectors[key] = vector
-    joined = _join(write, memory, settlement, said=candidate.said_at)
+    joined = _join(write, memory, settlement)
     if joined.id != memory.id:
         return Admission(joined, AdmissionOutcome.REINFORCED, is_embedded=vector is not None)
     write.writer.link_related(joined, {one.memory.id: min(1.0, one.similarity) for one in settlement.links})
@@ -353,16 +341,12 @@ def _weights(candidate: Candidate, nearness: Sequence[float], policy: CapturePol
     return {"surprise": found, "flags": flags, "importance": importance}
 
 
-def _join(write: Write, new: Memory, settlement: Settlement, *, said: datetime) -> Memory:
+def _join(write: Write, new: Memory, settlement: Settlement) -> Memory:
     """Let the new memory repeat, precede, supersede or challenge known ones; return what stands for it."""
     old = settlement.target
     if old is not None:
-        if settlement.verdict in (Verdict.REINFORCE, Verdict.REPEAT):
-            if not may_absorb(write.tx, old, new):
-                return new
-            return merge(write.writer, old, [new], policy=write.merging, reason=settlement.reason)
-        if settlement.verdict is Verdict.PRECEDE:
-            return precede(write, new, old, settlement.reason, said=said)
+        if settlement.verdict in (Verdict.REINFORCE, Verdict.REPEAT, Verdict.PRECEDE):
+            return _take_place(write, new, old, settlement)
         if settlement.verdict is Verdict.YIELD:
             return challenge(write.writer, new, by=old, reason=settlement.reason, chance=settlement.chance)
     for effect in settlement.effects:
@@ -371,6 +355,19 @@ def _join(write: Write, new: Memory, settlement: Settlement, *, said: datetime) 
         else:
             challenge(write.writer, effect.target, by=new, reason=effect.reason, chance=effect.chance)
     return new
+
+
+def _take_place(write: Write, new: Memory, old: Memory, settlement: Settlement) -> Memory:
+    """Let a stored memory be evidence of one that says the same, or history before one that holds."""
+    is_same, same = settlement.verdict is not Verdict.PRECEDE, old
+    if not is_same or new.stated_at < old.stated_at:
+        place = find_place(write.writer, new, old, is_same=is_same)
+        if place.same is None:
+            return put_in_chain(write.writer, new, place, reason=settlement.reason)
+        same = place.same
+    if not may_absorb(write.tx, same, new):
+        return new
+    return merge(write.writer, same, [new], policy=write.merging, reason=settlement.reason)
 
 
 def challenge(writer: MemoryWriter, memory: Memory, *, by: Memory, reason: str, chance: float) -> Memory:
@@ -402,7 +399,7 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         confidence=min(1.0, known.confidence + write.policy.reinforce_confidence_by),
         importance=max(known.importance, new.importance if candidate.has_importance else 0.0),
         reinforcements=known.reinforcements + 1,
-        confirmed_at=max(known.confirmed_at or candidate.said_at, candidate.said_at),
+        **said_again(write.tx, known, new),
         pinned=known.pinned or new.pinned,
         provenance=_with_evidence(known.provenance, new.provenance),
         status=Status.ACTIVE if is_revived else known.status,
@@ -412,7 +409,10 @@ def _reinforce(write: Write, known: Memory, candidate: Candidate, *, reason: str
         stronger = _own_statement(stronger, new)
     elif known.extractor is not None and _is_stated(new):
         stronger = _stated(stronger, new)
-    write.writer.write(known, stronger, action=Action.REINFORCE, reason=reason)
+    noted = restated(known, new)
+    write.writer.write(known, stronger, action=Action.REINFORCE, reason=reason, noted=noted)
+    if stronger.holds_from < known.holds_from:
+        write.writer.end_earlier(stronger, stronger.holds_from)
     if is_revived:
         _acknowledge(write, stronger)
     return Admission(stronger, AdmissionOutcome.REINFORCED)

@@ -67,6 +67,8 @@ def shape(memory: Memory) -> dict[str, Any]:
         "speaker": memory.provenance.speaker,
         "pinned": memory.pinned or None,
         "supersedes": memory.supersedes,
+        "valid_from": memory.holds_from.isoformat() if memory.holds_from != memory.when else None,
+        "valid_to": None if memory.valid_to is None else memory.valid_to.isoformat(),
         "readable": shown if (shown := readable(memory)) != memory.content else None,
         "flags": list(memory.flags) or None,
         "mark": belief_mark(memory) or None,

@@ -28,6 +28,7 @@ from engramdb.mcp.render import (
     shortfalls,
 )
 from engramdb.mcp.tool import CATEGORY, HIDDEN, MEMORY, SINCE, WHY, Argument, Tool, ToolAnswer, verb
+from engramdb.text.dates import readable
 from engramdb.text.normalize import counted, memories
 from engramdb.values import (
     Answered,
@@ -126,12 +127,13 @@ RECALL = Tool(
         "you ask what may be known. Not for general knowledge or for what this conversation already holds."
     ),
     arguments={
-        "query": Argument(description="A question or topic, in words that the memory may use"),
+        "query": Argument(description="A question or topic"),
         "limit": Argument(description="", default=8, minimum=1, maximum=50),
         "category": CATEGORY,
         "since": SINCE,
-        "until": Argument(description="ISO date; only what happened before"),
-        "as_of": Argument(description="ISO date; answer as believed then"),
+        "until": Argument(description="ISO date; only before"),
+        "as_of": Argument(description="ISO date; as believed then"),
+        "valid_at": Argument(description="ISO date; as true then"),
     },
     render=_recalled,
 )
@@ -342,10 +344,16 @@ def _timeline(_request: Any, found: Timeline) -> ToolAnswer:
 
 
 def _entry_line(entry: TimelineEntry) -> str:
-    instead = f" in place of {short(entry.replaced.id)}" if entry.replaced else ""
+    instead = f" in place of {_was(entry.replaced)}" if entry.replaced else ""
     against = f" against {short(entry.disputed.id)}" if entry.disputed else ""
     why = f" ({one_line(entry.reason)})" if entry.reason else ""
     return f"{day(entry.at)} {entry.change}{instead}{against}{why}: {line(entry.memory)}"
+
+
+def _was(old: Memory) -> str:
+    """Return what held before, and from when to when."""
+    until = "" if old.valid_to is None else f" (true {day(old.holds_from)} to {day(old.valid_to)})"
+    return f'[{short(old.id)}] "{one_line(readable(old))}"{until}'
 
 
 def _entry_shape(entry: TimelineEntry) -> dict[str, Any]:
@@ -353,7 +361,7 @@ def _entry_shape(entry: TimelineEntry) -> dict[str, Any]:
         "at": entry.at.isoformat(),
         "change": entry.change,
         "memory": shape(entry.memory),
-        "replaced": entry.replaced.id if entry.replaced else None,
+        "replaced": shape(entry.replaced) if entry.replaced else None,
         "reason": entry.reason,
     }
 

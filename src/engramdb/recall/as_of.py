@@ -1,5 +1,8 @@
 """
-The memories as they were believed at an earlier moment: the present, undone event by event.
+Two clocks: the memories as they were believed at an earlier moment, and those that were true at one.
+
+What was believed is the present, undone event by event. What was true is what holds at that moment by its
+valid time, also where it was said later or has been superseded since. Both may be asked at once.
 
 Only the history of the candidates is read. Undoing begins at the present, so it needs only what
 came after the moment, and a memory that nothing happened to since costs nothing.
@@ -23,6 +26,7 @@ from engramdb.store.contract import Transaction
 from engramdb.values import (
     AccessLog,
     Action,
+    EdgeType,
     Filters,
     HistoryEvent,
     Kind,
@@ -34,6 +38,7 @@ from engramdb.values import (
     SecurityTier,
     Status,
 )
+from engramdb.values.query import Then
 from engramdb.values.reading import Lasting
 
 INDEXED = frozenset(status for status in Status if status.is_indexed)
@@ -50,31 +55,76 @@ def believed(
     tx: Transaction,
     keys_in_order: Sequence[int],
     *,
-    moment: datetime,
+    then: Then,
     scope: Scope,
-    statuses: frozenset[Status],
-    layers: frozenset[Layer] = frozenset(),
+    filters: Filters,
+    now: datetime,
     limit: int,
 ) -> list[tuple[int, Memory]]:
     """
-    Return the first of these memories that had one of the statuses at that moment, as they were then.
+    Return the first of these memories that count at the moments asked for, as they were believed then.
 
-    No layers given means any. What this scope may not see, and what has been forgotten since, is left
-    out here even where an index still names it.
+    What this scope may not see, and what has been forgotten since, is left out here even where an index
+    still names it.
     """
     best: list[tuple[int, Memory]] = []
     start, rows = 0, limit
     while start < len(keys_in_order) and len(best) < limit:
-        page = _page(tx, keys_in_order[start : start + rows], moment=moment, scope=scope)
-        best += [
-            (key, memory)
-            for key, memory in page
-            if memory.status in statuses
-            and (not layers or memory.layer in layers)
-            and not memory.is_over(moment)
-        ]
+        page = _page(tx, keys_in_order[start : start + rows], moment=then.as_of or now, scope=scope)
+        best += [(key, memory) for key, memory in page if then.counts(memory, filters, now=now)]
         start, rows = start + rows, 2 * rows  # where the first are too new, most of the next may be, too
     return best[:limit]
+
+
+MAX_LENDING = 50
+"""Candidates whose fit counts for what held before or after them."""
+_MAX_LINKS_APART = 8
+
+
+def held_instead(
+    tx: Transaction, scores: Mapping[int, float], *, then: Then, scope: Scope, filters: Filters, now: datetime
+) -> dict[int, float]:
+    """
+    Return how well what held at the moments asked for answers, by what it replaced or was replaced by.
+
+    Who asks where we lived in 2019 may use the words of today's address.
+    """
+    best_first = sorted(scores, key=lambda key: -scores[key])[:MAX_LENDING]
+    chains = _chains(tx, best_first)
+    members = sorted({key for chain in chains for key in chain})
+    held = believed(tx, members, then=then, scope=scope, filters=filters, now=now, limit=len(members) + 1)
+    answering = {key for key, _ in held}
+    return {
+        key: max(scores.get(one, 0.0) for one in chain)
+        for chain in chains
+        for key in chain
+        if key in answering
+    }
+
+
+def _chains(tx: Transaction, keys: Sequence[int]) -> list[set[int]]:
+    """Return the chains of more than one that these memories stand in, by what superseded what."""
+    chain_of = {key: {key} for key in keys}
+    for key, (heir, _) in tx.memories.heirs(keys).items():
+        _join_chains(chain_of, key, heir)
+    fresh = list(chain_of)
+    for _ in range(_MAX_LINKS_APART):
+        links = tx.edges.touching(fresh) if fresh else None
+        if links is None:
+            break
+        known = set(chain_of)
+        for source, target, kind in zip(links.sources, links.targets, links.types, strict=True):
+            if kind == EdgeType.SUPERSEDES:
+                _join_chains(chain_of, int(source), int(target))
+        fresh = [key for key in chain_of if key not in known]
+    distinct = {id(chain): chain for chain in chain_of.values()}
+    return [chain for chain in distinct.values() if len(chain) > 1]
+
+
+def _join_chains(chain_of: dict[int, set[int]], one: int, other: int) -> None:
+    joined = chain_of.get(one, {one}) | chain_of.get(other, {other})
+    for key in joined:
+        chain_of[key] = joined
 
 
 def as_it_was(memory: Memory, later: Sequence[HistoryEvent], moment: datetime) -> Memory | None:

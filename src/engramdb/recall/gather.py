@@ -72,8 +72,8 @@ def fetch(
     tx: Transaction, asking: Asking, order: Sequence[Fused], *, wanted: int
 ) -> list[tuple[Fused, Memory]]:
     """Return the best as memories; whatever an index remembers wrongly is left out here once more."""
-    if asking.as_of is not None:
-        return _fetch_past(tx, asking, order, asking.as_of, wanted=wanted)
+    if asking.then.is_past:
+        return _fetch_past(tx, asking, order, wanted=wanted)
     best: list[tuple[Fused, Memory]] = []
     for start in range(0, len(order), wanted):
         page = order[start : start + wanted]
@@ -87,21 +87,21 @@ def fetch(
 
 
 def _fetch_past(
-    tx: Transaction, asking: Asking, order: Sequence[Fused], moment: datetime, *, wanted: int
+    tx: Transaction, asking: Asking, order: Sequence[Fused], *, wanted: int
 ) -> list[tuple[Fused, Memory]]:
-    """Return the best as the memories that they were at that moment."""
+    """Return the best of what counts at the moments asked for, as the memories that they were then."""
     scored = {one.key: one for one in order}
     found = believed(
         tx,
         list(scored),
-        moment=moment,
+        then=asking.then,
         scope=asking.query.scope,
-        statuses=asking.query.filters.statuses,
-        layers=asking.query.filters.layers,
+        filters=asking.query.filters,
+        now=asking.now,
         limit=wanted + _SPARE,
     )
     if len(found) < wanted and len(order) >= asking.plan.candidates * PAST_CANDIDATES:
-        asking.notes.lost("past", "most candidates were stored later; older ones may be missing")
+        asking.notes.lost("past", "most candidates are of another time; others may be missing")
     return collapse([(scored[key], memory) for key, memory in found], lambda pair: pair[1])[:wanted]
 
 
@@ -113,7 +113,7 @@ def _fits(memory: Memory, query: Query, now: datetime) -> bool:
 
 def contradicted(tx: Transaction, asking: Asking, best: Sequence[tuple[Fused, Memory]]) -> set[str]:
     """Return which of these memories stand against another one, by the moment that is asked about."""
-    until = asking.as_of or asking.now
+    until = asking.then.as_of or asking.now
     keys = [one.key for one, _ in best]
     linked = tx.edges.touching(keys)
     against = {

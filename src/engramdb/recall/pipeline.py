@@ -59,6 +59,7 @@ from engramdb.store.contract import ScoredKey, Transaction
 from engramdb.text.terms import query_terms
 from engramdb.text.tokens import count_tokens
 from engramdb.values import Hit, Memory, Missing, Quality, Query, Reason, Recall, SaidTurn
+from engramdb.values.query import PRESENT, Then
 
 RANK_CONSTANT = 60
 """How little the first ranks count for more than the next, in reciprocal rank fusion."""
@@ -73,7 +74,7 @@ class Asking(Struct, frozen=True, kw_only=True):
     sources: Sources
     notes: Notes
     now: datetime
-    as_of: datetime | None
+    then: Then
     strategy: str
     vector: NDArray[np.float32] | None
     plan: RecallPlan
@@ -86,14 +87,14 @@ class Asking(Struct, frozen=True, kw_only=True):
     @property
     def current(self) -> Query:
         """What may be added beside what the indexes found."""
-        return self.query if self.as_of is None else self.search
+        return self.search if self.then.is_past else self.query
 
     @property
     def search(self) -> Query:
         """What the indexes are asked: also what was replaced since, and of the past, what is other today."""
-        if self.as_of is None:
-            return replace(self.query, filters=with_past(self.query.filters))
-        return replace(self.query, filters=widened(self.query.filters))
+        if self.then.is_past:
+            return replace(self.query, filters=widened(self.query.filters))
+        return replace(self.query, filters=with_past(self.query.filters))
 
 
 class Ranked(Struct, frozen=True, kw_only=True):
@@ -170,7 +171,7 @@ def recall(
     sources: Sources,
     *,
     now: datetime,
-    as_of: datetime | None = None,
+    then: Then = PRESENT,
     strategy: str | None = None,
     with_explanation: bool = False,
     with_turns: bool = False,
@@ -179,9 +180,9 @@ def recall(
     """
     Return the memories that fit the query, best first, and how the answer came about.
 
-    With `as_of` the answer is what was believed at that moment: memories that were stored by then, with the
-    status, the layer and the confidence that they had. A `vector` is searched for in place of the text's own.
-    With turns, what was said and not kept is given too where the memories fall short.
+    `then` may ask what was believed at a moment (memories that were stored by then, with the status, the
+    layer and the confidence that they had) and what was true at one. A `vector` is searched for in place of
+    the text's own. With turns, what was said and not kept is given too where the memories fall short.
     """
     notes, started = Notes(), time.perf_counter()
     with notes.timed("plan"):
@@ -191,7 +192,7 @@ def recall(
         sources=sources,
         notes=notes,
         now=now,
-        as_of=as_of,
+        then=then,
         strategy=strategy or sources.policy.strategy,
         vector=embed(query.text, sources, notes) if vector is None else vector,
         plan=planned,
@@ -245,7 +246,7 @@ def _dated(tx: Transaction, asking: Asking) -> Asking:
     if period is None or period.anchor is None:
         return asking
     with asking.notes.timed("events"):
-        by = asking.as_of or asking.now
+        by = asking.then.as_of or asking.now
         at = happened_at(tx, period.anchor, asking.search, lexical=asking.sources.lexical, by=by)
     if at is None:
         asking.notes.lost("time", "no memory says when the event was that the question names")
@@ -268,7 +269,7 @@ def _rank(tx: Transaction, asking: Asking) -> Ranked:
         asking.sources,
         notes,
         words=words,
-        candidates=asking.plan.candidates * (1 if asking.as_of is None else PAST_CANDIDATES),
+        candidates=asking.plan.candidates * (PAST_CANDIDATES if asking.then.is_past else 1),
     )
     with notes.timed("fuse"):
         fused = fuse(answers, weights)
@@ -366,13 +367,13 @@ def _hit(asking: Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...]
         memory,
         relevance=relevance,
         is_contradicted=is_contradicted,
-        now=asking.as_of or asking.now,
+        now=asking.then.as_of or asking.now,
         policy=policy,
     )
     score = believed.composite if policy.formula == "trust" else relevance
     if policy.formula == "beliefs":
         is_subject = any(reason.index == SUBJECT for reason in reasons)
         score = belief_score(
-            memory, relevance=relevance, is_subject=is_subject, now=asking.as_of or asking.now
+            memory, relevance=relevance, is_subject=is_subject, now=asking.then.as_of or asking.now
         )
     return Hit(memory=memory, score=score, trust=believed, reasons=reasons)

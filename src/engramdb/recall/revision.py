@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from engramdb.lifecycle.questions import open_question_for
 from engramdb.lifecycle.transitions import DISPUTING
+from engramdb.recall.as_of import held_instead
 from engramdb.recall.fuse import Fused, RankingSignal
 from engramdb.store.contract import Transaction
 from engramdb.text.changes import WordSort, difference
@@ -58,7 +59,9 @@ class Succession(Struct, frozen=True):
 def succeed(tx: Transaction, fused: Sequence[Fused], asking: Asking, *, unfound: float) -> Succession:
     """Let what stands in the place of each candidate that is gone answer for it."""
     query = asking.query
-    if asking.as_of is not None or query.filters.statuses != BELIEVED:
+    if asking.then.is_past:
+        return Succession(list(fused), _of_then(tx, fused, asking, unfound=unfound), {})
+    if query.filters.statuses != BELIEVED:
         return Succession(list(fused), RankingSignal(name=REPLACED), {})
     keys = [one.key for one in fused]
     heirs = tx.memories.heirs(keys)
@@ -75,6 +78,15 @@ def succeed(tx: Transaction, fused: Sequence[Fused], asking: Asking, *, unfound:
     left = {key: heir for key, (heir, is_same) in heirs.items() if heir in shown and not is_same}
     ordered = {one.key: left[one.key] for one in fused if one.key in left}
     return Succession(living, RankingSignal(name=REPLACED, gained=gained), ordered)
+
+
+def _of_then(tx: Transaction, fused: Sequence[Fused], asking: Asking, *, unfound: float) -> RankingSignal:
+    """Let what held then answer for what came before and after it."""
+    own = {one.key: one.score for one in fused}
+    query = asking.query
+    lent = held_instead(tx, own, then=asking.then, scope=query.scope, filters=query.filters, now=asking.now)
+    gained = {key: score * SUPERSEDED_LENDS - own.get(key, unfound) for key, score in lent.items()}
+    return RankingSignal(name=REPLACED, gained={key: more for key, more in gained.items() if more > 0})
 
 
 # Both sides of a dispute.
@@ -121,11 +133,12 @@ def _disputing(tx: Transaction, asking: Asking, memory: Memory) -> Iterator[tupl
     """Yield the memories that dispute one or make it doubtful, as far as this question may see them."""
     if memory.status is not Status.CHALLENGED:
         return
-    until = asking.as_of or asking.now
+    until = asking.then.as_of or asking.now
     for edge in tx.edges.of(memory.id):
         if edge.target == memory.id and edge.type in DISPUTING and edge.created_at <= until:
             other = tx.memories.get(edge.source, scope=asking.query.scope)
-            if other is not None and other.status in asking.query.filters.statuses:
+            is_of_then = asking.then.valid_at is None or (other and other.holds_at(asking.then.valid_at))
+            if other is not None and is_of_then and other.status in asking.query.filters.statuses:
                 yield edge, other
 
 
@@ -137,7 +150,7 @@ def outdated_premises(
 ) -> tuple[OutdatedPremise, ...]:
     """Return the changes that the question overlooks: it takes for granted what was so before."""
     changes = list(_changes(tx, asking, hits, succession))[:MAX_CHANGES]
-    if not changes or asking.as_of is not None:
+    if not changes or asking.then.is_past:
         return ()
     judge = asking.sources.premises
     said = [(old.told, new.told) for old, new in changes]

@@ -70,7 +70,7 @@ def find_said(tx: Transaction, asking: Asking, hits: Sequence[Hit]) -> tuple[Sai
         query.text,
         scope=query.scope,
         filters=query.filters,
-        heard_by=asking.as_of,
+        heard_by=asking.then.as_of,
         limit=CANDIDATES,
     )
     ranked = sorted(

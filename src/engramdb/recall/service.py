@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Protocol
 
 import numpy as np
@@ -26,7 +25,7 @@ from engramdb.recall.pipeline import recall, with_missing
 from engramdb.recall.timeline import timeline
 from engramdb.store.contract import Store
 from engramdb.values import Hit, Query, Recall, Scope, Timeline
-from engramdb.values.query import MAX_QUERY_CHARACTERS, check_moment
+from engramdb.values.query import MAX_QUERY_CHARACTERS, Then
 
 AVERAGED_ANSWERS = 200
 POOR_RELEVANCY = 0.3
@@ -75,14 +74,13 @@ class RecallService:
         query: Query,
         *,
         session: str | None,
-        as_of: datetime | None,
+        then: Then,
         strategy: str | None,
         explain: bool,
         turns: bool,
     ) -> Recall:
         """Return the memories that fit, and count those that do as recalled."""
-        if as_of is not None:
-            check_moment("as_of", as_of)
+        then.check()
         if strategy is not None and strategy not in STRATEGIES:  # or it would be taken for the default
             raise InvalidQuery(
                 f"no strategy is called {strategy!r}", hint=f"Use one of {', '.join(STRATEGIES)}."
@@ -93,13 +91,13 @@ class RecallService:
                 query,
                 self._parts.sources,
                 now=self._parts.clock.now(),
-                as_of=as_of,
+                then=then,
                 strategy=strategy,
                 with_explanation=explain,
                 with_turns=turns,
             )
         self._parts.answers.add(answer)
-        if as_of is None:
+        if not then.is_past:
             self._parts.access_log.note_hits(answer.hits, query.scope, session)
         return answer if is_read else still_reading(answer)
 

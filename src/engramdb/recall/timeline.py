@@ -3,8 +3,9 @@ Tell how what is known of a topic changed: added, confirmed, corrected, disputed
 
 Reads the history and links of the memories that recall found for the topic, in any status, and what replaced
 or disputed them. `trace` is pure. One act is one entry: the row
-that retires a memory and the row that begins its successor are told together. A move between layers, a
-pin or a recall is no change of what is known and is left out.
+that retires a memory and the row that begins its successor are told together. Each entry stands at the time
+of what it tells, not of when the store heard of it: ten years that are imported today are ten years. A move
+between layers, a pin or a recall is no change of what is known and is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
+from engramdb.lifecycle.valid_time import last_said
 from engramdb.recall.as_of import as_it_was, undo, without_later
 from engramdb.store.contract import Transaction
 from engramdb.values import Action, Edge, EdgeType, HistoryEvent, Memory, MemoryId, Status
@@ -115,23 +117,37 @@ class _Teller(Struct, frozen=True):
     def _entry(self, event: HistoryEvent, change: KnowledgeChange, after: Memory) -> TimelineEntry:
         new = self._successor(event, after) if change is KnowledgeChange.REMOVAL else None
         if new is None:
-            return TimelineEntry(at=event.at, change=change, memory=after, reason=event.reason)
+            at = self._moment(event, change)
+            return TimelineEntry(at=at, learned_at=event.at, change=change, memory=after, reason=event.reason)
+        old = self.known[after.id]
+        is_chained = old.superseded_by == new.id  # else something has come between, or it was brought back
         return TimelineEntry(
-            at=event.at,
+            at=_changed_at(old, new) if is_chained else event.at,
+            learned_at=max(event.at, new.created_at) if is_chained else event.at,
             change=KnowledgeChange.CORRECTION,
-            memory=self._at(new, event.at),
-            replaced=after,
+            memory=self._at(new, max(event.at, new.created_at)),
+            replaced=after.evolve(valid_to=old.valid_to, superseded_by=new.id) if is_chained else after,
             reason=event.reason,
         )
+
+    def _moment(self, event: HistoryEvent, change: KnowledgeChange) -> datetime:
+        """Return when it happened what an event tells of one memory."""
+        if change is KnowledgeChange.ADDITION:
+            return self.known[event.memory_id].holds_from
+        if change is KnowledgeChange.REINFORCEMENT:
+            return last_said(event) or event.at
+        return event.at
 
     def _between_two(self, edge: Edge) -> TimelineEntry:
         """Return the dispute that a contradiction tells of, with the reason for the doubt."""
         events = self.history.get(edge.target, ())
         doubts = [event for event in events if _change(event) is KnowledgeChange.DISPUTE]
+        new = self.known[edge.source]
         return TimelineEntry(
-            at=edge.created_at,
+            at=new.holds_from if edge.created_at == new.created_at else edge.created_at,
+            learned_at=edge.created_at,
             change=KnowledgeChange.DISPUTE,
-            memory=self._at(self.known[edge.source], edge.created_at),
+            memory=self._at(new, edge.created_at),
             disputed=self._at(self.known[edge.target], edge.created_at),
             reason=next((event.reason for event in doubts if event.at == edge.created_at), ""),
         )
@@ -140,6 +156,9 @@ class _Teller(Struct, frozen=True):
         """Return what took the place of a memory with this event, if that may still be shown."""
         if event.new_status is not Status.SUPERSEDED:
             return None
+        current = self.known[after.id].superseded_by
+        if current is not None and current in self.known:  # something older may have come between since
+            return self.known[current]
         _, named = event.changes.get("superseded_by", (None, after.superseded_by))
         if named is not None:
             return self.known.get(named)
@@ -169,24 +188,31 @@ def _named(entry: TimelineEntry) -> set[MemoryId]:
 
 def _in_order(entries: Sequence[TimelineEntry]) -> tuple[TimelineEntry, ...]:
     """Return the entries, oldest first; what begins the new one of a pair is told with the pair."""
-    pairs = {(entry.memory.id, entry.at) for entry in entries if _is_pair(entry)}
+    pairs = [entry for entry in entries if _is_pair(entry)]
+    learned = {(entry.memory.id, entry.learned_at) for entry in pairs}
+    changed = {(entry.memory.id, entry.at) for entry in pairs}
     kept = []
     for entry in entries:
-        place = (entry.memory.id, entry.at)
-        is_half = entry.change in (KnowledgeChange.ADDITION, KnowledgeChange.REINFORCEMENT)
-        if is_half and place in pairs:
-            pairs.remove(place)  # only the first: it may have been said again in the same moment
+        place, is_begun = (entry.memory.id, entry.learned_at), (entry.memory.id, entry.at) in changed
+        if entry.change is KnowledgeChange.ADDITION and (place in learned or is_begun):
+            learned.discard(place)
+        elif entry.change is KnowledgeChange.REINFORCEMENT and place in learned:
+            learned.discard(place)  # only the first: it may have been said again in the same moment
         else:
             kept.append(entry)
     return tuple(sorted(kept, key=_place))
 
 
-def _place(entry: TimelineEntry) -> tuple[datetime, MemoryId, int]:
-    """Return where an entry stands; what came in as history already is told before what stands for it."""
-    old = entry.replaced
-    if old is not None and old.created_at == entry.at:
-        return (entry.at, old.id, 2)
-    return (entry.at, entry.memory.id, 0 if _is_pair(entry) else 1)
+def _place(entry: TimelineEntry) -> tuple[datetime, datetime, MemoryId, int]:
+    """Return where an entry stands: by when it happened, then by when it was learned."""
+    return (entry.at, entry.learned_at, entry.memory.id, 0 if _is_pair(entry) else 1)
+
+
+def _changed_at(old: Memory, new: Memory) -> datetime:
+    """Return when one statement took the place of another; one that never held gives way to what did."""
+    if old.valid_to is not None and old.valid_to > old.holds_from:
+        return old.valid_to
+    return new.holds_from if new.stated_at >= old.last_stated_at else max(old.holds_from, new.holds_from)
 
 
 def _is_pair(entry: TimelineEntry) -> bool:

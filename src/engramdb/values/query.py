@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from engramdb.errors import InvalidContent, InvalidQuery
-from engramdb.values.memory import BELIEVED, Kind, Layer, MemoryType, Status
+from engramdb.values.memory import BELIEVED, Kind, Layer, Memory, MemoryType, Status
 from engramdb.values.scope import GLOBAL, Scope
 
 MAX_LIMIT = 1000
@@ -193,6 +193,43 @@ class Query(Struct, frozen=True, kw_only=True):
         if not isinstance(self.limit, int):
             raise InvalidQuery(f"limit is a whole number, not {type(self.limit).__name__}")
         check_limit(self.limit)
+
+
+_TRUE_ONCE = BELIEVED | {Status.SUPERSEDED, Status.ARCHIVED}
+"""What a memory may be that was true in its time."""
+
+
+class Then(Struct, frozen=True, kw_only=True):
+    """The moments that a question looks back to; None is the present."""
+
+    as_of: datetime | None = None
+    """Answer from what was believed at this moment."""
+    valid_at: datetime | None = None
+    """Answer with what was true at this moment."""
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it looks back at all."""
+        return self.as_of is not None or self.valid_at is not None
+
+    def check(self) -> None:
+        """Raise where a moment is none, or could be any of a day's."""
+        for name, moment in (("as_of", self.as_of), ("valid_at", self.valid_at)):
+            if moment is not None:
+                check_moment(name, moment)
+
+    def counts(self, memory: Memory, filters: Filters, *, now: datetime) -> bool:
+        """Return whether a memory, as it was believed then, is one to answer with."""
+        statuses = filters.statuses
+        if self.valid_at is not None:
+            statuses = _TRUE_ONCE if statuses == BELIEVED else statuses
+            if not memory.holds_at(self.valid_at):
+                return False
+        is_asked = memory.status in statuses and (not filters.layers or memory.layer in filters.layers)
+        return is_asked and not memory.is_over(self.as_of or now)
+
+
+PRESENT = Then()
 
 
 _Choice = TypeVar("_Choice", bound=StrEnum)

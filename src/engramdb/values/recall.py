@@ -201,10 +201,12 @@ class KnowledgeChange(StrEnum):
 
 
 class TimelineEntry(Struct, frozen=True, kw_only=True):
-    """One change; memories are shown as they were right after it."""
+    """One change; memories are shown as they were right after the store learned of it."""
 
     at: datetime
-    """When it changed."""
+    """When it changed: from when on the new holds, or when it was said again."""
+    learned_at: datetime
+    """When the store learned of it: for what is imported, long after it happened."""
     change: KnowledgeChange
     """What kind of change it was."""
     memory: Memory

@@ -63,6 +63,10 @@ class RecallRequest(ScopedRequest, frozen=True, kw_only=True):
         Moment | None,
         about("Answer from what was believed at this moment; such an answer counts as no recall."),
     ] = None
+    valid_at: Annotated[
+        Moment | None,
+        about("Answer with what was true at this moment, also if it was said later or has changed since."),
+    ] = None
     strategy: Annotated[
         str | None,
         about(
