@@ -134,7 +134,7 @@ def live(
     memory = case.memory().evolve(pinned=pinned)
     lasting = [stated(content=f"what matters {number}", importance=0.95, pinned=True) for number in range(2)]
     keep(engram, memory, *lasting)
-    said(engram, SESSION, "hello")
+    said(engram, SESSION, "hello", "how are you", "fine", "see you")
     stretches = case.days if days is None else days
     for number, stretch in enumerate(stretches, start=1):
         clock.advance(days=stretch)

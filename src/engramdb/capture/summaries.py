@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -36,13 +37,16 @@ from engramdb.text.normalize import lazy
 from engramdb.text.pii import conceal_secrets
 from engramdb.text.pii_spoken import MAX_BETWEEN
 from engramdb.text.sentences import sentences
+from engramdb.text.telling import weight
 from engramdb.text.terms import query_terms, retells, terms
+from engramdb.text.tokens import count_tokens
 from engramdb.values import (
     Action,
     AuditEvent,
     EntityType,
     Kind,
     Memory,
+    MemoryId,
     MemoryType,
     Provenance,
     Role,
@@ -60,11 +64,16 @@ from engramdb.worker import Worker
 BY_RULES: Final = f"{SUMMED_UP}1"
 """The extractor of a summary that the rules have made."""
 SUMMARY_STATEMENTS: Final = 3
+COVER_TOKENS: Final = 300
+"""What a summary may cost under which the statements themselves are archived."""
+COVERED_CHARACTERS: Final = 240
+"""A longer statement is not told whole in a summary, so it is not archived under one."""
 STRETCH_TURNS: Final = 60
 """Messages that are summed up together at most; so many are summed up whoever spoke."""
 MAX_STRETCHES: Final = 4
 """Questions to the model at a time; a session that is behind catches up when more of it is read."""
 JOB: Final = "consolidation"
+ChoosesStatements = Callable[[Sequence[Memory]], Mapping[str, Sequence[Memory]]]
 NARRATION: Final = (
     "conversation discuss talk ask answer explain tell mention describe report suggest recommend propose "
     "share help confirm note plan decide agree want intend later also about"
@@ -145,6 +154,20 @@ class SessionSummarizer:
 
         One that was resumed and ends again has one such summary all the same: the new supersedes the old.
         """
+        return self._summarize(session, scope, _weightiest)[0]
+
+    def cover(self, session: str, scope: Scope, *, dry_run: bool = False) -> frozenset[MemoryId]:
+        """
+        Sum up a session whose episodes are about to be archived, and return which memories the summary tells.
+
+        What it has no room for is not told of, and must stay. A dry run stores nothing.
+        """
+        return self._summarize(session, scope, _coverable, dry_run=dry_run)[1]
+
+    def _summarize(
+        self, session: str, scope: Scope, choose: ChoosesStatements, *, dry_run: bool = False
+    ) -> tuple[Memory | None, frozenset[MemoryId]]:
+        """Return the summary of a session, and the memories that it tells of."""
         least = self._parts.policy.capture.summary_turns
         with self._parts.store.read() as tx:
             known = tx.memories.summaries_of(session, scope=scope)
@@ -153,18 +176,23 @@ class SessionSummarizer:
             stated = tx.memories.of_session(session, scope=scope)
         is_models = self._model() is not None or any(one.extractor != BY_RULES for one in known)
         if is_models and len(left) < least:
-            return known[-1] if known else None
+            return known[-1] if known else None, frozenset()
         before = next((one for one in reversed(known) if one.extractor == BY_RULES), None)
         spoken = [turn for turn in turns if turn.role in (Role.USER, Role.ASSISTANT)]
         if len(spoken) < least or not stated:
-            return None
-        content = _listed(stated, session=session, count=len(spoken))
+            return None, frozenset()
+        chosen = choose(stated)
+        told = frozenset(one.id for some in chosen.values() for one in some)
+        if dry_run:
+            return None, told
+        content = _listed(list(chosen), more=len({one.told for one in stated}) - len(chosen))
+        content = f"Session {session}, {len(spoken)} turns: {content}"
         draft = _summary(content, turns, session=session, scope=scope, occurred_at=turns[-1].occurred_at)
         if before is None:
-            return self._parts.writer.admit([draft])[0]
+            return self._parts.writer.admit([draft])[0], told
         if draft.content == before.content:
-            return before
-        return self._parts.writer.renew(before, draft, reason="the session went on")
+            return before, told
+        return self._parts.writer.renew(before, draft, reason="the session went on"), told
 
     # --- by a model, stretch by stretch ---------------------------------------------------------------------
 
@@ -330,16 +358,38 @@ def _retelling_forgotten(tx: Transaction, turns: Sequence[Turn]) -> set[TurnId]:
     return found
 
 
-def _listed(stated: Sequence[str], *, session: str, count: int) -> str:
-    """Return the weightiest statements of a session in a row."""
-    once = list(dict.fromkeys(stated))
-    first = once[:SUMMARY_STATEMENTS]
-    more = f" and {len(once) - len(first)} more" if len(once) > len(first) else ""
-    return (
-        f"Session {session}, {count} turns: "
-        + "; ".join(shorten(conceal_secrets(one)) for one in first)
-        + more
-    )
+# Which statements of a session a summary by the rules tells, by their words, with the memories that say them.
+
+
+def _weightiest(stated: Sequence[Memory]) -> dict[str, list[Memory]]:
+    """Return the few statements that weigh most, for one who asks what a session was about."""
+    return dict(list(_by_weight(stated).items())[:SUMMARY_STATEMENTS])
+
+
+def _coverable(stated: Sequence[Memory]) -> dict[str, list[Memory]]:
+    """Return the statements that a summary has room to tell whole, the weightiest first."""
+    chosen: dict[str, list[Memory]] = {}
+    room = COVER_TOKENS
+    for words, memories in _by_weight(stated).items():
+        cost = count_tokens(words)
+        if cost <= room and len(words) <= COVERED_CHARACTERS:
+            chosen[words] = memories
+            room -= cost
+    return chosen
+
+
+def _by_weight(stated: Sequence[Memory]) -> dict[str, list[Memory]]:
+    """Return what was stated, each wording once, the weightiest first, and those that say it."""
+    found: defaultdict[str, list[Memory]] = defaultdict(list)
+    for one in sorted(stated, key=lambda one: -weight(one)):
+        found[one.told].append(one)
+    return dict(found)
+
+
+def _listed(statements: Sequence[str], *, more: int) -> str:
+    """Return statements in a row, and how many there are besides."""
+    row = "; ".join(shorten(conceal_secrets(one)) for one in statements)
+    return f"{row} and {more} more" if more > 0 else row
 
 
 def _summary(

@@ -8,7 +8,6 @@ they are from; and an open question or two.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -29,8 +28,8 @@ from engramdb.context.lines import (
     text_at_level,
 )
 from engramdb.context.sections import question_line
-from engramdb.text.normalize import lazy
-from engramdb.values import Brief, DetailLevel, Gap, Memory, Source
+from engramdb.text.telling import telling_factor
+from engramdb.values import Brief, DetailLevel, Gap, Memory
 from engramdb.values.reading import Force, Lasting
 
 RULES_SHARE = 0.6
@@ -174,21 +173,6 @@ def _rule_order(memory: Memory) -> tuple[bool, bool, datetime]:
     return memory.pinned, memory.force is Force.RULE, memory.stated_at
 
 
-_REASON = lazy(
-    r"\b(?:always|never|must|don'?t|do not|only|otherwise|because|caused?|causes|so that|instead|from now on|"
-    r"no longer|unless|needs?|has to|have to|before you|nobody|no one|none of|allow(?:ed)?|requires?|until|"
-    r"decided|turns out|root)\b",
-    re.IGNORECASE,
-)
-_REPORT = lazy(
-    r"(?:done|fixed|applied|changed|committed|great|fine|understood|sounds good|found it|"
-    r"i(?:'ve| have)? (?:added|removed|put|changed|started|left|noticed|updated|moved|ran|pushed|created))\b",
-    re.IGNORECASE,
-)
-_REASON_FACTOR, _REPORT_FACTOR, _SCRAP_FACTOR = 1.2, 0.7, 0.7
-_SCRAP_WORDS = 6
-
-
 def weight(memory: Memory, now: datetime) -> float:
     """
     Return how much a memory matters to work that begins now: its importance, less with age.
@@ -199,14 +183,4 @@ def weight(memory: Memory, now: datetime) -> float:
     age_days = max(0.0, (now - memory.last_stated_at).total_seconds() / 86_400)
     newness: float = 0.5 ** (age_days / HALF_LIFE_DAYS)
     share = 1 - NEWNESS_SHARE + NEWNESS_SHARE * newness
-    return memory.importance * share * _telling_factor(memory)
-
-
-def _telling_factor(memory: Memory) -> float:
-    words = memory.content
-    if len(words.split()) < _SCRAP_WORDS:
-        return _SCRAP_FACTOR
-    if _REASON.search(words):
-        return _REASON_FACTOR
-    is_report = memory.provenance.source is Source.ASSISTANT and _REPORT.match(words)
-    return _REPORT_FACTOR if is_report else 1.0
+    return memory.importance * share * telling_factor(memory)

@@ -27,7 +27,7 @@ from engramdb.lifecycle.forecast import DAY, Future, after_leaving, census, fore
 from engramdb.lifecycle.lease import held
 from engramdb.lifecycle.questions import stale_question
 from engramdb.lifecycle.rules import LIVING
-from engramdb.lifecycle.sweep import Sweeper, sweep
+from engramdb.lifecycle.sweep import SessionAccounts, Sweeper, sweep
 from engramdb.models.embedder import Embedder
 from engramdb.policy import PRESETS, AgingPolicy, Policy
 from engramdb.store.contract import Store, Transaction
@@ -58,9 +58,9 @@ LEASE_MINUTES = 5.0
 
 
 class SummarizesSessions(Protocol):
-    """Stores the summary of a session whose episodes are about to leave."""
+    """Stores the summary of a session whose episodes are about to leave, and says what it tells."""
 
-    def summarize(self, session: str, scope: Scope) -> Memory | None: ...
+    def cover(self, session: str, scope: Scope, *, dry_run: bool = False) -> frozenset[MemoryId]: ...
 
 
 class AgingParts(Protocol):
@@ -97,7 +97,7 @@ def age_once(
         now=clock.now(),
         dry_run=dry_run,
         identity=_identity(parts),
-        summarize=lambda ends: _summarize_sessions(parts, ends),
+        summarize=lambda ends: _summarize_sessions(parts, ends, dry_run=dry_run),
         stop=parts.stop,
         progress=progress,
     )
@@ -108,17 +108,19 @@ def age_once(
             return sweep(replace(sweeper, progress=lease.renewed_by(parts.store, progress)))
 
 
-def _summarize_sessions(parts: AgingParts, ends: Mapping[tuple[int, str], int]) -> dict[tuple[int, str], str]:
-    """Summarize the sessions that are about to lose their episodes, and return which failed, and why."""
-    failed = {}
+def _summarize_sessions(
+    parts: AgingParts, ends: Mapping[tuple[int, str], int], *, dry_run: bool
+) -> SessionAccounts:
+    """Summarize the sessions that are about to lose their episodes, and return what the summaries tell."""
+    covered, failures = set[MemoryId](), []
     for number, session in ends:
         with parts.store.read() as tx:
             place = tx.scopes.get(number)
         try:
-            parts.summarizer.summarize(session, place)
+            covered |= parts.summarizer.cover(session, place, dry_run=dry_run)
         except EngramError as exc:
-            failed[number, session] = f"{exc.code}: a session could not be summarised"
-    return failed
+            failures.append(f"{exc.code}: a session could not be summarised")
+    return SessionAccounts(frozenset(covered), tuple(failures))
 
 
 def _identity(parts: AgingParts) -> EmbedderIdentity | None:

@@ -28,13 +28,23 @@ from engramdb.values import (
     AuditEvent,
     EmbedderIdentity,
     Memory,
+    MemoryId,
     Status,
 )
 from engramdb.values.aging import LAYERS
 from engramdb.values.population import Population, to_microseconds
 
 SessionEnds = Mapping[tuple[int, str], int]
-Summarize = Callable[[SessionEnds], Mapping[tuple[int, str], str]]
+
+
+class SessionAccounts(Struct, frozen=True):
+    """Which memories the summaries of sessions tell, and what could not be summarized."""
+
+    covered: frozenset[MemoryId] = frozenset()
+    failures: tuple[str, ...] = ()
+
+
+Summarize = Callable[[SessionEnds], SessionAccounts]
 
 PAGE_ROWS = 5_000
 """Memories that are read and judged together."""
@@ -63,6 +73,8 @@ class _Tally(Struct):
     longest_write: float = 0.0
     write_rows: int = FIRST_WRITE_ROWS
     requantized: int = 0
+    covered: frozenset[MemoryId] | None = None
+    """What summaries of sessions tell, and may leave with them; None where nobody sums up."""
     fading: list[tuple[float, int]] = field(default_factory=list)
     """What is left of the knowledge to ask about, and its keys; the most faded."""
 
@@ -91,7 +103,7 @@ class Sweeper(Struct, frozen=True, kw_only=True):
     identity: EmbedderIdentity | None = None
     """Whose vectors are kept with fewer bits as memories cool, where the policy says so."""
     summarize: Summarize | None = None
-    """Writes the summaries of sessions about to lose their episodes, and says which failed, and why."""
+    """Writes the summaries of sessions about to lose their episodes, and says what they tell."""
     stop: threading.Event | None = None
     progress: Callable[[int], None] | None = None
 
@@ -152,10 +164,10 @@ def _stale_sessions(sweeper: Sweeper, tally: _Tally) -> dict[tuple[int, str], in
     oldest = sweeper.moment - int(sweeper.policy.stale_session_days * 86_400e6)
     with sweeper.store.read() as tx:
         ends = tx.ages.session_ends(before=oldest)
-    if ends and sweeper.summarize is not None and not sweeper.dry_run:
-        failed = sweeper.summarize(ends)
-        tally.failures += failed.values()
-        return {session: at for session, at in ends.items() if session not in failed}  # those keep episodes
+    if ends and sweeper.summarize is not None:
+        accounts = sweeper.summarize(ends)
+        tally.failures += accounts.failures
+        tally.covered = accounts.covered
     return ends
 
 
@@ -223,7 +235,8 @@ def apply(
         memories = tx.memories.by_keys(keys)
         done: Counter[str] = Counter()
         for key, rule, layer in decide(tx, keys):
-            for moved in _change(sweeper, tx, memories[key], rule, layer):
+            allowed = rule if rule is None or _may_leave(tally, tx, memories[key], rule) else None
+            for moved in _change(sweeper, tx, memories[key], allowed, layer):
                 tally.note(moved)
                 done[moved.rule] += 1
         if not sweeper.dry_run:
@@ -244,7 +257,7 @@ def _change(
         moves.append(AgeMove(memory_id=memory.id, rule=name, layer=wanted))
         if not sweeper.dry_run:
             writer.set_layer(memory, wanted, reason=name, is_held=False)
-    if rule is not None and _may_leave(tx, memory, rule):
+    if rule is not None:
         to = _target(sweeper.policy, rule)
         moves.append(AgeMove(memory_id=memory.id, rule=rule.name, status=to))
         if not sweeper.dry_run:
@@ -257,8 +270,14 @@ def _target(policy: AgingPolicy, rule: AgingRule) -> Status:
     return Status.ERASED if is_final else rule.to
 
 
-def _may_leave(tx: Transaction, memory: Memory, rule: AgingRule) -> bool:
-    """Return whether a rule may go on with a memory that has left already: not where a person decided."""
+def _may_leave(tally: _Tally, tx: Transaction, memory: Memory, rule: AgingRule) -> bool:
+    """
+    Return whether a rule may take a memory that it is due for.
+
+    Not with its session where the summary does not tell it; not further where a person has let it leave.
+    """
+    if rule.name == "stale_session":
+        return tally.covered is None or memory.id in tally.covered
     if rule.name != "archive_ended":
         return True
     moves = [event for event in tx.history.of(memory.id) if event.new_status is memory.status]

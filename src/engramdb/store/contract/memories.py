@@ -237,9 +237,9 @@ class Memories(Protocol):
         """Note whether a memory has been judged against what was known before it."""
         ...
 
-    def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
+    def of_session(self, session: str, *, scope: Scope) -> Sequence[Memory]:
         """
-        Return what was stated in a session of exactly this scope and still holds, weightiest first.
+        Return what was stated in a session of exactly this scope and still holds, in the order of telling.
 
         Nothing confidential is among it.
         """

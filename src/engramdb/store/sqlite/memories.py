@@ -368,21 +368,22 @@ class MemoriesTable:
         """Note whether a memory has been judged against what was known before it."""
         self._connection.execute("UPDATE memories SET judged = ? WHERE key = ?", (is_judged, key))
 
-    def of_session(self, session: str, *, scope: Scope) -> Sequence[str]:
+    def of_session(self, session: str, *, scope: Scope) -> Sequence[Memory]:
         """
-        Return what was stated in a session of exactly this scope and still holds, weightiest first.
+        Return what was stated in a session of exactly this scope and still holds, in the order of telling.
 
         Nothing confidential is among it: only where it stands is known what it answers.
         """
         sql = (
-            "SELECT coalesce(statement, content) FROM memories WHERE session = ? AND scope = ? "
+            "SELECT key FROM memories WHERE session = ? AND scope = ? "
             "AND status = 'active' AND security <> 'confidential' AND voice = 'own' "
             "AND force IN ('asserted', 'rule', 'hedged') "
             "AND coalesce(extractor, '') NOT LIKE 'session-%' AND coalesce(extractor, '') <> 'tool-1' "
-            "ORDER BY importance DESC, key"
+            "ORDER BY key"
         )
         rows: Sequence[Any] = self._connection.execute(sql, (session, self._scopes.find(scope))).fetchall()
-        return [content for (content,) in rows]
+        found = self.by_keys([key for (key,) in rows])
+        return [found[key] for (key,) in rows]
 
     def set_fingerprint(self, key: int, fingerprint: bytes) -> None:
         """Note by which mark a memory is known, now that what it leans on has changed."""
