@@ -15,7 +15,7 @@ The family of errors, each with a stable code.
     │   └── TokenNeeded
     ├── SystemError_        E5…   use and configuration
     │   ├── InvalidSettings   UnknownPolicy   MemoryNotFound   StatusNotAllowed
-    │   ├── EdgeNotAllowed   InvalidScope   MissingExtra
+    │   ├── EdgeNotAllowed   InvalidScope   MissingExtra   UndoRefused
     │   └── KeyReused        RequestUnderWay   ServerBusy   ReplyErased   MemoryChanged
     └── ChatError           E6…   chat models and their replies
         └── ChatUnavailable   ChatReplyInvalid
@@ -306,6 +306,12 @@ class MemoryChanged(SystemError_):
 
     code = "E5014"
     default_hint = "Read it again, then retry."
+
+
+class UndoRefused(SystemError_):
+    """There is nothing to undo, or it cannot be undone: the message says why."""
+
+    code = "E5015"
 
 
 class ChatError(EngramError):

@@ -18,7 +18,7 @@ WRITES = {
     "edges": {"add", "add_all", "remove"},
     "terms": {"put", "remove"},
     "vectors": {"put", "remove"},
-    "dreams": {"add_merge", "undo_merge"},
+    "dreams": {"add_merge", "undo_merge", "redo_merge"},
 }
 """What changes a memory or what belongs to it, by the table of a transaction."""
 ALLOWED = {
@@ -26,6 +26,7 @@ ALLOWED = {
     ("index/rebuild.py", "vectors.put"),
     ("lifecycle/merging.py", "dreams.add_merge"),
     ("lifecycle/merging.py", "dreams.undo_merge"),
+    ("lifecycle/merging.py", "dreams.redo_merge"),
 }
 COPIES = {"evolve", "replace"}
 """How a value is copied with other fields."""

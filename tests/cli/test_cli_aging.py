@@ -341,14 +341,15 @@ def test_what_a_rule_removed_can_be_restored(engram_command: Command, unsure: st
     assert parsed(engram_command("get", unsure, "--json"))["status"] == "active"
 
 
-def test_what_a_person_forgot_is_not_restored(engram_command: Command, unsure: str) -> None:
-    """That was meant; the refusal says who it was."""
+def test_a_person_restores_what_a_person_forgot(engram_command: Command, unsure: str) -> None:
+    """Nobody else can; once it counts, there is nothing more to restore."""
     engram_command("forget", unsure)
 
-    result = engram_command("restore", unsure)
+    assert engram_command("restore", unsure).stdout.startswith(f"restored {unsure[-8:]}")
+    again = engram_command("restore", unsure)
 
-    assert result.exit_code == 2
-    assert result.stderr.startswith("engram: E5006")
+    assert again.exit_code == 2
+    assert again.stderr.startswith("engram: E5006")
 
 
 def test_a_layer_chosen_by_hand_is_kept(engram_command: Command) -> None:

@@ -82,6 +82,10 @@ class MortalStore:
         """Open a snapshot."""
         return self._store.read()
 
+    def one_act(self, *arguments: Any, **options: Any) -> Any:
+        """Let what is written be one act."""
+        return self._store.one_act(*arguments, **options)
+
 
 @contextmanager
 def lived(life: Any) -> Iterator[SqliteStore]:

@@ -44,6 +44,7 @@ VERBS: dict[str, Callable[[Engram, Memory, str, Memory], object]] = {
     ),
     "link": lambda engram, one, other, seen: engram.link(one.id, other, expected_version=seen),
     "unlink": lambda engram, one, other, seen: engram.unlink(one.id, other, expected_version=seen),
+    "undo": lambda engram, one, _, seen: engram.undo(one.id, expected_version=seen),
     "unmerge": lambda engram, one, _, seen: engram.unmerge(one.id, expected_version=seen),
 }
 """How each verb is used that takes the condition."""

@@ -10,8 +10,9 @@ import pytest
 from engramdb import Filters, Kind, Layer, Memory, Scope, Status
 from engramdb.errors import StoreCorrupt
 from engramdb.lifecycle.change import ChangeRequest, count_run
+from engramdb.lifecycle.recorded import before_event
 from engramdb.lifecycle.transitions import MemoryWriter
-from engramdb.recall.as_of import as_it_was, believed, undo, widened
+from engramdb.recall.as_of import as_it_was, believed, widened
 from engramdb.store.sqlite.memories import HistoryTable
 from engramdb.values import GLOBAL, AccessLog, Action, Actor, HistoryEvent, Provenance, SecurityTier
 from engramdb.values.query import Then
@@ -338,7 +339,7 @@ def test_texts_become_values_again() -> None:
         layer=Layer.SEMANTIC, provenance=Provenance(turns=("a", "b", "c")), confirmed_at=BORN + DAY
     )
 
-    was = undo(today, event(1, Action.RESTORE, changes=changes))
+    was = before_event(today, event(1, Action.RESTORE, changes=changes))
 
     assert was.layer is Layer.WORKING
     assert was.kind is Kind.EPISODE
@@ -382,7 +383,7 @@ def test_a_nonsensical_row_is_named_without_a_word_of_the_memory(
 ) -> None:
     """Damage in the history is an error that says where, and quotes nothing."""
     with pytest.raises(StoreCorrupt) as caught:
-        undo(memory(), event(1, Action.PROMOTE, changes=changes))
+        before_event(memory(), event(1, Action.PROMOTE, changes=changes))
 
     assert "the history of memory one" in str(caught.value)
     assert "tea" not in str(caught.value)
@@ -413,7 +414,7 @@ def test_the_first_that_fit_are_found_page_by_page(engram: Engram, clock: Manual
     keys = [*range(6, 26), 3, 1, 5, 2, 4]
 
     with engram._parts.store.read() as tx:
-        history = CountingHistory(tx.history._connection)  # type: ignore[attr-defined]
+        history = CountingHistory(tx.history._connection, tx.acts)  # type: ignore[attr-defined,arg-type]
         tx.history = history  # type: ignore[misc]
         asked: dict[str, Any] = {"then": Then(as_of=moment), "filters": Filters(statuses=ACTIVE)}
         asked |= {"scope": GLOBAL, "now": clock.now(), "limit": 3}

@@ -108,7 +108,14 @@ class StatementWriter:
         )
 
     def correct(
-        self, memory_id: MemoryId, content: str, *, scope: Scope, reason: str, expected_version: Memory | None
+        self,
+        memory_id: MemoryId,
+        content: str,
+        *,
+        scope: Scope,
+        reason: str,
+        reinstate: bool = False,
+        expected_version: Memory | None,
     ) -> Memory:
         """Put a new statement in the place of an old one."""
         corrected = correct(
@@ -119,6 +126,7 @@ class StatementWriter:
             reason=reason,
             actor=self._parts.actor,
             now=self._now(),
+            reinstate=reinstate,
             expected_version=expected_version,
         )
         return self._embedded(corrected)

@@ -26,9 +26,22 @@ from engramdb.cli.output import (
     warning,
 )
 from engramdb.errors import InvalidQuery
+from engramdb.lifecycle.recorded import GAINED, LOST
 from engramdb.text.dates import readable
-from engramdb.text.normalize import counted
-from engramdb.values import Edge, EdgeType, Erasure, HistoryEvent, Memory, SecurityTier, Status
+from engramdb.text.normalize import counted, memories
+from engramdb.values import (
+    BELIEVED,
+    Act,
+    Edge,
+    EdgeType,
+    Erasure,
+    ForgottenMemory,
+    HistoryEvent,
+    Memory,
+    SecurityTier,
+    Status,
+    Undone,
+)
 from engramdb.verbs.errors import FAILED
 from engramdb.verbs.wording import hidden_scope
 
@@ -37,6 +50,8 @@ if TYPE_CHECKING:
 
 ID_LENGTH = 36
 _UNDER = " " * 12
+_MAX_NAMED = 8
+"""So many memories that an undo changed are named."""
 _UNDER_HISTORY = " " * 19
 _TOLD = {EdgeType.SUPERSEDES: "in place of", EdgeType.CONTRADICTS: "disputes"}
 _TIERS = {
@@ -101,29 +116,113 @@ def remember(run: Run) -> None:
 def list_memories(run: Run) -> None:
     """List memories, and say how the list goes on."""
     with run.open() as engram:
-        memories: Sequence[Memory] = run.call(engram)
-        beyond = None if memories else elsewhere(engram)
+        found: Sequence[Memory] = run.call(engram)
+        beyond = None if found else elsewhere(engram)
 
-    run.present(memories, show_lines)
-    if not memories:
+    run.present(found, show_lines)
+    if not found:
         talk("There are no such memories.")
         if beyond is not None:
             talk(beyond)
-    elif len(memories) == run.asked.limit and not run.shared.json:
-        talk(f"There may be more: engram list --before {short(memories[-1].id)}")
+    elif len(found) == run.asked.limit and not run.shared.json:
+        talk(f"There may be more: engram list --before {short(found[-1].id)}")
 
 
-@shows("correct")
+@runs("correct")
+def correct(run: Run) -> None:
+    """Put a statement in the place of another one, and say what that had displaced."""
+    with run.open() as engram:
+        displaced = displaced_by(engram, run.asked.id)
+        memory = run.call(engram)
+        run.present(memory, show_corrected)
+        _offer(engram, run, displaced)
+
+
 def show_corrected(memory: Memory) -> None:
     """Show the new statement and what it replaced."""
     replaced = f" in place of {short(memory.supersedes)}" if memory.supersedes else ""
     out(f"corrected {short(memory.id)}{replaced}  {one_line(readable(memory))}")
 
 
-@shows("forget")
+@runs("forget")
+def forget(run: Run) -> None:
+    """Forget a memory, and offer to bring back what it had displaced."""
+    with run.open() as engram:
+        gone: ForgottenMemory = run.call(engram)
+        displaced = [engram.get(one) for one in gone.displaced]
+        run.present(gone, show_forgotten)
+        _offer(engram, run, displaced)
+
+
 def show_forgotten(memory: Memory) -> None:
     """Show what was forgotten."""
     out(f"forgot {short(memory.id)}  {one_line(readable(memory))}")
+
+
+def displaced_by(engram: Engram, name: str) -> list[Memory]:
+    """Return what does not count any more because a memory superseded it."""
+    memory = engram.get(name)
+    if memory.status not in BELIEVED:
+        return []
+    ends = [engram.get(edge.target) for edge in engram.links(memory.id) if edge.source == memory.id]
+    return [one for one in ends if one.superseded_by == memory.id and one.status is Status.SUPERSEDED]
+
+
+def _offer(engram: Engram, run: Run, displaced: Sequence[Memory]) -> None:
+    """Say what a memory had displaced that is gone now, and bring it back where a person wants that."""
+    if run.shared.json:
+        return
+    for one in displaced:
+        told = f"{short(one.id)}  {one_line(readable(one))}"
+        if run.asked.reinstate:
+            out(_UNDER + f"counts again: {told}")
+        elif sys.stdin.isatty() and sys.stdout.isatty():
+            if click.confirm(f"It had displaced {told}\nBring that back?", err=True):
+                show_restored(engram.restore(one.id, reason="what displaced it is gone"))
+        else:
+            talk(f"It had displaced {told}")
+            talk(f"hint: engramdb restore {short(one.id)} brings that back.")
+
+
+@shows("undo")
+def show_undone(done: Undone) -> None:
+    """Show what was undone, and what that has changed."""
+    for act in done.undone:
+        out(f"undid {short(act.id)}  {_act_words(act)}")
+    told = (
+        (done.back, "counts again", "count again"),
+        (done.gone, "does not count any more", "do not count any more"),
+        (done.changed, "is as it was", "are as they were"),
+        (done.untouched, "was forgotten or erased since and stays so", "were forgotten or erased since"),
+    )
+    for ids, one, many in told:
+        if ids:
+            named = ", ".join(short(memory) for memory in ids[:_MAX_NAMED])
+            more = f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
+            out(f"{_UNDER}{one if len(ids) == 1 else many}: {named}{more}")
+    out(_UNDER + dim(f"engramdb undo --act {short(done.act)} takes that back"))
+
+
+@runs("acts")
+def list_acts(run: Run) -> None:
+    """List what was done, and say how the list goes on."""
+    acts: Sequence[Act] = run.answer()
+    run.present(acts, show_acts)
+    if not acts:
+        talk("Nothing was done in this scope, or it was done before acts were noted.")
+    elif len(acts) == run.asked.limit and not run.shared.json:
+        talk(f"There may be more: engramdb acts --before {short(acts[-1].id)}")
+
+
+def show_acts(acts: Sequence[Act]) -> None:
+    """Show acts, a line for each."""
+    for act in acts:
+        undone = f", undone by {short(act.undone_by)}" if act.undone_by else ""
+        out(f"{short(act.id)}  {dim(minute(act.at))}  {_act_words(act)}{undone}")
+
+
+def _act_words(act: Act) -> str:
+    return f"{act.action} by {one_line(act.actor.name)}, {memories(act.memories)}"
 
 
 @shows("pin", "unpin")
@@ -144,7 +243,15 @@ def show_restored(memory: Memory) -> None:
     out(f"restored {short(memory.id)}  {one_line(readable(memory))}")
 
 
-@shows("set_status")
+@runs("set_status")
+def set_status(run: Run) -> None:
+    """Move a memory to another status, and offer to bring back what it had displaced."""
+    with run.open() as engram:
+        displaced = [] if run.asked.status in BELIEVED else displaced_by(engram, run.asked.id)
+        run.present(run.call(engram), show_status_of)
+        _offer(engram, run, displaced)
+
+
 def show_status_of(memory: Memory) -> None:
     """Show the status of a memory."""
     out(f"{memory.status} {short(memory.id)}  {one_line(readable(memory))}")
@@ -155,7 +262,11 @@ def show_history(events: Sequence[HistoryEvent]) -> None:
     """Show what happened to a memory, a line for each event."""
     for event in events:
         moved = f"{event.old_status or 'new'} → {event.new_status}" if event.new_status else ""
-        changed = [_changed(name, old, new) for name, (old, new) in event.changes.items()]
+        changed = [
+            _changed(name, old, new)
+            for name, (old, new) in event.changes.items()
+            if not name.endswith((GAINED, LOST))
+        ]
         what = "; ".join(part for part in (moved, ", ".join(changed), event.reason) if part)
         first = f"{dim(minute(event.at))}  {event.action:<10}  by {one_line(event.actor.name)}  "
         out(indented(first, one_line(what), indent=_UNDER_HISTORY).rstrip())

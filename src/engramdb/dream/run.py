@@ -234,7 +234,8 @@ def _run_step(
             time.sleep(PAUSE_SECONDS)
             yield
 
-    outcome, why = _run_to_outcome(take(), dreaming.is_stopped)
+    with dreaming.store.one_act(Action.DREAM, actor=DREAM_ACTOR, at=dreaming.now):
+        outcome, why = _run_to_outcome(take(), dreaming.is_stopped)
     if outcome is StepOutcome.DONE:
         with dreaming.store.atomic() as tx:
             lease.check(tx)

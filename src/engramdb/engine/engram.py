@@ -28,6 +28,8 @@ from engramdb.text.normalize import fingerprint, is_text
 from engramdb.values import (
     BELIEVED,
     GLOBAL,
+    Act,
+    ActId,
     Action,
     Actor,
     AgeReport,
@@ -48,6 +50,7 @@ from engramdb.values import (
     ExportedMemory,
     Filters,
     Forecast,
+    ForgottenMemory,
     Gap,
     HistoryEvent,
     ImportKind,
@@ -75,6 +78,7 @@ from engramdb.values import (
     Timeline,
     Turn,
     TurnId,
+    Undone,
     UnlearnedTurn,
     Window,
     WorkingLine,
@@ -301,7 +305,8 @@ class Engram:
         """
         stored: builtins.list[Memory] = []
         try:
-            stored.extend(self.remember_stream(drafts, progress=progress))
+            with self._parts.store.one_act(Action.REMEMBER, actor=self._actor, at=self._now()):
+                stored.extend(self.remember_stream(drafts, progress=progress))
         except EngramError as exc:
             if stored:
                 exc.hint = f"{exc.hint} The first {len(stored)} drafts are stored.".lstrip()
@@ -755,13 +760,15 @@ class Engram:
         content: str,
         *,
         reason: str = "",
+        reinstate: bool = False,
         expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
         """
         Put a new statement in the place of an old one; the old stays in the history.
 
-        The old one is named by its id, by the last eight characters of it, or by its own words.
+        The old one is named by its id, by the last eight characters of it, or by its own words. With
+        `reinstate`, what it had displaced counts again.
         `expected_version`, here and in every verb that changes one memory, is the memory as the caller read
         it: if any process has changed it since, `MemoryChanged` is raised and nothing is written.
         """
@@ -770,6 +777,7 @@ class Engram:
             content,
             scope=self._in(scope),
             reason=reason,
+            reinstate=reinstate,
             expected_version=expected_version,
         )
 
@@ -779,16 +787,62 @@ class Engram:
         memory_id: MemoryId,
         *,
         reason: str = "",
+        reinstate: bool = False,
         expected_version: Memory | None = None,
         scope: Scope | None = None,
-    ) -> Memory:
-        """Take a memory out of every index now; only a person can bring it back."""
+    ) -> ForgottenMemory:
+        """
+        Take a memory out of every index now; only a person can bring it back.
+
+        Returns it with what it had `displaced`, that is superseded. With `reinstate` that counts again at
+        once; otherwise `restore` brings it back.
+        """
         return self._parts.lifecycle.forget(
             self._resolve(memory_id, scope),
             scope=self._in(scope),
             reason=reason,
+            reinstate=reinstate,
             expected_version=expected_version,
         )
+
+    def undo(
+        self,
+        memory_id: MemoryId | None = None,
+        *,
+        act: ActId | None = None,
+        with_later: bool = False,
+        reason: str = "",
+        expected_version: Memory | None = None,
+        scope: Scope | None = None,
+    ) -> Undone:
+        """
+        Undo what was done last in this scope by the one who asks, or last to a memory, or an act by its id.
+
+        An act is undone with all that followed from it: what it stored no longer holds, what it displaced
+        holds again, and what it changed is as before. Where later acts build on it, it is refused, and they
+        are named; `with_later` undoes them first. Undoing an undo puts everything back. A person may undo
+        whatever was done, by rules and agents too, except an erasure; an agent neither what a person did nor
+        what was forgotten on purpose.
+        """
+        return self._parts.lifecycle.undo(
+            None if memory_id is None else self._resolve(memory_id, scope),
+            act=act,
+            with_later=with_later,
+            scope=self._in(scope),
+            reason=reason,
+            expected_version=expected_version,
+        )
+
+    def acts(
+        self, *, limit: int = 20, before: ActId | None = None, scope: Scope | None = None
+    ) -> Sequence[Act]:
+        """
+        Return what was done in exactly this scope, newest first: when, by whom, to how many memories.
+
+        `before` an act's id gives the page after it. `undo` takes any of them back.
+        """
+        check_limit(limit)
+        return self._parts.lifecycle.acts(scope=self._in(scope), limit=limit, before=before)
 
     def forget_turn(self, turn_id: TurnId, *, reason: str = "", scope: Scope | None = None) -> UnlearnedTurn:
         """
@@ -840,15 +894,21 @@ class Engram:
         status: Status,
         *,
         reason: str = "",
+        reinstate: bool = False,
         expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
-        """Move a memory to another status; bringing one back needs a reason."""
+        """
+        Move a memory to another status; bringing one back needs a reason.
+
+        With `reinstate`, what a memory had displaced that leaves now counts again.
+        """
         return self._parts.lifecycle.set_status(
             self._resolve(memory_id, scope),
             parse_enum(Status, status),
             scope=self._in(scope),
             reason=reason,
+            reinstate=reinstate,
             expected_version=expected_version,
         )
 
@@ -909,7 +969,11 @@ class Engram:
         expected_version: Memory | None = None,
         scope: Scope | None = None,
     ) -> Memory:
-        """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
+        """
+        Let a memory count again that was removed or superseded; it counts as confirmed now.
+
+        What was removed on purpose, by a person or an agent, only a person brings back.
+        """
         return self._parts.lifecycle.restore(
             self._resolve(memory_id, scope),
             scope=self._in(scope),

@@ -135,6 +135,7 @@ class CodebaseIntake:
         return None if refusals else without_settling(prepared, frozenset({self._scope}))
 
     def _save(self, tx: Transaction, change: CodebaseChange, prepared: Prepared, *, now: datetime) -> Memory:
+        tx.acts.end()  # each statement can be undone by itself
         (admission,) = save(tx, prepared, self._pipeline, actor=self._actor, now=now)
         old = None if change.old is None else tx.memories.get(change.old.id, scope=self._scope)
         if old is not None and not old.status.is_terminal and old.id != admission.memory.id:

@@ -34,7 +34,7 @@ from engramdb.models.embedder import Embedder
 from engramdb.policy import Policy
 from engramdb.store.contract import Imported, Store, Transaction
 from engramdb.text.normalize import clean, is_text
-from engramdb.values import Actor, ImportKind, ImportReport, Scope, Turn
+from engramdb.values import Action, Actor, ImportKind, ImportReport, Scope, Turn
 
 QUICK_BATCH = 64
 """An embedder that takes fewer texts at once is a model: it embeds what came in bulk afterwards."""
@@ -89,12 +89,36 @@ class ImportService:
         scope: Scope,
     ) -> ImportReport:
         """Take in a file, a folder or an archive, each record once; a dry run only counts."""
-        parts = self._parts
-        parts.write_notes()
-        if kind is ImportKind.CODEBASE:
-            return self._take_codebase(
-                path.expanduser(), scope, dry_run=dry_run, progress=progress or _ignore
+        self._parts.write_notes()
+        with self._parts.store.one_act(Action.IMPORT, actor=self._parts.actor, at=self._now()):
+            if kind is ImportKind.CODEBASE:
+                return self._take_codebase(
+                    path.expanduser(), scope, dry_run=dry_run, progress=progress or _ignore
+                )
+            return self._take_source(
+                path.expanduser(),
+                kind=kind,
+                mapping=mapping,
+                speaker=speaker,
+                dry_run=dry_run,
+                report=progress or _ignore,
+                may_enter=may_enter,
+                scope=scope,
             )
+
+    def _take_source(
+        self,
+        path: Path,
+        *,
+        kind: ImportKind | None,
+        mapping: Mapping[str, str] | None,
+        speaker: str | None,
+        dry_run: bool,
+        report: Callable[[int], None],
+        may_enter: Callable[[Scope], bool] | None,
+        scope: Scope,
+    ) -> ImportReport:
+        parts = self._parts
         intake = Intake(
             parts.pipeline,
             scope=scope,
@@ -103,8 +127,7 @@ class ImportService:
             speaker=speaker,
             may_enter=may_enter,
         )
-        report = progress or _ignore
-        with closing(read_source(path.expanduser(), kind=kind, mapping=mapping)) as source:
+        with closing(read_source(path, kind=kind, mapping=mapping)) as source:
             for batch in _batches(source):
                 self._take(intake, batch, dry_run=dry_run)
                 report(len(batch))

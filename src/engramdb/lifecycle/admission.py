@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engramdb.errors import EmbeddingError, EngramError, SecurityError, StatusNotAllowed
 from engramdb.lifecycle.candidates import Candidate, candidate
 from engramdb.lifecycle.change import find_own
+from engramdb.lifecycle.displaced import reinstate_displaced
 from engramdb.lifecycle.drafts import Draft
 from engramdb.lifecycle.neighbors import FindsByWords, JudgesPairs, NeighborIndex, ask_judge, gather
 from engramdb.lifecycle.pair_rules import may_settle
@@ -168,19 +169,22 @@ def save(
     writer = MemoryWriter(tx, actor, now)
     has_judge = pipeline.judge is not None
     write = Write(writer, pipeline.policy, pipeline.likeness, pipeline.merging, has_judge)
-    admissions = [
-        store_candidate(
-            write,
-            one,
-            place,
-            neighbors=prepared.neighbors.get(place, []),
-            far=prepared.far.get(place, 0),
-            siblings=prepared.siblings.get(place, {}),
-            vector=prepared.vectors.get(place),
-            is_judged=place not in prepared.unjudged,
+    admissions = []
+    for place, one in enumerate(prepared.candidates):
+        admissions.append(
+            store_candidate(
+                write,
+                one,
+                place,
+                neighbors=prepared.neighbors.get(place, []),
+                far=prepared.far.get(place, 0),
+                siblings=prepared.siblings.get(place, {}),
+                vector=prepared.vectors.get(place),
+                is_judged=place not in prepared.unjudged,
+            )
         )
-        for place, one in enumerate(prepared.candidates)
-    ]
+        if len(prepared.candidates) > 1:
+            tx.acts.end()  # each statement can be undone by itself
     if write.vectors and prepared.identity is not None:
         writer.embed(prepared.identity, list(write.vectors), np.stack(list(write.vectors.values())))
     return admissions
@@ -261,9 +265,14 @@ def correct(
     reason: str,
     actor: Actor,
     now: datetime,
+    reinstate: bool = False,
     expected_version: Memory | None = None,
 ) -> Admission:
-    """Put a new statement in the place of an old one, which stays in the history, and return the new."""
+    """
+    Put a new statement in the place of an old one, which stays in the history, and return the new.
+
+    With `reinstate`, what the old one had displaced counts again.
+    """
     with pipeline.store.read() as tx:
         draft = replacement(find_own(tx, memory_id, scope, expected_version=expected_version), text, now)
     prepared = prepare([draft], pipeline, now=now, leaving=memory_id)
@@ -271,6 +280,8 @@ def correct(
         old = find_own(tx, memory_id, scope, expected_version=expected_version)
         if old.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {old.status} and cannot be corrected")
+        if reinstate:
+            reinstate_displaced(MemoryWriter(tx, actor, now), old)
         return put_in_place(tx, old, prepared, pipeline, reason=reason, actor=actor, now=now)
 
 

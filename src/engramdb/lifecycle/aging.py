@@ -27,11 +27,12 @@ from engramdb.lifecycle.forecast import DAY, Future, after_leaving, census, fore
 from engramdb.lifecycle.lease import held
 from engramdb.lifecycle.questions import stale_question
 from engramdb.lifecycle.rules import LIVING
-from engramdb.lifecycle.sweep import SessionAccounts, Sweeper, sweep
+from engramdb.lifecycle.sweep import AGER, SessionAccounts, Sweeper, sweep
 from engramdb.models.embedder import Embedder
 from engramdb.policy import PRESETS, AgingPolicy, Policy
 from engramdb.store.contract import Store, Transaction
 from engramdb.values import (
+    Action,
     AgeReport,
     Census,
     EmbedderIdentity,
@@ -104,7 +105,10 @@ def age_once(
     with parts.health.watch("aging"):
         if dry_run:
             return sweep(sweeper)
-        with held(parts.store, "age", minutes=LEASE_MINUTES, clock=clock.now) as lease:
+        with (
+            held(parts.store, "age", minutes=LEASE_MINUTES, clock=clock.now) as lease,
+            parts.store.one_act(Action.AGE, actor=AGER, at=sweeper.now),
+        ):
             return sweep(replace(sweeper, progress=lease.renewed_by(parts.store, progress)))
 
 

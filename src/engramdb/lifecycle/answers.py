@@ -211,6 +211,7 @@ def settle_question(
         prepared = prepare([draft], request.pipeline, now=request.now, leaving=leaving)
     with request.pipeline.store.atomic() as tx:
         gap = find_open_question(tx, gap.id, request.scope)
+        tx.acts.begin(Action.ANSWER, actor=request.actor, scope=request.scope, at=request.now)
         settling = _Settling(tx, gap, request, prepared, stated)
         answered = settling.settle(decision, _read(tx, gap))
         detail = {"question": answered.outcome.value}

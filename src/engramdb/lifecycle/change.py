@@ -22,10 +22,12 @@ from engramdb.errors import (
     MemoryNotFound,
     StatusNotAllowed,
 )
+from engramdb.lifecycle.displaced import displaced_by, reinstate, reinstate_displaced
 from engramdb.lifecycle.drafts import check_category, check_share
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.store.contract import Store, Transaction
 from engramdb.values import (
+    BELIEVED,
     Action,
     Actor,
     ActorKind,
@@ -101,25 +103,44 @@ class ChangeRequest(Struct, frozen=True, kw_only=True):
             yield MemoryWriter(tx, self.actor, self.now), memory
 
 
-def set_status(memory_id: MemoryId, status: Status, request: ChangeRequest, *, action: Action) -> Memory:
-    """Move a memory to another status and return it as it is now."""
+def set_status(
+    memory_id: MemoryId,
+    status: Status,
+    request: ChangeRequest,
+    *,
+    action: Action,
+    reinstates: bool = False,
+) -> tuple[Memory, list[Memory]]:
+    """
+    Move a memory to another status, and return it as it is now and what it had displaced.
+
+    If it `reinstates`, what a memory had displaced that leaves now counts again.
+    """
     with request.open(memory_id) as (writer, memory):
         if status is Status.ERASED:
             raise StatusNotAllowed("erasing is more than a status", hint="Use `erase`.")
-        return writer.set_status(memory, status, action=action, reason=request.reason)
+        is_leaving = memory.status in BELIEVED and status not in BELIEVED
+        displaced = displaced_by(writer.tx, memory) if is_leaving else []
+        moved = writer.set_status(memory, status, action=action, reason=request.reason)
+        if reinstates and displaced:
+            displaced = reinstate_displaced(writer, moved)
+        return moved, displaced
 
 
 def restore(memory_id: MemoryId, request: ChangeRequest) -> Memory:
-    """Bring back what a rule removed; what a person removed needs `set_status` and a reason of its own."""
+    """Let a memory count again that is gone or was superseded; only a person can where that was meant."""
     with request.open(memory_id) as (writer, memory):
         if not memory.status.is_terminal:
             raise StatusNotAllowed(f"memory {memory_id} is {memory.status}: nothing is to be restored")
         moves = [event for event in writer.tx.history.of(memory_id) if event.new_status is memory.status]
-        if moves and moves[-1].actor.kind is not ActorKind.RULE:
+        is_meant = bool(moves) and moves[-1].actor.kind is not ActorKind.RULE
+        if is_meant and request.actor.kind is not ActorKind.PERSON:
             raise StatusNotAllowed(
                 f"memory {memory_id} was not removed by a rule but by {moves[-1].actor.name!r}",
-                hint="Set its status to active instead, with a reason: `engram set-status`.",
+                hint="Only a person can bring it back.",
             )
+        if memory.status is Status.SUPERSEDED:
+            return reinstate(writer, memory, reason=request.reason, confirmed_at=request.now)
         return writer.set_status(memory, Status.ACTIVE, action=Action.RESTORE, reason=request.reason)
 
 

@@ -19,7 +19,7 @@ from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.lifecycle.valid_time import restated, said_again
 from engramdb.policy import DreamPolicy
 from engramdb.store.contract import MergeRecord, Transaction
-from engramdb.values import Action, EdgeType, Kind, Layer, Memory, SecurityTier, Status
+from engramdb.values import Action, EdgeType, Kind, Layer, Memory, MemoryId, SecurityTier, Status
 from engramdb.values.memory import DOCUMENT_EXTRACTOR
 
 REINFORCE_BY = 0.1
@@ -74,37 +74,48 @@ def _as_knowledge(memory: Memory) -> Memory:
     return memory.evolve(layer=Layer.SEMANTIC) if is_passing and not memory.layer_held else memory
 
 
-def unmerge(writer: MemoryWriter, memory: Memory, *, reason: str) -> list[Memory]:
+def unmerge(
+    writer: MemoryWriter, memory: Memory, *, reason: str, status: Status = Status.ACTIVE
+) -> list[Memory]:
     """
     Bring back what was merged into a memory, or the memory itself where it was the one merged.
 
-    The keeper gives back what it was given; no rule merges the two again. Returns what was brought back.
+    The keeper gives back what it was given; no rule merges the two again. Returns what was brought back, in
+    the status given.
     """
     if memory.status is Status.MERGED:
         one = writer.tx.dreams.merge_of(memory.id)
         merges = [one] if one is not None else []
     else:
         merges = list(writer.tx.dreams.merges_into(memory.id))
-    back = [_taken_apart(writer, merged, memory, reason) for merged in reversed(merges)]
+    back = [_taken_apart(writer, merged, memory, reason, status) for merged in reversed(merges)]
     found = [one for one in back if one is not None]
     if not found:
         raise StatusNotAllowed(f"nothing that was merged with memory {memory.id} can be brought back")
     return found
 
 
-def _taken_apart(writer: MemoryWriter, merged: MergeRecord, memory: Memory, reason: str) -> Memory | None:
+def _taken_apart(
+    writer: MemoryWriter, merged: MergeRecord, memory: Memory, reason: str, status: Status
+) -> Memory | None:
     tx = writer.tx
     keeper = tx.memories.get(merged.keeper, scope=memory.scope)
     loser = tx.memories.get(merged.loser, scope=memory.scope)
     if keeper is None or loser is None or loser.status is not Status.MERGED:
         return None
-    writer.refuse_active_twin(loser)
+    if status is Status.ACTIVE:
+        writer.refuse_active_twin(loser)
     writer.update(keeper, Action.UNMERGE, reason=reason, **_without(keeper, merged.given))
     for source, target in merged.given.get("edges", ()):
         writer.unlink(source, target, EdgeType.CONTRADICTS)
     tx.dreams.undo_merge(merged.key, at=writer.now)
-    back = loser.evolve(status=Status.ACTIVE, superseded_by=None, updated_at=writer.now)
+    back = loser.evolve(status=status, superseded_by=None, updated_at=writer.now)
     return writer.write(loser, back, action=Action.UNMERGE, reason=reason)
+
+
+def merge_again(writer: MemoryWriter, loser: MemoryId) -> None:
+    """Note that a merge holds after all that was taken apart; the memories are put back by who calls this."""
+    writer.tx.dreams.redo_merge(loser)
 
 
 def joined(*some: Iterable[str]) -> tuple[str, ...]:

@@ -198,6 +198,7 @@ def close_question(
     """Settle an open question without an answer; it is not asked again."""
     with store.atomic() as tx:
         gap = find_open_question(tx, question_id, scope)
+        tx.acts.join(Action.ANSWER, actor=actor, scope=scope, at=now)
         tx.gaps.close(gap.id, at=now, by=actor.kind, because=reason)
         detail = {"question": "closed"}
         tx.audit.add(AuditEvent(at=now, action=Action.FEEDBACK, actor=actor, target=gap.id, detail=detail))

@@ -1,5 +1,5 @@
 """
-The verbs of one memory's life: forget, erase, restore, pin, promote, link, and what happened to it.
+The verbs of one memory's life: forget, erase, restore, pin, promote, link, what happened to it, and undo.
 
 A person's word stands: what is forgotten stays forgotten for every rule, and a layer chosen by hand is left
 alone. With `expected_version` a verb changes a memory only if it is unchanged since it was read, and raises
@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Protocol
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError, InvalidQuery, InvalidScope, StorageError
@@ -34,11 +34,14 @@ from engramdb.models.embedder import Embedder
 from engramdb.store.contract import Store
 from engramdb.text.normalize import fingerprint
 from engramdb.values import (
+    Act,
+    ActId,
     Action,
     Actor,
     Edge,
     EdgeType,
     Erasure,
+    ForgottenMemory,
     HistoryEvent,
     Layer,
     Memory,
@@ -47,6 +50,7 @@ from engramdb.values import (
     Scope,
     Status,
     Turn,
+    Undone,
     UnlearnedTurn,
 )
 
@@ -79,13 +83,48 @@ class LifecycleService:
         self._parts = parts
 
     def forget(
-        self, memory_id: MemoryId, *, scope: Scope, reason: str, expected_version: Memory | None
-    ) -> Memory:
+        self,
+        memory_id: MemoryId,
+        *,
+        scope: Scope,
+        reason: str,
+        reinstate: bool,
+        expected_version: Memory | None,
+    ) -> ForgottenMemory:
         """Take a memory out of every index; only a person can bring it back."""
         request = self._request(scope, reason, expected_version)
-        gone = set_status(memory_id, Status.FORGOTTEN, request, action=Action.FORGET)
+        gone, displaced = set_status(
+            memory_id, Status.FORGOTTEN, request, action=Action.FORGET, reinstates=reinstate
+        )
         self._parts.embed_later()  # what quoted it has lost those words
-        return gone
+        named = tuple(one.id for one in displaced)
+        return ForgottenMemory(**asdict(gone), displaced=named, reinstated=reinstate and bool(named))
+
+    def undo(
+        self,
+        memory_id: MemoryId | None,
+        *,
+        act: ActId | None,
+        with_later: bool,
+        scope: Scope,
+        reason: str,
+        expected_version: Memory | None,
+    ) -> Undone:
+        """Take back an act with all that followed from it."""
+        from engramdb.lifecycle.undo import undo  # noqa: PLC0415 - few processes undo anything
+
+        self._parts.write_notes()
+        request = self._request(scope, reason, expected_version)
+        undone = undo(request, memory_id=memory_id, act=act, with_later=with_later)
+        self._parts.embed_later()  # what counts again may have no vector
+        return undone
+
+    def acts(self, *, scope: Scope, limit: int, before: ActId | None) -> Sequence[Act]:
+        """Return what was done in a scope, newest first."""
+        from engramdb.lifecycle.undo import list_acts  # noqa: PLC0415 - few processes ask
+
+        with self._parts.store.read() as tx:
+            return list_acts(tx, scope, limit=limit, before=before)
 
     def forget_turn(self, turn: Turn, *, reason: str) -> UnlearnedTurn:
         """Drop a message, and take back what was learnt from it alone."""
@@ -104,11 +143,12 @@ class LifecycleService:
         *,
         scope: Scope,
         reason: str,
+        reinstate: bool,
         expected_version: Memory | None,
     ) -> Memory:
         """Move a memory to another status; one that is indexed again may have to be embedded."""
         request = self._request(scope, reason, expected_version)
-        moved = set_status(memory_id, status, request, action=Action.SET_STATUS)
+        moved, _ = set_status(memory_id, status, request, action=Action.SET_STATUS, reinstates=reinstate)
         if moved.status.is_indexed:
             self._parts.embed_later()
         return moved
@@ -190,7 +230,7 @@ class LifecycleService:
     def restore(
         self, memory_id: MemoryId, *, scope: Scope, reason: str, expected_version: Memory | None
     ) -> Memory:
-        """Bring back what a rule removed; it counts as confirmed now, so no rule takes it again at once."""
+        """Let a memory count again; it counts as confirmed now, so no rule takes it again at once."""
         back = restore(memory_id, self._request(scope, reason or "restored", expected_version))
         self._parts.embed_later()
         return back

@@ -251,6 +251,7 @@ def _change(
     sweeper: Sweeper, tx: Transaction, memory: Memory, rule: AgingRule | None, layer: int
 ) -> list[AgeMove]:
     moves, writer = [], MemoryWriter(tx, AGER, sweeper.now)
+    tx.acts.end()  # each memory can be brought back by itself
     wanted = LAYERS[layer]
     if rule is None and wanted is not memory.layer:
         name = f"{memory.layer}_to_{wanted}"

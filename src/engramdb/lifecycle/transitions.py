@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from engramdb.errors import StatusNotAllowed
 from engramdb.lifecycle.questions import question_of_link
-from engramdb.store.contract import Transaction
+from engramdb.lifecycle.recorded import differences
+from engramdb.store.contract import Transaction, WithdrawnWords
 from engramdb.text.identity import FORGOTTEN_WORDS, fingerprint_of
 from engramdb.text.normalize import normalize_text
 from engramdb.text.terms import index_terms, retells
@@ -55,28 +56,6 @@ WITHDRAWN = frozenset({Status.INVALIDATED, Status.FORGOTTEN, Status.PRUNED})
 UNDISPUTED = "what disputed it no longer counts"
 INHERIT_CONFIDENCE = 0.2
 """The share of the superseded statement's confidence that its successor is given."""
-RECORDED = (
-    *("layer", "layer_held", "type", "kind", "category", "lasting", "pinned", "security", "extractor"),
-    *("confidence", "importance", "stability"),
-    *("strength", "reinforcements", "successes", "failures", "helped", "unhelpful"),
-    *("said_at", "confirmed_at", "valid_from", "valid_to", "forget_after"),
-    *("supersedes", "superseded_by", "version"),
-)
-"""What the history notes of a change: enough to undo it, and never a word of text."""
-
-
-def differences(old: Memory, new: Memory) -> dict[str, tuple[Any, Any]]:
-    """Return what the history says of a change; of the evidence, how many pieces there were and are."""
-    found = {
-        name: (getattr(old, name), getattr(new, name))
-        for name in RECORDED
-        if getattr(old, name) != getattr(new, name)
-    }
-    for name in ("turns", "episodes"):
-        before, after = (len(getattr(one.provenance, name)) for one in (old, new))
-        if before != after:
-            found[name] = (before, after)
-    return found
 
 
 def ended_at(old: Memory, new: Memory) -> datetime:
@@ -293,11 +272,34 @@ class MemoryWriter(Struct, frozen=True):
         A link that disputes or doubts something opens the question about it.
         """
         edge = Edge(source=source.id, target=target.id, type=kind, weight=weight, created_at=self.now)
-        self.tx.edges.add(edge)
+        self.tx.edges.add(edge, by=self.actor)
+        self._ask(source, target, kind)
+        return edge
+
+    def put_back_link(self, edge: Edge) -> None:
+        """Store a link as it was before it was taken away or weighed otherwise."""
+        self.tx.edges.add(edge, by=self.actor)
+
+    def _ask(self, source: Memory, target: Memory, kind: EdgeType) -> None:
         asked = question_of_link(source, target, kind, now=self.now)
         if asked is not None:
             self.tx.gaps.put(asked)
-        return edge
+
+    def ask_again(self, memory: Memory) -> None:
+        """Open the questions about a memory that counts again: what it disputes and what disputes it."""
+        for edge in self.tx.edges.of(memory.id):
+            ends = [self.tx.memories.get(one, scope=memory.scope) for one in (edge.source, edge.target)]
+            source, target = ends
+            if edge.type in DISPUTING and source is not None and target is not None:
+                self._ask(source, target, edge.type)
+
+    def unask(self, source: Memory, target: Memory, kind: EdgeType) -> None:
+        """Close the question that a link had raised which is taken away, unless another one raises it."""
+        asked = question_of_link(source, target, kind, now=self.now)
+        ends = {source.id, target.id}
+        links = [one for one in self.tx.edges.of(source.id) if {one.source, one.target} == ends]
+        if asked is not None and not any(one.type is kind for one in links):
+            self.tx.gaps.close(asked.id, at=self.now, by=ActorKind.RULE, because=UNDISPUTED)
 
     def link_related(self, source: Memory, others: Mapping[MemoryId, float]) -> None:
         """Link a memory to those that have to do with it, each with its weight, in one go."""
@@ -311,16 +313,18 @@ class MemoryWriter(Struct, frozen=True):
                     created_at=self.now,
                 )
                 for target, weight in others.items()
-            ]
+            ],
+            by=self.actor,
         )
 
     def copy_link(self, edge: Edge, *, source: MemoryId, target: MemoryId) -> None:
         """Repeat a link between other memories."""
-        self.tx.edges.add(replace(edge, source=source, target=target, created_at=self.now))
+        copy = replace(edge, source=source, target=target, created_at=self.now)
+        self.tx.edges.add(copy, by=self.actor)
 
     def unlink(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
         """Take a link away."""
-        self.tx.edges.remove(source, target, kind)
+        self.tx.edges.remove(source, target, kind, by=self.actor, at=self.now)
 
     def note_link(
         self, source: Memory, target: Memory, kind: EdgeType, *, action: Action, reason: str, within: Scope
@@ -383,14 +387,16 @@ class MemoryWriter(Struct, frozen=True):
                 self._release_disputed(new)
             if new.status is Status.FORGOTTEN:
                 for one in self._stood_for(new):
-                    self._withdraw_words(one)
+                    self._withdraw_words(one, is_kept=True)
                     self._withdraw_summaries_of(one)
         return key
 
-    def _withdraw_words(self, memory: Memory) -> None:
+    def _withdraw_words(self, memory: Memory, *, is_kept: bool = False) -> None:
         """Take the words of a memory out of what others lean on, in every session in which it was said."""
         for session in self._sessions_of(memory):
-            self.withdraw_context(memory.content, session=session, scope=memory.scope, is_retold=True)
+            self.withdraw_context(
+                memory.content, session=session, scope=memory.scope, is_retold=True, is_kept=is_kept
+            )
 
     def _sessions_of(self, memory: Memory) -> list[str | None]:
         said = (self.tx.turns.get(turn, scope=memory.scope) for turn in memory.provenance.turns)
@@ -422,27 +428,63 @@ class MemoryWriter(Struct, frozen=True):
         return [one.id for one in found]
 
     def withdraw_context(
-        self, text: str, *, session: str | None, scope: Scope, is_retold: bool = False
+        self,
+        text: str,
+        *,
+        session: str | None,
+        scope: Scope,
+        is_retold: bool = False,
+        is_kept: bool = False,
     ) -> None:
         """
         Take words that are forgotten out of what the memories of their session lean on.
 
-        With `is_retold` also what tells them in other words, as the question after them does.
+        With `is_retold` also what tells them in other words, as the question after them does. With `is_kept`
+        they are set aside until that is undone, or the words are erased.
         """
         gone = normalize_text(text)
         if len(gone.split()) < MIN_QUOTED_WORDS:
             return
-        for key, other in self.tx.memories.leaning(session, scope=scope).items():
+        for other in self.tx.memories.leaning(session, scope=scope).values():
             context = (other.answers, *other.refers_to)
             answers, *refers_to = (_unless_repeated(words, gone, is_retold=is_retold) for words in context)
             if context == (answers, *refers_to):
                 continue
             left = tuple(words for words in refers_to if words)
-            bare = other.evolve(answers=answers, refers_to=left, updated_at=self.now)
-            self.tx.memories.replace(bare)
-            self.tx.memories.set_fingerprint(key, fingerprint_of(bare))
-            self.tx.vectors.remove(key)  # it is embedded again without them
-            self._note(other, bare, Action.FORGET, CONTEXT_FORGOTTEN)
+            self._lean_on(other, answers, left, action=Action.FORGET, reason=CONTEXT_FORGOTTEN)
+            if is_kept:
+                lost = WithdrawnWords(memory_id=other.id, answers=other.answers, refers_to=other.refers_to)
+                self.tx.acts.keep_words(lost, scope=other.scope)
+
+    def give_back_context(self, memory: Memory, words: WithdrawnWords, *, reason: str) -> None:
+        """Let a memory lean again on words that were forgotten, as far as they still are not."""
+        told = self.tx.erasures.forgotten_words(memory.provenance.turns).values()
+        gone = [normalize_text(one) for several in told for one in several]
+        gone = [one for one in gone if len(one.split()) >= MIN_QUOTED_WORDS]
+        now, back = [memory.answers, *memory.refers_to], [words.answers, *words.refers_to]
+        for one in gone:
+            back = [_unless_repeated(text, one, is_retold=True) for text in back]
+        if len(back) == len(now):  # another one may have been brought back before
+            pairs = zip(now, back, strict=True)
+            back = [was if text == FORGOTTEN_WORDS else text for was, text in pairs]
+        answers, *refers_to = back
+        left = tuple(one for one in refers_to if one)
+        self._lean_on(memory, answers, left, action=Action.UNDO, reason=reason)
+
+    def _lean_on(
+        self,
+        memory: Memory,
+        answers: str | None,
+        refers_to: tuple[str, ...],
+        *,
+        action: Action,
+        reason: str,
+    ) -> None:
+        new = memory.evolve(answers=answers, refers_to=refers_to, updated_at=self.now)
+        key = self.tx.memories.replace(new)
+        self.tx.memories.set_fingerprint(key, fingerprint_of(new))
+        self.tx.vectors.remove(key)  # it is embedded again, with them or without
+        self._note(memory, new, action, reason)
 
     def refuse_active_twin(self, memory: Memory) -> None:
         """Raise `StatusNotAllowed` where another active memory says the same."""
@@ -456,13 +498,12 @@ class MemoryWriter(Struct, frozen=True):
         """Return what changes when a memory counts again: nothing replaces it, no date ends it at once."""
         if memory.superseded_by is not None:
             self.unlink(memory.superseded_by, memory.id, EdgeType.SUPERSEDES)
+        return {"superseded_by": None, "valid_to": None, **self.vouched_for(memory)}
+
+    def vouched_for(self, memory: Memory) -> dict[str, Any]:
+        """Return what changes when somebody vouches for a memory: no rule takes it again at once."""
         is_over = memory.forget_after is not None and memory.forget_after <= self.now
-        return {
-            "superseded_by": None,
-            "valid_to": None,
-            "confirmed_at": self.now,
-            "forget_after": None if is_over else memory.forget_after,
-        }
+        return {"confirmed_at": self.now, "forget_after": None if is_over else memory.forget_after}
 
     def _withdraw_derived(self, memory: Memory) -> None:
         """

@@ -44,6 +44,7 @@ def unlearn_turn(writer: MemoryWriter, turn: Turn, *, reason: str = "") -> Unlea
         if memory.scope == turn.scope:
             taking.take_from(memory.id, turn)
     writer.withdraw_context(turn.content, session=turn.session, scope=turn.scope)
+    writer.tx.acts.drop_words(scope=turn.scope)  # the message does not come back
     holders = writer.tx.erasures.attention_scopes([turn.id], [turn.content], scope=turn.scope)
     writer.tx.erasures.drop_attention(holders)
     writer.tx.erasures.drop_turns([turn.id])

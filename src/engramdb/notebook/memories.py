@@ -146,7 +146,8 @@ class ScopeMemories(Struct, frozen=True, kw_only=True):
         if name == "status":
             new = Status(value)
             action = Action.FORGET if new is Status.FORGOTTEN else Action.SET_STATUS
-            return set_status(memory.id, new, request, action=action)
+            moved, _ = set_status(memory.id, new, request, action=action)
+            return moved
         given: dict[str, Any] = {name: float(value) if name == "importance" else value}
         return relabel(memory.id, request, **given)
 

@@ -23,7 +23,7 @@ from engramdb.notebook.memories import ScopeMemories
 from engramdb.notebook.note import FoundFile
 from engramdb.notebook.state import STATE_FILE, State, pair, read_state, write_state
 from engramdb.notebook.to_files import ToFiles
-from engramdb.values import Actor, MemoryId, NotebookReport, Scope
+from engramdb.values import Action, Actor, MemoryId, NotebookReport, Scope
 
 LEASE = "sync of a notebook"
 LEASE_MINUTES = 10.0
@@ -72,7 +72,10 @@ def _sync(
     progress: Callable[[int], None] | None,
 ) -> NotebookReport:
     folder, store = folder_at(path), memories.pipeline.store
-    with held(store, LEASE, minutes=LEASE_MINUTES, clock=memories.clock.now) as lease:
+    with (
+        held(store, LEASE, minutes=LEASE_MINUTES, clock=memories.clock.now) as lease,
+        store.one_act(Action.NOTEBOOK, actor=memories.actor, at=memories.clock.now()),
+    ):
         state = _open_state(folder, memories.scope, adopt=adopt)
         _check_store(state, memories)
         if not dry_run:

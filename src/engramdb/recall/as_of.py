@@ -15,13 +15,12 @@ words is as it is inferred today.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec.structs import replace
 
-from engramdb.errors import StoreCorrupt
+from engramdb.lifecycle.recorded import before_event
 from engramdb.store.contract import Transaction
 from engramdb.values import (
     AccessLog,
@@ -29,21 +28,14 @@ from engramdb.values import (
     EdgeType,
     Filters,
     HistoryEvent,
-    Kind,
-    Layer,
     Memory,
-    MemoryType,
-    Provenance,
     Scope,
-    SecurityTier,
     Status,
 )
 from engramdb.values.query import Then
-from engramdb.values.reading import Lasting
 
 INDEXED = frozenset(status for status in Status if status.is_indexed)
 """What a memory may be today to be found at all."""
-_REPLACING = (Action.SUPERSEDE, Action.CORRECT)
 
 
 def widened(filters: Filters) -> Filters:
@@ -138,27 +130,8 @@ def as_it_was(memory: Memory, later: Sequence[HistoryEvent], moment: datetime) -
     if memory.created_at > moment or any(_is_beginning_or_end(event) for event in undone):
         return None
     for event in reversed(undone):
-        memory = undo(memory, event)
+        memory = before_event(memory, event)
     return without_later(memory, moment)
-
-
-def undo(memory: Memory, event: HistoryEvent) -> Memory:
-    """Return a memory as it was before what happened to it last; a row of nonsense is `StoreCorrupt`."""
-    before: dict[str, Any] = {}
-    if event.action in _REPLACING:  # rows of the first versions say no more than that the status changed
-        before |= {"superseded_by": None, "valid_to": None}
-    if event.old_status is not None:
-        before["status"] = event.old_status
-    provenance = memory.provenance
-    for name, (old, _) in event.changes.items():
-        try:
-            if name in _EVIDENCE:
-                provenance = _with_evidence(provenance, name, int(old))
-            elif name in _TYPES:  # a later version may note more than this one knows
-                before[name] = _TYPES[name](old)
-        except (TypeError, ValueError) as exc:
-            raise StoreCorrupt(f"the history of memory {memory.id} makes no sense: {name}") from exc
-    return memory.evolve(provenance=provenance, **before)
 
 
 def without_later(memory: Memory, moment: datetime) -> Memory:
@@ -206,43 +179,3 @@ def _accesses(log: AccessLog, moment: datetime) -> AccessLog:
     count = log.count - (len(log.recent) - len(recent))
     last_at = recent[-1] if recent else None
     return replace(log, count=count, last_at=last_at, recent=recent, sessions=min(log.sessions, count))
-
-
-def _with_evidence(provenance: Provenance, name: str, number: int) -> Provenance:
-    """Return the provenance with the first so many pieces of evidence: new ones are added at the end."""
-    pieces: dict[str, Any] = {name: getattr(provenance, name)[:number]}
-    return replace(provenance, **pieces)
-
-
-def _moment(stored: Any) -> datetime | None:
-    """Return a moment that JSON may have made a text of."""
-    if stored is None or isinstance(stored, datetime):
-        return stored
-    return datetime.fromisoformat(stored)
-
-
-def _lasting(stored: Any) -> Lasting | None:
-    return None if stored is None else Lasting(stored)
-
-
-def _id(stored: Any) -> str | None:
-    return None if stored is None else str(stored)
-
-
-_EVIDENCE = ("turns", "episodes")
-"""Kept in the history as how many there were: lists would be written again with every repetition."""
-_TYPES: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("confidence", "importance", "stability", "strength"), float),
-    **dict.fromkeys(("reinforcements", "successes", "failures", "helped", "unhelpful", "version"), int),
-    **dict.fromkeys(("pinned", "layer_held"), bool),
-    **dict.fromkeys(("said_at", "confirmed_at", "occurred_at", "valid_from", "valid_to"), _moment),
-    "forget_after": _moment,
-    **dict.fromkeys(("supersedes", "superseded_by", "box", "extractor"), _id),
-    "layer": Layer,
-    "type": MemoryType,
-    "kind": Kind,
-    "lasting": _lasting,
-    "security": SecurityTier,
-    "category": str,
-}
-"""What the history may say of a memory, and what makes a value of it again after JSON made it a text."""

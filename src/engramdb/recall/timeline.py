@@ -16,8 +16,9 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
+from engramdb.lifecycle.recorded import before_event
 from engramdb.lifecycle.valid_time import last_said
-from engramdb.recall.as_of import as_it_was, undo, without_later
+from engramdb.recall.as_of import as_it_was, without_later
 from engramdb.store.contract import Transaction
 from engramdb.values import Action, Edge, EdgeType, HistoryEvent, Memory, MemoryId, Status
 from engramdb.values.recall import BusyPeriod, KnowledgeChange, Timeline, TimelineEntry
@@ -111,7 +112,7 @@ class _Teller(Struct, frozen=True):
         steps = []
         for event in reversed(self.history.get(memory.id, ())):
             steps.append((event, without_later(memory, event.at)))
-            memory = undo(memory, event)
+            memory = before_event(memory, event)
         return steps[::-1]
 
     def _entry(self, event: HistoryEvent, change: KnowledgeChange, after: Memory) -> TimelineEntry:

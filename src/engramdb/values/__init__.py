@@ -14,7 +14,7 @@ from engramdb.values.document import PutDocument, RemoveDocument, DocumentMessag
 from engramdb.values.insight import DreamChange, DreamReport, StepOutcome, StepReport
 from engramdb.values.entity import Edge, EdgeType, check_edge
 from engramdb.values.entity import Entity, EntityProfile, EntityType, Mention
-from engramdb.values.event import Action, AuditEvent, Erasure, HistoryEvent, UnlearnedTurn
+from engramdb.values.event import Act, ActId, Action, AuditEvent, Erasure, HistoryEvent, Undone, UnlearnedTurn
 from engramdb.values.importing import ImportKind, ImportOrigin, ImportReport, Refusal
 from engramdb.values.insight import (
     Answered,
@@ -38,6 +38,7 @@ from engramdb.values.memory import (
     ConfidenceTier,
     Detail,
     EmbedderIdentity,
+    ForgottenMemory,
     Kind,
     Layer,
     Memory,
@@ -112,6 +113,8 @@ __all__ = [
     "CATEGORIES",
     "GLOBAL",
     "AccessLog",
+    "Act",
+    "ActId",
     "Action",
     "Actor",
     "ActorKind",
@@ -159,6 +162,7 @@ __all__ = [
     "Filters",
     "Forecast",
     "ForecastChange",
+    "ForgottenMemory",
     "Gap",
     "GapKind",
     "HistoryEvent",
@@ -227,6 +231,7 @@ __all__ = [
     "Trust",
     "Turn",
     "TurnId",
+    "Undone",
     "UnlearnedTurn",
     "Voice",
     "Window",

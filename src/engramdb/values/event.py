@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
@@ -15,6 +15,9 @@ from engramdb.values.memory import Actor, MemoryId, Status
 #
 # Written in the same transaction as the change they describe. Neither ever holds memory text, so erasing a
 # memory does not have to rewrite them.
+
+
+ActId: TypeAlias = str
 
 
 class Action(StrEnum):
@@ -52,6 +55,10 @@ class Action(StrEnum):
     TURN = "turn"
     SHELVE = "shelve"
     UNSHELVE = "unshelve"
+    IMPORT = "import"
+    NOTEBOOK = "notebook"
+    ANSWER = "answer"
+    UNDO = "undo"
 
 
 class HistoryEvent(Struct, frozen=True, kw_only=True):
@@ -73,6 +80,8 @@ class HistoryEvent(Struct, frozen=True, kw_only=True):
     """Why."""
     changes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     """Fields that were changed, each with its old and new value; never a memory's words."""
+    act: ActId | None = None
+    """The act that it was part of, given by the store: what `undo` takes back as a whole."""
 
 
 class AuditEvent(Struct, frozen=True, kw_only=True):
@@ -131,3 +140,45 @@ class UnlearnedTurn(Struct, frozen=True, kw_only=True):
     """Also stated elsewhere: they have lost this evidence and what it had added."""
     restored: tuple[MemoryId, ...] = ()
     """Superseded by one that was forgotten: they count again."""
+
+
+# What one actor did in one write, and what taking it back has changed.
+
+
+class Act(Struct, frozen=True, kw_only=True):
+    """What one actor did in one scope at one time, with all that followed from it: `undo` takes it back."""
+
+    id: ActId
+    """Its id; the last eight characters are enough to name it."""
+    at: datetime
+    """When it was done."""
+    action: Action
+    """What was done first; what followed from it is in the histories of the memories."""
+    actor: Actor = Actor()
+    """Who did it."""
+    memories: int = 0
+    """How many memories it changed or linked."""
+    undone_by: ActId | None = None
+    """The act that undid it; None while it stands."""
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether it stands and was not itself an undo, which is undone only where it is named."""
+        return self.undone_by is None and self.action is not Action.UNDO
+
+
+class Undone(Struct, frozen=True, kw_only=True):
+    """What was undone, and what that has changed."""
+
+    act: ActId
+    """The undo itself, as an act: undoing it puts everything back."""
+    undone: tuple[Act, ...] = ()
+    """What was undone, the latest first."""
+    back: tuple[MemoryId, ...] = ()
+    """Memories that count again."""
+    gone: tuple[MemoryId, ...] = ()
+    """Memories that do not count any more."""
+    changed: tuple[MemoryId, ...] = ()
+    """Memories that were changed otherwise."""
+    untouched: tuple[MemoryId, ...] = ()
+    """Memories that stay as they are, because they were forgotten or erased since."""

@@ -590,6 +590,15 @@ class Memory(Struct, frozen=True, kw_only=True):
         return replace(self, **changes)
 
 
+class ForgottenMemory(Memory, frozen=True, kw_only=True):
+    """A memory that was just forgotten, and what it had displaced."""
+
+    displaced: tuple[MemoryId, ...] = ()
+    """What it had superseded: `restore` lets one of these count again."""
+    reinstated: bool = False
+    """Whether these count again already."""
+
+
 # EmbedderIdentity: which vectors may be compared with one another.
 
 Metric: TypeAlias = Literal["cosine", "dot", "euclidean", "hamming"]

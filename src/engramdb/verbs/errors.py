@@ -84,6 +84,7 @@ ANSWERS: Final[dict[type[errors.EngramError], Answer]] = {
     errors.ServerBusy: Answer(TRY_AGAIN, 503),
     errors.ReplyErased: Answer(ABSENT, 410),
     errors.MemoryChanged: Answer(FAILED, 412),
+    errors.UndoRefused: Answer(MISUSED, 409),
     errors.ChatError: Answer(CHAT, 503),
     errors.ChatUnavailable: Answer(CHAT, 503),
     errors.ChatReplyInvalid: Answer(CHAT, 502),

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from engramdb.values import (
+    Act,
     Edge,
     EdgeType,
     Erasure,
     Filters,
+    ForgottenMemory,
     HistoryEvent,
     Kind,
     Layer,
@@ -19,6 +21,7 @@ from engramdb.values import (
     Provenance,
     Source,
     Status,
+    Undone,
 )
 from engramdb.verbs.fields import (
     EXAMPLE_ID,
@@ -31,6 +34,7 @@ from engramdb.verbs.fields import (
     Share,
     TargetLayer,
     Text,
+    Why,
 )
 from engramdb.verbs.verb import (
     Command,
@@ -46,6 +50,7 @@ from engramdb.verbs.verb import (
 )
 
 CHANGE = "See and change memories"
+Reinstate = Annotated[bool, about("Let what it had superseded count again.")]
 MAX_STATEMENTS = 1000
 """Statements in one request; a writer with more sends several, and learns after each what is durable."""
 
@@ -227,6 +232,7 @@ class CorrectRequest(OneMemoryWithReason, frozen=True, kw_only=True):
     """Replace a statement; the old one stays in the history."""
 
     content: Annotated[Text, about("The new statement.")]
+    reinstate: Reinstate = False
 
 
 RELATIONS = ("related_to", "supports", "contradicts", "caused_by", "instance_of")
@@ -303,7 +309,7 @@ class UnlinkRequest(UnlinkFields, frozen=True, kw_only=True):
 
 @verb(
     "forget",
-    gives=Memory,
+    gives=ForgottenMemory,
     writes=True,
     idempotent=True,
     destructive=True,
@@ -313,7 +319,72 @@ class UnlinkRequest(UnlinkFields, frozen=True, kw_only=True):
     example={"id": EXAMPLE_ID, "reason": "no longer true"},
 )
 class ForgetRequest(OneMemoryWithReason, frozen=True, kw_only=True):
-    """Forget a memory: it is gone from every answer at once."""
+    """
+    Forget a memory: it is gone from every answer at once.
+
+    `displaced` names what it had superseded.
+    """
+
+    reinstate: Reinstate = False
+
+
+ActName = Annotated[
+    str,
+    about(
+        "The act's id, or its last 8 characters, as `acts` shows it.",
+        metavar="ACT",
+        told={"examples": [EXAMPLE_ID]},
+    ),
+]
+
+
+@verb(
+    "undo",
+    gives=Undone,
+    writes=True,
+    http=Route(method="POST", path="/v1/undo", tag="memories", refusals=frozenset({404, 409, 412})),
+    cli=Command(
+        words="undo",
+        section=CHANGE,
+        examples=("undo", "undo 3f2a9c1b", "undo --act 77d0e4a2 --with-later"),
+    ),
+    mcp="undo",
+    example={"id": EXAMPLE_ID},
+)
+class UndoRequest(ScopedRequest, frozen=True, kw_only=True):
+    """
+    Undo what you did last, or what happened last to a memory, or an act by its id.
+
+    All that followed from an act is undone with it: what it stored no longer holds, what it displaced holds
+    again. Where later acts build on it, they are named and nothing is done. Undoing an undo puts everything
+    back. What was erased stays erased.
+    """
+
+    id: Annotated[MemoryName | None, about("The memory; without one, what you did last.")] = None
+    act: ActName | None = None
+    with_later: Annotated[bool, about("First undo the later acts that build on it.")] = False
+    reason: Why = ""
+
+
+@verb(
+    "acts",
+    gives=list[Act],
+    writes=False,
+    http=Route(
+        method="GET",
+        path="/v1/acts",
+        tag="memories",
+        refusals=frozenset({404}),
+        page=Page(cursor="before", key="id"),
+    ),
+    cli=Command(words="acts", section=CHANGE, examples=("acts --limit 10",)),
+    mcp="acts",
+)
+class ActsRequest(ScopedRequest, frozen=True, kw_only=True):
+    """Show what was done in a scope, newest first, with the ids that `undo` takes."""
+
+    limit: Limit = 20
+    before: Annotated[ActName | None, about("Only those before this act; for the page that follows.")] = None
 
 
 @verb(
@@ -427,6 +498,7 @@ class SetStatusRequest(OneMemoryWithReason, frozen=True, kw_only=True):
     """
 
     status: Annotated[Status, about("The new status.", metavar="STATUS", positional=True)]
+    reinstate: Reinstate = False
 
 
 @verb(
@@ -439,4 +511,8 @@ class SetStatusRequest(OneMemoryWithReason, frozen=True, kw_only=True):
     example={"id": EXAMPLE_ID, "reason": "she does"},
 )
 class RestoreRequest(OneMemoryWithReason, frozen=True, kw_only=True):
-    """Bring back what a rule archived, forgot or pruned."""
+    """
+    Let a memory count again that was removed or superseded.
+
+    What was removed on purpose, only a person brings back.
+    """

@@ -1,5 +1,6 @@
 """What a store promises."""
 
+from engramdb.store.contract.acts import Acts, EdgeChange, WithdrawnWords
 from engramdb.store.contract.capture import (
     Attention,
     FeedPage,
@@ -59,6 +60,7 @@ from engramdb.store.contract.memories import (
 from engramdb.store.contract.whole import Store, Transaction
 
 __all__ = [
+    "Acts",
     "Ages",
     "Appearance",
     "Attention",
@@ -72,6 +74,7 @@ __all__ = [
     "Documents",
     "DreamRun",
     "Dreams",
+    "EdgeChange",
     "EdgeColumns",
     "Edges",
     "Entities",
@@ -111,4 +114,5 @@ __all__ = [
     "TurnTerms",
     "Turns",
     "Vectors",
+    "WithdrawnWords",
 ]

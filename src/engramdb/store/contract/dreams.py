@@ -170,6 +170,10 @@ class Dreams(Protocol):
         """Note that a merge was taken back, so that no rule makes it again."""
         ...
 
+    def redo_merge(self, memory_id: MemoryId) -> None:
+        """Note that the last merge of a memory into another holds after all."""
+        ...
+
     def split_pairs(self, memory_ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
         """Return the pairs with any of these memories whose merge someone took back."""
         ...

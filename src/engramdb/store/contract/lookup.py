@@ -20,6 +20,7 @@ from engramdb.store.contract.memories import (
     Sweep,
 )
 from engramdb.values import (
+    Actor,
     AuditEvent,
     Edge,
     EdgeType,
@@ -244,16 +245,28 @@ class TraitRows(Protocol):
 class Edges(Protocol):
     """Links between memories."""
 
-    def add(self, edge: Edge) -> None:
-        """Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`."""
+    def add(self, edge: Edge, *, by: Actor | None = None) -> None:
+        """
+        Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`.
+
+        With who did it, it is part of the act of this write, and can be undone.
+        """
         ...
 
-    def add_all(self, edges: Sequence[Edge]) -> None:
+    def add_all(self, edges: Sequence[Edge], *, by: Actor | None = None) -> None:
         """Store links, in their order and each as `add` would."""
         ...
 
-    def remove(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
-        """Take a link away, if it is there."""
+    def remove(
+        self,
+        source: MemoryId,
+        target: MemoryId,
+        kind: EdgeType,
+        *,
+        by: Actor | None = None,
+        at: datetime | None = None,
+    ) -> None:
+        """Take a link away, if it is there; with who did it and when, as part of the act of this write."""
         ...
 
     def of(self, memory_id: MemoryId) -> list[Edge]:
@@ -328,6 +341,10 @@ class Feedback(Protocol):
         vector: NDArray[np.float32] | None,
     ) -> None:
         """Note that a memory helped or did not; the question is its fingerprint and its vector."""
+        ...
+
+    def set_undone(self, memory_id: MemoryId, *, at: datetime, is_undone: bool) -> None:
+        """Let what was said of a memory at a moment count no more, or count again."""
         ...
 
     def objections(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:

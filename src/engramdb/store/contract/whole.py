@@ -10,6 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from engramdb.store.contract.acts import Acts
 from engramdb.store.contract.capture import Attention, DreamReads, Feed, Imports
 from engramdb.store.contract.documents import Documents, Replies
 from engramdb.store.contract.dreams import Dreams, Gaps, Leases, Replays, Tree
@@ -28,7 +29,7 @@ from engramdb.store.contract.lookup import (
     Vectors,
 )
 from engramdb.store.contract.memories import Boxes, Entities, HandedOut, Memories, Scopes, Turns
-from engramdb.values import Check, Memory, MemoryId, Scope, TurnId
+from engramdb.values import Action, Actor, Check, Memory, MemoryId, Scope, TurnId
 
 # The table of parts: how each has fared and what it has cost, in every process that had the store open.
 
@@ -156,6 +157,8 @@ class Transaction(Protocol):
     @property
     def history(self) -> History: ...
     @property
+    def acts(self) -> Acts: ...
+    @property
     def audit(self) -> Audit: ...
     @property
     def edges(self) -> Edges: ...
@@ -217,6 +220,10 @@ class Store(Protocol):
 
     def atomic(self) -> AbstractContextManager[Transaction]:
         """Open a write: all of it is durable when the block ends, none of it if it raises. Nests."""
+        ...
+
+    def one_act(self, action: Action, *, actor: Actor, at: datetime) -> AbstractContextManager[None]:
+        """Let what this thread writes inside the block be listed and undone as one act. Nests."""
         ...
 
     def read(self) -> AbstractContextManager[Transaction]:

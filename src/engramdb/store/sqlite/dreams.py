@@ -223,6 +223,11 @@ class DreamsTable:
         """Note that a merge was taken back, so that no rule makes it again."""
         self._connection.execute("UPDATE merges SET undone_at = ? WHERE key = ?", (to_microseconds(at), key))
 
+    def redo_merge(self, memory_id: MemoryId) -> None:
+        """Note that the last merge of a memory into another holds after all."""
+        latest = "SELECT max(g.key) FROM merges g JOIN memories l ON l.key = g.loser WHERE l.id = ?"
+        self._connection.execute(f"UPDATE merges SET undone_at = NULL WHERE key = ({latest})", (memory_id,))
+
     def split_pairs(self, memory_ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
         """Return the pairs with any of these memories whose merge someone took back."""
         among = "(SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(?1)))"
@@ -353,7 +358,7 @@ class ReplaysTable:
 
 _ADD = "INSERT INTO feedback (memory, at, helpful, question, space, vector) VALUES (?, ?, ?, ?, ?, ?)"
 _OBJECTIONS = (
-    "SELECT memory, question, space, vector FROM feedback WHERE helpful = 0 AND at > ? "
+    "SELECT memory, question, space, vector FROM feedback WHERE helpful = 0 AND is_undone = 0 AND at > ? "
     "AND memory IN (SELECT value FROM json_each(?))"
 )
 
@@ -378,6 +383,12 @@ class FeedbackTable:
         blob = None if vector is None or space is None else vector.astype("<f4").tobytes()
         row = (key, to_microseconds(at), int(is_helpful), question, space if blob else None, blob)
         self._connection.execute(_ADD, row)
+
+    def set_undone(self, memory_id: MemoryId, *, at: datetime, is_undone: bool) -> None:
+        """Let what was said of a memory at a moment count no more, or count again."""
+        memory = "(SELECT key FROM memories WHERE id = ?)"
+        sql = f"UPDATE feedback SET is_undone = ? WHERE memory = {memory} AND at = ?"
+        self._connection.execute(sql, (is_undone, memory_id, to_microseconds(at)))
 
     def objections(self, keys: Sequence[int], *, since: datetime) -> list[Objection]:
         """Return the questions for which these memories were of no help since then."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
@@ -12,7 +13,10 @@ from engramdb.store.contract import EdgeColumns, SharedEntities
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.rows import from_microseconds, to_json, to_microseconds
 from engramdb.text.names import fold, fold_name
-from engramdb.values import Edge, EdgeType, EntityType, Memory, MemoryId, Traits, check_edge
+from engramdb.values import Actor, Edge, EdgeType, EntityType, Memory, MemoryId, Traits, check_edge
+
+if TYPE_CHECKING:
+    from engramdb.store.sqlite.acts import ActsTable
 
 # The tables `edges` and `edge_removals`: typed links between memories, and which of them were taken away.
 #
@@ -29,6 +33,11 @@ _KEY = "(SELECT key FROM memories WHERE id = ?)"
 _ADD = (
     "INSERT OR REPLACE INTO edges (change, source, target, type, weight, created_at) "
     f"VALUES (?, {_KEY}, {_KEY}, ?, ?, ?)"
+)
+_WEIGHT = f"SELECT weight, created_at FROM edges WHERE source = {_KEY} AND target = {_KEY} AND type = ?"
+_NOTE = (
+    "INSERT INTO edge_history (act, source, target, type, old_weight, old_created_at, new_weight) "
+    f"VALUES (?, {_KEY}, {_KEY}, ?, ?, ?, ?)"
 )
 _REMOVE = f"DELETE FROM edges WHERE source = {_KEY} AND target = {_KEY} AND type = ? RETURNING source, target"
 _OF = (
@@ -65,21 +74,24 @@ _SHARING = (
 class EdgesTable:
     """Links by either end, and as a feed."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, acts: ActsTable) -> None:
         self._connection = connection
+        self._acts = acts
 
-    def add(self, edge: Edge) -> None:
+    def add(self, edge: Edge, *, by: Actor | None = None) -> None:
         """Store a link; the same ends and type replace the weight. Raises `EdgeNotAllowed`."""
-        self.add_all([edge])
+        self.add_all([edge], by=by)
 
-    def add_all(self, edges: Sequence[Edge]) -> None:
+    def add_all(self, edges: Sequence[Edge], *, by: Actor | None = None) -> None:
         """Store links, in their order and each as `add` would."""
         if sum(edge.type.is_inference for edge in edges) > 1:  # one may close a circle that another began
             for edge in edges:
-                self.add_all([edge])
+                self.add_all([edge], by=by)
             return
         for edge in edges:
             check_edge(edge, self._inferred_from)
+            if by is not None:
+                self._note(edge.source, edge.target, edge.type, edge.weight, by=by, at=edge.created_at)
         last = self._next_changes(len(edges)) if edges else 0
         self._connection.executemany(
             _ADD,
@@ -89,8 +101,18 @@ class EdgesTable:
             ],
         )
 
-    def remove(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> None:
+    def remove(
+        self,
+        source: MemoryId,
+        target: MemoryId,
+        kind: EdgeType,
+        *,
+        by: Actor | None = None,
+        at: datetime | None = None,
+    ) -> None:
         """Take a link away, if it is there."""
+        if by is not None and at is not None:
+            self._note(source, target, kind, None, by=by, at=at)
         removed: list[Any] = self._connection.execute(_REMOVE, (source, target, kind)).fetchall()
         for ends in removed:
             change = self._next_changes(1)
@@ -135,6 +157,24 @@ class EdgesTable:
         return SharedEntities(
             np.array(origins, np.int64), np.array(others, np.int64), np.array(mentions, np.int64)
         )
+
+    def _note(
+        self,
+        source: MemoryId,
+        target: MemoryId,
+        kind: EdgeType,
+        weight: float | None,
+        *,
+        by: Actor,
+        at: datetime,
+    ) -> None:
+        """Note what becomes of a link, as part of the act of this write."""
+        was: Any = self._connection.execute(_WEIGHT, (source, target, kind)).fetchone()
+        if was is None and weight is None:
+            return
+        act = self._acts.key_for_link(source, by, at)
+        if act is not None:
+            self._connection.execute(_NOTE, (act, source, target, kind, *(was or (None, None)), weight))
 
     def _prune(self, before: int) -> None:
         sql = "DELETE FROM edge_removals WHERE change <= ? RETURNING change"

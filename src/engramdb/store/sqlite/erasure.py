@@ -63,6 +63,8 @@ _DELETE_NOTES = (
     f"DELETE FROM feedback WHERE memory = {_KEY}",
     f"DELETE FROM gaps WHERE id IN (SELECT gap FROM gap_memories WHERE memory = {_KEY})",
     "UPDATE history SET reason = '' WHERE memory_id = ?1",
+    f"DELETE FROM withdrawn_words WHERE memory = {_KEY} "
+    "OR act IN (SELECT act FROM history WHERE memory_id = ?1)",
     "DELETE FROM shelf WHERE scope = (SELECT scope FROM memories WHERE id = ?1) AND EXISTS ("
     f"SELECT 1 FROM memories m WHERE m.id = ?1 AND {_HAS_WORDS} "
     f"AND instr(lower(shelf.value), lower({_QUOTED})) > 0)",
@@ -88,6 +90,7 @@ _OF_USER = f"SELECT m.id FROM memories m JOIN scopes s ON s.id = m.scope WHERE {
 _RENAME = (
     f"UPDATE history SET actor = ?6 WHERE actor = ?5 AND memory_id IN ({_OF_USER})",
     f"UPDATE audit SET actor = ?6 WHERE actor = ?5 AND target IN ({_OF_USER})",
+    f"UPDATE acts SET actor = ?6 WHERE actor = ?5 AND scope IN (SELECT id FROM scopes WHERE {_WITHIN})",
     f"UPDATE scopes SET user = ?6 WHERE {_WITHIN}",
 )
 _FORGOTTEN_BESIDE = (

@@ -23,6 +23,8 @@ from engramdb.values import ActorKind, Breadth, EdgeType, EntityType, Gap, GapKi
 if TYPE_CHECKING:
     import apsw
 
+    from engramdb.store.sqlite.acts import ActsTable
+
 
 # The tables `gaps` and `gap_memories`: open questions and the memories that each is about.
 #
@@ -45,10 +47,14 @@ _STATE = "SELECT question, priority, closed_at, closed_by FROM gaps WHERE id = ?
 _PUT = (
     "INSERT INTO gaps (id, scope, kind, question, priority, found_at, asked_at, closed_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET question = excluded.question, "
-    "priority = excluded.priority, closed_at = NULL, closed_by = NULL, closed_because = NULL"
+    "priority = excluded.priority, closed_at = NULL, closed_by = NULL, closed_because = NULL, "
+    "closed_act = NULL"
 )
 _ABOUT = "INSERT OR IGNORE INTO gap_memories SELECT ?, key FROM memories WHERE id = ?"
-_CLOSE = "UPDATE gaps SET closed_at = ?, closed_by = ?, closed_because = ? WHERE id = ? AND closed_at IS NULL"
+_CLOSE = (
+    "UPDATE gaps SET closed_at = ?, closed_by = ?, closed_because = ?, closed_act = ? "
+    "WHERE id = ? AND closed_at IS NULL"
+)
 _MEMORIES = f"SELECT x.gap, m.id FROM gap_memories x JOIN memories m ON m.key = x.memory WHERE x.gap {AMONG}"
 _ABOUT_ANY = f"SELECT x.gap FROM gap_memories x JOIN memories m ON m.key = x.memory WHERE m.id {AMONG}"
 _COUNT_ABOUT = (
@@ -80,8 +86,9 @@ _MENTIONED_ENTITIES = (
 class GapsTable:
     """Questions by scope."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, acts: ActsTable) -> None:
         self._connection = connection
+        self._acts = acts
         self._scopes = ScopesTable(connection)
 
     def put(self, gap: Gap) -> bool:
@@ -115,7 +122,9 @@ class GapsTable:
 
     def close(self, gap_id: str, *, at: datetime, by: ActorKind, because: str) -> bool:
         """Note that a question is settled, and return whether it was open."""
-        self._connection.execute(_CLOSE, (to_microseconds(at), by, because, gap_id))
+        found: Any = self._connection.execute("SELECT scope FROM gaps WHERE id = ?", (gap_id,)).fetchone()
+        act = None if found is None else self._acts.open_key(found[0])
+        self._connection.execute(_CLOSE, (to_microseconds(at), by, because, act, gap_id))
         return self._connection.changes() > 0
 
     def is_settled_by_person(self, gap_id: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engramdb.errors import MemoryNotFound
 from engramdb.store.contract import Sketch
+from engramdb.store.sqlite.acts import EVENTS, ActsTable, history_events
 from engramdb.store.sqlite.connection import corrupt_on_error, single_value
 from engramdb.store.sqlite.edges import TraitsTable
 from engramdb.store.sqlite.filters import (
@@ -42,7 +43,6 @@ from engramdb.values import (
     Memory,
     MemoryId,
     Scope,
-    Status,
 )
 
 if TYPE_CHECKING:
@@ -118,55 +118,40 @@ class CandidatesTable:
 #
 # Rows are only ever added, in the transaction of the change that they describe.
 
-_HISTORY = "memory_id, at, action, actor, actor_kind, old_status, new_status, reason, changes"
+_HISTORY = "memory_id, at, action, actor, actor_kind, old_status, new_status, reason, changes, act"
 _AUDIT = "at, action, actor, actor_kind, target, detail"
 
 
 class HistoryTable:
     """What happened to each memory."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, acts: ActsTable) -> None:
         self._connection = connection
+        self._acts = acts
 
     def add(self, event: HistoryEvent) -> None:
-        """Record a change."""
+        """Record a change, as part of the act of this write."""
         who = (event.actor.name, event.actor.kind)
         statuses = (event.old_status, event.new_status)
         row = (event.memory_id, to_microseconds(event.at), event.action, *who, *statuses, event.reason)
-        sql = f"INSERT INTO history ({_HISTORY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        self._connection.execute(sql, (*row, to_json(event.changes)))
+        act = self._acts.key_for(event.memory_id, event.action, event.actor, event.at)
+        sql = f"INSERT INTO history ({_HISTORY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(sql, (*row, to_json(event.changes), act))
 
     def of(self, memory_id: MemoryId) -> list[HistoryEvent]:
         """Return a memory's changes, oldest first."""
-        sql = f"SELECT {_HISTORY} FROM history WHERE memory_id = ? ORDER BY key"
-        return _history_events(self._connection.execute(sql, (memory_id,)).fetchall())
+        sql = f"{EVENTS} WHERE h.memory_id = ? ORDER BY h.key"
+        return history_events(self._connection.execute(sql, (memory_id,)).fetchall())
 
     def since(self, memory_ids: Sequence[MemoryId], moment: datetime) -> dict[MemoryId, list[HistoryEvent]]:
         """Return what happened to these memories after a moment, oldest first, where anything did."""
-        among = "memory_id IN (SELECT value FROM json_each(?))"
-        sql = f"SELECT {_HISTORY} FROM history WHERE {among} AND at > ? ORDER BY key"
+        among = "h.memory_id IN (SELECT value FROM json_each(?))"
+        sql = f"{EVENTS} WHERE {among} AND h.at > ? ORDER BY h.key"
         rows = self._connection.execute(sql, (to_json(list(memory_ids)), to_microseconds(moment))).fetchall()
         found: defaultdict[MemoryId, list[HistoryEvent]] = defaultdict(list)
-        for event in _history_events(rows):
+        for event in history_events(rows):
             found[event.memory_id].append(event)
         return dict(found)
-
-
-def _history_events(rows: list[Any]) -> list[HistoryEvent]:
-    with corrupt_on_error("history"):
-        return [
-            HistoryEvent(
-                memory_id=memory,
-                at=from_microseconds(at),
-                action=Action(action),
-                actor=Actor(name=actor, kind=ActorKind(kind)),
-                old_status=Status(old) if old else None,
-                new_status=Status(new) if new else None,
-                reason=reason,
-                changes={name: (before, after) for name, (before, after) in from_json(changes).items()},
-            )
-            for memory, at, action, actor, kind, old, new, reason, changes in rows
-        ]
 
 
 class AuditTable:

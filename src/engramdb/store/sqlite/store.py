@@ -24,6 +24,7 @@ from engramdb.errors import (
     StoreUnreadable,
 )
 from engramdb.store.sqlite import connection as opened
+from engramdb.store.sqlite.acts import ActsTable
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
 from engramdb.store.sqlite.connection import (
     Readers,
@@ -50,7 +51,7 @@ from engramdb.store.sqlite.vectors import SnapshotsTable, VectorsTable
 from engramdb.store.sqlite.working_memory import AttentionTable
 from engramdb.text.identity import fingerprint_of
 from engramdb.text.normalize import counted
-from engramdb.values import Check, Status
+from engramdb.values import Act, Action, Actor, Check, Status, new_id
 
 # Look for damage in a file, and for tables that disagree.
 #
@@ -190,15 +191,16 @@ def _copy(target: Path, source: apsw.Connection, connect: Callable[[Path], apsw.
 class Tables:
     """Every table over one connection: what a transaction hands out."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, group: Act | None = None) -> None:
+        self.acts = ActsTable(connection, group)
         self.memories = MemoriesTable(connection)
         self.turns = TurnsTable(connection)
         self.terms = TermsTable(connection)
         self.turn_terms = TurnTermsTable(connection)
         self.vectors = VectorsTable(connection)
-        self.history = HistoryTable(connection)
+        self.history = HistoryTable(connection, self.acts)
         self.audit = AuditTable(connection)
-        self.edges = EdgesTable(connection)
+        self.edges = EdgesTable(connection, self.acts)
         self.entities = EntitiesTable(connection)
         self.scopes = ScopesTable(connection)
         self.boxes = BoxesTable(connection)
@@ -211,7 +213,7 @@ class Tables:
         self.traits = TraitsTable(connection)
         self.leases = LeasesTable(connection)
         self.dreams = DreamsTable(connection)
-        self.gaps = GapsTable(connection)
+        self.gaps = GapsTable(connection, self.acts)
         self.tree = TreeTable(connection)
         self.replays = ReplaysTable(connection)
         self.dream_reads = DreamReadsTable(connection)
@@ -316,16 +318,28 @@ class SqliteStore:
         self._check_open()
         outer: Tables | None = getattr(self._writing, "tables", None)
         if outer is not None:
-            with self._writer:  # a savepoint inside the open transaction
+            with outer.acts.kept_on_success(), self._writer:  # a savepoint inside the open transaction
                 yield outer
             return
         with self._turn() as writer:
-            tables = self._writing.tables = Tables(writer)
+            tables = self._writing.tables = Tables(writer, getattr(self._writing, "group", None))
             try:
-                with _transaction(writer, "BEGIN IMMEDIATE"):
+                with tables.acts.kept_on_success(), _transaction(writer, "BEGIN IMMEDIATE"):
                     yield tables
             finally:
                 self._writing.tables = None
+
+    @contextmanager
+    def one_act(self, action: Action, *, actor: Actor, at: datetime) -> Iterator[None]:
+        """Let what this thread writes inside the block be listed and undone as one act. Nests."""
+        if getattr(self._writing, "group", None) is not None:
+            yield
+            return
+        self._writing.group = Act(id=new_id(at), at=at, action=action, actor=actor)
+        try:
+            yield
+        finally:
+            self._writing.group = None
 
     @contextmanager
     def read(self) -> Iterator[Tables]:

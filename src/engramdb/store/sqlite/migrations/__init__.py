@@ -29,6 +29,7 @@ from engramdb.store.sqlite.migrations import m016_filing
 from engramdb.store.sqlite.migrations import m017_summarized_turns
 from engramdb.store.sqlite.migrations import m018_askings
 from engramdb.store.sqlite.migrations import m019_said_at
+from engramdb.store.sqlite.migrations import m020_acts
 from typing import Any
 from engramdb.errors import MigrationFailed
 from engramdb.errors import NotAnEngramStore
@@ -58,6 +59,7 @@ MIGRATIONS = (
     m017_summarized_turns,
     m018_askings,
     m019_said_at,
+    m020_acts,
 )
 
 FORMAT_VERSION = len(MIGRATIONS)
