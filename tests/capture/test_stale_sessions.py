@@ -1,4 +1,4 @@
-"""A session that is over is summed up by what weighs; nothing leaves under a summary that does not tell it."""
+"""A session that is over is summed up by what weighs; nothing leaves under a summary that tells it not."""
 
 from __future__ import annotations
 

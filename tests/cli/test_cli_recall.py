@@ -465,3 +465,17 @@ def test_what_was_only_said_is_shown_as_such(home: Path, engram_command: Command
     assert (said["turn_id"], said["speaker"]) == (turn.id, "Ada")
     assert (left_out.stdout, left_out.stderr) == ("", "Nothing was found.\n")
     assert "1 (1 read that left no memory)" in engram_command("status").stdout
+
+
+def test_an_archived_best_match_is_shown_with_how_to_bring_it_back(engram_command: Command) -> None:
+    """Below the hits, and in the JSON of the answer."""
+    stored = parsed(engram_command("remember", "The crane was painted by Ingeborg Falk", "--json"))
+    engram_command("remember", "Basalt is a volcanic rock")
+    engram_command("set-status", stored["id"], "archived", "--reason", "old")
+
+    shown = engram_command("recall", "who painted the crane?").stdout
+    (match,) = parsed(engram_command("recall", "who painted the crane?", "--json"))["archived"]
+
+    assert "archived: " in shown
+    assert f"engram restore {stored['id'][-8:]} brings it back" in shown
+    assert match["memory"]["id"] == stored["id"]

@@ -531,3 +531,20 @@ def test_what_was_only_said_is_told_as_such(talk: Talk, engine: Engram) -> None:
     assert re.match(r"\(said, not kept as a memory, [-\d]{10}, fits \d\.\d\d, trust 0\.\d\d\) Ada: ", row)
     assert row.endswith("the spare key is under the blue flowerpot.")
     assert (said["note"], said["by"], "id" in said) == ("said, not kept as a memory", "Ada", False)
+
+
+def test_a_model_is_told_of_a_better_match_in_the_archive(talk: Talk, engine: Engram) -> None:
+    """Marked as archived, with the word to ask the user and to restore it; it is no hit."""
+    gone = talk.values("remember", content="The crane was painted by Ingeborg Falk", from_user=True)["memory"]
+    talk.values("remember", content="Basalt is a volcanic rock", from_user=True)
+    engine.set_status(gone["id"], Status.ARCHIVED, reason="old")
+
+    found, told = (
+        talk.values("recall", query="who painted the crane?"),
+        talk.told("recall", query="who painted the crane?"),
+    )
+
+    assert [one["content"] for one in found["archived"]] == ["The crane was painted by Ingeborg Falk"]
+    assert "Ingeborg" not in str(found["hits"])
+    assert "`restore`" in told
+    assert "archived" in told

@@ -24,11 +24,13 @@ from engramdb.cli.output import (
     visible,
     warning,
 )
+from engramdb.policy.aging import RULES
 from engramdb.text.dates import readable
 from engramdb.text.normalize import counted
 from engramdb.text.normalize import memories as counted_memories
 from engramdb.values import (
     Answered,
+    ArchivedMatch,
     BusyPeriod,
     Confidence,
     Dispute,
@@ -101,6 +103,16 @@ def show_recall(answer: Recall) -> None:
         told = f"{_about(hit)} · {_why(hit)} · trust {hit.trust.composite:.2f}"
         out(dim(indented(_UNDER_CONTENT, told, indent=_UNDER_CONTENT)))
     _show_said(answer.said)
+    _show_archived(answer.archived)
+
+
+def _show_archived(archived: Sequence[ArchivedMatch]) -> None:
+    """Show what has left and fits better than all that is alive, and how to bring it back."""
+    for one in archived:
+        out(bold("archived: ") + spoken(one.memory) + dim(f"  fits {one.relevance:.2f}"))
+        by = f" by the rule {one_line(one.reason)}" if one.reason in RULES else ""
+        back = f"engram restore {short(one.memory.id)} brings it back"
+        out(f"{_UNDER_CONTENT}left {minute(one.archived_at)}{by}; {back}")
 
 
 def _show_premises(premises: Sequence[OutdatedPremise]) -> None:
@@ -134,6 +146,9 @@ def show_recall_explained(answer: Recall) -> None:
         out()
     if answer.said:
         _show_said(answer.said)
+        out()
+    if answer.archived:
+        _show_archived(answer.archived)
         out()
     if answer.also_considered:
         out(bold("left out"))

@@ -20,7 +20,7 @@ from engramdb.errors import (
 from engramdb.mcp.tool import ToolAnswer
 from engramdb.text.dates import readable
 from engramdb.text.marks import belief_mark
-from engramdb.values import Hit, Memory, Missing, SaidTurn
+from engramdb.values import ArchivedMatch, Hit, Memory, Missing, SaidTurn
 from engramdb.verbs import errors
 from engramdb.verbs.wording import SAID, speaker_of
 
@@ -92,6 +92,20 @@ def hit_line(hit: Hit) -> str:
 def hit_shape(hit: Hit) -> dict[str, Any]:
     """Return a hit as values."""
     return {**shape(hit.memory), "score": round(hit.score, 3), "trust": round(hit.trust.composite, 3)}
+
+
+def archived_line(match: ArchivedMatch) -> str:
+    """Return what is archived as one line, with how well it fits and since when it is."""
+    return line(match.memory, note=f"since {day(match.archived_at)}, fits {match.relevance:.2f}")
+
+
+def archived_shape(match: ArchivedMatch) -> dict[str, Any]:
+    """Return the same as values."""
+    return {
+        **shape(match.memory),
+        "score": round(match.relevance, 3),
+        "archived_at": match.archived_at.isoformat(),
+    }
 
 
 def said_line(said: SaidTurn) -> str:

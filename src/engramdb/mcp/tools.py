@@ -14,6 +14,8 @@ import msgspec
 
 from engramdb.context.lines import inline_name, one_line
 from engramdb.mcp.render import (
+    archived_line,
+    archived_shape,
     as_data,
     day,
     hit_line,
@@ -98,14 +100,20 @@ REMEMBER = Tool(
 
 NOTHING_FITS = "No stored memory fits. That is an answer, not an error: say that you do not know."
 ONLY_SAID = "No stored memory fits. This was said and never confirmed: say so if you use it."
+ARCHIVED = (
+    "A line marked archived fits better than all that is remembered, but has left and may no longer hold: "
+    "ask the user, and if it does, `restore` it by its id or `remember` it again."
+)
 FAR_OFF = "None of these fits well; they are only the nearest. The answer may not be known."
 
 
 def recall_text(answer: Recall) -> str:
     """Return an answer as lines, what was missing from it first."""
     lines = [*(hit_line(hit) for hit in answer.hits), *(said_line(one) for one in answer.said)]
+    lines += [archived_line(one) for one in answer.archived]
     warned = [FAR_OFF] if is_far_off(answer) else []
     warned += [ONLY_SAID] if answer.said and not answer.hits else []
+    warned += [ARCHIVED] if answer.archived else []
     return "\n".join([*shortfalls(answer.quality.missing), *warned, as_data(lines) or NOTHING_FITS])
 
 
@@ -116,6 +124,8 @@ def _recalled(_request: Any, answer: Recall) -> ToolAnswer:
     }
     if answer.said:
         values["said"] = [said_shape(one) for one in answer.said]
+    if answer.archived:
+        values["archived"] = [archived_shape(one) for one in answer.archived]
     return ToolAnswer(recall_text(answer), values)
 
 

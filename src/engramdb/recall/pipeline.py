@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engramdb.errors import StoreCorrupt
 from engramdb.policy import RecallPolicy
 from engramdb.recall.anchors import happened_at
+from engramdb.recall.archived import find_archived
 from engramdb.recall.as_of import widened
 from engramdb.recall.entity import expansions, named_in
 from engramdb.recall.fuse import (
@@ -208,6 +209,8 @@ def recall(
             hits = _weighed(asking, ranked, best, disputed)
             hits = both_sides(tx, asking, hits, lambda memory, beside: _other_side(asking, memory, beside))
             premises = outdated_premises(tx, asking, hits[: query.limit], ranked.succession)
+        with notes.timed("archived"):
+            archived = find_archived(tx, asking, hits, answers=ranked.answers, words=ranked.words)
         said = _said(tx, asking, hits) if with_turns and falls_short(asking, hits) else None
     elapsed = (time.perf_counter() - started) * 1000
     shown = tuple(hits[: query.limit])
@@ -219,6 +222,7 @@ def recall(
         hits=shown,
         said=said or (),
         premises=premises,
+        archived=archived,
         quality=quality,
         also_considered=tuple(hits[query.limit :]),
     )

@@ -56,6 +56,7 @@ from engramdb.values.memory import (
 from engramdb.values.notebook import ExportedMemory, NotebookAct, NotebookChange, NotebookReport
 from engramdb.values.query import Filters, Mode, Query
 from engramdb.values.recall import (
+    ArchivedMatch,
     EvidenceItem,
     EvidenceNode,
     Judgment,
@@ -123,6 +124,7 @@ __all__ = [
     "AgeReport",
     "AnswerOutcome",
     "Answered",
+    "ArchivedMatch",
     "AuditEvent",
     "Backup",
     "Box",

@@ -97,6 +97,19 @@ class OutdatedPremise(Struct, frozen=True, kw_only=True):
     """Whether the change is settled; otherwise it is open which of the two holds."""
 
 
+class ArchivedMatch(Struct, frozen=True, kw_only=True):
+    """A memory that fits better than all that is alive, and has left; `restore` brings it back."""
+
+    memory: Memory
+    """The memory as it is in the archive: not to be relied on before somebody confirms it."""
+    relevance: float
+    """How well it fits, from 0 to 1."""
+    archived_at: datetime
+    """When it left."""
+    reason: str = ""
+    """The rule that took it, or why somebody put it there."""
+
+
 class SaidTurn(Struct, frozen=True, kw_only=True):
     """What somebody said that fits and was not kept as a memory: to be trusted less than any memory."""
 
@@ -174,6 +187,8 @@ class Recall(Struct, frozen=True, kw_only=True):
     """Where memories fall short: what was said and not kept as a memory, best first."""
     premises: tuple[OutdatedPremise, ...] = ()
     """What the question takes for granted though it has changed; tell the person before answering."""
+    archived: tuple[ArchivedMatch, ...] = ()
+    """Where the hits are weak: what is archived and fits clearly better; offer to restore it."""
     quality: Quality = Quality()
     """How the answer came about."""
     also_considered: tuple[Hit, ...] = ()

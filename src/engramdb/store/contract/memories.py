@@ -19,6 +19,7 @@ from engramdb.values import (
     MemoryId,
     Mention,
     Scope,
+    Status,
     Turn,
     TurnId,
 )
@@ -303,6 +304,10 @@ class Memories(Protocol):
 
     def count(self) -> int:
         """Return how many memories are stored, in any status."""
+        ...
+
+    def has_status(self, status: Status, *, scope: Scope) -> bool:
+        """Return whether a scope may see a memory of this status."""
         ...
 
     def count_by(self, column: Literal["status", "layer"]) -> dict[str, int]:

@@ -472,6 +472,11 @@ class MemoriesTable:
         total: int = single_value(self._connection, "SELECT count(*) FROM memories")
         return total
 
+    def has_status(self, status: Status, *, scope: Scope) -> bool:
+        """Return whether a scope may see a memory of this status."""
+        sql = f"SELECT 1 FROM memories m WHERE m.scope IN ({VISIBLE}) AND m.status = ? LIMIT 1"
+        return self._connection.execute(sql, (*scope_columns(scope), status)).fetchone() is not None
+
     def count_by(self, column: Literal["status", "layer"]) -> dict[str, int]:
         """Return counts by `status`, or by `layer` among the active."""
         rows: list[Any] = self._connection.execute(_COUNTS[column]).fetchall()
