@@ -116,6 +116,20 @@ def test_a_plan_becomes_past_and_then_fades(store_path: Path, clock: ManualClock
         assert 200 + 90 < last < 200 + 700
 
 
+def test_a_plan_is_shown_as_past_once_its_day_is_over(engram: Engram, clock: ManualClock) -> None:
+    """It is still found, and says that it is past; what merely happened is no plan."""
+    clock.set(BORN)
+    engram.remember("We fly to Lisbon on 3 March 2026")
+    engram.remember("Oda moved to Lisbon in 2019")
+
+    before = {hit.memory.content[:3]: hit.is_past for hit in engram.recall("Lisbon").hits}
+    clock.advance(days=90)
+    after = {hit.memory.content[:3]: hit.is_past for hit in engram.recall("Lisbon").hits}
+
+    assert before == {"We ": False, "Oda": False}
+    assert after == {"We ": True, "Oda": False}
+
+
 @EVERY_PRESET
 def test_the_day_itself_is_not_too_late(preset: str) -> None:
     """A memory is as whole on its last day as on its first."""

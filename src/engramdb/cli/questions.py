@@ -180,7 +180,8 @@ def _show_explained(hit: Hit) -> None:
 def _about(hit: Hit) -> str:
     speaker = hit.memory.provenance.speaker
     said_by = f" · {one_line(speaker)}" if speaker else ""
-    return f"{minute(hit.memory.when)}{said_by} · {hit.memory.category}"
+    past = " · past" if hit.is_past else ""
+    return f"{minute(hit.memory.when)}{said_by} · {hit.memory.category}{past}"
 
 
 def _why(hit: Hit) -> str:

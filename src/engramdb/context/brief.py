@@ -161,6 +161,8 @@ def _is_usable(memory: Memory, session: str | None, now: datetime) -> bool:
         return False
     if memory.is_session_summary or (session is not None and memory.provenance.session == session):
         return False
+    if memory.is_past(now) and not memory.pinned:
+        return False
     is_passed = memory.lasting is Lasting.PASSING and (now - memory.last_stated_at).days >= PASSING_DAYS
     return memory.pinned or (memory.is_believed and not is_passed)
 

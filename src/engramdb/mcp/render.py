@@ -86,12 +86,14 @@ def shape(memory: Memory) -> dict[str, Any]:
 
 def hit_line(hit: Hit) -> str:
     """Return a hit as one line, with how well it fits and how far to trust it."""
-    return line(hit.memory, note=f"fits {hit.score:.2f}, trust {hit.trust.composite:.2f}")
+    past = "past, " if hit.is_past else ""
+    return line(hit.memory, note=f"{past}fits {hit.score:.2f}, trust {hit.trust.composite:.2f}")
 
 
 def hit_shape(hit: Hit) -> dict[str, Any]:
     """Return a hit as values."""
-    return {**shape(hit.memory), "score": round(hit.score, 3), "trust": round(hit.trust.composite, 3)}
+    told = {**shape(hit.memory), "score": round(hit.score, 3), "trust": round(hit.trust.composite, 3)}
+    return {**told, "is_past": True} if hit.is_past else told
 
 
 def archived_line(match: ArchivedMatch) -> str:

@@ -366,18 +366,12 @@ def _other_side(asking: Asking, memory: Memory, beside: Hit) -> Hit:
 
 def _hit(asking: Asking, one: Fused, memory: Memory, reasons: tuple[Reason, ...], disputed: set[str]) -> Hit:
     policy, relevance = asking.policy, min(1.0, max(0.0, one.score))
-    is_contradicted = memory.id in disputed
+    now = asking.then.as_of or asking.now
     believed = trust(
-        memory,
-        relevance=relevance,
-        is_contradicted=is_contradicted,
-        now=asking.then.as_of or asking.now,
-        policy=policy,
+        memory, relevance=relevance, is_contradicted=memory.id in disputed, now=now, policy=policy
     )
     score = believed.composite if policy.formula == "trust" else relevance
     if policy.formula == "beliefs":
         is_subject = any(reason.index == SUBJECT for reason in reasons)
-        score = belief_score(
-            memory, relevance=relevance, is_subject=is_subject, now=asking.then.as_of or asking.now
-        )
-    return Hit(memory=memory, score=score, trust=believed, reasons=reasons)
+        score = belief_score(memory, relevance=relevance, is_subject=is_subject, now=now)
+    return Hit(memory=memory, score=score, trust=believed, reasons=reasons, is_past=memory.is_past(now))

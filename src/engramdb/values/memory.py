@@ -541,6 +541,12 @@ class Memory(Struct, frozen=True, kw_only=True):
         given = (at for at in (self.occurred_at, self.valid_to) if at is not None and at > self.stated_at)
         return max((*(one.end for one in self.moments), *given), default=None)
 
+    def is_past(self, now: datetime) -> bool:
+        """Return whether what it says lay ahead when it was said, and is over: a plan, a deadline."""
+        due = self.due_at
+        is_plan = self.lasting is Lasting.DATED and due is not None and due > self.stated_at
+        return is_plan and due is not None and due <= now
+
     @property
     def confidence_tier(self) -> ConfidenceTier:
         """Confidence in words."""

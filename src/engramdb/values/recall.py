@@ -84,6 +84,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     """Why it was found."""
     disputes: tuple[Dispute, ...] = ()
     """What speaks against it, where it is challenged: it may be outdated."""
+    is_past: bool = False
+    """Whether it tells of a plan or a deadline whose day has passed."""
 
 
 class OutdatedPremise(Struct, frozen=True, kw_only=True):

@@ -43,6 +43,7 @@ from engramdb.values import (
     Memory,
     MemoryId,
     Scope,
+    Status,
 )
 
 if TYPE_CHECKING:
