@@ -1,15 +1,13 @@
 """
-What a dream does to a year of memories: size, duplicates, current and stale facts found, tokens, and time.
+What a dream does to a year of memories: size, duplicates, current and stale facts found, and tokens.
 
-    python -m evals.dream [--seed 7] [--embedder static] [--steps] [--sizes 10000 100000] [--json FILE]
+    python -m evals.dream [--seed 7] [--embedder static] [--steps] [--json FILE]
 
 A generated life (`evals.life`) is told to an Engram as a user would tell it. The store is then measured
 as it is (*heap*), after one dream at the end of the year (*dreamed*), after aging (*aged*) or dreaming
 (*dreamed monthly*) every month, and after both (*aged and dreamed*). `--steps` also takes a copy of the heap
-for every step of the dream and lets it take that step alone, which shows a step that makes recall worse.
-`--sizes` times a first dream and a second one over so many memories, written straight into the tables as the
-gate would leave them, entities excepted; the number of statements about one thing stays the same as stores
-grow, so that time may grow in a line.
+for every step of the dream and lets it take that step alone, which shows a step that makes recall worse. How
+long a dream takes, and how long others wait for it, is measured by `evals.dream_speed`.
 """
 
 from __future__ import annotations
@@ -17,25 +15,17 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-import time
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engramdb import Engram, Filters, Memory, Settings, Status
+from engramdb import Engram, Filters, Memory, Settings
 from engramdb.models.registry import open_embedder
-from engramdb.store.sqlite.store import SqliteStore
 from engramdb.testing import ManualClock
-from engramdb.text.normalize import fingerprint
-from engramdb.text.relations import read_statement
-from engramdb.text.terms import TERMS_VERSION, index_terms
 from engramdb.text.tokens import count_tokens
-from engramdb.values import new_id
 from engramdb.values.query import MAX_LIMIT
 from evals.life import BEGIN, DAYS, enter, live
-from evals.life_words import OF_PEOPLE, PEOPLE, VALUES
 from evals.report import keep, show
 
 if TYPE_CHECKING:
@@ -43,16 +33,12 @@ if TYPE_CHECKING:
 
     from engramdb import Hit
     from engramdb.models.embedder import Embedder
-    from engramdb.store.contract import Transaction
     from evals.life import Life, Slot
 
 CUT = 5
 SEARCHED = 20
 """So many hits are read for a current fact before it counts as not found."""
 ABOUT_CUT = 10
-FILL_ROWS = 5000
-VARIATIONS = 4
-"""Statements per fact in the stores that are timed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,90 +227,6 @@ def step_names(bench: Bench) -> list[str]:
         return [report.step for report in engram.dream(dry_run=True).steps]
 
 
-def statements() -> Iterator[str]:
-    """Yield statements about ever new people, a few in other words about each fact; never ends."""
-    syllables = [one.lower()[:3] for one in (*PEOPLE, *VALUES["city"], *VALUES["pet"])]
-    number = 0
-    while True:
-        first, second = (
-            syllables[number % len(syllables)],
-            syllables[number // len(syllables) % len(syllables)],
-        )
-        who = f"{first}{second}{number}".capitalize()
-        attribute = OF_PEOPLE[number % len(OF_PEOPLE)]
-        pool = VALUES[attribute.pool or attribute.name]
-        value = pool[number * 7 % len(pool)]
-        for says in attribute.says[:VARIATIONS]:
-            yield says.format(who=who, value=value)
-        number += 1
-
-
-def fill(path: Path, size: int, embedder: Embedder) -> None:
-    """Fill a store through its own tables: a hundred thousand through admission would take a quarter hour."""
-    told = islice(statements(), size)
-    store = SqliteStore.open(str(path), now=BEGIN, is_durable=False)
-    with store.atomic() as tx:
-        tx.terms.clear(version=TERMS_VERSION)
-    while page := list(islice(told, FILL_ROWS)):
-        vectors = embedder.embed_documents(page)
-        with store.atomic() as tx:
-            keys = [_put(tx, content) for content in page]
-            tx.vectors.put(tx.vectors.make_space(embedder.identity), keys, vectors)
-    store.close()
-
-
-def _put(tx: Transaction, content: str) -> int:
-    stated = read_statement(content, speaker=None)
-    memory = Memory(
-        id=new_id(BEGIN),
-        content=content,
-        created_at=BEGIN,
-        updated_at=BEGIN,
-        subject=stated.subject if stated else None,
-        predicate=stated.predicate if stated else None,
-        object=stated.object if stated else None,
-    )
-    key = tx.memories.add(memory, fingerprint=fingerprint(content))
-    tx.terms.put(key, index_terms(memory))
-    tx.memories.mark_enriched(key)
-    return key
-
-
-def time_dreams(size: int, folder: Path, embedder: Embedder) -> dict[str, Any]:
-    """Fill a store and return how long a first dream takes, and a second one after it."""
-    clock = ManualClock(BEGIN)
-    settings = Settings(home=folder, durability="relaxed")
-    path = folder / f"{size}.db"
-    fill(path, size, embedder)
-    with Engram.open(path, settings=settings, clock=clock, embedder=embedder, background=False) as engram:
-        clock.advance(days=1)
-        busy = time.process_time()
-        first, spent = _timed(engram)
-        busy = time.process_time() - busy
-        clock.advance(days=1)
-        second, again = _timed(engram)
-        left = engram.status().by_status.get(Status.ACTIVE, 0)
-    steps = {f"{report.step} s": report.milliseconds / 1000 for report in first.steps}
-    return {
-        "memories": size,
-        "dream s": spent,
-        "dream cpu s": busy,
-        "cpu ms per memory": busy * 1000 / size,
-        "changes": first.changed,
-        "active after": left,
-        "longest write ms": first.longest_write_milliseconds,
-        "again s": again,
-        "changed again": second.changed,
-        **steps,
-    }
-
-
-def _timed(engram: Engram) -> tuple[Any, float]:
-    begin = time.perf_counter()
-    report = engram.dream()
-    return report, time.perf_counter() - begin
-
-
 def main() -> None:
     """Measure, print the tables and keep the JSON."""
     parser = argparse.ArgumentParser(prog="python -m evals.dream", description=__doc__.split("\n")[1])
@@ -332,9 +234,6 @@ def main() -> None:
     parser.add_argument("--embedder", default="static")
     parser.add_argument("--home", type=Path, default=Settings.load().home)
     parser.add_argument("--steps", action="store_true", help="also take every step alone")
-    parser.add_argument(
-        "--sizes", type=int, nargs="*", default=[], help="also time dreams of so many memories"
-    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     embedder = open_embedder(arguments.embedder, arguments.home)
@@ -342,11 +241,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder=Path(folder), embedder=embedder, life=life)
         rows = compare(bench, single_steps=arguments.steps)
-        timed = [time_dreams(size, Path(folder), embedder) for size in arguments.sizes]
     show(f"A year of {len(life.said)} turns and {len(life.facts)} facts, {embedder.identity.name}", rows)
-    if timed:
-        show("Time of a dream", timed)
-    found = {"seed": arguments.seed, "embedder": str(embedder.identity), "rows": rows, "timed": timed}
+    found = {"seed": arguments.seed, "embedder": str(embedder.identity), "rows": rows}
     print(f"\nWritten to {keep('dream', found, path=arguments.json)}")
 
 

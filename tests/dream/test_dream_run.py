@@ -313,7 +313,7 @@ def test_old_notes_go_and_histories_stay(store_path: Path) -> None:
         engram.dream(steps=("merge",))
         clock.advance(days=400)
         with engram._parts.store.atomic() as tx:
-            tx.handed_out.add([one.id], scope=Scope(), session="s0", at=NOW)
+            tx.handed_out.add({(Scope(), "s0", one.id): NOW})
 
         report = engram.dream(steps=("prune",))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engramdb.errors import StoreBusy
+from engramdb.store.sqlite import connection
 from engramdb.store.sqlite.connection import WriteQueue
 
 if TYPE_CHECKING:
@@ -70,6 +71,42 @@ def test_writers_take_turns_in_the_order_they_came() -> None:
         thread.join()
 
     assert served == list(range(20))
+
+
+def serve(line: WriteQueue, *, background: int, foreground: int) -> list[str]:
+    """Let first the background and then others stand in line, and return in which order they were served."""
+    served: list[str] = []
+
+    def write(name: str) -> None:
+        with line.turn(is_background=name == "background"):
+            served.append(name)
+
+    names = ["background"] * background + ["other"] * foreground
+    threads = [threading.Thread(target=write, args=(name,)) for name in names]
+    with line.turn():
+        for number, thread in enumerate(threads, start=1):
+            thread.start()
+            wait_for(line, number)
+    for thread in threads:
+        thread.join()
+    return served
+
+
+def test_work_in_the_background_lets_others_go_first() -> None:
+    """A dream that waits already stands behind everybody who comes while it waits."""
+    line = WriteQueue(max_waiting=50, timeout_seconds=30)
+
+    assert serve(line, background=2, foreground=3) == ["other"] * 3 + ["background"] * 2
+
+
+def test_work_in_the_background_comes_to_an_end_though_others_never_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After a while it has given way for long enough."""
+    monkeypatch.setattr(connection, "MAX_GIVING_WAY_SECONDS", 0.0)
+    line = WriteQueue(max_waiting=50, timeout_seconds=30)
+
+    assert serve(line, background=1, foreground=3) == ["background", "other", "other", "other"]
 
 
 def test_only_one_writes_at_a_time() -> None:

@@ -89,12 +89,10 @@ def select_steps(names: Sequence[str] | None) -> tuple[DreamStep, ...]:
 #
 # Called by the engine for `engram.dream()`. Holds the lease, keeps in the store how far it came, and goes
 # on from there when it was killed: with the same `now`, in the step that it was in, since taking a step
-# again changes only what is still to be changed. Writes are small and others get their turn between them.
+# again changes only what is still to be changed. Writes are small, and give way to everybody else's.
 
 LEASE_KIND = "dream"
 MAX_CHANGES_REPORTED = 1_000
-PAUSE_SECONDS = 0.001
-"""What other processes get between two writes, since the store's own line is fair to threads only."""
 DREAM_ACTOR = Actor(name="dream", kind=ActorKind.RULE)
 
 
@@ -231,7 +229,6 @@ def _run_step(
     def take() -> Iterator[None]:
         for proposal in step.propose(looked):
             tally.note(apply(proposal, applier, step=step.name))
-            time.sleep(PAUSE_SECONDS)
             yield
 
     with dreaming.store.one_act(Action.DREAM, actor=DREAM_ACTOR, at=dreaming.now):

@@ -66,7 +66,7 @@ def dream_once(
 ) -> DreamReport:
     """Dream once, all steps or those named."""
     taken = select_steps(steps)
-    with parts.health.watch("dream"):
+    with parts.health.watch("dream"), parts.store.background_writes():
         return dream(
             DreamRunner(
                 dreaming=dreaming_of(parts),

@@ -116,4 +116,5 @@ class Maintenance:
             is_long = time.monotonic() - begun > BACKFILL_SECONDS
             return self._parts.stop.is_set() or is_long or self.last_use() != used
 
-        embed_pending(self._parts.store, self._parts.embedder, is_stopped=is_over)
+        with self._parts.store.background_writes():
+            embed_pending(self._parts.store, self._parts.embedder, is_stopped=is_over)

@@ -15,6 +15,8 @@ from engramdb.text.terms import TERMS_VERSION, index_terms, passage, turn_terms
 from engramdb.values import Memory
 
 _TERM_ROWS = 500
+_VECTOR_ROWS = 64
+"""Vectors that one write stores: others wait no longer for their turn."""
 
 
 def embed_pending(
@@ -84,10 +86,12 @@ def rebuild_turns(store: Store) -> None:
 def _embed(store: Store, embedder: Embedder, memories: dict[int, Memory]) -> None:
     """Store vectors for these memories; one that was forgotten meanwhile is left out."""
     vectors = embedder.embed_documents([passage(memory) for memory in memories.values()])
-    with store.atomic() as tx:
-        space = tx.vectors.make_space(embedder.identity)
-        current = tx.memories.by_keys(list(memories))
-        rows = [row for row, key in enumerate(memories) if key in current and current[key].status.is_indexed]
-        keys = list(memories)
-        if rows:
-            tx.vectors.put(space, [keys[row] for row in rows], vectors[rows])
+    keys = list(memories)
+    for start in range(0, len(keys), _VECTOR_ROWS):
+        some = keys[start : start + _VECTOR_ROWS]
+        with store.atomic() as tx:
+            current = tx.memories.by_keys(some)
+            rows = [row for row, key in enumerate(some) if key in current and current[key].status.is_indexed]
+            space = tx.vectors.make_space(embedder.identity)
+            if rows:
+                tx.vectors.put(space, [some[row] for row in rows], vectors[[start + row for row in rows]])

@@ -105,8 +105,7 @@ class AccessRecorder:
         try:
             with self._parts.health.watch(READ_NOTES), self._parts.store.atomic() as tx:
                 tx.ages.count_recalls(recalled, policy.aging)
-                for (scope, session, memory_id), at in handed_out.items():
-                    tx.handed_out.add([memory_id], scope=scope, session=session, at=at)
+                tx.handed_out.add(handed_out)
                 tx.handed_out.prune(oldest)
         except StorageError:  # noted in health; an answer is worth more than the count of it
             return

@@ -102,7 +102,7 @@ def age_once(
         stop=parts.stop,
         progress=progress,
     )
-    with parts.health.watch("aging"):
+    with parts.health.watch("aging"), parts.store.background_writes():
         if dry_run:
             return sweep(sweeper)
         with (

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from engramdb.clock import Clock
 from engramdb.errors import EmbeddingError
@@ -20,10 +22,11 @@ from engramdb.lifecycle.admission import WritePipeline
 from engramdb.lifecycle.candidates import enriched
 from engramdb.lifecycle.filing import refiled
 from engramdb.lifecycle.judging import judge_pending
+from engramdb.lifecycle.pacing import fitting_rows
 from engramdb.lifecycle.transitions import MemoryWriter
 from engramdb.models.embedder import Embedder
-from engramdb.store.contract import Store
-from engramdb.values import Actor, ActorKind
+from engramdb.store.contract import Store, Transaction
+from engramdb.values import Actor, ActorKind, Memory
 from engramdb.worker import Worker
 
 BACKFILL = "backfill in the background"
@@ -32,7 +35,9 @@ ENRICHING = Actor(name="enrichment", kind=ActorKind.RULE)
 FILING = Actor(name="filing", kind=ActorKind.RULE)
 FILED = "filed by what it says"
 BATCH = 128
-"""Memories enriched or filed in one write: a tenth of a second."""
+"""Memories that are read and looked at together."""
+FIRST_WRITE_ROWS, MOST_WRITE_ROWS = 8, 32
+"""Memories that one write takes."""
 QUIET_SECONDS = 0.5
 """It begins when nothing was written for so long."""
 JUDGE_AGAIN_SECONDS = 60.0
@@ -87,11 +92,12 @@ class Backlog:
     def _work(self) -> None:
         with self._lock:
             self._asked_at = None
-        stop = self._parts.stop
-        enrich_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
-        refile_pending(self._parts.store, now=self._parts.clock.now(), stop=stop)
-        embed_pending(self._parts.store, self._parts.embedder, is_stopped=stop.is_set)
-        judge_pending(self._parts.pipeline, now=self._parts.clock.now, stop=stop)
+        stop, store = self._parts.stop, self._parts.store
+        with store.background_writes():
+            enrich_pending(store, now=self._parts.clock.now(), stop=stop)
+            refile_pending(store, now=self._parts.clock.now(), stop=stop)
+            embed_pending(store, self._parts.embedder, is_stopped=stop.is_set)
+            judge_pending(self._parts.pipeline, now=self._parts.clock.now, stop=stop)
         if self._is_unfinished() and not stop.is_set():
             self._worker.submit(BACKFILL, self._work, delay_seconds=JUDGE_AGAIN_SECONDS)
 
@@ -109,24 +115,17 @@ def refile_pending(
     progress: Callable[[int], None] | None = None,
 ) -> int:
     """
-    File what an earlier version has stored, a batch to a write, and return how many memories that were.
+    File what an earlier version has stored, and return how many memories that were.
 
     Each is marked by the write that files it, so that a process that is killed loses nothing and the next one
     goes on.
     """
-    done = 0
-    while stop is None or not stop.is_set():
-        with store.atomic() as tx:
-            writer = MemoryWriter(tx, FILING, now)
-            waiting = tx.memories.unfiled(limit=BATCH)
-            for memory in waiting.values():
-                writer.refile(memory, refiled(memory), reason=FILED)
-        if not waiting:
-            break
-        done += len(waiting)
-        if progress is not None:
-            progress(len(waiting))
-    return done
+
+    def file(tx: Transaction, _key: int, memory: Memory, filed: Memory) -> None:
+        MemoryWriter(tx, FILING, now).refile(memory, filed, reason=FILED)
+
+    work = _PendingWork(lambda tx: tx.memories.unfiled(limit=BATCH), refiled, file)
+    return _work_through(store, work, stop=stop, progress=progress)
 
 
 def enrich_pending(
@@ -136,17 +135,49 @@ def enrich_pending(
     stop: threading.Event | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Enrich what came in bulk, a batch to a write, and return how many memories that were."""
-    done = 0
+    """Enrich what came in bulk, and return how many memories that were."""
+
+    def enrich(tx: Transaction, key: int, _memory: Memory, rich: Memory) -> None:
+        MemoryWriter(tx, ENRICHING, now).enrich(key, rich)
+
+    work = _PendingWork(lambda tx: tx.memories.unenriched(limit=BATCH), enriched, enrich)
+    return _work_through(store, work, stop=stop, progress=progress)
+
+
+class _PendingWork(Struct, frozen=True):
+    """What waits, what is made of each memory, and how that is written."""
+
+    waiting: Callable[[Transaction], Mapping[int, Memory]]
+    make: Callable[[Memory], Memory]
+    write: Callable[[Transaction, int, Memory, Memory], None]
+
+
+def _work_through(
+    store: Store,
+    work: _PendingWork,
+    *,
+    stop: threading.Event | None,
+    progress: Callable[[int], None] | None,
+) -> int:
+    """Work until nothing waits: what takes long happens outside of writes, and each write takes a few."""
+    done, rows = 0, FIRST_WRITE_ROWS
     while stop is None or not stop.is_set():
-        with store.atomic() as tx:
-            writer = MemoryWriter(tx, ENRICHING, now)
-            waiting = tx.memories.unenriched(limit=BATCH)
-            for key, memory in waiting.items():
-                writer.enrich(key, enriched(memory))
-        if not waiting:
+        with store.read() as tx:
+            seen = work.waiting(tx)
+        if not seen:
             break
-        done += len(waiting)
+        made = {key: work.make(memory) for key, memory in seen.items()}
+        keys = list(seen)
+        while keys:
+            some, keys = keys[:rows], keys[rows:]
+            with store.atomic() as tx:
+                begun = time.perf_counter()
+                for key, memory in tx.memories.by_keys(some).items():
+                    is_same = memory == seen[key]
+                    if memory.status is seen[key].status:  # else it has left, or waits for the next look
+                        work.write(tx, key, memory, made[key] if is_same else work.make(memory))
+            rows = fitting_rows(len(some), time.perf_counter() - begun, least=1, most=MOST_WRITE_ROWS)
+        done += len(seen)
         if progress is not None:
-            progress(len(waiting))
+            progress(len(seen))
     return done

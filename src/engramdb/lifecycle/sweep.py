@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from engramdb.lifecycle.curves import TIERS, retention, tiers
+from engramdb.lifecycle.pacing import fitting_rows
 from engramdb.lifecycle.questions import stale_question
 from engramdb.lifecycle.rules import MOST_ASKED, STAYS, AgingRule, Contest, Verdicts, judge, to_ask
 from engramdb.lifecycle.transitions import MemoryWriter
@@ -48,12 +49,10 @@ Summarize = Callable[[SessionEnds], SessionAccounts]
 
 PAGE_ROWS = 5_000
 """Memories that are read and judged together."""
-WRITE_SECONDS = 0.02
-"""How long one write should hold the store: others wait no longer than this for their turn."""
 PAUSE_SECONDS = 0.001
 """What other processes get between two writes, since the store's own line is fair to threads only."""
 RESUME_WITHIN = timedelta(hours=12)
-FIRST_WRITE_ROWS = 32
+FIRST_WRITE_ROWS, LEAST_WRITE_ROWS = 32, 4
 MOST_WRITE_ROWS = 512
 MOVES_SHOWN = 1_000
 WHOLE_BITS = 8
@@ -87,8 +86,7 @@ class _Tally(Struct):
     def took(self, seconds: float, rows: int) -> None:
         """Fit the size of the next write to how long this one took."""
         self.longest_write = max(self.longest_write, seconds)
-        fitting = int(rows * WRITE_SECONDS / max(seconds, 1e-4))
-        self.write_rows = min(MOST_WRITE_ROWS, max(4, fitting))
+        self.write_rows = fitting_rows(rows, seconds, least=LEAST_WRITE_ROWS, most=MOST_WRITE_ROWS)
 
 
 class Sweeper(Struct, frozen=True, kw_only=True):

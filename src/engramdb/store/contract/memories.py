@@ -422,8 +422,8 @@ class Boxes(Protocol):
 class HandedOut(Protocol):
     """Which memories were given to which reader, so that their echo is not taken for news."""
 
-    def add(self, memory_ids: Iterable[MemoryId], *, scope: Scope, session: str, at: datetime) -> None:
-        """Note that these memories were given to a reader in this scope."""
+    def add(self, given: Mapping[tuple[Scope, str, MemoryId], datetime]) -> None:
+        """Note when memories were last given to a reader in a scope and session."""
         ...
 
     def since(self, moment: datetime, *, scope: Scope, limit: int) -> Sequence[Memory]:

@@ -226,6 +226,10 @@ class Store(Protocol):
         """Let what this thread writes inside the block be listed and undone as one act. Nests."""
         ...
 
+    def background_writes(self) -> AbstractContextManager[None]:
+        """Let writes of this thread, while the block runs, give way to those of others."""
+        ...
+
     def read(self) -> AbstractContextManager[Transaction]:
         """Open a snapshot: what it shows does not change while the block runs."""
         ...

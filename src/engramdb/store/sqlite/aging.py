@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -75,15 +76,19 @@ _SESSION_ENDS = (
     "WHERE m.session = t.session AND m.scope = t.scope AND m.extractor LIKE 'session-%')"
 )
 _RECENT = (
-    f"SELECT m.key, m.access_recent, m.stability, m.access_last_at, {_SAID} FROM memories m "
-    "WHERE m.id = ? AND m.status <> 'erased'"
+    f"SELECT m.id, m.key, m.access_recent, m.stability, m.access_last_at, {_SAID} FROM memories m "
+    "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status <> 'erased'"
 )
 _COUNT = (
-    "UPDATE memories SET access_count = access_count + ?, access_sessions = access_sessions + ?, "
-    "access_last_at = max(coalesce(access_last_at, 0), ?), access_recent = ?, "
-    "stability = ? WHERE key = ?"
+    "UPDATE memories SET access_count = access_count + (j.value ->> 1), "
+    "access_sessions = access_sessions + (j.value ->> 2), "
+    "access_last_at = max(coalesce(access_last_at, 0), j.value ->> 3), access_recent = j.value ->> 4, "
+    "stability = j.value ->> 5 FROM json_each(?) j WHERE memories.key = j.value ->> 0"
 )
-_SEEN = "INSERT OR IGNORE INTO recall_sessions (memory, session) VALUES (?, ?)"
+_SEEN = (
+    "INSERT OR IGNORE INTO recall_sessions (memory, session) "
+    "SELECT value ->> 0, value ->> 1 FROM json_each(?) RETURNING memory"
+)
 
 _LAYER_CODES = {layer.value: code for code, layer in enumerate(LAYERS)}
 _STATUS_CODES = {status.value: code for code, status in enumerate(STATUSES)}
@@ -133,20 +138,18 @@ class AgesTable:
 
         None is lost, however many processes count at once.
         """
-        for one in recalled:
-            row: Any = self._connection.execute(_RECENT, (one.memory_id,)).fetchone()
-            if row is None:
-                continue
-            key, known = row[0], from_json(row[1])
-            moments = sorted(to_microseconds(moment) for moment in one.moments)
-            new_sessions = 0
-            for session in one.sessions:
-                self._connection.execute(_SEEN, (key, session))
-                new_sessions += self._connection.changes()
-            recent = to_json(sorted([*known, *moments])[-MAX_RECENT:])
-            stability = _stability_after(moments, policy, stability=row[2], last=row[3], said=row[4])
-            counted = (len(moments), new_sessions, moments[-1], recent, stability, key)
-            self._connection.execute(_COUNT, counted)
+        by_id = {one.memory_id: one for one in recalled}
+        rows: list[Any] = self._connection.execute(_RECENT, (to_json(list(by_id)),)).fetchall()
+        seen = [(row[1], session) for row in rows for session in by_id[row[0]].sessions]
+        # Statements for all of them: between two statements other threads may run, and others wait to write.
+        new_sessions = Counter(key for (key,) in self._connection.execute(_SEEN, (to_json(seen),)).fetchall())
+        counted = []
+        for memory_id, key, known, before, last, said in rows:
+            moments = sorted(map(to_microseconds, by_id[memory_id].moments))
+            recent = to_json(sorted([*from_json(known), *moments])[-MAX_RECENT:])
+            stability = _stability_after(moments, policy, stability=before, last=last, said=said)
+            counted.append((key, len(moments), new_sessions[key], moments[-1], recent, stability))
+        self._connection.execute(_COUNT, (to_json(counted),))
 
     def _population(self, rows: list[Any], session_ends: Mapping[tuple[int, str], int]) -> Population:
         pairs: list[Any] = self._connection.execute(_PROJECTS).fetchall()

@@ -14,6 +14,7 @@ from typing import Any
 
 import apsw
 import msgspec
+from msgspec import Struct, field
 
 from engramdb import errors
 from engramdb.errors import (
@@ -109,22 +110,36 @@ def translate_errors(location: str) -> Iterator[None]:
 
 
 # Let one thread write at a time, in the order they came, and refuse when too many wait.
+#
+# Work in the background stands in a line of its own: its turn comes when nobody else waits, or when it has
+# waited so long that it would never come to an end.
+
+MAX_GIVING_WAY_SECONDS = 1.0
+"""After so long in line a write in the background is next, whoever else waits."""
+
+
+class _Waiting(Struct, frozen=True):
+    """One thread in line: how it is called, and since when it waits."""
+
+    called: threading.Event = field(default_factory=threading.Event)
+    since: float = field(default_factory=time.monotonic)
 
 
 class WriteQueue:
-    """A lock that is handed on in order of arrival, with a bounded line."""
+    """A lock that is handed on in order of arrival, with a bounded line; the background goes last."""
 
     def __init__(self, *, max_waiting: int, timeout_seconds: float) -> None:
         self._max_waiting = max_waiting
         self._timeout_seconds = timeout_seconds
         self._guard = threading.Lock()
         self._is_held = False
-        self._line: deque[threading.Event] = deque()
+        self._line: deque[_Waiting] = deque()
+        self._background: deque[_Waiting] = deque()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self, *, is_background: bool = False) -> Iterator[None]:
         """Hold the right to write; raises `StoreBusy` when the line is full or the wait too long."""
-        self._enter()
+        self._enter(self._background if is_background else self._line)
         try:
             yield
         finally:
@@ -133,40 +148,46 @@ class WriteQueue:
     @property
     def waiting(self) -> int:
         """How many threads stand in line."""
-        return len(self._line)
+        return len(self._line) + len(self._background)
 
-    def _enter(self) -> None:
+    def _enter(self, line: deque[_Waiting]) -> None:
         with self._guard:
             if not self._is_held:
                 self._is_held = True
                 return
-            if len(self._line) >= self._max_waiting:
-                raise StoreBusy(f"{len(self._line)} writers are waiting already")
-            called = threading.Event()
-            self._line.append(called)
+            if self.waiting >= self._max_waiting:
+                raise StoreBusy(f"{self.waiting} writers are waiting already")
+            own = _Waiting()
+            line.append(own)
         try:
-            has_turn = called.wait(self._timeout_seconds) or not self._step_out(called)
+            has_turn = own.called.wait(self._timeout_seconds) or not self._step_out(own, line)
         except BaseException:  # interrupted: no one may be called who is not there
-            if not self._step_out(called):
+            if not self._step_out(own, line):
                 self._leave()
             raise
         if not has_turn:
             raise StoreBusy(f"waited {self._timeout_seconds:g} s for other writers")
 
-    def _step_out(self, called: threading.Event) -> bool:
+    def _step_out(self, own: _Waiting, line: deque[_Waiting]) -> bool:
         """Leave the line; says False where the turn came in the same moment."""
         with self._guard:
-            if called.is_set():
+            if own.called.is_set():
                 return False
-            self._line.remove(called)
+            line.remove(own)
             return True
 
     def _leave(self) -> None:
         with self._guard:
-            if self._line:
-                self._line.popleft().set()
+            line = self._background if self._is_background_next() else self._line
+            if line:
+                line.popleft().called.set()
             else:
                 self._is_held = False
+
+    def _is_background_next(self) -> bool:
+        if not self._line or not self._background:
+            return not self._line
+        return time.monotonic() - self._background[0].since > MAX_GIVING_WAY_SECONDS
 
 
 # Open one SQLite connection the way that Engram needs it.

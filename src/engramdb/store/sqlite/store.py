@@ -26,6 +26,7 @@ from engramdb.errors import (
 from engramdb.store.sqlite import connection as opened
 from engramdb.store.sqlite.acts import ActsTable
 from engramdb.store.sqlite.aging import AgesTable, SweepsTable
+from engramdb.store.sqlite.checkpoints import Checkpointer
 from engramdb.store.sqlite.connection import (
     Readers,
     WriteQueue,
@@ -231,6 +232,10 @@ class Tables:
 # Opened by the engine. Several threads share one store and several processes share one file. A write is
 # durable when `atomic` returns; a killed process leaves either all of it or none.
 
+MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.001, 0.05
+"""Between two writes in the background others get as long as the first took, within these bounds: the line is
+fair to threads of this process only, and another process looks every few milliseconds."""
+
 
 class SqliteStore:
     """A file of memories."""
@@ -243,6 +248,7 @@ class SqliteStore:
         connect: Callable[[Path], apsw.Connection],
         readers: Readers,
         line: WriteQueue,
+        checkpointer: Checkpointer,
         number: tuple[int, int],
         is_encrypted: bool,
     ) -> None:
@@ -252,10 +258,12 @@ class SqliteStore:
         self._writer = writer
         self._connect = connect
         self._line = line
+        self._checkpointer = checkpointer
         self._writing = threading.local()
         self._readers = readers
         self._process = os.getpid()
         self._is_closed = False
+        checkpointer.watch(writer)
 
     @classmethod
     def open(
@@ -303,6 +311,7 @@ class SqliteStore:
             connect=connect_one,
             readers=pool,
             line=line,
+            checkpointer=Checkpointer(partial(connect_one, path)),
             number=number,
             is_encrypted=bool(key),
         )
@@ -321,13 +330,37 @@ class SqliteStore:
             with outer.acts.kept_on_success(), self._writer:  # a savepoint inside the open transaction
                 yield outer
             return
+        self._pause_if_background()
         with self._turn() as writer:
+            begun = time.monotonic()
             tables = self._writing.tables = Tables(writer, getattr(self._writing, "group", None))
             try:
                 with tables.acts.kept_on_success(), _transaction(writer, "BEGIN IMMEDIATE"):
                     yield tables
             finally:
                 self._writing.tables = None
+                self._writing.last = (begun, time.monotonic())
+        self._checkpointer.run_if_due(self._turn)
+
+    @contextmanager
+    def background_writes(self) -> Iterator[None]:
+        """Let writes of this thread give way to those of others, in this process and in others."""
+        before, self._writing.gives_way = self._gives_way, True
+        try:
+            yield
+        finally:
+            self._writing.gives_way = before
+
+    @property
+    def _gives_way(self) -> bool:
+        return getattr(self._writing, "gives_way", False)
+
+    def _pause_if_background(self) -> None:
+        """Let others have the store for as long as this thread has had it in its last write."""
+        if self._gives_way and hasattr(self._writing, "last"):
+            begun, ended = self._writing.last
+            pause = min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, ended - begun))
+            time.sleep(max(0.0, ended + pause - time.monotonic()))
 
     @contextmanager
     def one_act(self, action: Action, *, actor: Actor, at: datetime) -> Iterator[None]:
@@ -390,7 +423,7 @@ class SqliteStore:
 
     def scrub(self) -> None:
         """Rewrite the file and empty its log; raises where someone still reads what was before."""
-        with self._turn() as writer:
+        with self._checkpointer.paused(), self._turn() as writer:
             for table in _TEXT_INDEXES:
                 writer.execute(
                     f"INSERT INTO {table} ({table}) VALUES ('optimize')"
@@ -408,16 +441,18 @@ class SqliteStore:
             return  # the connections belong to the process that opened them
         with self._line.turn():
             self._writer.close()
+        self._checkpointer.close()
         self._readers.close()
         opened.register_closed(self._number)
 
     @contextmanager
     def _turn(self) -> Iterator[apsw.Connection]:
         """Lend the writer to one thread at a time; one left at an old snapshot is reopened."""
-        with self._line.turn(), translate_errors(self.location):
+        with self._line.turn(is_background=self._gives_way), translate_errors(self.location):
             self._check_open()
             if is_held_open(self._writer):
                 renewed = self._connect(self._path)
+                self._checkpointer.watch(renewed)
                 self._writer.close()
                 self._writer = renewed
             yield self._writer

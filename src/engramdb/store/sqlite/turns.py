@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -475,7 +475,10 @@ def _box(row: Sequence[Any]) -> Box:
 
 # The table `handed_out`: which memories a reader was given lately.
 
-_ADD = "INSERT OR REPLACE INTO handed_out (scope, session, memory_id, at) VALUES (?, ?, ?, ?)"
+_ADD = (
+    "INSERT OR REPLACE INTO handed_out (scope, session, memory_id, at) "
+    "SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)"
+)
 _SINCE = (
     f"SELECT {SELECTED} FROM memories m JOIN scopes s ON s.id = m.scope "
     "JOIN handed_out h ON h.memory_id = m.id "
@@ -490,10 +493,11 @@ class HandedOutTable:
         self._connection = connection
         self._scopes = ScopesTable(connection)
 
-    def add(self, memory_ids: Iterable[MemoryId], *, scope: Scope, session: str, at: datetime) -> None:
-        """Note that these memories were given to a reader in this scope."""
-        number, moment = self._scopes.make(scope), to_microseconds(at)
-        self._connection.executemany(_ADD, [(number, session, memory, moment) for memory in memory_ids])
+    def add(self, given: Mapping[tuple[Scope, str, MemoryId], datetime]) -> None:
+        """Note when memories were last given to a reader in a scope and session."""
+        numbers = {scope: self._scopes.make(scope) for scope in dict.fromkeys(key[0] for key in given)}
+        rows = [(numbers[scope], *rest, to_microseconds(at)) for (scope, *rest), at in given.items()]
+        self._connection.execute(_ADD, (to_json(rows),))
 
     def since(self, moment: datetime, *, scope: Scope, limit: int) -> Sequence[Memory]:
         """Return what readers in exactly this scope were given since then, latest first."""
