@@ -157,6 +157,53 @@ def test_what_is_forgotten_is_gone(engram_command: Command) -> None:
     assert parsed(engram_command("get", memory_id, "--json"))["status"] == "forgotten"
 
 
+def test_what_was_done_is_listed_and_undone(engram_command: Command) -> None:
+    """The lines name what counts again and how to take the undo back."""
+    old = remembered(engram_command, "I live in Berlin.")
+    new = remembered(engram_command, "I live in Lisbon now.")
+
+    listed = engram_command("acts").stdout
+    told = engram_command("undo").stdout
+
+    assert listed.splitlines()[0].endswith("remember by user, 2 memories")
+    assert f"counts again: {old[-8:]}  I live in Berlin." in told
+    assert f"does not count any more: {new[-8:]}  I live in Lisbon now." in told
+    assert "undo --act" in told
+    assert [one["id"] for one in parsed(engram_command("list", "--json"))] == [old]
+    assert engram_command("undo", "--act", parsed(engram_command("acts", "--json"))[0]["id"]).exit_code == 0
+    assert [one["id"] for one in parsed(engram_command("list", "--json"))] == [new]
+
+
+def test_a_refused_undo_names_what_stands_in_the_way(engram_command: Command) -> None:
+    """Nothing is done until the later act is undone, too."""
+    tea = remembered(engram_command, "Tea is nice")
+    engram_command("pin", tea)
+    pinned, stored = (one["id"] for one in parsed(engram_command("acts", "--json")))
+
+    refused = engram_command("undo", "--act", stored)
+    done = engram_command("undo", "--act", stored, "--with-later")
+
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("engram: E5015")
+    assert pinned[-8:] in refused.stderr
+    assert done.stdout.count("undid") == 2
+
+
+def test_forgetting_a_wrong_newcomer_tells_what_it_had_displaced(engram_command: Command) -> None:
+    """Without a terminal to ask on, it says how; `--reinstate` does it at once."""
+    old = remembered(engram_command, "I live in Berlin.")
+    new = remembered(engram_command, "I live in Lisbon now.")
+
+    told = engram_command("forget", new)
+    assert f"It had displaced {old[-8:]}" in told.stderr
+    assert f"engram restore {old[-8:]}" in told.stderr
+    engram_command("undo")
+    done = engram_command("forget", new, "--reinstate")
+
+    assert f"counts again: {old[-8:]}" in done.stdout
+    assert [one["id"] for one in parsed(engram_command("list", "--json"))] == [old]
+
+
 def test_pins_come_and_go(engram_command: Command) -> None:
     """Each is one word, and the history has both."""
     memory_id = remembered(engram_command, "My editor is vim")

@@ -22,7 +22,7 @@ def test_a_form_that_changed_something_redirects(client: TestClient, engine: Eng
     answer = client.post("/remember", data={"content": "Helix is my editor"})
 
     assert answer.status_code == 303
-    assert answer.headers["Location"] == "/?note=remembered"
+    assert answer.headers["Location"].startswith("/?note=remembered&undo=")
     assert "Remembered." in client.get(answer.headers["Location"]).text
     assert [memory.content for memory in engine.list()] == ["Helix is my editor"]
 
@@ -165,6 +165,22 @@ def test_forgetting_returns_to_the_question(client: TestClient, engine: Engram) 
     assert answer.url.params["q"] == "a & b?"
     assert "Forgotten." in answer.text
     assert "served at four" not in answer.text
+
+
+def test_what_was_just_done_can_be_undone(client: TestClient, engine: Engram) -> None:
+    """The notice has a button that brings everything back; a link to it alone does nothing."""
+    memory = engine.remember("Tea is served at four")
+    told = client.post("/forget", data={"id": memory.id, "q": "tea?"}, follow_redirects=True)
+    assert 'action="/undo"' in told.text
+    assert memory.id in told.text
+
+    back = client.post("/undo", data={"id": memory.id, "q": "tea?"}, follow_redirects=True)
+
+    assert "Undone." in back.text
+    assert "served at four" in back.text
+    assert back.url.params["q"] == "tea?"
+    assert 'action="/undo"' not in back.text
+    assert client.post("/undo", data={"id": "nobody", "q": ""}).status_code == 404
 
 
 def test_older_memories_have_pages_of_their_own(client: TestClient, engine: Engram) -> None:

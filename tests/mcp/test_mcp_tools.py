@@ -114,7 +114,7 @@ def test_a_memory_is_remembered_recalled_corrected_and_forgotten(talk: Talk) -> 
 
     gone = talk.call("forget", memory="My editor is Helix", reason="enough")
 
-    assert values_of(gone) == {"id": hit["id"], "status": "forgotten"}
+    assert values_of(gone) == {"id": hit["id"], "status": "forgotten", "displaced": [old["id"]]}
     assert "Helix" not in str(gone.content), "what was to be forgotten is not said once more"
     assert "No stored memory fits" in talk.told("recall", query="editor")
 
@@ -454,6 +454,24 @@ def test_what_a_rule_removed_is_restored_and_what_was_meant_is_not(talk: Talk, e
 
     assert back.startswith("Restored:")
     assert talk.refused("restore", memory=forgotten)["code"] == "E5006"
+
+
+def test_an_agent_undoes_its_own_mistake_and_what_it_displaced_holds_again(talk: Talk) -> None:
+    """The acts are listed with ids that `undo` takes; what was forgotten on purpose stays so."""
+    old = talk.values("remember", content="The API uses JWT tokens", category="fact")["memory"]["id"]
+    new = talk.values("correct", memory=old, content="The API uses session cookies")["memory"]["id"]
+    acts = talk.values("acts")["acts"]
+    assert [one["action"] for one in acts] == ["correct", "remember"]
+
+    undone = talk.told("undo", act=acts[0]["id"][-8:])
+
+    assert undone.startswith(f"Undone: [{acts[0]['id'][-8:]}] correct by claude, 2 memories.")
+    assert f"holds again: {old[-8:]}" in undone
+    assert [one["id"] for one in talk.values("list")["memories"]] == [old]
+    new = talk.values("correct", memory=old, content="The API uses session cookies")["memory"]["id"]
+    told = talk.told("forget", memory=new)
+    assert told.endswith(f"What it had superseded stays superseded: {old[-8:]}.")
+    assert talk.refused("undo")["code"] == "E4001"
 
 
 def test_an_observed_message_becomes_memories(talk: Talk, engine: Engram) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -181,26 +181,36 @@ def _offer(engram: Engram, run: Run, displaced: Sequence[Memory]) -> None:
                 show_restored(engram.restore(one.id, reason="what displaced it is gone"))
         else:
             talk(f"It had displaced {told}")
-            talk(f"hint: engramdb restore {short(one.id)} brings that back.")
+            talk(f"hint: engram restore {short(one.id)} brings that back.")
 
 
-@shows("undo")
-def show_undone(done: Undone) -> None:
+@runs("undo")
+def undo(run: Run) -> None:
+    """Undo an act, and say what that has changed."""
+    with run.open() as engram:
+        done: Undone = run.call(engram)
+        named = [*done.back, *done.gone, *done.changed, *done.untouched][: 4 * _MAX_NAMED]
+        texts = {one: one_line(readable(engram.get(one))) for one in named}
+
+    run.present(done, lambda told: show_undone(told, texts))
+
+
+def show_undone(done: Undone, texts: Mapping[str, str]) -> None:
     """Show what was undone, and what that has changed."""
     for act in done.undone:
         out(f"undid {short(act.id)}  {_act_words(act)}")
     told = (
-        (done.back, "counts again", "count again"),
-        (done.gone, "does not count any more", "do not count any more"),
-        (done.changed, "is as it was", "are as they were"),
-        (done.untouched, "was forgotten or erased since and stays so", "were forgotten or erased since"),
+        (done.back, "counts again"),
+        (done.gone, "does not count any more"),
+        (done.changed, "is as before"),
+        (done.untouched, "was forgotten or erased since"),
     )
-    for ids, one, many in told:
-        if ids:
-            named = ", ".join(short(memory) for memory in ids[:_MAX_NAMED])
-            more = f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
-            out(f"{_UNDER}{one if len(ids) == 1 else many}: {named}{more}")
-    out(_UNDER + dim(f"engramdb undo --act {short(done.act)} takes that back"))
+    for ids, what in told:
+        for one in ids[:_MAX_NAMED]:
+            out(f"{_UNDER}{what}: {short(one)}  {texts.get(one, '')}".rstrip())
+        if len(ids) > _MAX_NAMED:
+            out(f"{_UNDER}{what}: {len(ids) - _MAX_NAMED} more")
+    out(_UNDER + dim(f"`engram undo --act {short(done.act)}` takes that back"))
 
 
 @runs("acts")
@@ -211,7 +221,7 @@ def list_acts(run: Run) -> None:
     if not acts:
         talk("Nothing was done in this scope, or it was done before acts were noted.")
     elif len(acts) == run.asked.limit and not run.shared.json:
-        talk(f"There may be more: engramdb acts --before {short(acts[-1].id)}")
+        talk(f"There may be more: engram acts --before {short(acts[-1].id)}")
 
 
 def show_acts(acts: Sequence[Act]) -> None:
@@ -267,7 +277,8 @@ def show_history(events: Sequence[HistoryEvent]) -> None:
             for name, (old, new) in event.changes.items()
             if not name.endswith((GAINED, LOST))
         ]
-        what = "; ".join(part for part in (moved, ", ".join(changed), event.reason) if part)
+        act = f"act {short(event.act)}" if event.act else ""
+        what = "; ".join(part for part in (moved, ", ".join(changed), event.reason, act) if part)
         first = f"{dim(minute(event.at))}  {event.action:<10}  by {one_line(event.actor.name)}  "
         out(indented(first, one_line(what), indent=_UNDER_HISTORY).rstrip())
 

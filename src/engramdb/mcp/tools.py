@@ -33,9 +33,11 @@ from engramdb.mcp.tool import CATEGORY, HIDDEN, MEMORY, SINCE, WHY, Argument, To
 from engramdb.text.dates import readable
 from engramdb.text.normalize import counted, memories
 from engramdb.values import (
+    Act,
     Answered,
     Confidence,
     EntityProfile,
+    ForgottenMemory,
     Gap,
     Memory,
     Missing,
@@ -46,6 +48,7 @@ from engramdb.values import (
     StatusReport,
     Timeline,
     Turn,
+    Undone,
     Window,
 )
 from engramdb.values.insight import DreamReport, StepReport
@@ -168,6 +171,17 @@ CORRECT = Tool(
     render=_told_about("Corrected; from now on:"),
 )
 
+
+def _forgotten(_request: Any, memory: ForgottenMemory) -> ToolAnswer:
+    """Tell what is gone, without its words: they were to be gone."""
+    values: dict[str, Any] = {"id": memory.id, "status": memory.status}
+    told = f"Forgotten: {short(memory.id)}."
+    if memory.displaced:
+        values["displaced"] = list(memory.displaced)
+        told += f" What it had superseded stays superseded: {', '.join(map(short, memory.displaced))}."
+    return ToolAnswer(told, values)
+
+
 FORGET = Tool(
     verb=verb("forget"),
     description=(
@@ -175,10 +189,54 @@ FORGET = Tool(
         "forget something, or when a memory is rubbish. If it is merely out of date, use `correct`."
     ),
     arguments={"memory": MEMORY, "reason": WHY},
-    # Its words are not repeated: they were to be gone.
-    render=lambda _request, memory: ToolAnswer(
-        f"Forgotten: {short(memory.id)}.", {"id": memory.id, "status": memory.status}
+    render=_forgotten,
+)
+
+
+def _undone(_request: Any, done: Undone) -> ToolAnswer:
+    told = "; ".join(_act_words(act) for act in done.undone)
+    changed = (("holds again", done.back), ("no longer holds", done.gone), ("as before", done.changed))
+    parts = [f"{what}: {', '.join(map(short, ids))}" for what, ids in changed if ids]
+    text = ". ".join([f"Undone: {told}", *parts, f"To take that back: act={short(done.act)}"])
+    return ToolAnswer(f"{text}.", msgspec.to_builtins(done))
+
+
+def _act_words(act: Act) -> str:
+    return f"[{short(act.id)}] {act.action} by {inline_name(act.actor.name)}, {memories(act.memories)}"
+
+
+UNDO = Tool(
+    verb=verb("undo"),
+    description=(
+        "Undo what you did last, or what happened last to a memory, with all that followed from it: what it "
+        "displaced holds again. For your own mistakes and those of automatic steps; what a person did, or "
+        "what was forgotten on purpose, only a person undoes."
     ),
+    arguments={
+        "memory": MEMORY,
+        "act": Argument(description="Its id, from `acts`"),
+        "with_later": Argument(description="True also undoes later acts that build on it"),
+        "reason": WHY,
+    },
+    render=_undone,
+)
+
+
+def _acts(request: Any, found: Sequence[Act]) -> ToolAnswer:
+    rows = [f"{day(act.at)} {_act_words(act)}{', undone' if act.undone_by else ''}" for act in found]
+    following = found[-1].id if len(found) == request.limit else None
+    values = {"acts": msgspec.to_builtins(list(found)), "next": following}
+    return ToolAnswer("\n".join(rows) or "Nothing was done here.", values)
+
+
+ACTS = Tool(
+    verb=verb("acts"),
+    description="List what was done to memories here, newest first: when, by whom, to how many; for `undo`.",
+    arguments={
+        "limit": Argument(description="", default=10, minimum=1, maximum=50),
+        "before": Argument(description="The last id of the page before, for the next page"),
+    },
+    render=_acts,
 )
 
 
@@ -729,6 +787,8 @@ ALL: Final[tuple[Tool, ...]] = (
     LINK,
     PIN,
     RESTORE,
+    UNDO,
+    ACTS,
     OBSERVE,
     REPORT_TASK,
     REPORT_TOOL_RUN,

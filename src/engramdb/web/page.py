@@ -1,5 +1,5 @@
 """
-The page and its sign-in: remember a sentence, ask, give feedback, look at what is there, forget one memory.
+The page and its sign-in: remember a sentence, ask, give feedback, look at what is there, forget, undo.
 
 A form that changed something answers with a redirect, so that going back or reloading repeats nothing; one
 that failed shows the page again with the error in words and the text still in its field. Asking is a plain
@@ -44,6 +44,7 @@ NOTICES: Final = {
     "remembered": "Remembered.",
     "strengthened": "That was known already; it is stronger now.",
     "forgotten": "Forgotten. No answer will use it any more.",
+    "undone": "Undone. Everything is as before.",
     "helped": "Noted: it helped.",
     "sample": "Loaded: what Mira said in the last weeks. Ask where her sister lives, or who leads Falcon.",
     "unhelpful": "Noted. Such questions will not find it for a while; others still do.",
@@ -59,6 +60,8 @@ class PageVisit(Struct, frozen=True, kw_only=True):
     """The date as of which the question is asked, as it came; without one it is asked now."""
     draft: str = ""
     note: str = ""
+    undo: str = ""
+    """The memory that was just changed: what was done to it last can be undone."""
     before: str | None = None
     error: EngramError | None = None
 
@@ -91,6 +94,7 @@ def page_routes(engram: Engram) -> list[Route]:
         Route("/remember", page.endpoint(page.remember), methods=["POST"]),
         Route("/sample", page.endpoint(page.load_sample), methods=["POST"]),
         Route("/forget", page.endpoint(page.forget), methods=["POST"]),
+        Route("/undo", page.endpoint(page.undo), methods=["POST"]),
         Route("/feedback", page.endpoint(page.feedback), methods=["POST"]),
     ]
 
@@ -131,6 +135,7 @@ class WebPage:
                 question=asked["q"],
                 day=asked["as_of"].strip(),
                 note=NOTICES.get(asked["note"], ""),
+                undo=asked["undo"],
                 before=asked["before"] or None,
             )
         )
@@ -141,7 +146,7 @@ class WebPage:
             memory = self._engram.remember(form["content"])
         except EngramError as exc:
             return self._render(PageVisit(draft=form["content"], error=exc))
-        return _back(note="strengthened" if memory.reinforcements else "remembered")
+        return _back(note="strengthened" if memory.reinforcements else "remembered", undo=memory.id)
 
     def load_sample(self, _form: Form) -> Response:
         """Fill an empty store with the sample life of `engram demo`."""
@@ -158,7 +163,15 @@ class WebPage:
             self._engram.forget(form["id"], reason="forgotten on the page")
         except EngramError as exc:
             return self._render(PageVisit(question=form["q"], error=exc))
-        return _back(note="forgotten", q=form["q"])
+        return _back(note="forgotten", q=form["q"], undo=form["id"])
+
+    def undo(self, form: Form) -> Response:
+        """Undo what was done last to a memory, and return to the question."""
+        try:
+            self._engram.undo(form["id"], reason="undone on the page")
+        except EngramError as exc:
+            return self._render(PageVisit(question=form["q"], error=exc))
+        return _back(note="undone", q=form["q"])
 
     def feedback(self, form: Form) -> Response:
         """Note whether a memory helped with the question, and return to it."""
@@ -167,7 +180,7 @@ class WebPage:
             self._engram.feedback(form["id"], helpful=is_helpful, query=form["q"].strip() or None)
         except EngramError as exc:
             return self._render(PageVisit(question=form["q"], error=exc))
-        return _back(note="helped" if is_helpful else "unhelpful", q=form["q"])
+        return _back(note="helped" if is_helpful else "unhelpful", q=form["q"], undo=form["id"])
 
 
 class PageRenderer:
