@@ -293,12 +293,14 @@ class MemoryWriter(Struct, frozen=True):
             if edge.type in DISPUTING and source is not None and target is not None:
                 self._ask(source, target, edge.type)
 
-    def unask(self, source: Memory, target: Memory, kind: EdgeType) -> None:
+    def unask(self, source: MemoryId, target: MemoryId, kind: EdgeType, *, scope: Scope) -> None:
         """Close the question that a link had raised which is taken away, unless another one raises it."""
-        asked = question_of_link(source, target, kind, now=self.now)
-        ends = {source.id, target.id}
-        links = [one for one in self.tx.edges.of(source.id) if {one.source, one.target} == ends]
-        if asked is not None and not any(one.type is kind for one in links):
+        ends = [self.tx.memories.get(one, scope=scope) for one in (source, target)]
+        first, second = ends
+        if first is None or second is None or self.tx.edges.weight(target, source, kind) is not None:
+            return
+        asked = question_of_link(first, second, kind, now=self.now)
+        if asked is not None:
             self.tx.gaps.close(asked.id, at=self.now, by=ActorKind.RULE, because=UNDISPUTED)
 
     def link_related(self, source: Memory, others: Mapping[MemoryId, float]) -> None:

@@ -19,7 +19,7 @@ from engramdb.errors import AccessDenied, InvalidQuery, MemoryNotFound, UndoRefu
 from engramdb.lifecycle.change import ChangeRequest, find_own
 from engramdb.lifecycle.merging import merge_again, unmerge
 from engramdb.lifecycle.recorded import overlap, without_event
-from engramdb.lifecycle.transitions import MemoryWriter
+from engramdb.lifecycle.transitions import DISPUTING, MemoryWriter
 from engramdb.store.contract import EdgeChange, Transaction
 from engramdb.values import (
     Act,
@@ -66,8 +66,6 @@ def undo(
     with request.store.atomic() as tx:
         chosen = _chosen(tx, request, memory_id, act)
         acts = _with_later(tx, chosen, request.scope, is_allowed=with_later)
-        for one in acts:
-            _check_may_undo(tx, one, request.actor)
         begun = tx.acts.begin(Action.UNDO, actor=request.actor, scope=request.scope, at=request.now)
         writer = MemoryWriter(tx, request.actor, request.now)
         undoing = _Undoing(writer, begun, request.scope, request.reason or UNDONE)
@@ -119,7 +117,7 @@ def _chosen(tx: Transaction, request: ChangeRequest, memory_id: MemoryId | None,
     return latest
 
 
-def _check_may_undo(tx: Transaction, act: Act, actor: Actor) -> None:
+def _check_may_undo(act: Act, events: Sequence[HistoryEvent], actor: Actor) -> None:
     if actor.kind is ActorKind.RULE:
         raise AccessDenied("a rule undoes nothing", hint="Only a person, or an agent for one, can.")
     if actor.kind is ActorKind.AGENT and act.actor.kind is ActorKind.PERSON:
@@ -127,7 +125,7 @@ def _check_may_undo(tx: Transaction, act: Act, actor: Actor) -> None:
             f"act {act.id} was done by a person, {act.actor.name!r}, and an agent may not undo it",
             hint="Ask the person to.",
         )
-    for event in tx.acts.events(act.id):
+    for event in events:
         if event.new_status is Status.ERASED:
             raise UndoRefused(f"act {act.id} erased something: nothing is left to bring back")
         is_meant = event.new_status is Status.FORGOTTEN and event.actor.kind is not ActorKind.RULE
@@ -216,6 +214,7 @@ class _Undoing(Struct):
     def take_back(self, act: Act) -> None:
         """Take one act back: memories, links, words that others had quoted, and questions it had closed."""
         events = self.tx.acts.events(act.id)
+        _check_may_undo(act, events, self.writer.actor)
         self._unmerge(events)
         changes = self.tx.acts.links(act.id)
         for change in reversed(changes):
@@ -256,14 +255,20 @@ class _Undoing(Struct):
         for event in reversed(events):
             if event.action is not Action.MERGE:
                 by_memory.setdefault(event.memory_id, []).append(event)
-        for is_coming_back in (False, True):
-            for memory_id, latest_first in by_memory.items():
-                memory = self._get(memory_id)
-                if memory is None:
-                    continue
-                before = self._before(memory, latest_first)
-                if (before.status is Status.ACTIVE) is is_coming_back:
-                    self._put_back(memory, before)
+        coming_back = []
+        for memory_id, latest_first in by_memory.items():
+            memory = self._get(memory_id)
+            before = None if memory is None else self._before(memory, latest_first)
+            if memory is None or before is None:
+                continue
+            if before.status is Status.ACTIVE:
+                coming_back.append(memory_id)
+            else:
+                self._put_back(memory, before)
+        for memory_id in coming_back:
+            memory = self._get(memory_id)
+            if memory is not None:
+                self._put_back(memory, self._before(memory, by_memory[memory_id]))
 
     def _before(self, memory: Memory, latest_first: Sequence[HistoryEvent]) -> Memory:
         """Return a memory without what the events of an act did to it."""
@@ -307,13 +312,13 @@ class _Undoing(Struct):
     def _take_back_link(self, change: EdgeChange) -> None:
         if _weight(self.tx, change) != change.new_weight:
             return  # somebody has changed it since
-        ends = [self._get(one) for one in (change.source, change.target)]
-        source, target = ends
-        if source is None or target is None or Status.ERASED in (source.status, target.status):
-            return
         if change.old_weight is None or change.old_created_at is None:
             self.writer.unlink(change.source, change.target, change.type)
-            self.writer.unask(source, target, change.type)
+            if change.type in DISPUTING:
+                self.writer.unask(change.source, change.target, change.type, scope=self.scope)
+            return
+        ends = [self._get(one) for one in (change.source, change.target)]
+        if any(one is None or one.status is Status.ERASED for one in ends):
             return
         edge = Edge(
             source=change.source,
@@ -347,24 +352,20 @@ def _is_layer_rule(event: HistoryEvent) -> bool:
 
 def _weight(tx: Transaction, change: EdgeChange) -> float | None:
     """Return what a link weighs now, or None where it is not there."""
-    wanted = (change.source, change.target, change.type)
-    found = (one for one in tx.edges.of(change.source) if (one.source, one.target, one.type) == wanted)
-    return next((one.weight for one in found), None)
+    return tx.edges.weight(change.source, change.target, change.type)
 
 
 def _report(tx: Transaction, acts: Sequence[Act], undoing: _Undoing) -> Undone:
     """Return what an undo has changed, by what that means for each memory."""
-    were: dict[MemoryId, Status | None] = {}
+    moves: dict[MemoryId, list[HistoryEvent]] = {}
     for event in tx.acts.events(undoing.begun):
-        if were.get(event.memory_id) is None:
-            were[event.memory_id] = event.old_status
+        moves.setdefault(event.memory_id, []).extend([event] if event.new_status is not None else [])
     back: list[MemoryId] = []
     gone: list[MemoryId] = []
     changed: list[MemoryId] = []
-    for memory_id, was in were.items():
-        memory = tx.memories.get(memory_id, scope=undoing.scope)
-        counts = memory is not None and memory.status in BELIEVED
-        counted = counts if was is None else was in BELIEVED
+    for memory_id, events in moves.items():
+        counted = bool(events) and events[0].old_status in BELIEVED
+        counts = bool(events) and events[-1].new_status in BELIEVED
         (changed if counts is counted else back if counts else gone).append(memory_id)
     return Undone(
         act=undoing.begun,
@@ -372,5 +373,5 @@ def _report(tx: Transaction, acts: Sequence[Act], undoing: _Undoing) -> Undone:
         back=tuple(back),
         gone=tuple(gone),
         changed=tuple(changed),
-        untouched=tuple(one for one in undoing.untouched if one not in were),
+        untouched=tuple(one for one in undoing.untouched if one not in moves),
     )

@@ -269,6 +269,10 @@ class Edges(Protocol):
         """Take a link away, if it is there; with who did it and when, as part of the act of this write."""
         ...
 
+    def weight(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> float | None:
+        """Return what a link weighs, or None where it is not there."""
+        ...
+
     def of(self, memory_id: MemoryId) -> list[Edge]:
         """Return the links that leave or reach a memory, the latest changed last."""
         ...

@@ -119,6 +119,11 @@ class EdgesTable:
             self._connection.execute("INSERT INTO edge_removals VALUES (?, ?, ?, ?)", (change, *ends, kind))
             self._prune(change - MAX_REMOVAL_AGE_CHANGES)
 
+    def weight(self, source: MemoryId, target: MemoryId, kind: EdgeType) -> float | None:
+        """Return what a link weighs, or None where it is not there."""
+        found: Any = self._connection.execute(_WEIGHT, (source, target, kind)).fetchone()
+        return None if found is None else found[0]
+
     def of(self, memory_id: MemoryId) -> list[Edge]:
         """Return the links that leave or reach a memory, the latest changed last."""
         rows: list[Any] = self._connection.execute(_OF, (memory_id, memory_id)).fetchall()
