@@ -32,10 +32,14 @@ BALANCED = "Dates, fading and importance decide together; what a person asked to
 
 
 def field_meanings(owner: type) -> dict[str, str]:
-    """Return the string literal below each field of a class."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
-    assert isinstance(definition, ast.ClassDef)  # noqa: S101 - the source of a class
-    return _literals(definition.body)
+    """Return the string literal below each field of a class, those that it inherits included."""
+    found: dict[str, str] = {}
+    for one in reversed(owner.__mro__):
+        if one is owner or one.__module__.startswith("engramdb."):
+            (definition,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
+            assert isinstance(definition, ast.ClassDef)  # noqa: S101 - the source of a class
+            found |= _literals(definition.body)
+    return found
 
 
 def constant_meanings(module: ModuleType) -> dict[str, str]:
