@@ -154,13 +154,12 @@ def outdated_premises(
         return ()
     judge = asking.sources.premises
     said = [(old.told, new.told) for old, new in changes]
-    judged = None if judge is None else judge.rests_on(asking.query.text, said)
-    if judged is None:
-        judged = [_names_the_past(asking.query.text, old, new) for old, new in said]
+    named = [_names_the_past(asking.query.text, old, new) for old, new in said]
+    judged = (None if judge is None else judge.rests_on(asking.query.text, said)) or named
     return tuple(
         OutdatedPremise(was=old, now=new, is_certain=old.status is not Status.CHALLENGED)
-        for (old, new), rests in zip(changes, judged, strict=False)
-        if rests
+        for (old, new), *rests in zip(changes, judged, named, strict=False)
+        if any(rests)
     )
 
 
