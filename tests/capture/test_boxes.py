@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -81,3 +82,20 @@ def test_boxes_of_a_recurring_topic_share_a_trace(engram: Engram, clock: ManualC
 def test_a_statement_outside_any_session_has_no_box(engram: Engram) -> None:
     """A box is a stretch of talk."""
     assert engram.remember("The PostgreSQL database runs on server heron").box is None
+
+
+def test_what_is_handed_over_late_is_boxed_by_when_it_was_said(engram: Engram, clock: ManualClock) -> None:
+    """Two stretches of one topic that were years apart are two boxes, although they are stored at once."""
+    old = clock.now() - timedelta(days=900)
+
+    first, again, later = (
+        engram.remember(content, session="s", occurred_at=at).box
+        for content, at in (
+            ("The PostgreSQL database runs on server heron", old),
+            ("The PostgreSQL database on server heron is backed up at night", old + timedelta(minutes=5)),
+            ("The PostgreSQL database on server heron has a replica", old + timedelta(days=400)),
+        )
+    )
+
+    assert first == again
+    assert later != first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -278,3 +278,17 @@ INSERT INTO memories (
     1, 1, 0.9, 0.5, 1.0, 1.0, 0, 0.0, 0.0, 0.0, 0, '[]', 0, 0, 1, 'cleartext', '{}', '{}'
 )
 """
+
+
+def test_a_link_that_is_drawn_again_keeps_its_first_day(store: SqliteStore) -> None:
+    """Its weight is the new one; since when it is there is asked by whoever looks at the past."""
+    one, other = keep(store, 2)
+    later = NOW + timedelta(days=9)
+    with store.atomic() as tx:
+        tx.edges.add(Edge(source=one.id, target=other.id, type=RELATED, weight=0.4, created_at=NOW))
+    with store.atomic() as tx:
+        tx.edges.add(Edge(source=one.id, target=other.id, type=RELATED, weight=0.9, created_at=later))
+
+    with store.read() as tx:
+        (edge,) = tx.edges.of(one.id)
+    assert (edge.weight, edge.created_at) == (0.9, NOW)

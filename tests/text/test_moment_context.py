@@ -101,6 +101,22 @@ def test_what_was_moved_is_on_the_new_day_ahead(text: str, day: str | None) -> N
 @pytest.mark.parametrize(
     ("text", "day"),
     [
+        ("they mailed, so the fair happens on 28 December", "2026-12-28"),
+        ("the stall is booked for 17 January", "2027-01-17"),
+        ("hired Fatou for support, starts in February", "2027-02-01"),
+        ("I told everyone that v3 goes to the store on 2 February", "2027-02-02"),
+        ("flights booked, we fly out on 12 January", "2027-01-12"),
+        ("we moved offices on 3 March", "2026-03-03"),
+    ],
+)
+def test_a_date_that_something_is_arranged_for_may_lie_ahead(text: str, day: str) -> None:
+    """Whatever else has happened in the same sentence; of what happened on a day, the last one counts."""
+    assert told(text) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
         ("our bank is Rabobank not ING, I said that wrong yesterday", None),
         ("I told you the wrong port yesterday, it is 5433", None),
         ("the port is 5433, I told you yesterday", None),

@@ -314,7 +314,8 @@ def _new_memory(proposal: Derive, now: datetime) -> Memory:
             speaker=speakers.pop() if len(speakers) == 1 else None,
             episodes=joined(one.id for one in sources),
         ),
-        valid_from=now,
+        said_at=min(now, max(one.last_stated_at for one in sources)),
+        valid_from=min(now, max(one.holds_from for one in sources)),
         confidence=proposal.confidence,
         importance=max(one.importance for one in sources)
         if proposal.importance is None

@@ -65,31 +65,37 @@ _RECENT_STATEMENTS = 4  # one shared word means little in a box of fifty
 
 
 def place(
-    tx: Transaction, topics: frozenset[str], *, scope: Scope, policy: CapturePolicy, now: datetime
+    tx: Transaction, topics: frozenset[str], *, scope: Scope, policy: CapturePolicy, said: datetime
 ) -> str:
-    """Return the id of the box that a memory with these topics belongs to, opened or sealed as needed."""
+    """
+    Return the id of the box that a memory with these topics belongs to, opened or sealed as needed.
+
+    A stretch of talk is one by when things were said, also where it is imported.
+    """
     current = tx.boxes.open_in(scope)
-    if current is not None and _is_over(current, topics, policy, now):
-        tx.boxes.put(replace(current, sealed_at=now, trace=_trace(tx, current)))
+    if current is not None and _is_over(current, topics, policy, said):
+        sealed_at = max(said, current.last_at)
+        tx.boxes.put(replace(current, sealed_at=sealed_at, trace=_trace(tx, current)))
         current = None
     if current is None:
-        box_id = new_id(now)
+        box_id = new_id(said)
         current = Box(
-            id=box_id, trace=box_id, topics=frozenset(), opened_at=now, last_at=now, memories=0, scope=scope
+            id=box_id, trace=box_id, topics=frozenset(), opened_at=said, last_at=said, memories=0, scope=scope
         )
     filled = replace(
         current,
         topics=frozenset(sorted(current.topics | topics)[:_MOST_TOPICS]),
         recent=(*current.recent, topics)[-_RECENT_STATEMENTS:],
-        last_at=now,
+        last_at=max(said, current.last_at),
         memories=current.memories + 1,
     )
     tx.boxes.put(filled)
     return filled.id
 
 
-def _is_over(box: Box, topics: frozenset[str], policy: CapturePolicy, now: datetime) -> bool:
-    if now - box.last_at > timedelta(minutes=BOX_MINUTES) or box.memories >= policy.box_memories:
+def _is_over(box: Box, topics: frozenset[str], policy: CapturePolicy, said: datetime) -> bool:
+    is_apart = abs(said - box.last_at) > timedelta(minutes=BOX_MINUTES)
+    if is_apart or box.memories >= policy.box_memories:
         return True
     recent = frozenset[str]().union(*box.recent)
     return bool(topics and recent) and overlap(recent, topics) < BOX_OVERLAP
@@ -302,7 +308,7 @@ def _create(
     learnt = _weights(candidate, nearness, write.policy)
     if memory.provenance.session is not None:  # a box is a stretch of talk; single statements have none
         learnt["box"] = place(
-            write.tx, candidate.topics, scope=memory.scope, policy=write.policy, now=write.now
+            write.tx, candidate.topics, scope=memory.scope, policy=write.policy, said=candidate.said_at
         )
     memory = memory.evolve(**learnt) if learnt else memory
     memory = memory.evolve(**inherited_from(memory, settlement))

@@ -33,7 +33,9 @@ POOR_RELEVANCY = 0.3
 POOR_IN_A_ROW = 10
 """So many poor answers in a row are worth a warning."""
 TIMELINE_RELEVANCE = 0.35
-"""What fits a topic less than this is not part of its story."""
+"""What fits a topic as well as this is part of its story."""
+TIMELINE_BEST, TIMELINE_LEAST = 4, 0.15
+"""Of the best, so many count with less: how a thing was called before may share no word with the topic."""
 
 
 class NotesHits(Protocol):
@@ -106,7 +108,11 @@ class RecallService:
         sources, now = self._parts.sources, self._parts.clock.now()
         filters = replace(asked.filters, statuses=INDEXED)
         found = recall(replace(asked, filters=filters), sources, now=now).hits
-        relevant = {hit.memory.id: hit.memory for hit in found if hit.trust.relevance >= TIMELINE_RELEVANCE}
+        relevant = {
+            hit.memory.id: hit.memory
+            for place, hit in enumerate(found)
+            if hit.trust.relevance >= (TIMELINE_LEAST if place < TIMELINE_BEST else TIMELINE_RELEVANCE)
+        }
         if not filters.entities:
             named = replace(asked, filters=replace(filters, entities=frozenset({asked.text})))
             about = recall(named, sources, now=now).hits

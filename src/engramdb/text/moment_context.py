@@ -24,7 +24,8 @@ _WINDOW = 64
 
 _TELLING_WORDS = lazy(
     r"\b(?:days?|weeks?|fortnights?|months?|years?|mov|chang|shift|postpon|push|delay|reschedul|switch|bump|slip|slid|"
-    r"pull|brought|put\b|verschoben|verlegt|déplac|report|aplazad|spostat|перенес|said|mention|state|claim|explain|"
+    r"pull|brought|put\b|book|schedul|plan|arrang|slated|happen|takes?\b|falls?\b|starts?\b|begins?\b|ships?\b|"
+    r"launch|opens?\b|closes?\b|ends?\b|goes?\b|comes?\b|lands?\b|leaves?\b|arrives?\b|fl(?:y|ies)\b|verschoben|verlegt|déplac|report|aplazad|spostat|перенес|said|mention|state|claim|explain|"
     r"note|told|inform|remind|text|messag|email|wrote|wrong|incorrect|misspoke|misstated)"
 )
 
@@ -138,6 +139,13 @@ _DELAYED = lazy(
     r"[^.!?;]{0,40}\Z",
     re.IGNORECASE,
 )
+_ARRANGED = lazy(
+    r"\b(?:booked|scheduled|planned|set|slated|arranged|due|fixed)\s+(?:in\s+)?(?:for\s+|on\s+|in\s+)?\Z"
+    r"|\b(?:happens?|takes?\s+place|falls?|starts?|begins?|ships?|launch(?:es)?|opens?|closes?|ends?|goes?|comes?|"
+    r"lands?|leaves?|arrives?|fl(?:y|ies)|kicks?\s+off)\s+(?:[a-z]+\s+){0,3}\Z",
+    re.IGNORECASE,
+)
+"""Words before the day that something is arranged for, whatever else happened."""
 _TO = lazy(r"\bto\s+(?:\d{1,2}(?::\d\d)?\s*(?:[ap]m)?\s+)?(?:the\s+)?\Z", re.IGNORECASE)
 _OPENS_NEW = lazy(r"(?:from|until|till|for)\b", re.IGNORECASE)
 _IS_MOVED = lazy(
@@ -156,12 +164,17 @@ def is_delayed(text: str, first: int) -> bool:
     return bool(_DELAYED.search(_before(text, first)))
 
 
+def _is_arranged(match: re.Match[str], before: str) -> bool:
+    """Return whether a month or a day of one is what something is arranged for: "booked for 17 May"."""
+    return bool(match.groupdict().get("month")) and _ARRANGED.search(before) is not None
+
+
 def direction_beside(match: re.Match[str]) -> Direction | None:
     """
     Return which way a phrase points by the words beside it, whatever the verbs say; none if they do not tell.
 
-    What is counted from a day lies ahead, and so does what something was moved to. A date may also be a few
-    days behind: the nearest is meant.
+    What is counted from a day lies ahead, and so does what something was moved to or is arranged for. A date
+    may also be a few days behind: the nearest is meant.
     """
     distance = _distance(match)
     if distance is not None and distance.side == "from":
@@ -169,7 +182,8 @@ def direction_beside(match: re.Match[str]) -> Direction | None:
     text, (first, last) = match.string, match.span()
     before = _before(text, first)
     is_new = (_TO.search(before) or _OPENS_NEW.match(text, first, last)) and _MOVED.search(before)
-    if not is_new and not _IS_MOVED.match(text, last, last + 2 * _WINDOW):
+    is_ahead = is_new or _IS_MOVED.match(text, last, last + 2 * _WINDOW) or _is_arranged(match, before)
+    if not is_ahead:
         return None
     return "unknown" if match.groupdict().get("month") else "future"
 

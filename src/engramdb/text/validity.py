@@ -9,7 +9,7 @@ statement is about ("my birthday is 3 May", "the fair is on 28 June") is not whe
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -36,6 +36,8 @@ _IS_VALUE = lazy(
 )
 """What stands before a time that a statement gives as the value of something."""
 _IS_SUBJECT = lazy(r"\s+(?:is|are|was|were|it is)\b", re.IGNORECASE)
+_YEAR = lazy(r"\b\d{4}\b|['’]\d\d\b")
+_MOST_OF_A_YEAR = timedelta(days=275)
 _WINDOW = 24
 _STATES = word_set(
     "live work be use have study stay rent own drive run like love prefer play teach host cost take wear eat "
@@ -112,6 +114,9 @@ def _is_past(text: str, moment: MomentRange, now: datetime) -> bool:
     """Return whether a phrase tells when something happened or began, before it was said."""
     if moment.relation is not TimeRelation.WITHIN or moment.start > now:
         return False
+    is_year_named = _YEAR.search(text, moment.first, moment.last) is not None
+    if moment.is_date and not is_year_named and now - moment.start > _MOST_OF_A_YEAR:
+        return False  # the one to come is much nearer
     is_value = _IS_VALUE.search(text[max(0, moment.first - _WINDOW) : moment.first])
     return is_value is None and _IS_SUBJECT.match(text, moment.last) is None
 

@@ -31,9 +31,11 @@ MAX_REMOVAL_AGE_CHANGES = 50_000
 _INFERENCE = to_json([one for one in EdgeType if one.is_inference])
 _KEY = "(SELECT key FROM memories WHERE id = ?)"
 _ADD = (
-    "INSERT OR REPLACE INTO edges (change, source, target, type, weight, created_at) "
-    f"VALUES (?, {_KEY}, {_KEY}, ?, ?, ?)"
+    "INSERT INTO edges (change, source, target, type, weight, created_at) "
+    f"VALUES (?, {_KEY}, {_KEY}, ?, ?, ?) ON CONFLICT (source, type, target) DO UPDATE SET "
+    "change = excluded.change, weight = excluded.weight"
 )
+"""A link that is drawn again keeps its first day: `as_of` asks since when it is there."""
 _WEIGHT = f"SELECT weight, created_at FROM edges WHERE source = {_KEY} AND target = {_KEY} AND type = ?"
 _NOTE = (
     "INSERT INTO edge_history (act, source, target, type, old_weight, old_created_at, new_weight) "
