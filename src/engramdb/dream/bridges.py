@@ -37,7 +37,7 @@ BRIDGE_WEIGHT = 0.5
 # stored before then is linked now, inside its own scope. Two entities are never made one here: that they
 # share a name is evidence for a question and no more.
 
-_LINKS_PER_WRITE = 100
+_LINKS_PER_WRITE = 16
 _DUPLICATE_PRIORITY = 0.4
 _MEMORIES_CHECKED = 20
 

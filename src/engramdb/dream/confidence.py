@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from engramdb.dream.clustering import FINER, build_domain, load_scope_vectors
 from engramdb.dream.step import Dreaming, Proposal, SideWrite
 from engramdb.dream.summaries import needs_words
-from engramdb.dream.tree import StoredTree, load_tree, propose_storing, summary_writer
+from engramdb.dream.tree import StoredTree, load_tree, propose_recut, summary_writer
 from engramdb.index.domains import domain_confidence
 from engramdb.store.contract import ClusterStats, SummaryNode, Transaction
 from engramdb.values import Breadth, Scope
@@ -114,7 +114,7 @@ def _split_weak_domains(dreaming: Dreaming, scope: Scope) -> Iterator[Proposal]:
                 finer = build_domain(on, size=size, grain=1, domain_id=node.id)
                 found.append((words.word_domain(tx, finer, on), tree.clusters_of(node.id)))
     for domain, old in found:
-        yield propose_storing(domain, WEAK_REASON, drop=old)
+        yield propose_recut(domain, WEAK_REASON, drop=old)
 
 
 def _to_datetime(microseconds: int) -> datetime:

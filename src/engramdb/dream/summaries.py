@@ -157,6 +157,10 @@ class WordedDomain(Struct, frozen=True):
     clusters: tuple[SummaryNode, ...]
     quoted: Mapping[str, Mapping[int, int]]
 
+    def members(self) -> list[int]:
+        """Return every member of its clusters."""
+        return [key for members in self.quoted.values() for key in members]
+
     def quoted_members(self) -> list[int]:
         """Return the members that the domain's own summary quotes."""
         return [key for members in self.quoted.values() for key, level in members.items() if level >= 2]
@@ -254,20 +258,46 @@ class SummaryWriter(Struct, frozen=True, kw_only=True):
         )
 
 
-def store_domain(tx: Transaction, domain: WordedDomain) -> bool:
-    """Store a domain with its clusters and members, and return whether anything changed."""
-    keys = [key for members in domain.quoted.values() for key in members]
-    standing = tx.tree.weights(keys)
-    is_changed, is_sound = False, True
-    for node in domain.clusters:
+def store_domain(
+    tx: Transaction, domain: WordedDomain, clusters: Sequence[SummaryNode] | None = None
+) -> bool:
+    """
+    Store a domain with its clusters and members, and return whether anything changed.
+
+    Where `clusters` are only the last of them, the others were stored by `store_clusters` before.
+    """
+    standing = tx.tree.weights(domain.members())
+    is_sound = all(_is_still_quoted(standing, members) for members in domain.quoted.values())
+    is_changed = _store_clusters(tx, domain, domain.clusters if clusters is None else clusters, standing)
+    return tx.tree.put(domain.domain if is_sound else without_words(domain.domain)) or is_changed
+
+
+def store_clusters(tx: Transaction, domain: WordedDomain, clusters: Sequence[SummaryNode]) -> bool:
+    """
+    Store some clusters of a domain, and return whether anything changed.
+
+    The domain has no words until all are stored: what it said might quote somebody whom nothing notes as
+    quoted any more.
+    """
+    standing = tx.tree.weights([key for node in clusters for key in domain.quoted[node.id]])
+    is_blanked = tx.tree.put(without_words(domain.domain))
+    return _store_clusters(tx, domain, clusters, standing) or is_blanked
+
+
+def _store_clusters(
+    tx: Transaction,
+    domain: WordedDomain,
+    clusters: Sequence[SummaryNode],
+    standing: Mapping[int, MemoryWeight],
+) -> bool:
+    is_changed = False
+    for node in clusters:
         members = domain.quoted[node.id]
-        is_whole = all(_is_still_quotable(standing, key, level) for key, level in members.items())
-        is_changed |= tx.tree.put(node if is_whole else without_words(node))
+        is_changed |= tx.tree.put(node if _is_still_quoted(standing, members) else without_words(node))
         is_changed |= tx.tree.assign(
             node.id, {key: level for key, level in members.items() if key in standing}
         )
-        is_sound &= is_whole
-    return tx.tree.put(domain.domain if is_sound else without_words(domain.domain)) or is_changed
+    return is_changed
 
 
 def without_words(node: SummaryNode) -> SummaryNode:
@@ -281,9 +311,11 @@ def needs_words(node: SummaryNode) -> bool:
     return node.members > 0 and is_blank
 
 
-def _is_still_quotable(standing: Mapping[int, MemoryWeight], key: int, level: int) -> bool:
-    """Return whether a member is there yet, and may still be quoted where it is."""
-    return key in standing and (level == 0 or standing[key].is_quotable)
+def _is_still_quoted(standing: Mapping[int, MemoryWeight], members: Mapping[int, int]) -> bool:
+    """Return whether all members are there yet, and may still be quoted where they are."""
+    return all(
+        key in standing and (level == 0 or standing[key].is_quotable) for key, level in members.items()
+    )
 
 
 def _rank_members(cluster: Cluster, vectors: ScopeVectors, weights: Mapping[int, MemoryWeight]) -> list[int]:

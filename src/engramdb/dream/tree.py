@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from msgspec import Struct, field
@@ -29,6 +30,7 @@ from engramdb.dream.summaries import (
     global_summary,
     needs_words,
     short_fact,
+    store_clusters,
     store_domain,
     without_words,
 )
@@ -45,6 +47,8 @@ FEW_CHANGES = 8
 """Up to this many changes never trigger a rebuild."""
 SPLIT_ABOVE = 2.5
 """A cluster larger than its target size by this factor is split."""
+CLUSTERS_PER_WRITE = 12
+"""Clusters that one proposal stores: what is written together must not hold up others."""
 GROWN_REASON, MENDED_REASON, SCOPE_REASON = (
     "the tree is rebuilt",
     "its members have changed",
@@ -127,25 +131,38 @@ def _propose_for_scope(dreaming: Dreaming, scope: Scope, summarizer: ModelSummar
         tree = load_tree(tx, scope)
         words = summary_writer(dreaming, tx, scope, tree.nodes)
         plan = _plan_tree(tx, tree, words, dreaming.policy.insight)
-        if not plan.groups and not plan.is_stale:
-            return
-        worded = [words.word_domain(tx, group, plan.on, worded=plan.worded) for group in plan.groups]
-    worded = [summarizer.domain(one) for one in worded]
+    if not plan.groups and not plan.is_stale:
+        return
     reason = GROWN_REASON if plan.is_rebuild else MENDED_REASON
     root = tree.nodes.get(words.root)
     if root is not None:
         yield SideWrite(
             what="overview", reason=reason, write=lambda tx: tx.tree.put(replace(root, is_whole=False))
         )
-    for one in worded:
+    worded: list[WordedDomain] = []
+    for group in plan.groups:
         if dreaming.is_stopped():
             return
-        yield propose_storing(one, reason)
+        with dreaming.store.read() as tx:  # a short one: no old page is needed for longer
+            domain = words.word_domain(tx, group, plan.on, worded=plan.worded)
+        worded.append(summarizer.domain(domain))
+        yield from propose_storing(worded[-1], reason)
     yield _propose_scope_summary(dreaming, tree, words, plan, worded, summarizer=summarizer)
 
 
-def propose_storing(domain: WordedDomain, reason: str, *, drop: Sequence[str] = ()) -> SideWrite:
-    """Return the proposal to store a domain, and to drop the clusters that it had before."""
+def propose_storing(domain: WordedDomain, reason: str) -> Iterator[SideWrite]:
+    """Yield the proposals that store a domain: of a large one a few clusters each, and its own words last."""
+    rest = domain.clusters
+    while len(rest) > CLUSTERS_PER_WRITE:
+        some, rest = rest[:CLUSTERS_PER_WRITE], rest[CLUSTERS_PER_WRITE:]
+        yield SideWrite(
+            what="clusters", reason=reason, write=partial(store_clusters, domain=domain, clusters=some)
+        )
+    yield SideWrite(what="domain", reason=reason, write=partial(store_domain, domain=domain, clusters=rest))
+
+
+def propose_recut(domain: WordedDomain, reason: str, *, drop: Sequence[str]) -> SideWrite:
+    """Return the proposal to store a domain in other clusters than before, all in one write."""
     fresh = {node.id for node in domain.clusters}
 
     def store(tx: Transaction) -> bool:

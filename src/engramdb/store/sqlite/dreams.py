@@ -73,12 +73,12 @@ _OLD = {
 }
 """What may go of each table: notes of what was given, of what was done, and of recalls of what is gone."""
 _DROP = {
-    "handed_out": "DELETE FROM handed_out WHERE scope = ? AND session = ? AND memory_id = ?",
-    "audit": "DELETE FROM audit WHERE key = ?",
-    "dreams": "DELETE FROM dreams WHERE key = ?",
-    "sweeps": "DELETE FROM sweeps WHERE key = ?",
-    "recall_sessions": "DELETE FROM recall_sessions WHERE memory = ? AND session = ?",
+    "handed_out": "DELETE FROM handed_out WHERE (scope, session, memory_id) IN "
+    "(SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))",
+    "recall_sessions": "DELETE FROM recall_sessions WHERE (memory, session) IN "
+    "(SELECT value ->> 0, value ->> 1 FROM json_each(?))",
 }
+_DROP_BY_KEY = "DELETE FROM {} WHERE key IN (SELECT value ->> 0 FROM json_each(?))"
 _NO_LIMIT = -1
 
 
@@ -245,7 +245,7 @@ class DreamsTable:
     def drop_old(self, table: str, *, before: datetime, keep: int, limit: int) -> int:
         """Drop the oldest of them, at most `limit`, and return how many went."""
         rows = self._old(table, before, keep, limit)
-        self._connection.executemany(_DROP[table], rows)
+        self._connection.execute(_DROP.get(table, _DROP_BY_KEY.format(table)), (to_json(rows),))
         return len(rows)
 
     def _old(self, table: str, before: datetime, keep: int, limit: int) -> list[Any]:
@@ -329,11 +329,11 @@ class ReplaysTable:
     def mark(self, keys: Sequence[int], *, at: datetime) -> bool:
         """Note that these memories are replayed at this moment, and return whether that was news of any."""
         sql = (
-            "INSERT INTO replays (memory, at) VALUES (?1, ?2) "
+            "INSERT INTO replays (memory, at) SELECT value, ?2 FROM json_each(?1) WHERE true "
             "ON CONFLICT (memory) DO UPDATE SET at = ?2 WHERE at <> ?2"
         )
         before = self._connection.total_changes()
-        self._connection.executemany(sql, [(key, to_microseconds(at)) for key in keys])
+        self._connection.execute(sql, (to_json(list(keys)), to_microseconds(at)))
         return self._connection.total_changes() > before
 
     def received_unreplayed(self, *, limit: int) -> Sequence[int]:

@@ -287,8 +287,10 @@ _WEIGHTS = (
 )
 _UNASSIGN = f"DELETE FROM tree_members WHERE node = ? AND memory NOT {AMONG}"
 _ASSIGN = (
-    "INSERT INTO tree_members (memory, node, quoted) VALUES (?1, ?2, ?3) ON CONFLICT (memory) DO UPDATE "
-    "SET node = ?2, quoted = max(?3, 3 * (quoted = 3)) WHERE node <> ?2 OR quoted NOT IN (?3, 3)"
+    "INSERT INTO tree_members (memory, node, quoted) SELECT value ->> 0, ?1, value ->> 1 FROM json_each(?2) "
+    "WHERE true ON CONFLICT (memory) DO UPDATE "
+    "SET node = excluded.node, quoted = max(excluded.quoted, 3 * (quoted = 3)) "
+    "WHERE node <> excluded.node OR quoted NOT IN (excluded.quoted, 3)"
 )
 _QUOTE = (
     "UPDATE tree_members SET quoted = CASE WHEN memory IN (SELECT value FROM json_each(?1)) "
@@ -360,7 +362,7 @@ class TreeTable:
         """
         before = self._connection.total_changes()
         self._connection.execute(_UNASSIGN, (node_id, to_json(list(quoted))))
-        self._connection.executemany(_ASSIGN, [(key, node_id, level) for key, level in quoted.items()])
+        self._connection.execute(_ASSIGN, (node_id, to_json(list(quoted.items()))))
         return self._connection.total_changes() > before
 
     def set_quoted(self, scope: Scope, keys: Sequence[int]) -> None:
