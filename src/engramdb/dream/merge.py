@@ -44,44 +44,54 @@ class Star(Struct, frozen=True):
 
 
 class Stars:
-    """Which statement supports which in a scope."""
+    """Which statement supports which in a scope, filed by word and length: a member says little more."""
 
     def __init__(self, scene: ScopeStatements) -> None:
         self._scene = scene
         counts = Counter(key for wording in scene.wordings for key in wording.bag)
         self._files: defaultdict[Hashable, list[int]] = defaultdict(list)
-        self._cores: defaultdict[str, list[int]] = defaultdict(list)
+        self._cores: defaultdict[Hashable, list[int]] = defaultdict(list)
         self._rarest: list[str | None] = []
         for place, wording in enumerate(scene.wordings):
             rarest = min(wording.keys, key=lambda key: (counts[key], key), default=None)
             self._rarest.append(rarest if len(wording.keys) >= _MIN_WORDS else None)
             if self._rarest[place] is not None:
-                self._cores[str(rarest)].append(place)
+                self._cores[rarest, len(wording.keys)].append(place)
             for key in wording.bag:
-                self._files[self._file(place, key)].append(place)
+                self._files[self._file(place, key, len(wording.keys))].append(place)
 
     def members_of(self, core: int) -> list[int]:
         """Return the statements that say what the core says, without the core itself."""
-        rarest = self._rarest[core]
+        rarest, least = self._rarest[core], len(self._scene.wordings[core].keys)
         if rarest is None:
             return []
-        beside = self._files[self._file(core, rarest)][:MAX_BUCKET]
-        return [place for place in beside if place != core and self._supports(place, core)]
+        beside = [
+            place
+            for length in range(least, least + MAX_EXTRA_WORDS + 1)
+            for place in self._files.get(self._file(core, rarest, length), ())[:MAX_BUCKET]
+        ]
+        return sorted(place for place in beside if place != core and self._supports(place, core))
 
     def cores_of(self, place: int) -> list[int]:
         """Return the statements that a statement supports, itself among them."""
-        found = (core for key in self._scene.wordings[place].keys for core in self._cores[key][:MAX_BUCKET])
+        most = len(self._scene.wordings[place].keys)
+        found = (
+            core
+            for key in self._scene.wordings[place].keys
+            for length in range(most - MAX_EXTRA_WORDS, most + 1)
+            for core in self._cores.get((key, length), ())[:MAX_BUCKET]
+        )
         return [core for core in found if core == place or self._supports(place, core)]
 
     def _supports(self, place: int, core: int) -> bool:
-        one, two = self._scene.outlines[place], self._scene.outlines[core]
-        if (one.speaker, one.security) != (two.speaker, two.security):
+        wordings, outlines = self._scene.wordings, self._scene.outlines
+        if not is_supported_by(wordings[place], wordings[core], max_extra_words=MAX_EXTRA_WORDS):
             return False
-        wordings = self._scene.wordings
-        return is_supported_by(wordings[place], wordings[core], max_extra_words=MAX_EXTRA_WORDS)
+        one, two = outlines[place], outlines[core]
+        return (one.speaker, one.security) == (two.speaker, two.security)
 
-    def _file(self, place: int, key: str) -> Hashable:
-        return (self._scene.outlines[place].speaker, key)
+    def _file(self, place: int, key: str, length: int) -> Hashable:
+        return (self._scene.outlines[place].speaker, key, length)
 
 
 def find_stars(scene: ScopeStatements, *, taken: frozenset[int]) -> Iterator[Star]:

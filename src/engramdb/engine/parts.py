@@ -450,7 +450,8 @@ class Parts:
 
     def _load_indexes(self) -> None:
         try:
-            self.spaces.load(self.store, stop=self.stop)
+            with self.store.background_writes():  # the snapshot of a large index
+                self.spaces.load(self.store, stop=self.stop)
             if self.policy.recall.uses_graph:
                 self.graph.load(self.store, stop=self.stop)
             with self.store.read() as tx:
